@@ -94,7 +94,7 @@ def rerun(paths: Sequence[Path], to: Path) -> str:
     report = parsing.parse_archives(
         parsing.expand([folder]).archives, Lake(to), redactor=NoRedactor()
     )
-    return ", ".join(f"{count} {outcome}" for outcome, count in sorted(report.outcomes.items()))
+    return ", ".join(f"{count} {outcome}" for outcome, count in sorted((+report.outcomes).items()))
 
 
 def baseline(paths: Sequence[Path], to: Path) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from prefect import State, get_run_logger
 from prefect.states import Completed
 
@@ -21,6 +20,7 @@ from turnetl.base.clock import now
 from turnetl.base.control_characters import displayed_message
 from turnetl.base.errors import TurnetlError
 from turnetl.base.exit_code import is_failure
+from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
@@ -107,7 +107,7 @@ def log_problems(parsed: ParseReport) -> None:
 
 def backfill_state(report: BackfillReport) -> State[dict[str, Any]]:
     """Return Completed or BudgetStopped with the report, or Failed with the first error."""
-    data = msgspec.to_builtins(backfill_output(report))
+    data = plain(backfill_output(report))
     if view.is_budget_stop(report):
         return budget_stopped(view.errors(report)[0], data)
     if is_failure(view.exit_code(report)):

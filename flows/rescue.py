@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from prefect import State, flow
 from prefect.states import Completed
 from pydantic import PositiveInt
@@ -18,7 +17,7 @@ from flows.setting_sources import SettingSources
 from flows.stages import HOUR
 from flows.states import failed
 from turnetl import pipeline
-from turnetl.json_output.parse import parse_output
+from turnetl.base.results import plain
 from turnetl.report import parse as view
 
 
@@ -84,7 +83,6 @@ async def rescue(
         log_problems(report)
         if errors := view.errors(report):
             return failed(errors)
-        data = msgspec.to_builtins(parse_output(report))
-        return Completed(message=view.summary(report), data=data)
+        return Completed(message=view.summary(report), data=plain(report))
 
     return await run_flow(work)

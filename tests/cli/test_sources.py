@@ -159,7 +159,7 @@ def report(*archives: FoundArchive) -> SourcesReport:
     source = Source(
         agent="Claude Code",
         folder=Path("/home/dev/.claude"),
-        variable="",
+        variable=None,
         exists=True,
         paths=("/home/dev/.claude/projects",),
         archives=archives,

@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -176,7 +177,7 @@ def test_an_invalid_line_is_reported_and_affects_no_other_line(lake: Lake) -> No
 def test_a_report_counts_every_line_and_reports_of_batches_add_up(lake: Lake) -> None:
     paths = sorted(SMALL.glob("*.jsonl"))
     total = run(lake, *paths[:3]) + run(lake, *paths[3:])
-    assert total.outcomes == {parsing.Outcome.NEW: len(paths)}
+    assert total.outcomes == Counter({parsing.Outcome.NEW: len(paths)})
     assert counts_every_line(total)
     assert total.read.lines == sum(path.read_bytes().count(b"\n") for path in paths) + 1
     assert total.read.turns == sum(1 for group in lake.groups() for _ in lake.turns(group))
@@ -339,9 +340,8 @@ def test_archives_are_parsed_again_when_the_redactor_changes(tmp_path: Path) -> 
     archive.write_text(row("user", "the word is sesame", "p0"))
     lake = Lake(tmp_path / "lake")
     run(lake, archive, redactor=NoRedactor())
-    assert run(lake, archive, redactor=WordRedactor("sesame", version="2")).outcomes == {
-        parsing.Outcome.CHANGED: 1
-    }
+    again = run(lake, archive, redactor=WordRedactor("sesame", version="2"))
+    assert again.outcomes == Counter({parsing.Outcome.CHANGED: 1})
     assert [turn.user_text for turn in lake.turns(GroupId("shop"))] == ["the word is [cut]"]
 
 

@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 from rich.console import Console
 
 from turnetl.base.model import GroupId
+from turnetl.base.results import plain
 from turnetl.episodes import FilteredGroup, FilterReport, NoiseCount
-from turnetl.json_output.filter import filter_output
 from turnetl.report import filter as view
 
 NUMBERS = ("turns", "chars_before", "chars_after", "tokens", "tokens_saved")
@@ -36,7 +35,7 @@ def table_lines(*groups: FilteredGroup, width: int = 80) -> list[str]:
 
 
 def as_json(*groups: FilteredGroup) -> dict[str, Any]:
-    values: dict[str, Any] = msgspec.to_builtins(filter_output(FilterReport(groups)))
+    values: dict[str, Any] = plain(FilterReport(groups))
     return values
 
 
@@ -75,7 +74,7 @@ def test_json_has_the_numbers_of_the_table() -> None:
     json_rows = [
         row
         for counts in values["groups"]
-        for row in ([counts[name] for name in NUMBERS], [*counts["kept"].values()])
+        for row in ([source[name] for name in NUMBERS] for source in (counts, counts["kept"]))
     ]
     assert [row for row in json_rows if row not in rows] == []
     assert values["noise"] == {

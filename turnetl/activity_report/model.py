@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from turnetl.base.model import Usage
+from turnetl.base.results import described
 
 T = TypeVar("T")
 
@@ -209,21 +210,32 @@ class TokenCount:
 
     name: str
     turns: int
-    input_tokens: int
-    """Without the cache."""
-    output_tokens: int
-    """With reasoning."""
-    cache_write_tokens: int | None = None
-    """None: no archive records them."""
-    cache_read_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    """Part of the output."""
-    subagent_tokens: int = 0
-    """Of subagents, all of them; part of the others."""
+    input_tokens: Annotated[int, described("Tokens of prompts without the cache.", name="input")]
+    output_tokens: Annotated[int, described("Tokens of responses, with reasoning.", name="output")]
+    cache_write_tokens: Annotated[
+        int | None,
+        described(
+            "Tokens written to the cache; null if no archive records them.", name="cache_write"
+        ),
+    ] = None
+    cache_read_tokens: Annotated[
+        int | None,
+        described(
+            "Tokens read from the cache; null if no archive records them.", name="cache_read"
+        ),
+    ] = None
+    reasoning_tokens: Annotated[
+        int | None,
+        described("Those of reasoning; null if no archive records them.", name="reasoning"),
+    ] = None
+    subagent_tokens: Annotated[
+        int, described("Those of subagents, part of `total`.", name="of_subagents")
+    ] = 0
 
     @property
-    def tokens(self) -> int:
-        """All of them: input, cache write, cache read and output."""
+    def tokens(
+        self,
+    ) -> Annotated[int, described("Input, cache write, cache read and output.", name="total")]:
         cache = (self.cache_write_tokens or 0) + (self.cache_read_tokens or 0)
         return self.input_tokens + cache + self.output_tokens
 

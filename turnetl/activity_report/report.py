@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.activity_report.model import (
     AgentUsage,
@@ -14,6 +15,7 @@ from turnetl.activity_report.model import (
     ReportTimeline,
     TokenCount,
 )
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +63,13 @@ class ActivityReport:
 class ReportFile:
     """A report that was written."""
 
-    path: Path
-    bytes: int
-    turns: int
+    path: Annotated[Path, described("The file.")]
+    bytes: Annotated[int, described("Its size.")]
+    turns: Annotated[int, described("Turns that it is about.")]
     """In the groups and in the range of time of the report."""
-    sessions: int
-    projects: int
-    """Groups with such a turn."""
-    tokens: TokenCount
-    """Of the agents."""
-    missing: tuple[str, ...]
-    """Sentences: what is not in the report, and what to do."""
+    sessions: Annotated[int, described("Their sessions.")]
+    projects: Annotated[int, described("Their groups.")]
+    tokens: Annotated[TokenCount, described("What the agents used.")]
+    missing: Annotated[
+        tuple[str, ...], described("Sentences: what is not in the report, and what to do.")
+    ]

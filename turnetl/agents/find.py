@@ -217,7 +217,7 @@ def _source(
     return Source(
         agent=location.agent,
         folder=location.folder,
-        variable=location.variable,
+        variable=location.variable or None,
         exists=listed.exists,
         paths=listed.paths,
         archives=tuple(_found(compared[path], counted, period) for path in listed.archives),

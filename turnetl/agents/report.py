@@ -6,9 +6,11 @@ from datetime import datetime
 from enum import StrEnum
 from functools import reduce
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.agents.retention import Retention
 from turnetl.base.reason import add_counts
+from turnetl.base.results import INLINED, described
 from turnetl.base.skip_reasons import SkipReason
 
 
@@ -27,14 +29,28 @@ class ArchiveState(StrEnum):
 class FoundArchive:
     """An archive of an agent."""
 
-    path: Path
-    state: ArchiveState
-    size: int
-    """In bytes."""
-    new_turns: int | None
-    """Turns that the lake lacks, with those that other archives repeat; None: not counted."""
-    deleted_at: datetime | None
-    """When the agent may delete it, at its next start; None: it keeps it."""
+    path: Annotated[Path, described("Its path.")]
+    state: Annotated[
+        ArchiveState,
+        described(
+            "`new`: the lake lacks it; `changed`: it was written to since it was parsed; "
+            "`unknown_format`: a backfill skips it."
+        ),
+    ]
+    size: Annotated[int, described("Its size.", name="bytes")]
+    new_turns: Annotated[
+        int | None,
+        described(
+            "Turns that the lake lacks, with those that other archives repeat; null if they were "
+            "not counted."
+        ),
+    ]
+    deleted_at: Annotated[
+        datetime | None,
+        described(
+            "From this time on, the agent deletes it when it starts; null if it does not delete it."
+        ),
+    ]
 
     @property
     def is_pending(self) -> bool:
@@ -44,24 +60,42 @@ class FoundArchive:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A folder of an agent with its archives."""
+    """A folder of an agent."""
 
-    agent: str
-    folder: Path
-    variable: str
-    """The environment variable that names the folder; empty: it is the default."""
-    exists: bool
-    paths: tuple[str, ...]
-    """What `turnetl backfill` takes for all of its archives."""
-    archives: tuple[FoundArchive, ...]
-    """Sorted by path."""
-    retention: Retention
+    agent: Annotated[str, described("Name of the agent.")]
+    folder: Annotated[Path, described("Path of its folder.")]
+    variable: Annotated[
+        str | None,
+        described("The environment variable that names the folder; null if it is the default."),
+    ]
+    exists: Annotated[bool, described("Whether the folder exists.")]
+    paths: Annotated[
+        tuple[str, ...], described("What `turnetl backfill` takes for all of its archives.")
+    ]
+    archives: Annotated[tuple[FoundArchive, ...], described("Its archives, sorted by path.")]
+    retention: Annotated[Retention, INLINED]
     retention_hint: str
     """The setting with which the agent keeps archives longer; empty: there is none."""
-    problems: tuple[str, ...] = ()
-    """A sentence for each part of the folder that cannot be read."""
-    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
-    """The number of files in `paths` that are no archives, by reason."""
+    problems: Annotated[
+        tuple[str, ...], described("A sentence for each part of the folder that cannot be read.")
+    ] = ()
+    other_files: Annotated[
+        Mapping[SkipReason, int],
+        described("Files beside its archives that are none, by reason.", keys=SkipReason),
+    ] = field(default_factory=dict)
+
+    @property
+    def new_archives(self) -> Annotated[int, described("Archives that the lake lacks.")]:
+        return self._count(ArchiveState.NEW)
+
+    @property
+    def changed_archives(
+        self,
+    ) -> Annotated[int, described("Archives that were written to since they were parsed.")]:
+        return self._count(ArchiveState.CHANGED)
+
+    def _count(self, state: ArchiveState) -> int:
+        return sum(archive.state == state for archive in self.archives)
 
     @property
     def pending(self) -> tuple[FoundArchive, ...]:
@@ -69,8 +103,12 @@ class Source:
         return tuple(archive for archive in self.archives if archive.is_pending)
 
     @property
-    def new_turns(self) -> int | None:
-        """Return the number of turns that the lake lacks; None: not all archives are counted."""
+    def new_turns(
+        self,
+    ) -> Annotated[
+        int | None,
+        described("Turns in these archives that the lake lacks; null if not all were counted."),
+    ]:
         turns = [archive.new_turns for archive in self.pending]
         return None if None in turns else sum(count or 0 for count in turns)
 
@@ -86,9 +124,12 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class SourcesReport:
-    """The folders of all agents that turnetl reads."""
+    """Where the agents of this machine keep archives, compared with the lake."""
 
-    sources: tuple[Source, ...]
+    sources: Annotated[
+        tuple[Source, ...],
+        described("The folders of all agents, also those that are missing."),
+    ]
     at: datetime
     """When the folders were read."""
 

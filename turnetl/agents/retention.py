@@ -10,11 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from turnetl.agents.locations import CLAUDE_CODE, GEMINI, Location
+from turnetl.base.results import described
 
 _DEFAULT = timedelta(days=30)
 _UNITS = {
@@ -33,10 +34,25 @@ class Retention:
 
     period: timedelta | None
     """None: it deletes none."""
-    setting: Path | None = None
-    """The settings file that says so; None: it is the default."""
+    setting: Annotated[
+        Path | None,
+        described(
+            "The settings file that says so; null if it is the agent's default.", name="kept_by"
+        ),
+    ] = None
     problems: tuple[str, ...] = ()
     """A sentence for each settings file that cannot be used."""
+
+    @property
+    def kept_days(
+        self,
+    ) -> Annotated[
+        float | None,
+        described(
+            "Days after its last change for which the agent keeps an archive; null: forever."
+        ),
+    ]:
+        return None if self.period is None else self.period / timedelta(days=1)
 
 
 def read_retention(location: Location) -> Retention:

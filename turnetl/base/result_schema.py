@@ -1,6 +1,7 @@
 """The JSON Schema of results: each as the struct that its object decodes to."""
 
 import inspect
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
 from datetime import datetime
@@ -44,6 +45,8 @@ def encoded_type(declared: Any) -> Any:
 
 
 def _encoded_class(kind: type, arguments: tuple[Any, ...]) -> Any:
+    if issubclass(kind, Counter):
+        arguments = (*arguments, int)
     if issubclass(kind, Mapping) and arguments:
         return dict[encoded_type(arguments[0]), encoded_type(arguments[1])]  # type: ignore[misc]
     if issubclass(kind, Sequence) and arguments:

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+from turnetl.base.results import described
 
 
 class SettingSource(StrEnum):
@@ -20,23 +22,39 @@ class SettingSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SettingValue:
-    """A setting."""
+    """A setting, or an entry of one that is a mapping."""
 
-    name: str
-    """With its sections, separated by points."""
-    value: Any
-    """As JSON has it, with `********` for a secret."""
-    source: SettingSource
-    origin: str | None = None
-    """The environment variable or the path of the config file; None for the other sources."""
+    name: Annotated[str, described("The setting, with its sections, separated by points.")]
+    value: Annotated[
+        Any,
+        described(
+            "Its value; `********` in place of a password, a key and the values in the query of a "
+            "URL."
+        ),
+    ]
+    """As JSON has it."""
+    source: Annotated[
+        SettingSource,
+        described("Where the value is from: `folder` is the trusted working directory."),
+    ]
+    origin: Annotated[
+        str | None,
+        described(
+            "The environment variable, or the path of the config file; null for other sources."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigReport:
-    """All settings that a run would have."""
+    """The settings that a run would have."""
 
-    values: tuple[SettingValue, ...]
+    values: Annotated[tuple[SettingValue, ...], described("All settings.", name="settings")]
     """In the order of the documentation."""
-    ignored: str | None = None
-    """Why the configuration of the working directory is not used; None if it is, or if there is
-    none."""
+    ignored: Annotated[
+        str | None,
+        described(
+            "Why the configuration of the working directory is not used; null if it is used, or "
+            "if there is none."
+        ),
+    ] = None

@@ -12,10 +12,9 @@ app = App(name="config", help="The settings of a run.", group=SETUP_COMMANDS)
 @app.command
 def show(*, common: CommonOptions = NO_COMMON) -> int:
     """Print every setting, its value without secrets, and the source that it is from."""
-    from turnetl.json_output.config import config_output
     from turnetl.report import config as view
     from turnetl.settings import explain
 
     report = explain(common.loaded_settings())
-    console.print_result(view.table(report), config_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return ExitCode.DONE

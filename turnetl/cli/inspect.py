@@ -36,23 +36,21 @@ def status(
 def formats_(*, output: OutputOptions = NO_OUTPUT) -> int:
     """List the archive formats that turnetl reads."""
     from turnetl import formats
-    from turnetl.json_output.formats import formats_output
     from turnetl.report import formats as view
 
-    known = formats.FORMATS
-    console.print_result(view.table(known), formats_output(known), as_json=output.json)
+    report = formats.FormatsReport(formats.FORMATS)
+    console.print_result(view.table(report), report, as_json=output.json)
     return ExitCode.DONE
 
 
 def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON) -> int:
     """List the noise rules, including your own, and whether they are active."""
     from turnetl import wiring
-    from turnetl.json_output.rules import rules_output
+    from turnetl.noise import ListedRule, RulesReport
     from turnetl.report import noise_rules as view
 
     settings = noise.applied_to(common.settings())
-    rules = wiring.noise_rules(settings)
-    active = wiring.filters(settings).active_rules
-    table = view.rules_table(rules, active)
-    console.print_result(table, rules_output(rules, active), as_json=common.json)
+    rules, active = wiring.noise_rules(settings), wiring.filters(settings).active_rules
+    report = RulesReport(tuple(ListedRule(rule, rule.name in active) for rule in rules))
+    console.print_result(view.rules_table(report), report, as_json=common.json)
     return ExitCode.DONE

@@ -25,7 +25,6 @@ def report(
         redact_personal: Redact personal data in the page, as --redact-pii does in the lake.
     """
     from turnetl import pipeline
-    from turnetl.json_output.report import report_output
     from turnetl.report import activity_file as view
     from turnetl.report.activity_page import ActivityPageFile
 
@@ -38,5 +37,5 @@ def report(
             )
         )
     console.print_messages(written.missing)
-    console.print_result(view.line(written), report_output(written), as_json=common.json)
+    console.print_result(view.line(written), written, as_json=common.json)
     return ExitCode.DONE

@@ -17,14 +17,13 @@ if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
 def sources(*, common: CommonOptions = NO_COMMON) -> int:
     """Find the archives of this machine's agents: what is new, and what will be deleted when."""
     from turnetl import pipeline, wiring
-    from turnetl.json_output.sources import sources_output
     from turnetl.report import sources as view
 
     with console.show_progress(as_json=common.json) as progress:
         report = pipeline.sources(common.settings(), wiring.this_machine(), now, progress=progress)
     console.print_messages(view.messages(report))
     table = view.table_and_command(report, Path.home(), common.next_command)
-    console.print_result(table, sources_output(report), as_json=common.json)
+    console.print_result(table, report, as_json=common.json)
     return ExitCode.DONE
 
 

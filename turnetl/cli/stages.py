@@ -99,7 +99,7 @@ def parse(
         dry_run: Write nothing; print which archives would be read, and their groups.
     """
     from turnetl import pipeline
-    from turnetl.json_output.parse import parse_files_output
+    from turnetl.parsing import ParsedFiles
     from turnetl.report import parse as view
 
     settings, part = common.settings(**archive.settings), read_shard(shard)
@@ -114,7 +114,7 @@ def parse(
         )
     console.print_messages(view.messages(report))
     table = view.dry_run_table(report) if dry_run else view.table(report)
-    console.print_result(table, parse_files_output(report), as_json=common.json)
+    console.print_result(table, ParsedFiles(report), as_json=common.json)
     return view.exit_code(report)
 
 
@@ -141,14 +141,13 @@ def filter_(
         return _explain(settings, explain, groups, count, common)
     if examples is not None:
         raise BadUsage("--examples needs --explain RULE; `turnetl rules` lists the rules")
-    from turnetl.json_output.filter import filter_output
     from turnetl.report import filter as view
 
     with console.show_progress(as_json=common.json) as progress:
         report = pipeline.filter_turns(
             settings, groups, one_off=noise.one_off, shard=part, progress=progress
         )
-    console.print_result(view.table(report), filter_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -186,13 +185,11 @@ def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.json_output.rules import rule_explanation_output
     from turnetl.report import noise_rules as view
 
     with console.show_progress(as_json=common.json) as progress:
         explanation = pipeline.explain_rule(
             settings, rule, groups, examples=examples, progress=progress
         )
-    table = view.table(explanation, Path.cwd())
-    console.print_result(table, rule_explanation_output(explanation), as_json=common.json)
+    console.print_result(view.table(explanation, Path.cwd()), explanation, as_json=common.json)
     return ExitCode.DONE

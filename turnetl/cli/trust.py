@@ -30,7 +30,6 @@ def trust(
     """
     if listed and (revoke or folder != Path()):
         raise BadUsage("`--list` lists all folders: give it alone")
-    from turnetl.json_output.trust import trust_output
     from turnetl.report import trust as view
     from turnetl.settings import list_trust, revoke_trust, trust_folder, trust_store
 
@@ -41,5 +40,5 @@ def trust(
         report = revoke_trust(store, folder, home=home)
     else:
         report = trust_folder(store, folder, home=home, now=now())
-    console.print_result(view.view(report), trust_output(report), as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE

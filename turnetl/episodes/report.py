@@ -4,17 +4,38 @@ Tokens are estimated from the kept texts of a group. What is removed counts as m
 character as these have, so that tokens and tokens saved add up to those of the whole archives.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+from typing import Annotated, TypeVar
 
 import msgspec
 import polars as pl
 
 from turnetl.base.model import GroupId
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
 
 COUNTED = ("noise", "copies", "variants", "chars_before", "chars_after", "tokens")
 """The columns of `schema.EPISODES` that `group_report` reads."""
 _CHARS_PER_TOKEN = 4
 """Used if the group has no kept text to derive it from."""
+_TurnsField = Annotated[int, described("Turns.")]
+_CopiesField = Annotated[
+    int, described("Copies of these turns in other archives; they are not counted.")
+]
+_VariantsField = Annotated[
+    int,
+    described(
+        "Versions of these turns with another text in other archives; they are not counted, and "
+        "the one with the most characters is kept."
+    ),
+]
+_BeforeField = Annotated[int, described("Characters of the turns in the archives.")]
+_AfterField = Annotated[int, described("Characters of their episode texts.")]
+_TokensField = Annotated[int, described("Tokens of their episode texts.")]
+_SavedField = Annotated[
+    int, described("Tokens that the archives' text would need beyond the episode texts.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,42 +49,67 @@ class NoiseCount:
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredGroup:
-    """The counts of one group: turns = kept turns + the turns of all rules."""
+class KeptTurns:
+    """The turns that are not noise."""
 
-    group: GroupId
-    turns: int
-    """Number of turns, without copies; see `copies` and `variants`."""
+    turns: _TurnsField = 0
+    chars_before: _BeforeField = 0
+    chars_after: _AfterField = 0
+    tokens: _TokensField = 0
+    tokens_saved: _SavedField = 0
+    """Negative if their texts are longer than they were."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedTurns:
+    """The turns that one rule marks."""
+
+    turns: _TurnsField = 0
+    chars_before: _BeforeField = 0
+    tokens_saved: _SavedField = 0
+    chars_after: Annotated[int, described("Always 0: noise is not ingested.")] = 0
+
+
+_C = TypeVar("_C", KeptTurns, MarkedTurns)
+_KeptField = Annotated[KeptTurns, described("The turns that are not noise.", name="kept")]
+_MarkedField = Annotated[dict[str, MarkedTurns], described("The noise, by rule.", name="noise")]
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredGroup:
+    """The turns of a group, kept and noise: the counts are the sums of `kept` and `noise`."""
+
+    group: GroupField
+    turns: _TurnsField
     kept: int
     noise: tuple[NoiseCount, ...]
     """Counts by rule name; only rules that matched."""
-    copies: int
-    """Rows of further archives that are copies of the turns counted above."""
-    variants: int
-    """Rows of further archives that are these turns with another text, which is not kept."""
-    chars_before: int
-    """Characters of all turns as in the archives."""
-    chars_after: int
-    """Characters of the texts of the kept turns."""
-    tokens: int
-    """Estimated tokens of the texts of the kept turns."""
-    unchanged: bool = False
-    """Whether the table was up to date, so that nothing was read or written."""
+    copies: _CopiesField
+    variants: _VariantsField
+    chars_before: _BeforeField
+    chars_after: _AfterField
+    tokens: _TokensField
+    unchanged: Annotated[
+        bool, described("Whether nothing changed, so that nothing was written.")
+    ] = False
 
     @property
-    def kept_chars(self) -> int:
-        """Characters of the kept turns as in the archives."""
-        return self.chars_before - sum(marked.chars for marked in self.noise)
+    def kept_turns(self) -> _KeptField:
+        before = self.chars_before - sum(marked.chars for marked in self.noise)
+        saved = self.estimate_tokens(before - self.chars_after)
+        return KeptTurns(self.kept, before, self.chars_after, self.tokens, saved)
 
     @property
-    def kept_tokens_saved(self) -> int:
-        """Tokens removed from the kept turns; negative if their texts are longer than they were."""
-        return self.estimate_tokens(self.kept_chars - self.chars_after)
+    def marked_turns(self) -> _MarkedField:
+        return {
+            count.rule: MarkedTurns(count.turns, count.chars, self.estimate_tokens(count.chars))
+            for count in self.noise
+        }
 
     @property
-    def tokens_saved(self) -> int:
-        noise = sum(self.estimate_tokens(marked.chars) for marked in self.noise)
-        return self.kept_tokens_saved + noise
+    def tokens_saved(self) -> _SavedField:
+        marked = self.marked_turns.values()
+        return self.kept_turns.tokens_saved + sum(turns.tokens_saved for turns in marked)
 
     def estimate_tokens(self, chars: int) -> int:
         """Estimate the tokens of a number of characters, at the ratio of the kept texts."""
@@ -74,14 +120,16 @@ class FilteredGroup:
 
 @dataclass(frozen=True, slots=True)
 class FilterReport:
-    """The groups in the order of the request."""
+    """Totals over all groups: the counts are the sums of `kept` and `noise`."""
 
-    groups: tuple[FilteredGroup, ...]
-    removed_temporary_files: int = 0
-    """Temporary files of killed runs that this run removed from the lake."""
+    groups: Annotated[tuple[FilteredGroup, ...], described("The groups.")]
+    """In the order of the request."""
+    removed_temporary_files: Annotated[
+        int, described("Temporary files of killed runs that were removed from the lake.")
+    ] = 0
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> _TurnsField:
         return sum(group.turns for group in self.groups)
 
     @property
@@ -89,28 +137,44 @@ class FilterReport:
         return sum(group.kept for group in self.groups)
 
     @property
-    def copies(self) -> int:
+    def copies(self) -> _CopiesField:
         return sum(group.copies for group in self.groups)
 
     @property
-    def variants(self) -> int:
+    def variants(self) -> _VariantsField:
         return sum(group.variants for group in self.groups)
 
     @property
-    def chars_before(self) -> int:
+    def chars_before(self) -> _BeforeField:
         return sum(group.chars_before for group in self.groups)
 
     @property
-    def chars_after(self) -> int:
+    def chars_after(self) -> _AfterField:
         return sum(group.chars_after for group in self.groups)
 
     @property
-    def tokens(self) -> int:
+    def tokens(self) -> _TokensField:
         return sum(group.tokens for group in self.groups)
 
     @property
-    def tokens_saved(self) -> int:
+    def tokens_saved(self) -> _SavedField:
         return sum(group.tokens_saved for group in self.groups)
+
+    @property
+    def kept_turns(self) -> _KeptField:
+        return _sum(KeptTurns, [group.kept_turns for group in self.groups])
+
+    @property
+    def marked_turns(self) -> _MarkedField:
+        marked = [group.marked_turns for group in self.groups]
+        return {
+            rule: _sum(MarkedTurns, [turns[rule] for turns in marked if rule in turns])
+            for rule in sorted({rule for turns in marked for rule in turns})
+        }
+
+
+def _sum(kind: type[_C], counts: Iterable[_C]) -> _C:
+    return kind(*map(sum, zip(*map(astuple, counts), strict=True)))
 
 
 def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:

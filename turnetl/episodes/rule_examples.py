@@ -7,19 +7,28 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice, zip_longest
 from pathlib import Path
+from typing import Annotated
 
 import polars as pl
 
 from turnetl import noise
 from turnetl.base import schema
-from turnetl.base.model import GroupId, SessionId, TurnId
+from turnetl.base.model import GroupId
+from turnetl.base.result_fields import (
+    FirstLineField,
+    GroupField,
+    LastLineField,
+    SessionIdField,
+    TurnIdField,
+)
+from turnetl.base.results import described
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.partitions import key_columns, partition
 from turnetl.episodes.recorded_prompts import merge_recorded, prompt_columns
 from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
-from turnetl.noise import EMPTY, NoiseRule
+from turnetl.noise import EMPTY, ListedRule, NoiseRule
 
 _EXCERPT_CHARS = 400
 """Characters of a prompt or a response that are read."""
@@ -41,46 +50,57 @@ _EXCERPTS = (_excerpt("user_text").alias("prompt"), _excerpt("assistant_text").a
 
 @dataclass(frozen=True, slots=True)
 class RuleExample:
-    """A turn that the rule marks."""
+    """A turn that a rule matches."""
 
-    group: GroupId
-    turn_id: TurnId
-    session_id: SessionId
-    started_at: datetime | None
-    prompt: str
-    """Its beginning, on one line."""
-    response: str
-    """Its beginning, on one line."""
-    archive: str
-    first_line: int
-    last_line: int
+    group: GroupField
+    turn_id: TurnIdField
+    session_id: SessionIdField
+    started_at: Annotated[
+        datetime | None, described("Time of the prompt; null if the archive has none.")
+    ]
+    prompt: Annotated[str, described("Beginning of the user's prompt, on one line.")]
+    response: Annotated[str, described("Beginning of the agent's response, on one line.")]
+    archive: Annotated[str, described("Path of the archive.")]
+    first_line: FirstLineField
+    last_line: LastLineField
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCounts:
-    """Turns that the rule marks in one group."""
+    """The turns of a group that a rule matches."""
 
-    group: GroupId
-    turns: int
-    """Turns that the rule marks if it is the only rule."""
-    attributed: int
-    """Those of them that it marks with the active rules; the others are kept, or a rule of higher
-    precedence marks them."""
-    chars: int
-    """Characters of the turns as in the archives."""
+    group: GroupField
+    turns: Annotated[int, described("Turns that the rule matches.")]
+    attributed: Annotated[
+        int, described("Those that it marks today: it is active, and the first that matches.")
+    ]
+    chars: Annotated[int, described("Characters of the turns in the archives.")]
 
 
 @dataclass(frozen=True, slots=True)
-class RuleExplanation:
-    """One rule, with the turns that it marks."""
+class RuleExplanation(ListedRule):
+    """A noise rule, the turns that it matches by itself, and examples."""
 
-    rule: NoiseRule
-    active: bool
-    """Whether it is among the active rules."""
-    groups: tuple[RuleCounts, ...]
+    groups: Annotated[tuple[RuleCounts, ...], described("The same per group.")]
     """All groups of the request, in its order."""
-    examples: tuple[RuleExample, ...]
-    """Turns with different prompts, from as many groups as possible."""
+    examples: Annotated[
+        tuple[RuleExample, ...],
+        described("Turns with different prompts, from as many groups as possible."),
+    ]
+
+    @property
+    def turns(self) -> Annotated[int, described("Turns that the rule matches, over all groups.")]:
+        return sum(group.turns for group in self.groups)
+
+    @property
+    def attributed(
+        self,
+    ) -> Annotated[int, described("Those that it marks today, over all groups.")]:
+        return sum(group.attributed for group in self.groups)
+
+    @property
+    def chars(self) -> Annotated[int, described("Characters of the turns, over all groups.")]:
+        return sum(group.chars for group in self.groups)
 
 
 def explain(

@@ -3,9 +3,9 @@
 A run in which no archive changed needs names and versions only: readers are imported on first use.
 """
 
-from turnetl.formats.format import Format
+from turnetl.formats.format import Format, FormatsReport
 
-__all__ = ["FORMATS", "PROMPT_HISTORY", "Format", "by_name", "sniff"]
+__all__ = ["FORMATS", "PROMPT_HISTORY", "Format", "FormatsReport", "by_name", "sniff"]
 
 PROMPT_HISTORY = "claude_history"
 """The format of prompts without responses. Transcripts of Claude Code hold both."""

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from turnetl.base.results import described
 
 if TYPE_CHECKING:
     from turnetl.formats.base import ParsedArchive, Probe, Reader
@@ -10,11 +12,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One archive format. Its reader is imported when the first archive is examined."""
+    """A format of archives.
 
-    name: str
-    title: str
-    """A one-line description for users."""
+    Its reader is imported when the first archive is examined.
+    """
+
+    name: Annotated[str, described("Name of the format, as --format takes it.")]
+    title: Annotated[str, described("The agent or export that writes it.")]
     version: int
     """Increased when the same bytes give different turns, so that archives are read again."""
     reader: str
@@ -36,3 +40,10 @@ class Format:
         module, _, name = self.reader.partition(":")
         reader: Reader = getattr(import_module(f"turnetl.formats.{module}"), name)()
         return reader
+
+
+@dataclass(frozen=True, slots=True)
+class FormatsReport:
+    """The formats that turnetl reads."""
+
+    formats: Annotated[tuple[Format, ...], described("The formats.")]

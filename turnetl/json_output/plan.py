@@ -1,16 +1,17 @@
 """`turnetl plan --json`."""
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
-from turnetl.base.results import JsonOutput, described
+from turnetl.base.results import INLINED, JsonOutput, described
 from turnetl.estimation.report import Estimate, GroupEstimate, PilotSummary, PlanReport
 from turnetl.estimation.usage_range import UsageRange
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.json_output import fields
 from turnetl.json_output.estimates import RangeOutput, optional_range, range_output
-from turnetl.json_output.parse import ParseOutput, parse_output
 from turnetl.json_output.usage import UsageOutput, rounded_cost, usage_output
+from turnetl.parsing import ParseReport
 
 
 class GroupEstimateOutput(JsonOutput):
@@ -88,9 +89,11 @@ class EstimateOutput(JsonOutput):
     ]
 
 
-class PlanOutput(EstimateOutput):
+@dataclass(frozen=True, slots=True)
+class PlanOutput:
     """What the turns of a run will take from now on."""
 
+    estimate: Annotated[EstimateOutput, INLINED]
     work: Annotated[
         Literal["ingest", "backfill", "redo"], described("The command that ingests the turns.")
     ]
@@ -99,7 +102,7 @@ class PlanOutput(EstimateOutput):
         described("Pending turns that the run would leave out.", keys=PendingReason),
     ]
     parsed: Annotated[
-        ParseOutput | None, described("What a backfill would read; null without archives.")
+        ParseReport | None, described("What a backfill would read; null without archives.")
     ]
     errors: Annotated[list[str], described("Groups that are not part of it, and why.")]
 
@@ -107,36 +110,31 @@ class PlanOutput(EstimateOutput):
 def plan_output(report: PlanReport) -> PlanOutput:
     return PlanOutput(
         work=report.work,
-        **_fields(report.estimate),
+        estimate=estimate_output(report.estimate),
         left_out=dict(report.pending),
-        parsed=None if report.parsed is None else parse_output(report.parsed),
+        parsed=report.parsed,
         errors=list(report.errors),
     )
 
 
 def estimate_output(estimate: Estimate) -> EstimateOutput:
-    return EstimateOutput(**_fields(estimate))
-
-
-def _fields(estimate: Estimate) -> dict[str, Any]:
-    """Return the fields of `EstimateOutput`."""
-    return {
-        "method": estimate.method,
-        "basis": estimate.basis,
-        "extractor": estimate.extractor,
-        "model": estimate.model,
-        "turns": estimate.turns,
-        "groups": [_group(group) for group in estimate.groups],
-        "total": _usage(estimate.total),
-        "by_prompt": {prompt: _usage(usage) for prompt, usage in estimate.by_prompt.items()},
-        "answered_turns": estimate.answered_turns,
-        "answered_requests": estimate.answered_requests,
-        "answered": usage_output(estimate.answered),
-        "seconds": optional_range(estimate.seconds, 1),
-        "disk": _disk(estimate),
-        "pilot": None if estimate.pilot is None else _pilot(estimate.pilot),
-        "missing_prices": list(estimate.missing_prices),
-    }
+    return EstimateOutput(
+        method=estimate.method,
+        basis=estimate.basis,
+        extractor=estimate.extractor,
+        model=estimate.model,
+        turns=estimate.turns,
+        groups=[_group(group) for group in estimate.groups],
+        total=_usage(estimate.total),
+        by_prompt={prompt: _usage(usage) for prompt, usage in estimate.by_prompt.items()},
+        answered_turns=estimate.answered_turns,
+        answered_requests=estimate.answered_requests,
+        answered=usage_output(estimate.answered),
+        seconds=optional_range(estimate.seconds, 1),
+        disk=_disk(estimate),
+        pilot=None if estimate.pilot is None else _pilot(estimate.pilot),
+        missing_prices=list(estimate.missing_prices),
+    )
 
 
 def _group(group: GroupEstimate) -> GroupEstimateOutput:

@@ -4,31 +4,31 @@ from typing import Annotated, Any
 
 import msgspec
 
+from turnetl.activity_report.report import ReportFile
+from turnetl.agents import SourcesReport
 from turnetl.base.errors import BadUsage
 from turnetl.base.result_schema import definitions_of
 from turnetl.base.results import ErrorOutput, JsonOutput, described
+from turnetl.base.setting_values import ConfigReport
+from turnetl.episodes import FilterReport
+from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.evaluation.template_report import TemplateComparison
 from turnetl.extraction.catalog import TemplateCatalog
+from turnetl.formats import FormatsReport
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.communities import CommunitiesOutput
-from turnetl.json_output.config import ConfigOutput
 from turnetl.json_output.digest import DigestOutput
 from turnetl.json_output.evaluate import EvaluationOutput
-from turnetl.json_output.filter import FilterOutput
 from turnetl.json_output.fix import FixOutput
-from turnetl.json_output.formats import FormatsOutput
 from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
-from turnetl.json_output.parse import ParseFilesOutput
 from turnetl.json_output.plan import PlanOutput
 from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.redo import RedoOutput
-from turnetl.json_output.report import ReportOutput
-from turnetl.json_output.rules import RuleExplanationOutput, RulesOutput
 from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.search import SearchOutput
 from turnetl.json_output.serve import ServeOutput
@@ -39,18 +39,19 @@ from turnetl.json_output.show import (
     ShowSessionOutput,
     ShowTurnOutput,
 )
-from turnetl.json_output.sources import SourcesOutput
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.summarize import SummarizeOutput
 from turnetl.json_output.timeline import TimelineOutput
-from turnetl.json_output.trust import TrustOutput
 from turnetl.json_output.why import WhyOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.change_report import MigrationChange
 from turnetl.migration.comparison import MigrationComparison
+from turnetl.noise import RulesReport
+from turnetl.parsing import ParsedFiles
 from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.transfer.report import ExportReport, ImportReport
+from turnetl.trust.report import TrustReport
 from turnetl.verification.report import VerifyReport
 
 
@@ -78,9 +79,9 @@ class JsonSchemaOutput(JsonOutput):
 OUTPUTS: dict[str, tuple[type, ...]] = {
     "backfill": (BackfillOutput,),
     "plan": (PlanOutput,),
-    "sources": (SourcesOutput,),
-    "parse": (ParseFilesOutput,),
-    "filter": (FilterOutput, RuleExplanationOutput),
+    "sources": (SourcesReport,),
+    "parse": (ParsedFiles,),
+    "filter": (FilterReport, RuleExplanation),
     "ingest": (IngestOutput,),
     "retry": (IngestOutput,),
     "redo": (RedoOutput,),
@@ -89,7 +90,7 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "status": (StatusOutput,),
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
-    "report": (ReportOutput,),
+    "report": (ReportFile,),
     "verify": (VerifyReport,),
     "summarize": (SummarizeOutput,),
     "communities build": (CommunitiesOutput,),
@@ -118,10 +119,10 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "serve": (ServeOutput,),
     "export": (ExportReport,),
     "import": (ImportReport,),
-    "formats": (FormatsOutput,),
-    "rules": (RulesOutput,),
-    "config show": (ConfigOutput,),
-    "trust": (TrustOutput,),
+    "formats": (FormatsReport,),
+    "rules": (RulesReport,),
+    "config show": (ConfigReport,),
+    "trust": (TrustReport,),
     "prefect setup": (SetupReport,),
     "prefect doctor": (DoctorReport,),
     "schema": (CommandsOutput, JsonSchemaOutput),

@@ -2,7 +2,7 @@
 
 from turnetl.noise.marking import mark, recipes, required_columns
 from turnetl.noise.registry import all_rules, find_rule, select_rules
-from turnetl.noise.rule import NoiseRule
+from turnetl.noise.rule import ListedRule, NoiseRule, RulesReport
 from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
 from turnetl.noise.user_rules import read_rules
 
@@ -10,7 +10,9 @@ __all__ = [
     "EMPTY",
     "ON_DEMAND",
     "RULES",
+    "ListedRule",
     "NoiseRule",
+    "RulesReport",
     "all_rules",
     "find_rule",
     "mark",

@@ -8,9 +8,12 @@ entry of the group map file, a template with --group, the default.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.model import GroupId
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
 from turnetl.parsing import group_names
 from turnetl.parsing.group_map import GroupMapEntry, load_group_map, path_variants
 from turnetl.parsing.projects import project, project_root, user
@@ -102,11 +105,11 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class NameCollision:
-    """A group that joins the folders of several projects although the user did not ask for it."""
+    """A group that several folders share only because they have the same name."""
 
-    group: GroupId
-    folders: tuple[str, ...]
-    """Sorted; `~` is any home folder."""
+    group: GroupField
+    folders: Annotated[tuple[str, ...], described("The folders, sorted.")]
+    """`~` is any home folder."""
 
     @property
     def message(self) -> str:

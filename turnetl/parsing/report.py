@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base.model import GroupId
 from turnetl.base.reason import add_counts
+from turnetl.base.results import INLINED, described
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.parsing.grouping import NameCollision
@@ -24,12 +26,12 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A skipped path or part of an archive, with a sentence that says what to do."""
+    """An archive, or a part of it, that was skipped."""
 
-    path: str
-    line: int | None
-    reason: SkipReason
-    message: str
+    path: Annotated[str, described("Path of the file.")]
+    line: Annotated[int | None, described("Line number, from 1; null for the file.")]
+    reason: Annotated[SkipReason, described("Why it was skipped.")]
+    message: Annotated[str, described("What happened and what to do, in one sentence.")]
 
     def of(self, path: str) -> "Problem":
         """Return the problem with another name of the path, also in the message."""
@@ -39,20 +41,22 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """The report on one archive. The counts of an unchanged one are those of its last parse."""
+    """An archive and its lines. Of an unchanged archive: as they were when it was read."""
 
-    archive: str
-    """Its path as the user gave it; if it holds a secret, its absolute path, redacted."""
-    outcome: Outcome
-    format: str | None = None
-    group: GroupId | None = None
-    counts: ParseCounts = field(default_factory=ParseCounts)
+    archive: Annotated[str, described("Path of the archive.")]
+    """As the user gave it; if it holds a secret, its absolute path, redacted."""
+    outcome: Annotated[Outcome, described("Outcome of the archive.")]
+    format: Annotated[str | None, described("Name of its format; null if unknown.")] = None
+    group: Annotated[GroupId | None, described("Group of its turns; null if it has none.")] = None
+    counts: Annotated[ParseCounts, INLINED] = field(default_factory=ParseCounts)
     problem: Problem | None = None
-    cwd: str | None = None
-    """The first working directory that the archive names, redacted; None if it names none."""
-    retained_turns: int = 0
-    """Turns that the archive held once and no longer holds; they stay in the lake."""
-
+    cwd: Annotated[
+        str | None, described("The first working directory in the archive; null if none.")
+    ] = None
+    """Redacted."""
+    retained_turns: Annotated[
+        int, described("Turns that the archive held once and no longer holds; they stay.")
+    ] = 0
     table_problem: Problem | None = None
     """Damage of its previous turns file, which may have held turns that it no longer holds."""
     group_is_intended: bool = False
@@ -65,19 +69,30 @@ class ArchiveReport:
 
 @dataclass(frozen=True, slots=True)
 class ParseReport:
-    """The report on one run over archives, in the order given. Reports of batches can be added."""
+    """Outcome of archives and their lines.
+
+    Reports of batches can be added.
+    """
 
     archives: tuple[ArchiveReport, ...] = ()
+    """In the order given."""
     path_problems: tuple[Problem, ...] = ()
     """One for each given path that led to no archive."""
-    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
-    """The number of files in folders that are no archives, by reason. Each is counted once."""
+    other_files: Annotated[
+        Mapping[SkipReason, int],
+        described("Files in folders that are no archives, by reason.", keys=SkipReason),
+    ] = field(default_factory=dict)
+    """Each is counted once."""
     dry_run: bool = False
     """Nothing was written: the outcomes are those that a run would have."""
-    name_collisions: tuple[NameCollision, ...] = ()
-    """Groups that join the folders of several projects. A sum has those of its parts."""
-    removed_temporary_files: int = 0
-    """Temporary files of killed runs that this run removed from the lake."""
+    name_collisions: Annotated[
+        tuple[NameCollision, ...],
+        described("Groups that several folders share only by their name."),
+    ] = ()
+    """A sum has those of its parts."""
+    removed_temporary_files: Annotated[
+        int, described("Temporary files of killed runs that were removed from the lake.")
+    ] = 0
     is_shard: bool = False
     """The archives are those of one shard: there may be none."""
 
@@ -93,22 +108,32 @@ class ParseReport:
         )
 
     @property
-    def outcomes(self) -> Counter[Outcome]:
-        """The number of archives with each outcome."""
-        return Counter(archive.outcome for archive in self.archives)
+    def outcomes(
+        self,
+    ) -> Annotated[
+        Counter[Outcome], described("Archives by outcome.", keys=Outcome, name="archives")
+    ]:
+        counts = dict.fromkeys(Outcome, 0)
+        return Counter(counts | Counter(archive.outcome for archive in self.archives))
 
     @property
-    def read(self) -> ParseCounts:
-        """The sum of the counts of the archives that this run read."""
+    def read(
+        self,
+    ) -> Annotated[ParseCounts, described("Sums over the archives that were read in this run.")]:
         return sum((archive.counts for archive in self.archives if archive.was_read), ParseCounts())
 
     @property
-    def retained_turns(self) -> int:
-        """Turns that the archives that this run read no longer hold; they stay in the lake."""
+    def retained_turns(
+        self,
+    ) -> Annotated[
+        int, described("Turns that the archives read in this run no longer hold; they stay.")
+    ]:
         return sum(archive.retained_turns for archive in self.archives if archive.was_read)
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(
+        self,
+    ) -> Annotated[tuple[Problem, ...], described("What was skipped, and why.")]:
         archive_problems = (
             problem
             for archive in self.archives
@@ -120,8 +145,9 @@ class ParseReport:
         )
 
     @property
-    def groups(self) -> tuple[GroupId, ...]:
-        """The groups of all these archives, sorted."""
+    def groups(
+        self,
+    ) -> Annotated[tuple[GroupId, ...], described("Groups of all these archives, sorted.")]:
         return tuple(
             sorted({archive.group for archive in self.archives if archive.group is not None})
         )
@@ -134,3 +160,16 @@ class ParseReport:
     def _folders(self, group: GroupId) -> set[str]:
         archives = (archive for archive in self.archives if archive.group == group)
         return {archive.cwd for archive in archives if archive.cwd is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFiles:
+    """Outcome of archives and their lines, with each archive."""
+
+    report: Annotated[ParseReport, INLINED]
+
+    @property
+    def files(
+        self,
+    ) -> Annotated[tuple[ArchiveReport, ...], described("The archives, in order.")]:
+        return self.report.archives

@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.text import plural
-from turnetl.episodes import FilterReport
-from turnetl.json_output.filter import FilterCountsOutput, KeptOutput, NoiseOutput, filter_output
+from turnetl.episodes.report import FilteredGroup, FilterReport, KeptTurns, MarkedTurns
 from turnetl.report.layout import add_group_column, removed_files
 
 _COLUMNS = ("turns", "chars before", "after", "tokens", "tokens saved")
@@ -19,16 +18,15 @@ def table(report: FilterReport) -> RenderableType:
     """Render a row per group, below it a row for its kept turns and one per rule; then the sum."""
     if not report.groups:
         return Text(_summary(report))
-    counts = filter_output(report)
     view = Table(box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     add_group_column(view, "group\n  rule")
     for name in _COLUMNS:
         view.add_column(name.replace(" ", "\n"), justify="right", overflow="fold")
-    for group in counts.groups:
+    for group in report.groups:
         _add_rows(view, group.group, group)
-    if len(counts.groups) > 1:
+    if len(report.groups) > 1:
         view.add_section()
-        _add_rows(view, f"all {len(counts.groups)} groups", counts)
+        _add_rows(view, f"all {len(report.groups)} groups", report)
     return Group(view, Text(_summary(report)))
 
 
@@ -44,16 +42,16 @@ def repeated(report: FilterReport) -> list[str]:
     return found
 
 
-def _add_rows(view: Table, name: str, counts: FilterCountsOutput) -> None:
+def _add_rows(view: Table, name: str, counts: FilteredGroup | FilterReport) -> None:
     # As Text, because a group's name may look like rich's markup.
     view.add_row(Text(name, style="bold"), *_cells(counts))
-    view.add_row("  kept", *_cells(counts.kept))
-    for rule, noise in counts.noise.items():
-        view.add_row(Text(f"  {rule}"), *_cells(noise))
+    view.add_row("  kept", *_cells(counts.kept_turns))
+    for rule, turns in counts.marked_turns.items():
+        view.add_row(Text(f"  {rule}"), *_cells(turns))
 
 
-def _cells(counts: KeptOutput | NoiseOutput) -> Iterator[str]:
-    tokens = counts.tokens if isinstance(counts, KeptOutput) else 0
+def _cells(counts: FilteredGroup | FilterReport | KeptTurns | MarkedTurns) -> Iterator[str]:
+    tokens = 0 if isinstance(counts, MarkedTurns) else counts.tokens
     numbers = (counts.turns, counts.chars_before, counts.chars_after, tokens, counts.tokens_saved)
     return (f"{number:,}" for number in numbers)
 

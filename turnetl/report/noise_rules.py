@@ -1,6 +1,6 @@
 """Noise rules: all of them, and what one of them matches."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.box import SIMPLE
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from turnetl.base.text import plural
 from turnetl.episodes.rule_examples import RuleCounts, RuleExample, RuleExplanation
-from turnetl.noise import NoiseRule
+from turnetl.noise import NoiseRule, RulesReport
 from turnetl.report.layout import add_group_column, relative_path, unwrapped
 
 _LONGEST = 150
@@ -19,16 +19,15 @@ _LONGEST = 150
 _EMPTY = "(empty)"
 
 
-def rules_table(rules: Sequence[NoiseRule], active: Collection[str]) -> RenderableType:
-    """Render a row per rule, in the order of precedence; `active` names those that mark turns."""
+def rules_table(report: RulesReport) -> RenderableType:
+    """Render a row per rule, in the order of precedence."""
     view = Table(box=SIMPLE, pad_edge=False)
     view.add_column("rule", no_wrap=True)
     view.add_column("active", no_wrap=True)
     view.add_column("description")
-    for rule in rules:
-        view.add_row(
-            Text(rule.name), "yes" if rule.name in active else "no", Text(rule.description)
-        )
+    for listed in report.rules:
+        active = "yes" if listed.active else "no"
+        view.add_row(Text(listed.rule.name), active, Text(listed.rule.description))
     return Group(view, Text("`turnetl filter --explain RULE` shows what a rule marks"))
 
 
@@ -41,15 +40,14 @@ def table(explanation: RuleExplanation, directory: Path) -> RenderableType:
     """
     rule = explanation.rule
     head = Text(f"{_title(rule)}: {_state(explanation)}\n{rule.description}")
-    groups = [group for group in explanation.groups if group.turns]
-    if not groups:
+    if not explanation.turns:
         return Group(head, Text(_no_match(explanation)))
     examples = (line for example in explanation.examples for line in _example(example, directory))
-    return Group(head, _group_table(groups), *examples)
+    return Group(head, _group_table(explanation), *examples)
 
 
 def _title(rule: NoiseRule) -> str:
-    return f"{rule.name} (your own)" if rule.definition else f"{rule.name}, version {rule.version}"
+    return f"{rule.name} (your own)" if rule.is_own else f"{rule.name}, version {rule.version}"
 
 
 def _state(explanation: RuleExplanation) -> str:
@@ -66,19 +64,22 @@ def _no_match(explanation: RuleExplanation) -> str:
     return f"it matches nothing in {plural(len(explanation.groups), 'group')}"
 
 
-def _group_table(groups: Sequence[RuleCounts]) -> Table:
+def _group_table(explanation: RuleExplanation) -> Table:
+    groups = [group for group in explanation.groups if group.turns]
     view = Table(box=SIMPLE, pad_edge=False)
     add_group_column(view)
     for name in ("turns matched", "turns marked", "chars"):
         view.add_column(name, justify="right")
-    rows = [(group.turns, group.attributed, group.chars) for group in groups]
-    for group, row in zip(groups, rows, strict=True):
-        view.add_row(Text(group.group), *(f"{number:,}" for number in row))
+    for group in groups:
+        view.add_row(Text(group.group), *_cells(group))
     if len(groups) > 1:
         view.add_section()
-        totals = (f"{sum(column):,}" for column in zip(*rows, strict=True))
-        view.add_row(plural(len(groups), "group"), *totals)
+        view.add_row(plural(len(groups), "group"), *_cells(explanation))
     return view
+
+
+def _cells(counts: RuleCounts | RuleExplanation) -> Iterator[str]:
+    return (f"{number:,}" for number in (counts.turns, counts.attributed, counts.chars))
 
 
 def _example(example: RuleExample, directory: Path) -> Iterator[RenderableType]:

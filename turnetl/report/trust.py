@@ -29,8 +29,8 @@ def view(report: TrustReport) -> RenderableType:
 def _entry(entry: TrustEntry) -> Iterator[RenderableType]:
     sentence, style = _SENTENCES[entry.state]
     yield Text.assemble((str(entry.folder), "bold"), " ", (sentence, style))
-    if entry.state == TrustState.CHANGED:
-        yield indented(Text("; ".join(entry.trust.changes)))
+    if entry.changes:
+        yield indented(Text("; ".join(entry.changes)))
     for file in entry.files:
         yield indented(Text(f"{displayed_name(file.name)}  {file.digest[:12] or file.problem}"))
     for value in entry.settings:

@@ -5,11 +5,12 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from turnetl.base.regular_files import NotReadable, read_regular
+from turnetl.base.results import described
 
 CONFIG_NAME = "graphiti.config.json"
 USER_FOLDER = ".graphiti"
@@ -27,12 +28,10 @@ _NAMED_IN_CONFIG = (("noise", "rules"), ("group_map",))
 class ProjectFile:
     """A file of the configuration of a folder."""
 
-    name: str
-    """From the folder, with slashes."""
-    digest: str
-    """SHA-256 of its content; empty if it cannot be used."""
-    problem: str | None = None
-    """Why it cannot be used: as the end of a sentence that begins with its name."""
+    name: Annotated[str, described("Its path from the folder, with slashes.")]
+    digest: Annotated[str, described("SHA-256 of its content; empty if it cannot be used.")]
+    problem: Annotated[str | None, described("Why it cannot be used; null if it can.")] = None
+    """As the end of a sentence that begins with its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,32 +3,41 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Annotated, Any
 
+from turnetl.base.results import described
 from turnetl.base.skip_reasons import SkipReason
 
 
 @dataclass(slots=True)
 class ParseCounts:
-    """Counts of one archive or of several: `lines == used + sum(skipped.values())`."""
+    """The lines of archives, each counted once: `lines` = `used` + all of `skipped`."""
 
-    lines: int = 0
-    used: int = 0
-    skipped: Counter[SkipReason] = field(default_factory=Counter)
-    """Lines that added nothing to a turn, by reason."""
-    turns: int = 0
-    steering: int = 0
-    user_answers: int = 0
-    sidechain_rows: int = 0
-    tool_calls: int = 0
-    invalid_lines: int = 0
-    """Lines that are not exactly one JSON value, including concatenated lines, or that have too
-    many values."""
-    concatenated_lines: int = 0
-    """Invalid lines with several JSON objects, all of which were read."""
-    blank_lines: int = 0
-    first_invalid_line: int | None = None
-    """Number of the first invalid line that is not a concatenated line."""
+    lines: Annotated[int, described("Lines.")] = 0
+    used: Annotated[int, described("Lines that contributed to a turn.")] = 0
+    skipped: Annotated[
+        Counter[SkipReason],
+        described("Lines that contributed to no turn, by reason.", keys=SkipReason),
+    ] = field(default_factory=Counter)
+    turns: Annotated[int, described("Turns.")] = 0
+    steering: Annotated[int, described("Messages that the user sent while the agent worked.")] = 0
+    user_answers: Annotated[int, described("Answers of the user to questions of the agent.")] = 0
+    sidechain_rows: Annotated[int, described("Rows of subagents.")] = 0
+    tool_calls: Annotated[int, described("Tool calls.")] = 0
+    invalid_lines: Annotated[
+        int, described("Lines that are not exactly one JSON value, including `concatenated_lines`.")
+    ] = 0
+    """Also those that have too many values."""
+    concatenated_lines: Annotated[
+        int, described("Invalid lines with several objects, all of which were read.")
+    ] = 0
+    blank_lines: Annotated[int, described("Blank lines.")] = 0
+    first_invalid_line: Annotated[
+        int | None,
+        described(
+            "The first invalid line that is not concatenated; null if there is none, and in sums."
+        ),
+    ] = None
 
     def __add__(self, other: "ParseCounts") -> "ParseCounts":
         """Return the sums. A sum has no first invalid line."""
