@@ -1,7 +1,6 @@
 """What a flow run shows in Prefect beside its state and its log."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,9 +42,9 @@ def page_link(path: Path, host: str) -> str:
     )
 
 
-async def publish_digest(found: "pipeline.Digest", begin: datetime) -> None:
+async def publish_digest(found: "pipeline.Digest") -> None:
     """Publish what happened in the last days."""
-    text = digest.markdown(found, begin, None, Path("/"))
+    text = digest.markdown(found, Path("/"))
     await acreate_markdown_artifact(text, key=DIGEST, description="What happened, by project.")
 
 

@@ -115,10 +115,10 @@ async def nightly(
         if summarize:
             await _write_deferred(report, settings, executor)
         if report.ingested.groups:
-            begin, found = await executor.run_stage(
+            found = await executor.run_stage(
                 "digest", lambda: pipeline.recent_digest(settings, now, days=digest_days)
             )
-            await publish_digest(found.value, begin)
+            await publish_digest(found.value)
         return backfill_state(report)
 
     return await run_flow(work)

@@ -89,7 +89,7 @@ def test_the_schema_describes_the_object_and_allows_no_other_key() -> None:
 
 def test_the_schema_has_the_names_and_sentences_of_the_result() -> None:
     definition = schema(Report[Place])["$defs"]["PlaceReport"]
-    assert definition["description"] == "What was done."
+    assert definition["description"] == "Where something is."
     assert definition["properties"]["who"]["description"] == "The names."
     assert {"format": "date-time", "type": "string"}.items() <= (
         definition["properties"]["seen_at"].items()

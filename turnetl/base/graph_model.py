@@ -30,9 +30,9 @@ from turnetl.base.results import described
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The proof that a turn is in the graph: the TurnCommit node. Columns: `schema.RECEIPTS`.
+    """The proof that a turn is in the graph: the TurnCommit node.
 
-    The columns of the usage are columns of their own.
+    Columns: `schema.RECEIPTS`. The columns of the usage are columns of their own.
     """
 
     turn_id: TurnIdField
@@ -189,10 +189,10 @@ class GroupContents:
 class EpisodeNode:
     """A chunk of a turn as the graph holds it: Graphiti's Episodic node."""
 
-    uuid: str
-    group_id: GroupId
-    name: str
-    text: str
+    uuid: Annotated[str, described("Uuid of the episode.")]
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    name: Annotated[str, described("Name of the episode.")]
+    text: Annotated[str, described("The text of the episode.")]
     """Graphiti's property `content`."""
     source: str
     source_description: str
@@ -214,10 +214,10 @@ class Mention:
 class Community:
     """A cluster of entities: Graphiti's Community node with its HAS_MEMBER edges."""
 
-    uuid: str
-    group_id: GroupId
-    name: str
-    summary: str
+    uuid: Annotated[str, described("Uuid of the community.")]
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    name: Annotated[str, described("Name of the community.")]
+    summary: Annotated[str, described("Summary of the community.")]
     created_at: datetime
     embedding: Vector | None = None
     """Of the name. Not loaded: a graph does not say which embedder made the stored one."""

@@ -17,6 +17,13 @@ FirstLineField = Annotated[int, described("First line of the turn in the archive
 LastLineField = Annotated[int, described("Last line of the turn in the archive.")]
 PromptField = Annotated[str, described("The first line of what the user wrote.")]
 ChangedFilesField = Annotated[tuple[str, ...], described("Files that the turn changed.")]
+ValidAtField = Annotated[
+    datetime | None, described("Time from which the fact holds; null if unknown.")
+]
+InvalidAtField = Annotated[
+    datetime | None,
+    described("Time at which the fact was invalidated; null if it still holds."),
+]
 CaughtUpAtField = Annotated[
     datetime | None,
     described("When the search index last held the whole graph; null if it never did."),

@@ -61,10 +61,11 @@ def _encoded_class(kind: type, arguments: tuple[Any, ...]) -> Any:
 def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:
     """Return the struct of a result; it has the same name and description.
 
-    That of `Answer[Turn]` is named `TurnAnswer`.
+    That of `Answer[Turn]` is named `TurnAnswer`, and has the description of `Turn`.
     """
     name = "".join((*(argument.__name__ for argument in arguments), kind.__name__))
-    described = {"__doc__": (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")}
+    documented = inspect.getdoc((*arguments, kind)[0]) or ""
+    described = {"__doc__": documented.partition("\n\n")[0].replace("\n", " ")}
     return msgspec.defstruct(
         name, _fields(kind, arguments), bases=(JsonOutput,), namespace=described, kw_only=True
     )

@@ -35,7 +35,6 @@ def digest(
     from turnetl import pipeline
     from turnetl.base.model import GroupId
     from turnetl.index.selection import Selection
-    from turnetl.json_output.digest import digest_output
     from turnetl.report import digest as view
     from turnetl.retrieval.digest import DigestSections
 
@@ -57,10 +56,7 @@ def digest(
             )
         )
     print_age(found)
-    output = digest_output(
-        found.value, begin, until, caught_up_at=found.caught_up_at, unread=found.unread
-    )
     render = view.markdown if markdown else view.view
-    shown = render(found.value, begin, until, Path.cwd())
-    console.print_result(shown, output, as_json=common.json, paged=not markdown)
+    shown = render(found.value, Path.cwd())
+    console.print_result(shown, found, as_json=common.json, paged=not markdown)
     return ExitCode.DONE

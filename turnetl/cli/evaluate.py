@@ -43,7 +43,7 @@ def evaluate(
     """
     from turnetl import pipeline
     from turnetl.base.results import encoded
-    from turnetl.json_output.evaluate import evaluation_output, is_evaluation
+    from turnetl.evaluation.recall_report import is_evaluation
     from turnetl.report import evaluate as view
     from turnetl.report.own_file import OwnFile
 
@@ -54,9 +54,8 @@ def evaluate(
     options = pipeline.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.evaluate(settings, options, now, progress=progress))
-    output = evaluation_output(report)
     if save is not None:
-        saved.write(save, encoded(output) + "\n")
+        saved.write(save, encoded(report) + "\n")
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), output, as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return report.exit_code

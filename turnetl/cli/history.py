@@ -50,7 +50,6 @@ def timeline(
     from turnetl import pipeline
     from turnetl.base.model import GroupId
     from turnetl.index.selection import Selection
-    from turnetl.json_output.timeline import timeline_output
     from turnetl.report import timeline as view
     from turnetl.retrieval.items import file_path
 
@@ -71,8 +70,7 @@ def timeline(
             )
         )
     print_age(found)
-    output = timeline_output(found.value, found.caught_up_at, found.unread)
-    console.print_result(view.view(found.value), output, as_json=common.json, paged=True)
+    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -129,7 +127,6 @@ def fix(
         raise BadUsage("`turnetl fix` needs the message of an error, or a part of it")
 
     from turnetl import pipeline
-    from turnetl.json_output.fix import fix_output
     from turnetl.report import fix as view
 
     with console.show_progress(as_json=common.json) as progress:
@@ -144,10 +141,8 @@ def fix(
             )
         )
     print_age(found)
-    errors, turns = found.value.errors, found.value.found.hits
-    output = fix_output(errors, found.caught_up_at, found.unread, turns)
-    table = view.view(errors, turns, Path.cwd())
-    console.print_result(table, output, as_json=common.json, paged=True)
+    table = view.view(found.value.errors, found.value.turns, Path.cwd())
+    console.print_result(table, found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -165,7 +160,6 @@ def why(
         limit: Print at most this many commits, the newest.
     """
     from turnetl import pipeline
-    from turnetl.json_output.why import why_output
     from turnetl.report import why as view
 
     path, line = split_line(place)
@@ -175,16 +169,8 @@ def why(
         )
     print_age(found)
     value = found.value
-    output = why_output(
-        value.file.path,
-        line,
-        list(value.attributions),
-        value.count,
-        caught_up_at=found.caught_up_at,
-        unread=found.unread,
-    )
     text = view.view(value.attributions, value.count, Path.cwd(), by_line=line is not None)
-    console.print_result(text, output, as_json=common.json, paged=True)
+    console.print_result(text, found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -207,7 +193,6 @@ def _print_entity(
     name: str, label: str | None, groups: tuple[str, ...], limit: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.json_output.show import entity_details_output
     from turnetl.report.details import entity_view
 
     with console.show_progress(as_json=common.json) as progress:
@@ -223,6 +208,5 @@ def _print_entity(
             )
         )
     print_age(found)
-    output = entity_details_output(found.value, found.caught_up_at, found.unread)
-    console.print_result(entity_view(found.value), output, as_json=common.json, paged=True)
+    console.print_result(entity_view(found.value), found, as_json=common.json, paged=True)
     return ExitCode.DONE

@@ -73,7 +73,6 @@ def search_with_recipe(
     options = recipe_options(name, center=arguments.center, bfs_depth=arguments.bfs)
 
     from turnetl import pipeline
-    from turnetl.json_output.recipes import recipe_search_output
     from turnetl.report import recipe_results as view
     from turnetl.report.search_hits import usage_messages
 
@@ -91,6 +90,5 @@ def search_with_recipe(
         )
     )
     console.print_messages(usage_messages(results.usage))
-    output = recipe_search_output(results)
-    console.print_result(view.table(results, Path.cwd()), output, as_json=common.json)
+    console.print_result(view.table(results, Path.cwd()), results, as_json=common.json)
     return ExitCode.DONE

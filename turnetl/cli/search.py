@@ -156,7 +156,6 @@ def _search_turns(
     query: str, selection: "Selection", ranking: RankingOptions, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.json_output.search import search_output
     from turnetl.report import search_hits as view
     from turnetl.report.index import unread_messages
     from turnetl.retrieval.search import Order
@@ -178,13 +177,6 @@ def _search_turns(
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
     no_hits = view.no_hits_message(query, result.found.distant)
-    table = view.table(result.found.results, no_hits, Path.cwd(), selection.as_of)
-    output = search_output(
-        result.found,
-        as_of=selection.as_of,
-        caught_up_at=result.caught_up_at,
-        unread=result.unread,
-        usage=result.usage,
-    )
-    console.print_result(table, output, as_json=common.json)
+    table = view.table(result.found.results, no_hits, Path.cwd(), result.as_of)
+    console.print_result(table, result, as_json=common.json)
     return ExitCode.DONE

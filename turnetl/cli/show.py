@@ -50,7 +50,6 @@ def show(
         raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
 
     from turnetl import pipeline
-    from turnetl.json_output.show import show_output
     from turnetl.report import details
 
     with console.show_progress(as_json=common.json) as progress:
@@ -64,11 +63,10 @@ def show(
                 progress=progress,
             )
         )
-    output = show_output(found.value, found.caught_up_at, found.unread)
-    _check_kind(id_, output.kind, given)
+    _check_kind(id_, found.value.kind, given)
     print_age(found)
     view = details.view(found.value, Path.cwd(), full=full, neighbours=neighbours)
-    console.print_result(view, output, as_json=common.json, paged=True)
+    console.print_result(view, found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -97,20 +95,11 @@ def _with_article(kind: str) -> str:
 
 def _show_raw(id_: str, common: CommonOptions, *, redacted: bool) -> int:
     from turnetl import pipeline
-    from turnetl.json_output.show import ShowLinesOutput
 
     found = console.run_async(
         pipeline.show_archive_lines(
             id_, common.settings(), now, directory=Path.cwd(), redacted=redacted
         )
     )
-    output = ShowLinesOutput(
-        kind="lines",
-        turn_id=found.receipt.turn_id,
-        archive=found.receipt.archive,
-        first_line=found.receipt.first_line,
-        lines=list(found.lines),
-        redacted=redacted,
-    )
-    console.print_result("\n".join(found.lines), output, as_json=common.json, paged=True)
+    console.print_result("\n".join(found.lines), found, as_json=common.json, paged=True)
     return ExitCode.DONE

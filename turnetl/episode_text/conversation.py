@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base.model import Turn
+from turnetl.base.results import described
 from turnetl.episode_text.passages import split_messages
 
 _ARROW = " -> "
@@ -21,26 +23,28 @@ class TextSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConversationStep:
-    """A tool call."""
+    """A tool call with its outcome."""
 
-    tool: str
-    input: str
-    outcome: str
-    is_error: bool
-    ended_at: datetime | None
+    tool: Annotated[str, described("Name of the tool.")]
+    input: Annotated[str, described("The call: the command, the path, or compact JSON.")]
+    outcome: Annotated[str, described("Head and tail of the result.")]
+    is_error: Annotated[bool, described("Whether the call failed.")]
+    ended_at: Annotated[datetime | None, described("Time of the result; null if unknown.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    source: TextSource
-    prompt: str
-    steps: tuple[ConversationStep, ...]
-    steering: tuple[str, ...]
-    """What the user wrote while the agent worked, in order."""
-    answer: str
-    """All texts of the agent, joined by blank lines."""
-    model: str | None
-    """None if it is unknown."""
+    source: Annotated[
+        TextSource,
+        described("Where its text comes from: `lake`, or abbreviated from the `graph`."),
+    ]
+    prompt: Annotated[str, described("What the user wrote.")]
+    steps: Annotated[tuple[ConversationStep, ...], described("The tool calls, in order.")]
+    steering: Annotated[
+        tuple[str, ...], described("What the user wrote while the agent worked, in order.")
+    ]
+    answer: Annotated[str, described("All texts of the agent, joined by blank lines.")]
+    model: Annotated[str | None, described("The last model; null if unknown.")]
 
 
 def from_turn(turn: Turn) -> Conversation:

@@ -5,10 +5,12 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped, Skip
 from turnetl.base.model import GroupId, TurnId
+from turnetl.base.results import described
 from turnetl.base.tsv_file import read_tsv
 from turnetl.evaluation.located_turns import LocatedTurns
 from turnetl.index.questions import QuestionTask, write_questions
@@ -38,11 +40,10 @@ TASK = QuestionTask(
 class EvaluationQuestion:
     """A question and the turns that answer it."""
 
-    text: str
-    turns: tuple[TurnId, ...]
-    """Sorted; one of them must be found."""
-    group_id: GroupId
-    """Of the first of its turns."""
+    text: Annotated[str, described("The question.", name="question")]
+    turns: Annotated[tuple[TurnId, ...], described("The turns of which one must be found.")]
+    """Sorted."""
+    group_id: Annotated[GroupId, described("Group of the first of them.", name="group")]
 
 
 @dataclass

@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base.errors import RunStopped
 from turnetl.base.model import TurnId
+from turnetl.base.results import INLINED, described
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.index.port import SearchIndex
 from turnetl.index.selection import Selection
@@ -56,14 +58,17 @@ EVIDENCE: Mapping[RankingStage, tuple[Evidence, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedQuestion:
-    """A question, and where each stage has its turn."""
+    """A question, and where its turn is found."""
 
-    question: EvaluationQuestion
-    ranks: Mapping[RankingStage, int | None]
-    """From 1, in the order of the stages; None if the turn is not among the first ten hits. A stage
-    that was not measured is missing."""
-    has_hits: bool
-    """Whether `turnetl search` has hits at all: it has none if nothing is close to the question."""
+    question: Annotated[EvaluationQuestion, INLINED]
+    ranks: Annotated[
+        Mapping[RankingStage, int | None],
+        described("By stage: rank of the turn, from 1; null beyond the tenth hit."),
+    ]
+    """In the order of the stages. A stage that was not measured is missing."""
+    has_hits: Annotated[
+        bool, described("Whether `turnetl search` has hits: none is close to the question if not.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)

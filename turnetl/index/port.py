@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Protocol
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from turnetl.base.graph_model import CommittedTurn, GroupVersion, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
+from turnetl.base.results import described
 from turnetl.index.packing import unpack
 from turnetl.index.report import CatchUpReport, IndexStatus
 from turnetl.index.selection import Selection
@@ -87,9 +88,9 @@ def unpacked_text(packed: bytes) -> str:
 class IndexedFact:
     """A fact with the two entities it is about; neither has an embedding."""
 
-    fact: Fact
-    source: Entity
-    target: Entity
+    fact: Annotated[Fact, described("The fact.")]
+    source: Annotated[Entity, described("Its source.")]
+    target: Annotated[Entity, described("Its target.")]
 
 
 @dataclass(frozen=True, slots=True)

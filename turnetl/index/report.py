@@ -1,29 +1,30 @@
 """The state of an index, the result of `turnetl index`, and the estimate of a dry run."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base.graph_model import GroupVersion
 from turnetl.base.model import GroupId, Usage
+from turnetl.base.result_fields import CaughtUpAtField
+from turnetl.base.results import INLINED, described
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUpReport:
     """What a catch-up changed."""
 
-    added: int = 0
-    """Turns, including those that were indexed again."""
-    removed: int = 0
-    """Turns that are no longer in the graph."""
+    added: Annotated[int, described("Turns read from the graph.")] = 0
+    """With those that were indexed again."""
+    removed: Annotated[int, described("Turns removed because they left the graph.")] = 0
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedGroup:
-    """The state of a group in the index."""
+    """A group in the search index."""
 
-    group_id: GroupId
-    turns: int
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    turns: Annotated[int, described("Turns in the index.")]
     sequence: int
     """The group's sequence number in the graph up to which the index holds its turns."""
     creation_id: str = ""
@@ -39,55 +40,57 @@ class IndexedGroup:
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    path: Path
-    """The folder of the index."""
-    groups: tuple[IndexedGroup, ...]
-    """Sorted by group."""
-    passages: int
-    bytes: int
-    """On disk."""
-    turns_with_questions: int
-    """Turns for which a model was asked for questions."""
-    embedder: str
-    caught_up_at: datetime | None
-    """When the index last held everything in the graph; None if it never did."""
-    turns_behind: int | None = None
-    """Commits in the graph that the index has not read, or turns undone since; None if the graph
-    was not read."""
+    """The search index of a graph."""
+
+    path: Annotated[Path, described("Path of the index.", name="index")]
+    """A folder."""
+    groups: Annotated[tuple[IndexedGroup, ...], described("The groups, sorted by name.")]
+    passages: Annotated[int, described("Passages with a vector.")]
+    bytes: Annotated[int, described("Size on disk.")]
+    turns_with_questions: Annotated[
+        int, described("Turns for which a model was asked for questions.")
+    ]
+    embedder: Annotated[str, described("Embedder of the passages.")]
+    caught_up_at: CaughtUpAtField
+    turns_behind: Annotated[
+        int | None,
+        described(
+            "Commits in the graph that the index has not read, or turns that were undone since; "
+            "null if the graph was not read."
+        ),
+    ] = None
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> Annotated[int, described("Turns in the index.")]:
         return sum(group.turns for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionReport:
-    """What a run did about the questions of turns."""
+    """What `--questions` did."""
 
-    turns: int
-    """That a model was asked about; it may have thought of none."""
-    failed: int
-    """Turns for which the response was not valid; the next run asks again."""
-    usage: Usage
-    """Without responses from the journal."""
+    turns: Annotated[int, described("Turns that a model was asked about.")]
+    """It may have thought of no question."""
+    failed: Annotated[int, described("Turns whose response was not valid.")]
+    """The next run asks again."""
+    usage: Annotated[Usage, described("Usage of the model, without responses from the journal.")]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What a catch-up changed, and the index afterwards."""
+    """What a run of `turnetl index` changed, and the index afterwards."""
 
-    changes: CatchUpReport
-    status: IndexStatus
-    questions: QuestionReport | None = None
-    """None if none were asked for."""
+    changes: Annotated[CatchUpReport, INLINED]
+    status: Annotated[IndexStatus, INLINED]
+    questions: Annotated[
+        QuestionReport | None, described("What `--questions` did; null without it.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionEstimate:
-    """What the questions of some turns will use, rather too much than too little."""
+    """What `--questions` would use, rather too much than too little."""
 
-    model: str
-    """Provider and name."""
-    turns: int = 0
-    usage: Usage = Usage()  # noqa: RUF009 - a frozen value
-    """Its cost is None if the price of the model is unknown."""
+    model: Annotated[str, described("Provider and model.")]
+    turns: Annotated[int, described("Turns without questions; one request each.")] = 0
+    usage: Annotated[Usage, INLINED] = Usage()  # noqa: RUF009 - a frozen value

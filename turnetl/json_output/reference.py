@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from turnetl.base.reason import Reason
+from turnetl.base.result_schema import encoded_type
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason, StaleReason
@@ -53,7 +54,7 @@ def reference() -> str:
 
 
 def _command_row(command: str) -> str:
-    outputs = " or ".join(_link(output.__name__) for output in OUTPUTS[command])
+    outputs = " or ".join(_link(encoded_type(output).__name__) for output in OUTPUTS[command])
     return f"| `turnetl {command}` | {outputs} |"
 
 

@@ -12,44 +12,39 @@ from turnetl.base.results import ErrorOutput, JsonOutput, described
 from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
+from turnetl.evaluation.recall_report import EvaluationReport
 from turnetl.evaluation.template_report import TemplateComparison
 from turnetl.extraction.catalog import TemplateCatalog
 from turnetl.formats import FormatsReport
+from turnetl.index.report import IndexReport, QuestionEstimate
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.backfill import BackfillOutput
 from turnetl.json_output.communities import CommunitiesOutput
-from turnetl.json_output.digest import DigestOutput
-from turnetl.json_output.evaluate import EvaluationOutput
-from turnetl.json_output.fix import FixOutput
-from turnetl.json_output.index import IndexOutput, QuestionEstimateOutput
 from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
 from turnetl.json_output.plan import PlanOutput
-from turnetl.json_output.recipes import RecipeSearchOutput
 from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.runs import RunOutput, RunsOutput
-from turnetl.json_output.search import SearchOutput
 from turnetl.json_output.serve import ServeOutput
-from turnetl.json_output.show import (
-    ShowEntityOutput,
-    ShowFactOutput,
-    ShowLinesOutput,
-    ShowSessionOutput,
-    ShowTurnOutput,
-)
 from turnetl.json_output.status import StatusOutput
 from turnetl.json_output.summarize import SummarizeOutput
-from turnetl.json_output.timeline import TimelineOutput
-from turnetl.json_output.why import WhyOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.change_report import MigrationChange
 from turnetl.migration.comparison import MigrationComparison
 from turnetl.noise import RulesReport
 from turnetl.parsing import ParsedFiles
+from turnetl.pipeline.history import Fixes
+from turnetl.pipeline.opened_items import ArchiveLines, IndexAnswer
+from turnetl.pipeline.origin import FileAuthorship
+from turnetl.pipeline.search import SearchResult
 from turnetl.prefect_report import DoctorReport, SetupReport
+from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
+from turnetl.retrieval.digest import Digest
+from turnetl.retrieval.recipe_search import RecipeResults
+from turnetl.retrieval.timeline import Timeline
 from turnetl.transfer.report import ExportReport, ImportReport
 from turnetl.trust.report import TrustReport
 from turnetl.verification.report import VerifyReport
@@ -100,22 +95,22 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "migrate cutover": (MigrationChange,),
     "migrate rollback": (MigrationChange,),
     "migrate finish": (MigrationChange,),
-    "search": (SearchOutput, RecipeSearchOutput),
-    "index": (IndexOutput, QuestionEstimateOutput),
-    "evaluate": (EvaluationOutput,),
+    "search": (SearchResult, RecipeResults),
+    "index": (IndexReport, QuestionEstimate),
+    "evaluate": (EvaluationReport,),
     "show": (
-        ShowTurnOutput,
-        ShowSessionOutput,
-        ShowEntityOutput,
-        ShowFactOutput,
-        ShowLinesOutput,
+        IndexAnswer[TurnDetails],
+        IndexAnswer[SessionDetails],
+        IndexAnswer[EntityDetails],
+        IndexAnswer[FactDetails],
+        ArchiveLines,
     ),
-    "timeline": (TimelineOutput,),
-    "digest": (DigestOutput,),
-    "entity": (ShowEntityOutput,),
-    "file": (ShowEntityOutput,),
-    "fix": (FixOutput,),
-    "why": (WhyOutput,),
+    "timeline": (IndexAnswer[Timeline],),
+    "digest": (IndexAnswer[Digest],),
+    "entity": (IndexAnswer[EntityDetails],),
+    "file": (IndexAnswer[EntityDetails],),
+    "fix": (IndexAnswer[Fixes],),
+    "why": (IndexAnswer[FileAuthorship],),
     "serve": (ServeOutput,),
     "export": (ExportReport,),
     "import": (ImportReport,),

@@ -3,17 +3,17 @@
 from typing import Annotated, Any
 
 from turnetl.base.model import Usage
-from turnetl.base.result_schema import Timestamp
+from turnetl.base.result_schema import Timestamp, encoded_type
 from turnetl.base.results import JsonOutput, described
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
+from turnetl.index.report import IndexStatus
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.json_output import fields
 from turnetl.json_output.base import timestamp
-from turnetl.json_output.index import IndexStatusOutput, index_status_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.status_report import StatusReport
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
@@ -165,7 +165,8 @@ class StatusOutput(JsonOutput):
     usage: Annotated[UsageOutput, described("Usage of the turns in the graph, over all runs.")]
     groups: Annotated[list[StatusGroupOutput], described("The groups, sorted by name.")]
     index: Annotated[
-        IndexStatusOutput | None, described("The search index; null if there is none to read.")
+        encoded_type(IndexStatus) | None,  # type: ignore[valid-type]
+        described("The search index; null if there is none to read."),
     ]
     index_problem: Annotated[
         str | None,
@@ -193,7 +194,7 @@ def status_output(report: StatusReport) -> StatusOutput:
         turns_with_assumed_time=sum(group.turns_with_assumed_time for group in groups),
         usage=usage_output(usage),
         groups=groups,
-        index=index_status_output(report.index) if report.index else None,
+        index=report.index,
         index_problem=report.index_problem,
         damaged_tables=report.damaged_tables,
         unread=report.unread,

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 from turnetl.base.errors import BadUsage, Fatal
+from turnetl.base.results import described
 from turnetl.retrieval.blame import BlamedCommit, parse_blame
 
 _CONFIG = (
@@ -49,8 +51,8 @@ _FETCH = (
 @dataclass(frozen=True, slots=True)
 class FileInRepository:
     root: Path
-    path: str
-    """From the root, with slashes."""
+    path: Annotated[str, described("Path of the file from the root of its repository.")]
+    """With slashes."""
     environment: Mapping[str, str]
     """Of git: see `_environment`."""
     is_partial: bool = False

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Annotated
 
 from turnetl.base.clock import Clock
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.results import described
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.pipeline.group_names import select_groups
@@ -18,6 +20,7 @@ from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.digest import digest as digest_of
 from turnetl.retrieval.error_question import without_passing
 from turnetl.retrieval.fix import ErrorHistory, find_fixes
+from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.items import find_entity
 from turnetl.retrieval.search import Hits, search
 from turnetl.retrieval.timeline import Timeline
@@ -100,13 +103,10 @@ async def digest(
     return await read_index(read, settings, clock, progress)
 
 
-async def recent_digest(
-    settings: Settings, clock: Clock, *, days: int = 1
-) -> tuple[datetime, IndexAnswer[Digest]]:
-    """Return what happened since the beginning of this many days before today, in UTC.
+async def recent_digest(settings: Settings, clock: Clock, *, days: int = 1) -> IndexAnswer[Digest]:
+    """Return what happened since the beginning of this many days before today, per project.
 
-    Returns:
-        The beginning, and the digest with a section per project.
+    Days are those of UTC.
 
     Raises:
         GraphUnusable, IndexUnusable: as `digest`.
@@ -114,7 +114,7 @@ async def recent_digest(
     today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
     begin = today - timedelta(days=days)
     selection, by = Selection(since=begin), DigestSections.PROJECT
-    return begin, await digest(settings, clock, selection=selection, by=by)
+    return await digest(settings, clock, selection=selection, by=by)
 
 
 async def entity(
@@ -155,8 +155,17 @@ async def entity(
 class Fixes:
     """The errors that match a text; if there is none, the turns that a search for it finds."""
 
-    errors: Sequence[ErrorHistory]
+    errors: Annotated[Sequence[ErrorHistory], described("The errors, best match first.")]
     found: Hits = Hits()  # noqa: RUF009 - a frozen value
+
+    @property
+    def turns(
+        self,
+    ) -> Annotated[
+        tuple[SearchHit, ...],
+        described("Without an error that matches, the turns that a search finds, best first."),
+    ]:
+        return self.found.hits
 
 
 async def fix(

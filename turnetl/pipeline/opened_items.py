@@ -4,9 +4,8 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -15,6 +14,8 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Turn
 from turnetl.base.object_url import path_text
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.result_fields import CaughtUpAtField, UnreadField
+from turnetl.base.results import INLINED, described
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.episode_text.conversation import from_turn
 from turnetl.index.lookup import LookupIndex
@@ -34,19 +35,22 @@ T = TypeVar("T")
 class IndexAnswer(Generic[T]):
     """A value read from the index, and the age of the index."""
 
-    value: T
-    caught_up_at: datetime | None
-    """When the index last held the whole graph; None if it never did."""
-    unread: str | None
-    """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
+    value: Annotated[T, INLINED]
+    caught_up_at: CaughtUpAtField
+    unread: UnreadField
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLines:
-    """The lines of a turn in its archive."""
+    """The lines of a turn in its archive, printed with `--raw`."""
 
-    receipt: Receipt
-    lines: Sequence[str]
+    receipt: Annotated[Receipt, INLINED]
+    lines: Annotated[Sequence[str], described("The lines.")]
+    redacted: Annotated[bool, described("Whether secrets were removed.")]
+
+    @property
+    def kind(self) -> Annotated[Literal["lines"], described("What is printed.")]:
+        return "lines"
 
 
 async def show(
@@ -141,7 +145,8 @@ def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True
     """Return the lines of a turn as its archive has them; raises as `show_archive_lines`."""
     redactor = wiring.redactor(settings, stores=False)
     lines, texts = _archive_lines(receipt, redactor.stands_for, with_texts=redacted)
-    return ArchiveLines(receipt, redact_lines(lines, redactor, texts) if redacted else lines)
+    shown = redact_lines(lines, redactor, texts) if redacted else lines
+    return ArchiveLines(receipt, shown, redacted)
 
 
 async def read_index(

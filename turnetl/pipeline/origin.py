@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Annotated
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -11,6 +12,7 @@ from turnetl.base.errors import Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.parsing.archive_edits import archived_edits
@@ -22,14 +24,14 @@ from turnetl.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class FileAuthorship:
-    """The commits of a file, and the turns that wrote them."""
+    """The turns that wrote a file, or a line of it."""
 
-    file: FileInRepository
-    line: int | None
-    attributions: Sequence[Attribution]
-    """The newest commits first."""
-    count: int
-    """Commits that the lines come from."""
+    file: Annotated[FileInRepository, INLINED]
+    line: Annotated[int | None, described("The line; null for all lines.")]
+    attributions: Annotated[
+        Sequence[Attribution], described("The newest commits first.", name="commits")
+    ]
+    count: Annotated[int, described("Commits that the lines come from.")]
 
 
 async def why(

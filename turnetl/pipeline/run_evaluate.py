@@ -22,10 +22,14 @@ from turnetl.evaluation.question_set import (
     written_questions,
 )
 from turnetl.evaluation.recall import Searcher, rerank_all
-from turnetl.evaluation.recall_report import Baseline, EvaluationReport, QuestionSource
+from turnetl.evaluation.recall_report import (
+    Baseline,
+    EvaluationReport,
+    QuestionSource,
+    read_baseline,
+)
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.json_output.evaluate import read_baseline
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.group_names import select_groups

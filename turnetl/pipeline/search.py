@@ -5,12 +5,14 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.result_fields import CaughtUpAtField, UnreadField
+from turnetl.base.results import INLINED, described
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.pipeline.group_names import select_groups
@@ -37,16 +39,25 @@ _FEW_FACTS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search, and how old the data are."""
+    """The hits of a search."""
 
-    found: CombinedHits
-    """The hits, and how many turns were left out."""
-    caught_up_at: datetime | None
-    """When the index last held the whole graph; None if it never did."""
-    unread: str | None
-    """Why the graph could not be read, so that its newest turns may be missing; None if it was."""
-    usage: Usage = Usage()  # noqa: RUF009 - a frozen value
-    """Of the model that rated the hits, without responses from the journal."""
+    found: Annotated[CombinedHits, INLINED]
+    as_of: Annotated[
+        datetime | None,
+        described(
+            "The end of --as-of: the facts held then, and a later `invalid_at` was not known "
+            "yet; null without that option."
+        ),
+    ]
+    caught_up_at: CaughtUpAtField
+    unread: UnreadField
+    usage: Annotated[
+        Usage,
+        described(
+            "Usage of the model that reranked, without responses from the journal; zero without "
+            "--rerank."
+        ),
+    ]
 
     @property
     def hits(self) -> Sequence[SearchHit]:
@@ -110,8 +121,13 @@ async def search_turns(
                 nearest=nearest,
                 model=model,
             )
-            usage = Usage() if meter is None else meter.total
-            return SearchResult(found, opened.index.caught_up_at, opened.unread, usage)
+            return SearchResult(
+                found,
+                selection.as_of,
+                opened.index.caught_up_at,
+                opened.unread,
+                Usage() if meter is None else meter.total,
+            )
 
     return await repaired(settings, work)
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -18,26 +17,22 @@ _SPOKEN = re.compile(r"The (?:accepted )?(user|agent|plan) (decided|prefers|reje
 """How the structural extractor begins the text of a statement: the label says it instead."""
 
 
-def view(digest: Digest, since: datetime | None, until: datetime | None, directory: Path) -> Group:
+def view(digest: Digest, directory: Path) -> Group:
     """Render a heading per day or group, then its sessions.
 
     Args:
         digest: what happened.
-        since: the beginning of the time; None: there is none.
-        until: the end of the time; None: there is none.
         directory: paths below it are printed relative to it.
     """
     lines: list[RenderableType] = []
     for section in digest.sections:
         lines += [Text(section.title, "bold cyan"), *_sessions(section.sessions, directory)]
-    return Group(*lines, caption(_summary(digest, since, until)))
+    return Group(*lines, caption(_summary(digest)))
 
 
-def markdown(
-    digest: Digest, since: datetime | None, until: datetime | None, directory: Path
-) -> str:
+def markdown(digest: Digest, directory: Path) -> str:
     """Return the digest as Markdown; arguments as of `view`."""
-    lines = ["# Digest", "", _summary(digest, since, until), ""]
+    lines = ["# Digest", "", _summary(digest), ""]
     for section in digest.sections:
         lines += [f"## {escaped(section.title)}", ""]
         for session in section.sessions:
@@ -128,9 +123,10 @@ def _places(session: SessionDigest, directory: Path) -> Iterable[str]:
     ]
 
 
-def _summary(digest: Digest, since: datetime | None, until: datetime | None) -> str:
-    begin = "" if since is None else f" since {format_minute(since)}"
-    period = begin if until is None else f"{begin} until {format_minute(until)}"
+def _summary(digest: Digest) -> str:
+    period = "" if digest.since is None else f" since {format_minute(digest.since)}"
+    if digest.until is not None:
+        period += f" until {format_minute(digest.until)}"
     if digest.turns:
         return f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
     if digest.newest is None:

@@ -45,7 +45,7 @@ def _attribution(found: Attribution, directory: Path, *, by_line: bool) -> Itera
     if by_line:
         yield Text(commit.lines[0].text.strip(), "italic")
     lines = "" if by_line else f"  {plural(len(commit.lines), 'line')}"
-    if commit.is_committed:
+    if commit.commit is not None:
         yield Text.assemble(
             (commit.commit[:_COMMIT_CHARS], "bold"),
             (f"  {format_minute(commit.authored_at)}", "cyan"),
@@ -74,10 +74,10 @@ def _turns(found: Attribution, directory: Path) -> Iterator[RenderableType]:
 
 def _notes(found: Attribution) -> Iterator[Text]:
     """Yield what was not compared, and why."""
-    for turn, reason in found.not_read:
+    for one in found.not_read:
         yield Text(
-            f"{_NOT_READ[reason].format(turn.id)}: only an excerpt of its edits was compared, "
-            f"at most {ADDED_CHARS} characters of each",
+            f"{_NOT_READ[one.reason].format(one.turn.id)}: only an excerpt of its edits was "
+            f"compared, at most {ADDED_CHARS} characters of each",
             "yellow",
         )
 

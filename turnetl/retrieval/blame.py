@@ -5,8 +5,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from posixpath import join, normpath
+from typing import Annotated
 
 from turnetl.base.archived_edit import ArchivedEdit, NotRead
+from turnetl.base.results import described
 from turnetl.episode_text.conversation import Conversation, ConversationStep
 from turnetl.retrieval.turn_summary import TurnSummary
 
@@ -28,9 +30,11 @@ class BlamedLine:
 class BlamedCommit:
     """A commit with the lines of a file that come from it."""
 
-    commit: str
+    commit: Annotated[str | None, described("The commit; null for changes not committed yet.")]
     authored_at: datetime
-    summary: str
+    """Of changes that are not committed yet, when git was asked."""
+    summary: Annotated[str, described("First line of its message.")]
+    """Empty for changes that are not committed yet."""
     path: str
     """Of the file in that commit, from the root of the repository."""
     previous: str | None
@@ -40,7 +44,21 @@ class BlamedCommit:
     @property
     def is_committed(self) -> bool:
         """Whether it is a commit; else the lines are changes that are not committed yet."""
-        return bool(self.commit.strip("0"))
+        return self.commit is not None
+
+    @property
+    def committed_at(
+        self,
+    ) -> Annotated[datetime | None, described("Author time of the commit.", name="authored_at")]:
+        return self.authored_at if self.is_committed else None
+
+    @property
+    def line_numbers(
+        self,
+    ) -> Annotated[
+        list[int], described("Numbers of the file's lines that come from it.", name="lines")
+    ]:
+        return [line.number for line in self.lines]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +167,11 @@ def _one_line(text: str) -> str:
 
 
 def _commit(commit: str, record: _Record) -> BlamedCommit:
-    fields = record.fields
+    fields, is_committed = record.fields, bool(commit.strip("0"))
     return BlamedCommit(
-        commit=commit,
+        commit=commit if is_committed else None,
         authored_at=datetime.fromtimestamp(int(fields.get("author-time", "0")), UTC),
-        summary=fields.get("summary", ""),
+        summary=fields.get("summary", "") if is_committed else "",
         path=fields.get("filename", ""),
         previous=fields["previous"].partition(" ")[0] if "previous" in fields else None,
         lines=tuple(record.lines),

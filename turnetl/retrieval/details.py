@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated, Literal
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, Fact, SessionId
+from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
@@ -14,51 +16,82 @@ from turnetl.retrieval.items import find_item
 from turnetl.retrieval.resume import resume_command
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn
 
+_KIND = described("What the id leads to.")
+_Resume = Annotated[
+    str | None,
+    described("Shell command that continues the session in its agent; null if none does."),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class TurnDetails:
-    summary: TurnSummary
-    conversation: Conversation
-    facts: tuple[Fact, ...]
-    """What the turn states, in the order in which it became valid."""
-    previous: TurnSummary | None
-    """The turn before it in its session."""
-    next: TurnSummary | None
-    resume: str | None
-    """The command that continues its session in the agent; None if there is none."""
+    """A turn."""
+
+    summary: Annotated[TurnSummary, described("The turn.", name="turn")]
+    conversation: Annotated[Conversation, INLINED]
+    facts: Annotated[
+        tuple[Fact, ...],
+        described("What the turn states, in the order in which it became valid."),
+    ]
+    previous: Annotated[
+        TurnSummary | None, described("The turn before it in its session; null if none.")
+    ]
+    next: Annotated[
+        TurnSummary | None, described("The turn after it in its session; null if none.")
+    ]
+    resume: _Resume
+
+    @property
+    def kind(self) -> Annotated[Literal["turn"], _KIND]:
+        return "turn"
 
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    session_id: SessionId
-    turns: tuple[TurnSummary, ...]
-    """Oldest first; at least one."""
-    resume: str | None
+    """A session."""
+
+    session_id: Annotated[SessionId, described("Id of the session.")]
+    turns: Annotated[tuple[TurnSummary, ...], described("Its turns, oldest first.")]
+    """At least one."""
+    resume: _Resume
+
+    @property
+    def kind(self) -> Annotated[Literal["session"], _KIND]:
+        return "session"
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFacts:
     """A turn, and what it states about an entity."""
 
-    turn: TurnSummary
-    facts: tuple[Fact, ...]
+    turn: Annotated[TurnSummary, described("The turn.")]
+    facts: Annotated[tuple[Fact, ...], described("The facts.")]
 
 
 @dataclass(frozen=True, slots=True)
 class EntityDetails:
-    entity: Entity
-    turns: tuple[TurnFacts, ...]
-    """The last turns that state something about the entity, oldest first."""
-    turn_count: int
-    """How many there are in all."""
-    fact_count: int
+    """An entity, with the turns that state something about it."""
+
+    entity: Annotated[Entity, described("The entity.")]
+    turns: Annotated[tuple[TurnFacts, ...], described("The last such turns, oldest first.")]
+    turn_count: Annotated[int, described("Number of such turns in all.")]
+    fact_count: Annotated[int, described("Number of facts about the entity.")]
+
+    @property
+    def kind(self) -> Annotated[Literal["entity"], _KIND]:
+        return "entity"
 
 
 @dataclass(frozen=True, slots=True)
 class FactDetails:
-    indexed: IndexedFact
-    turns: tuple[TurnSummary, ...]
-    """The turns that state it, oldest first."""
+    """A fact."""
+
+    indexed: Annotated[IndexedFact, INLINED]
+    turns: Annotated[tuple[TurnSummary, ...], described("The turns that state it, oldest first.")]
+
+    @property
+    def kind(self) -> Annotated[Literal["fact"], _KIND]:
+        return "fact"
 
 
 Details = TurnDetails | SessionDetails | EntityDetails | FactDetails

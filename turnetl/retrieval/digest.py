@@ -5,8 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
-from turnetl.base.model import Fact, GroupId, SessionId
+from turnetl.base.model import Fact, GroupId, SessionId, TurnId
+from turnetl.base.result_fields import ChangedFilesField, TurnIdField
+from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.closing import closing
 from turnetl.episode_text.conversation import from_episode_text
@@ -39,44 +42,76 @@ class DigestSections(StrEnum):
 class DigestFact:
     """A fact, and the first turn of the session that states it."""
 
-    fact: Fact
+    fact: Annotated[Fact, described("The fact.")]
     turn: TurnSummary
+
+    @property
+    def turn_id(self) -> TurnIdField:
+        return self.turn.receipt.turn_id
 
 
 @dataclass(frozen=True, slots=True)
 class SessionDigest:
     """What happened in a session, or in its turns of one day."""
 
-    session_id: SessionId
-    group_id: GroupId
-    turns: tuple[TurnSummary, ...]
-    """Oldest first; at least one."""
-    decisions: tuple[DigestFact, ...]
-    """What was decided, preferred or rejected, in the order in which it was said."""
-    open_problems: tuple[DigestFact, ...]
-    """Failures after which no success is known, oldest first."""
-    solved_problems: tuple[DigestFact, ...]
-    """Failures with a later success, oldest first."""
-    files: tuple[str, ...]
-    """Files that were changed, each once, in the order of the first change."""
-    outcome: str
-    """What the agent stated last, on one line; empty if it stated nothing."""
+    session_id: Annotated[SessionId, described("Id of the session.")]
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    turns: Annotated[tuple[TurnSummary, ...], described("The turns, oldest first.")]
+    """At least one."""
+    decisions: Annotated[
+        tuple[DigestFact, ...],
+        described("What was decided, preferred or rejected, in the order in which it was said."),
+    ]
+    open_problems: Annotated[
+        tuple[DigestFact, ...], described("Failures after which no success is known.")
+    ]
+    """Oldest first."""
+    solved_problems: Annotated[tuple[DigestFact, ...], described("Failures with a later success.")]
+    """Oldest first."""
+    files: ChangedFilesField
+    """Each once, in the order of the first change."""
+    outcome: Annotated[str, described("What the agent stated last; empty: nothing.")]
+    """On one line."""
     outcome_turn: TurnSummary | None
     """The turn of `outcome`: the last one may have no answer. None if it is empty."""
-    open_question: str
-    """What the answer of the last turn asks the user at its end, on one line; empty if it asks
-    nothing."""
+    open_question: Annotated[
+        str, described("What the last turn's answer asks the user at its end; empty: nothing.")
+    ]
+    """On one line."""
 
     @property
-    def intent(self) -> str:
-        """The title of the first prompt; empty if the user wrote nothing."""
+    def outcome_turn_id(
+        self,
+    ) -> Annotated[
+        TurnId | None, described("Id of the turn in which it stated that; null: nothing.")
+    ]:
+        return None if self.outcome_turn is None else self.outcome_turn.receipt.turn_id
+
+    @property
+    def intent(
+        self,
+    ) -> Annotated[
+        str,
+        described("First line of the first prompt, with the next one if it ends with a colon."),
+    ]:
         return next((turn.prompt for turn in self.turns if turn.prompt), "")
 
     @property
-    def last_prompt(self) -> str:
-        """The title of the last prompt; empty if there is only one."""
+    def last_prompt(
+        self,
+    ) -> Annotated[str, described("The same of the last prompt; empty if there is only one.")]:
         turn = self.last_prompt_turn
         return "" if turn is None else turn.prompt
+
+    @property
+    def last_prompt_turn_id(
+        self,
+    ) -> Annotated[
+        TurnId | None,
+        described("Id of the turn of the last prompt; null if there is only one."),
+    ]:
+        turn = self.last_prompt_turn
+        return None if turn is None else turn.receipt.turn_id
 
     @property
     def last_prompt_turn(self) -> TurnSummary | None:
@@ -97,29 +132,33 @@ class SessionDigest:
 
 @dataclass(frozen=True, slots=True)
 class DigestSection:
-    title: str
-    """An ISO date, or the id of a group."""
-    sessions: tuple[SessionDigest, ...]
-    """By the time of their first turn."""
+    """The sessions of a day or of a group."""
+
+    title: Annotated[str, described("A date (UTC), or the id of a group.")]
+    sessions: Annotated[tuple[SessionDigest, ...], described("By the time of their first turn.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
     """What happened in a time."""
 
-    by: DigestSections
-    sections: tuple[DigestSection, ...]
-    """Days, oldest first, or groups, sorted."""
-    newest: datetime | None
-    """Start of the last turn of the groups, whenever it was; None if there is none."""
+    by: Annotated[DigestSections, described("What a section is about.")]
+    sections: Annotated[
+        tuple[DigestSection, ...], described("Days, oldest first, or groups, sorted.")
+    ]
+    newest: Annotated[
+        datetime | None, described("Start of the last turn, whenever it was; null: no turn.")
+    ]
+    """Of the groups."""
+    since: Annotated[datetime | None, described("The beginning of the time; null: none.")]
+    until: Annotated[datetime | None, described("The end of the time; null: none.")]
 
     @property
-    def sessions(self) -> int:
-        """Different sessions."""
+    def sessions(self) -> Annotated[int, described("Different sessions.")]:
         return len({one.session_id for one in self._all()})
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> Annotated[int, described("Turns.")]:
         return sum(len(one.turns) for one in self._all())
 
     def _all(self) -> Iterable[SessionDigest]:
@@ -182,7 +221,13 @@ def digest(index: LookupIndex, selection: Selection, by: DigestSections) -> Dige
     )
     newest = index.newest(Selection(groups=selection.groups), limit=1)
     last = next(iter(index.turns(newest).values()), None)
-    return Digest(by, tuple(sections), None if last is None else last.receipt.started_at)
+    return Digest(
+        by,
+        tuple(sections),
+        None if last is None else last.receipt.started_at,
+        selection.since,
+        selection.until,
+    )
 
 
 def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], text: str) -> None:

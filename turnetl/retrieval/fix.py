@@ -6,10 +6,12 @@ A failure is resolved when the graph says that it no longer holds: the same comm
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Annotated
 
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.results import described
 from turnetl.episode_text.conversation import from_episode_text
 from turnetl.index.lookup import LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
@@ -41,25 +43,34 @@ _ANSWER_CHARS = 600
 class Occurrence:
     """A failure in a turn, and what resolved it."""
 
-    fact: Fact
-    turn: TurnSummary
-    resolved_at: datetime | None
-    """None: no later success is known."""
-    resolved_by: TurnSummary | None
-    """The turn in which the success was; None if it is not known."""
-    evidence: tuple[Fact, ...]
-    """What was changed between failure and success, and the command that then succeeded."""
-    answer: str
-    """What the agent wrote at the end of the turn that resolved it, or else of its own turn."""
+    fact: Annotated[Fact, described("The failure.")]
+    turn: Annotated[TurnSummary, described("The turn in which it occurred.")]
+    resolved_at: Annotated[
+        datetime | None, described("Time of the success; null if no later success is known.")
+    ]
+    resolved_by: Annotated[
+        TurnSummary | None, described("The turn of the success; null if it is not known.")
+    ]
+    evidence: Annotated[
+        tuple[Fact, ...],
+        described("What was changed between failure and success, and the success."),
+    ]
+    answer: Annotated[
+        str,
+        described("What the agent wrote last in the turn of the success, or else of the failure."),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorHistory:
-    error: Entity
-    occurrences: tuple[Occurrence, ...]
-    """The last ones: the resolved ones first, newest first."""
-    count: int
-    """How often it occurred."""
+    """An error or a failed test, and where it occurred."""
+
+    error: Annotated[Entity, described("The error.")]
+    occurrences: Annotated[
+        tuple[Occurrence, ...],
+        described("The last occurrences: the resolved ones first, newest first."),
+    ]
+    count: Annotated[int, described("In how many turns it occurred.")]
 
 
 async def find_fixes(

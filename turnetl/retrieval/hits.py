@@ -3,8 +3,21 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
-from turnetl.base.model import ID_CHARS, Fact, GroupId, SessionId, TurnId
+from turnetl.base.model import ID_CHARS, Fact, GroupId, SessionId
+from turnetl.base.result_fields import (
+    ArchiveField,
+    ChangedFilesField,
+    FirstLineField,
+    InvalidAtField,
+    LastLineField,
+    PromptField,
+    ShortTurnIdField,
+    TurnIdField,
+    ValidAtField,
+)
+from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import first_passage, prompt_title
 from turnetl.index.port import IndexedFact, SearchIndex
@@ -22,80 +35,89 @@ PASSAGE = "PASSAGE"
 
 @dataclass(frozen=True, slots=True)
 class HitFact:
-    """A fact of a hit."""
+    """A further fact of a turn."""
 
-    fact: str
-    relation: str
-    valid_at: datetime | None
-    invalid_at: datetime | None
-    """When the fact stopped being valid; None if it still is."""
+    fact: Annotated[str, described("The fact.")]
+    relation: Annotated[str, described("The fact's relation.")]
+    valid_at: ValidAtField
+    invalid_at: InvalidAtField
 
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """An episode that another program wrote about a whole session, or about something else.
+    """An episode of another program: it leads to a session at most, never to a turn or a line."""
 
-    It leads to the session that it names, if it names one, and never to a turn or a line.
-    """
-
-    episode: str
-    """Uuid of the Episodic node."""
-    name: str
-    """Of the episode."""
-    group_id: GroupId
-    session_id: SessionId | None
-    """The session that the episode names; None if it names none, or several."""
-    reference_time: datetime | None
-    """Of the episode; None if it has none."""
-    score: float
-    """As of `SearchHit`."""
-    fact: str
-    """The fact that matches best, or the best passage. No turn states it."""
-    relation: str
-    """Relation of the fact, or `PASSAGE`."""
-    valid_at: datetime | None
+    episode: Annotated[str, described("Uuid of the episode, a node of Graphiti's.")]
+    name: Annotated[str, described("Name of the episode.")]
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    session_id: Annotated[
+        SessionId | None,
+        described("The session that the episode names; null if it names none, or several."),
+    ]
+    reference_time: Annotated[
+        datetime | None, described("The episode's reference time; null if it has none.")
+    ]
+    score: Annotated[float, described("As of a turn, and comparable with it.")]
+    fact: Annotated[
+        str,
+        described(
+            "The fact that matches best, else the best passage; empty if the turn above says it."
+        ),
+    ]
+    """No turn states it."""
+    relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
+    valid_at: ValidAtField
     """As the program dated it: possibly the time of its run."""
-    invalid_at: datetime | None
-    """When the fact stopped being valid; None if it still is."""
-    passage: str
-    """The part of the episode's text that matches best; empty if a fact says it."""
-    more_facts: tuple[HitFact, ...]
-    """Further facts that only this or other such episodes state, best first."""
+    invalid_at: InvalidAtField
+    passage: Annotated[
+        str, described("The passage that matches best; empty if a fact or the turn above says it.")
+    ]
+    more_facts: Annotated[
+        tuple[HitFact, ...], described("Further facts that no turn states, best first.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A turn, with the fact of it that matches the query best."""
+    """A turn, and its fact that matches the query best."""
 
-    id: str
-    """The beginning of the turn's id, which other commands accept."""
-    prompt: str
-    """The first line of what the user wrote."""
-    started_at: datetime
-    fact: str
-    score: float
-    """From 0 to 1: how much of the query was found; 1 without a query."""
-    relevance: float | None
-    """From 0 to 1: how well a model says that the turn answers; None if none rated it."""
-    relation: str
-    """Relation of the fact, or `PASSAGE`."""
-    valid_at: datetime | None
-    invalid_at: datetime | None
-    """When the fact stopped being valid; None if it still is."""
-    group_id: GroupId
-    session_id: SessionId
-    turn_id: TurnId
-    archive: str
-    first_line: int
-    last_line: int
-    passage: str
-    """The part of the turn's text that matches best; empty if the prompt or a fact says it."""
-    more_facts: tuple[HitFact, ...]
-    """Further facts of the turn, best first."""
-    files: tuple[str, ...]
-    """Files that the turn changed."""
-    session_hits: tuple[SessionHit, ...] = ()
-    """Session-level episodes about the session of the turn, under its best turn only."""
+    id: ShortTurnIdField
+    prompt: PromptField
+    started_at: Annotated[datetime, described("Time of the turn.")]
+    fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
+    score: Annotated[
+        float, described("How much of the query was found, from 0 to 1; 1 without a query.")
+    ]
+    relevance: Annotated[
+        float | None,
+        described(
+            "With --rerank, how well the model says that the turn answers, from 0 to 1: the order "
+            "of the hits. Null if it did not rate the turn."
+        ),
+    ]
+    relation: Annotated[str, described("The fact's relation, or `PASSAGE`.")]
+    valid_at: ValidAtField
+    invalid_at: InvalidAtField
+    group_id: Annotated[GroupId, described("Id of the group.", name="group")]
+    session_id: Annotated[SessionId, described("Id of the session.")]
+    turn_id: TurnIdField
+    archive: ArchiveField
+    first_line: FirstLineField
+    last_line: LastLineField
+    passage: Annotated[
+        str,
+        described(
+            "The passage of the turn that matches best; empty if the prompt or a fact says it."
+        ),
+    ]
+    more_facts: Annotated[tuple[HitFact, ...], described("Further facts of the turn, best first.")]
+    files: ChangedFilesField
+    session_hits: Annotated[
+        tuple[SessionHit, ...],
+        described(
+            "Session-level episodes about the session of the turn, under the best turn of it."
+        ),
+    ] = ()
 
 
 def held(fact: Fact, as_of: datetime | None) -> bool:

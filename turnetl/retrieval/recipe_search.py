@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
+from typing import Annotated
 
 from turnetl.base.graph_model import Community, EpisodeNode, Receipt
 from turnetl.base.model import Entity, Fact, Usage
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import INLINED, described
 from turnetl.graph.search import recipes as graphiti_recipes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.llm.chat import ChatModel
@@ -20,53 +23,105 @@ from turnetl.retrieval.center import find_entity
 from turnetl.retrieval.lineage import Lineage, turns_by_episode
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 
+_ScoreField = Annotated[
+    float,
+    described(
+        "The score that orders the results; what it measures depends on the recipe.", digits=6
+    ),
+]
+
 
 @dataclass(frozen=True, slots=True)
 class FactResult:
-    fact: Fact
-    score: float
-    source: str
-    """Name of the source entity."""
-    target: str
-    """Name of the target entity."""
-    turns: tuple[Receipt, ...]
-    """The turns that state the fact, oldest first."""
+    """A fact: an edge in Graphiti's terms."""
+
+    fact: Annotated[Fact, INLINED]
+    score: _ScoreField
+    source: Annotated[str, described("Name of the entity that the fact is about.")]
+    target: Annotated[str, described("Name of the other entity.")]
+    turns: Annotated[tuple[Receipt, ...], described("The turns that state the fact, oldest first.")]
+
+    @property
+    def uuid(self) -> Annotated[str, described("Uuid of the fact.")]:
+        return self.fact.uuid
+
+    @property
+    def text(self) -> Annotated[str, described("The fact as a sentence.", name="fact")]:
+        return self.fact.text
+
+    @property
+    def source_uuid(self) -> Annotated[str, described("Uuid of that entity.")]:
+        return self.fact.source
+
+    @property
+    def target_uuid(self) -> Annotated[str, described("Uuid of the other entity.")]:
+        return self.fact.target
+
+    @property
+    def group(self) -> GroupField:
+        return self.fact.group_id
 
 
 @dataclass(frozen=True, slots=True)
-class EntityResult:
-    entity: Entity
-    score: float
-    turns: tuple[Receipt, ...]
-    """The turns that mention the entity, oldest first."""
+class FoundEntity:
+    """An entity that a search starts from, or finds."""
+
+    entity: Annotated[Entity, INLINED]
+
+    @property
+    def uuid(self) -> Annotated[str, described("Uuid of the entity.")]:
+        return self.entity.uuid
+
+
+@dataclass(frozen=True, slots=True)
+class EntityResult(FoundEntity):
+    """An entity: a node in Graphiti's terms."""
+
+    score: _ScoreField
+    turns: Annotated[
+        tuple[Receipt, ...], described("The turns that mention the entity, oldest first.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class EpisodeResult:
-    episode: EpisodeNode
-    score: float
-    turn: Receipt | None
-    """None if another program than turnetl wrote the episode."""
+    """An episode: a turn, or a chunk of a long one."""
+
+    episode: Annotated[EpisodeNode, INLINED]
+    score: _ScoreField
+    turn: Annotated[
+        Receipt | None, described("The turn; null if another program wrote the episode.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class CommunityResult:
-    community: Community
-    score: float
+    """A community of entities, which a build of communities made."""
+
+    community: Annotated[Community, INLINED]
+    score: _ScoreField
 
 
 @dataclass(frozen=True, slots=True)
 class RecipeResults:
-    """The results of a recipe, best first. Scores are comparable within one kind only."""
+    """The results of a search with one of Graphiti's recipes, by kind, each best first.
 
-    recipe: Recipe
-    center: Entity | None
-    facts: tuple[FactResult, ...] = ()
-    entities: tuple[EntityResult, ...] = ()
-    episodes: tuple[EpisodeResult, ...] = ()
-    communities: tuple[CommunityResult, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    """Of the requests that were sent to the model; a response from the journal was paid before."""
+    Scores are comparable within one kind only.
+    """
+
+    recipe: Annotated[Recipe, described("Graphiti's name of the recipe.")]
+    center: Annotated[FoundEntity | None, described("The center entity; null without one.")]
+    facts: Annotated[tuple[FactResult, ...], described("Facts: Graphiti's edges.")] = ()
+    entities: Annotated[tuple[EntityResult, ...], described("Entities: Graphiti's nodes.")] = ()
+    episodes: Annotated[tuple[EpisodeResult, ...], described("Episodes.")] = ()
+    communities: Annotated[tuple[CommunityResult, ...], described("Communities.")] = ()
+    usage: Annotated[
+        Usage,
+        described(
+            "Usage of the cross-encoder's model, without responses from the journal; zero for "
+            "other recipes."
+        ),
+    ] = field(default_factory=Usage)
 
 
 async def search_with_recipe(
@@ -144,7 +199,7 @@ def _results(
     communities = {community.uuid: community for community in graph.communities}
     return RecipeResults(
         recipe=recipe,
-        center=center,
+        center=None if center is None else FoundEntity(center),
         facts=tuple(
             _fact_result(facts[uuid], score, entities, lineage) for uuid, score in found.facts
         ),

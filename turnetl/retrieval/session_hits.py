@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Annotated
 
 from turnetl.base.model import GroupId, SessionId
+from turnetl.base.results import described
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, hit_facts
 from turnetl.retrieval.repetition import repeats_any
@@ -18,17 +20,31 @@ class CombinedHits:
     results: tuple[SearchHit | SessionHit, ...]
     """Best first, or newest first: turns, each with the episodes of its session, and the episodes
     of which no turn is a hit."""
-    distant: int
-    """Turns and episodes that were left out because nothing is close to the query."""
+    distant: Annotated[
+        int,
+        described("Turns that were left out because nothing is close; --nearest prints them."),
+    ]
+    """With episodes."""
 
     @property
-    def hits(self) -> tuple[SearchHit, ...]:
-        """The turns."""
+    def hits(
+        self,
+    ) -> Annotated[
+        tuple[SearchHit, ...],
+        described("The hits, one per turn: best first, or newest first without a query."),
+    ]:
         return tuple(hit for hit in self.results if isinstance(hit, SearchHit))
 
     @property
-    def session_hits(self) -> tuple[SessionHit, ...]:
-        """The episodes of which no turn of their session is a hit."""
+    def session_hits(
+        self,
+    ) -> Annotated[
+        tuple[SessionHit, ...],
+        described(
+            "Session-level episodes of whose sessions no turn is a hit, in the same order. They "
+            "count for --limit; the scores tell where they are among the hits."
+        ),
+    ]:
         return tuple(hit for hit in self.results if isinstance(hit, SessionHit))
 
 

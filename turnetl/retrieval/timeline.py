@@ -1,7 +1,9 @@
 """The turns that meet conditions, in the order of time."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from turnetl.base.results import described
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.retrieval.turn_summary import TurnSummary, summarize
@@ -9,10 +11,10 @@ from turnetl.retrieval.turn_summary import TurnSummary, summarize
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    turns: tuple[TurnSummary, ...]
-    """The last turns that meet the conditions, oldest first."""
-    count: int
-    """How many turns meet them."""
+    """The last turns that meet the conditions."""
+
+    turns: Annotated[tuple[TurnSummary, ...], described("The turns, oldest first.")]
+    count: Annotated[int, described("How many turns meet the conditions.")]
 
 
 def timeline(index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0) -> Timeline:

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Fact, TurnId
+from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import LookupIndex, StatedFact
 from turnetl.retrieval.blame import (
@@ -54,19 +56,48 @@ class Certainty(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Attribution:
-    """A commit of a file, and the turns that wrote its lines."""
+class TurnNotRead:
+    """A turn whose edits could not be read from its archive."""
 
-    commit: BlamedCommit
-    certainty: Certainty
-    turns: tuple[TurnSummary, ...]
-    """In the order of time; none if it is unknown."""
-    facts: tuple[Fact, ...]
-    """What these turns state about their changes of the file."""
-    candidates: tuple[TurnSummary, ...]
-    """If it is unknown: the turns that edited the file before the commit and after the previous."""
-    not_read: tuple[tuple[TurnSummary, NotRead], ...]
-    """Turns that edited the file at that time of whose edits only an excerpt was compared."""
+    turn: Annotated[TurnSummary, INLINED]
+    reason: Annotated[
+        NotRead,
+        described(
+            "`missing`: the archive is not there; `unreadable`; `changed`: it no longer has the "
+            "turn as it was read."
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """A commit of the file, and the turns that wrote its lines."""
+
+    commit: Annotated[BlamedCommit, INLINED]
+    certainty: Annotated[
+        Certainty,
+        described(
+            "`line`: edits of the turns added lines of the commit; `commit`: the lines are too "
+            "short to be known by their text, and only this turn added them between this commit "
+            "and the one before; `unknown`."
+        ),
+    ]
+    turns: Annotated[
+        tuple[TurnSummary, ...], described("The turns, oldest first; none if it is unknown.")
+    ]
+    facts: Annotated[tuple[Fact, ...], described("What these turns state about their changes.")]
+    """Of the file."""
+    candidates: Annotated[
+        tuple[TurnSummary, ...],
+        described("If it is unknown: the turns that edited the file between both commits."),
+    ]
+    not_read: Annotated[
+        tuple[TurnNotRead, ...],
+        described(
+            "Turns that edited the file between both commits, of whose edits only an excerpt could "
+            "be compared."
+        ),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +210,9 @@ def _attribution(
     return Attribution(commit, certainty, turns, tuple(facts), (), not_read)
 
 
-def _not_read(edits: Sequence[FileEdit]) -> tuple[tuple[TurnSummary, NotRead], ...]:
+def _not_read(edits: Sequence[FileEdit]) -> tuple[TurnNotRead, ...]:
     found = {
-        edit.turn.receipt.turn_id: (edit.turn, edit.added)
+        edit.turn.receipt.turn_id: TurnNotRead(edit.turn, edit.added)
         for edit in edits
         if isinstance(edit.added, NotRead)
     }
