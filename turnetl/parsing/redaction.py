@@ -228,7 +228,7 @@ def _names(archive: ArchiveWithPath) -> list[str]:
     turns = archive.parsed.turns
     names = {name for turn in turns for name in _names_of(turn)}
     names.update(call.name for turn in turns for call in turn.tool_calls)
-    names.update(model for turn in turns for model in models_of(turn))
+    names.update(message.model for turn in turns for message in turn.usage.values())
     names.update(one.model for one in archive.parsed.subagent_usage or ())
     names |= {archive.parsed.cwd, *path_texts(archive.path)}
     # An empty part of the path has its place, too.

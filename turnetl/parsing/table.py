@@ -128,13 +128,21 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
     inputs = [truncate(one_line(call.input), *INPUT_LIMITS) for call in calls]
     results = [result_excerpt(call) for call in calls]
     assistant = [join_texts(turn.assistant_texts) for turn in turns]
+    tokens = [[message.tokens() for message in turn.usage.values()] for turn in turns]
     scalars: dict[str, Iterable[Any]] = {
         **_scalar_columns(turns),
+        **_token_columns(tokens),
         **_columns_of_archives(archives),
         "assistant_text": assistant,
         "content_hash": _content_hashes(turns, assistant, inputs, results),
     }
-    lists = _list_columns(turns, _call_structs(calls, inputs, results))
+    lists = {
+        **_text_columns(turns),
+        "tool_calls": _as_lists(
+            [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
+        ),
+        "usage": _as_lists(tokens, _message_structs(turns, tokens)),
+    }
     arrays = [
         lists[name] if name in lists else pa.array(scalars[name], dtype)
         for name, dtype in _column_types()
@@ -149,8 +157,9 @@ def _column_types() -> tuple[tuple[str, pa.DataType], ...]:
 
 
 @cache
-def _call_fields() -> tuple[tuple[pa.Field, str, pa.DataType], ...]:
-    fields = arrow_schema(schema.TURNS).field("tool_calls").type.value_type
+def _fields_of(column: str) -> tuple[tuple[pa.Field, str, pa.DataType], ...]:
+    """Return the fields of the structs in a column of lists."""
+    fields = arrow_schema(schema.TURNS).field(column).type.value_type
     return tuple((field, field.name, field.type) for field in fields)
 
 
@@ -180,41 +189,22 @@ def _scalar_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
         "user_text": [turn.user_text for turn in turns],
         "cwd": [turn.cwd or None for turn in turns],
         "git_branch": [turn.git_branch or None for turn in turns],
-        **_token_columns(turns),
         "closed": [turn.closed_by is not None for turn in turns],
         **dict(zip(_SAME_NAME, zip(*map(_same_of, turns), strict=True), strict=True)),
     }
 
 
-def _token_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
-    """Return the sums of each turn, and its messages."""
-    used = [{key: one.tokens() for key, one in turn.usage.items()} for turn in turns]
-    totals = [total(tokens.values()) if tokens else _NO_TOKENS for tokens in used]
-    return {
-        **dict(zip(schema.TOKEN_COUNTS, zip(*totals, strict=True), strict=True)),
-        "usage": [
-            [_message(turn, key, one) for key, one in tokens.items()]
-            for turn, tokens in zip(turns, used, strict=True)
-        ],
-    }
+def _token_columns(tokens: Sequence[Sequence[Tokens]]) -> dict[str, Iterable[Any]]:
+    """Return the sums of each turn from the tokens of its messages."""
+    totals = [total(of_turn) if of_turn else _NO_TOKENS for of_turn in tokens]
+    return dict(zip(schema.TOKEN_COUNTS, zip(*totals, strict=True), strict=True))
 
 
-def _message(turn: RawTurn, key: str, tokens: Tokens) -> dict[str, Any]:
-    message = turn.usage[key]
-    return {
-        "message": ids.message_digest(key),
-        "model": message.model or turn.model,
-        "day": None if message.time is None else message.time.date(),
-        **dict(zip(schema.TOKEN_COUNTS, tokens, strict=True)),
-    }
-
-
-def _list_columns(turns: Sequence[RawTurn], calls: pa.StructArray) -> dict[str, pa.Array]:
+def _text_columns(turns: Sequence[RawTurn]) -> dict[str, pa.Array]:
     return {
         "steering": _text_lists([turn.steering for turn in turns]),
         "user_answers": _text_lists([turn.user_answers for turn in turns]),
         "subagent_prompts": _text_lists([turn.subagent_prompts for turn in turns]),
-        "tool_calls": _as_lists([turn.tool_calls for turn in turns], calls),
     }
 
 
@@ -238,8 +228,30 @@ def _call_structs(
         "is_error": [call.is_error for call in calls],
         "ended_at": [call.ended_at for call in calls],
     }
-    arrays = [pa.array(values[name], dtype) for _, name, dtype in _call_fields()]
-    return pa.StructArray.from_arrays(arrays, fields=[field for field, _, _ in _call_fields()])
+    return _structs("tool_calls", values)
+
+
+def _message_structs(
+    turns: Sequence[RawTurn], tokens: Sequence[Sequence[Tokens]]
+) -> pa.StructArray:
+    """Return the API messages of all turns, with the tokens of each."""
+    messages = [message for turn in turns for message in turn.usage.values()]
+    models = [turn.model for turn in turns for _ in turn.usage]
+    counts = [*chain.from_iterable(tokens)]
+    values: dict[str, Sequence[Any]] = {
+        "message": [ids.message_digest(key) for turn in turns for key in turn.usage],
+        "model": [one.model or model for one, model in zip(messages, models, strict=True)],
+        "day": [None if one.time is None else one.time.date() for one in messages],
+        **{name: [one[at] for one in counts] for at, name in enumerate(schema.TOKEN_COUNTS)},
+    }
+    return _structs("usage", values)
+
+
+def _structs(column: str, values: Mapping[str, Sequence[Any]]) -> pa.StructArray:
+    """Return the structs in the lists of a column from the values of each field."""
+    fields = _fields_of(column)
+    arrays = [pa.array(values[name], dtype) for _, name, dtype in fields]
+    return pa.StructArray.from_arrays(arrays, fields=[field for field, _, _ in fields])
 
 
 def _content_hashes(

@@ -37,6 +37,9 @@ class SubagentMessages:
             key: id of the message; None: it is not repeated.
             message: its tokens.
         """
+        if key in self._owners:
+            add_message(self._messages, key, message)
+            return
         owner = ids.digest(session or "", agent or "")
         self._add(owner, started_by, key or f"{owner} {len(self._messages)}", message)
 

@@ -49,10 +49,12 @@ class AnthropicUsage(_Usage, gc=False):
     output_tokens: _TokenCount | None = None
 
     def tokens(self) -> Tokens:
-        written = None if self.cache_creation is None else _sum(astuple(self.cache_creation))
+        written = self.cache_creation_input_tokens
+        if self.cache_creation is not None:
+            written = _greatest(written, _sum(astuple(self.cache_creation)))
         return Tokens(
             self.input_tokens or 0,
-            _greatest(self.cache_creation_input_tokens, written),
+            written,
             self.cache_read_input_tokens,
             self.output_tokens or 0,
         )
@@ -139,8 +141,9 @@ class MessageTokens(msgspec.Struct, gc=False):
         """Take in a repetition: of each recorded field the greatest value counts."""
         self.usage = _greatest_of(self.usage, other.usage)
         self.model = self.model or other.model
-        times = [time for time in (self.time, other.time) if time is not None]
-        self.time = min(times, default=None)
+        time = other.time
+        if time is not None and (self.time is None or time < self.time):
+            self.time = time
 
 
 MessageUsages = dict[str, MessageTokens]
