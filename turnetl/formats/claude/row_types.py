@@ -54,7 +54,7 @@ def is_message(row: Mapping[str, Any]) -> bool:
     if kind not in MESSAGE_TYPES or _is_of_output(row):
         return False
     message = row.get("message")
-    if not isinstance(message, Mapping) or message.get("content") is None:
+    if not isinstance(message, dict) or message.get("content") is None:
         return False
     # A session that was shortened for publication often keeps nothing but texts and times.
     return _has_id(row) or (message.get("role") == kind and isinstance(row.get("timestamp"), str))
@@ -82,9 +82,7 @@ def is_other_row(row: Mapping[str, Any]) -> bool:
 def is_foreign(row: Mapping[str, Any]) -> bool:
     """Return whether an object is a row of a tool whose rows resemble Claude Code's."""
     message = row.get("message")
-    is_model = isinstance(message, Mapping) and (
-        "parts" in message or message.get("role") == "model"
-    )
+    is_model = isinstance(message, dict) and ("parts" in message or message.get("role") == "model")
     return is_model or "systemPayload" in row
 
 

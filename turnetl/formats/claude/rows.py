@@ -4,7 +4,7 @@ Types vary between versions, and by accident. A field of another type counts as 
 in the order in which they are usually written, because the decoder expects them in that order.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -145,7 +145,7 @@ def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:
     return [ClaudeBlock(_str(block.get("type")), _str(block.get("text"))) for block in blocks]
 
 
-class MessageContent(NamedTuple):
+class MessageContent(msgspec.Struct, frozen=True, gc=False):
     """The blocks of a message."""
 
     blocks: list[ClaudeBlock]
@@ -156,12 +156,16 @@ class MessageContent(NamedTuple):
 def content_of(content: str | list[str | ClaudeBlock] | None) -> MessageContent:
     """Return the content of a message: see `blocks_of`."""
     blocks = blocks_of(content)
-    return MessageContent(blocks, hash(tuple(map(_block_key, blocks))))
+    # Almost every message has one block.
+    key = _block_key(blocks[0]) if len(blocks) == 1 else tuple(map(_block_key, blocks))
+    return MessageContent(blocks, hash(key))
 
 
 def _block_key(block: ClaudeBlock) -> tuple[str | None, ...]:
     if block.type == "tool_result":
-        return block.type, block.tool_use_id, joined_text(block.content)
+        content = block.content
+        text = content if isinstance(content, str) else joined_text(content)
+        return block.type, block.tool_use_id, text
     return block.type, block.text, block.id
 
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-_DIGITS = 9
-"""Digits from which on a text is a number since 1970, not a date."""
+_DIGITS, _MAX_DIGITS = 9, 19
+"""Digits from which on a text is a number since 1970, not a date, and of nanoseconds."""
 _YEARS = (2000, 2200)
 """A number outside of this range is not a time."""
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
@@ -32,7 +32,8 @@ def parse_timestamp(value: object) -> datetime | None:
     The number may be written as a text.
     """
     if isinstance(value, str):
-        if not (_DIGITS <= len(value) <= 2 * _DIGITS + 1 and value.isdecimal()):
+        # Almost every text is a date with a time, which is longer.
+        if len(value) > _MAX_DIGITS or len(value) < _DIGITS or not value.isdecimal():
             return parse_time(value)
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, _NUMBERS):
