@@ -2,7 +2,8 @@
 
 Almost every table is that of one archive: five rows of 36 columns. There the writer's work for each
 column costs more than parsing the archive. Arrow's Rust writer (arro3) takes a third of the time of
-its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes.
+its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes. The C++ writer is imported
+when it writes: with the file systems that it brings, that takes as long as to parse 2 MB.
 """
 
 import io
@@ -10,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import IO, TypeAlias
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from turnetl.lake.checksum import seal_file
 from turnetl.lake.parquet import METADATA_KEY
@@ -55,9 +55,11 @@ def encode_with_arro3(rows: ArrowRows, metadata: str) -> memoryview:
 
 
 def encode_with_pyarrow(rows: ArrowRows, metadata: str) -> memoryview:
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - see above
+
     small = rows.num_rows < _SMALL
     file = pa.BufferOutputStream()
-    with pq.ParquetWriter(
+    with ParquetWriter(
         file,
         rows.schema,
         compression="lz4" if small else "zstd",
@@ -83,7 +85,9 @@ def write_row_groups(
         metadata: called after all rows are written.
         file: the output, open for reading and writing. It receives the checksums too.
     """
-    with pq.ParquetWriter(
+    from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - see above
+
+    with ParquetWriter(
         file, columns, compression="zstd", use_dictionary=True, store_schema=False
     ) as writer:
         for table in tables:
