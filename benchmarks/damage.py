@@ -90,7 +90,7 @@ def fill(folder: Path) -> None:
         write_archive(folder / "archives" / project / "session.jsonl", rows)
     run(folder, ["backfill archives"])
     shutil.rmtree(folder / "archives" / GONE)
-    entry = QuarantineEntry("turn", "too long", "archive", 1, "run", NOW)
+    entry = QuarantineEntry(TurnId("turn"), "too long", "archive", 1, "run", NOW)
     Quarantine(LocalFiles(folder / LAKE), GroupId("shop")).add(entry)
     forgotten = ForgottenTurns().extended([(GroupId("shop"), TurnId("gone"))])
     write_forgotten(LocalFiles(folder / LAKE), forgotten)

@@ -22,7 +22,6 @@ from turnetl.base.errors import TurnetlError
 from turnetl.base.exit_code import is_failure
 from turnetl.base.results import plain
 from turnetl.base.text import plural
-from turnetl.json_output.backfill import backfill_output
 from turnetl.parsing import ParseReport
 from turnetl.report import backfill as view
 from turnetl.report.page_file import check_page
@@ -107,7 +106,7 @@ def log_problems(parsed: ParseReport) -> None:
 
 def backfill_state(report: BackfillReport) -> State[dict[str, Any]]:
     """Return Completed or BudgetStopped with the report, or Failed with the first error."""
-    data = plain(backfill_output(report))
+    data = plain(report)
     if view.is_budget_stop(report):
         return budget_stopped(view.errors(report)[0], data)
     if is_failure(view.exit_code(report)):

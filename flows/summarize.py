@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import msgspec
 from prefect import State, flow
 from prefect.states import Completed
 
@@ -18,8 +17,8 @@ from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.exit_code import is_failure
+from turnetl.base.results import plain
 from turnetl.base.text import plural
-from turnetl.json_output.summarize import summarize_output
 from turnetl.report import summarize as view
 from turnetl.settings import ExtractorName
 
@@ -77,7 +76,7 @@ async def summarize(
                     settings, now, groups or (), edited=edited, progress=progress
                 ),
             )
-        data = msgspec.to_builtins(summarize_output(report))
+        data = plain(report)
         if view.is_budget_stop(report):
             return budget_stopped(view.errors(report)[0], data)
         if is_failure(view.exit_code(report)):

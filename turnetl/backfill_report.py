@@ -1,7 +1,9 @@
 """The report of a backfill: one report per stage."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from turnetl.base.results import INLINED, described
 from turnetl.episodes import FilterReport
 from turnetl.ingestion.report import IngestReport
 from turnetl.parsing import ParseReport
@@ -9,8 +11,8 @@ from turnetl.parsing import ParseReport
 
 @dataclass(frozen=True, slots=True)
 class BackfillReport:
-    """The reports of the three stages."""
+    """Results of the three stages of a backfill; a dry run only plans the third."""
 
-    parsed: ParseReport
-    filtered: FilterReport
-    ingested: IngestReport
+    parsed: Annotated[ParseReport, described("Outcome of the archives.")]
+    filtered: Annotated[FilterReport, described("What the filter kept and marked.")]
+    ingested: Annotated[IngestReport, INLINED]

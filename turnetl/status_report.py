@@ -1,21 +1,110 @@
 """The report of `turnetl status`: the groups, the search index and the tables of the lake."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Annotated
 
+from turnetl.base.model import Usage
+from turnetl.base.results import described
+from turnetl.graph.migrations import MigrationSummary
+from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.index.report import IndexStatus
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.extractor_change import ExtractorUse
+from turnetl.ingestion.report import (
+    AssumedTimeField,
+    GroupReport,
+    PendingField,
+    QuarantinedField,
+    TurnsOfGroup,
+)
+
+_CommittedField = Annotated[int, described("Turns in the graph.")]
+_UsageField = Annotated[
+    Usage, described("Usage of the turns in the graph, over all runs.", name="usage")
+]
 
 
 @dataclass(frozen=True, slots=True)
-class StatusReport(IngestReport):
-    """The state of all groups, with that of what is beside the graph."""
+class GroupStatus(TurnsOfGroup):
+    """The status of a group."""
 
-    index: IndexStatus | None = None
-    """The search index; None if there is none to read."""
-    index_problem: str | None = None
-    """Why a search would not use the index as it is, and what to do; None if it would."""
-    damaged_tables: int = 0
-    """Tables of the lake that are damaged, as far as their footers say and, of those that changed
-    since the last filter, their rows."""
-    unread: str | None = None
-    """Why the graph could not be read, so that the report is that of the index; None if it was."""
+    turns: Annotated[int, described("Turns in the lake or in the graph.")]
+    extractor_uses: Annotated[
+        tuple[ExtractorUse, ...],
+        described("What made the turns in the graph, the latest last.", name="extractors"),
+    ] = ()
+    committed: _CommittedField = 0
+    missing_archives: Annotated[
+        tuple[str, ...],
+        described("Archives that no longer exist at their path; their turns stay."),
+    ] = ()
+    retained_turns: Annotated[
+        int, described("Turns that their archives held once and no longer hold; they stay.")
+    ] = 0
+    session_level: Annotated[
+        SessionLevelCounts | None,
+        described(
+            "The part of `episodes`, `entities` and `facts` that other programs wrote and no turn "
+            "states; null if there is none, if the graph did not respond, or while a migration "
+            "moves data."
+        ),
+    ] = None
+    migration: Annotated[
+        MigrationSummary | None,
+        described("The migration of the group that is not finished; null if there is none."),
+    ] = None
+
+    @classmethod
+    def of(cls, report: GroupReport) -> "GroupStatus":
+        """Return what the report of a run that did nothing says about the group."""
+        values = {one.name: getattr(report, one.name) for one in fields(TurnsOfGroup)}
+        values["turns"] += report.missing_from_lake
+        return cls(**values, committed=report.in_graph + report.missing_from_lake)
+
+    @property
+    def total_usage(self) -> _UsageField:
+        return self.usage or Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """The status of all groups in the lake or in the graph."""
+
+    groups: Annotated[tuple[GroupStatus, ...], described("The groups, sorted by name.")]
+    index: Annotated[
+        IndexStatus | None, described("The search index; null if there is none to read.")
+    ] = None
+    index_problem: Annotated[
+        str | None,
+        described(
+            "Why a search would not use the index as it is, and what to do; null if it would."
+        ),
+    ] = None
+    damaged_tables: Annotated[
+        int,
+        described("Damaged tables of the lake; `turnetl verify` reads all tables, and names them."),
+    ] = 0
+    """As far as their footers say and, of those that changed since the last filter, their rows."""
+    unread: Annotated[
+        str | None,
+        described("Why the graph was not read: the report is of the index; null if it was."),
+    ] = None
+
+    @property
+    def committed(self) -> _CommittedField:
+        return sum(group.committed for group in self.groups)
+
+    @property
+    def quarantined(self) -> QuarantinedField:
+        return sum(group.quarantined for group in self.groups)
+
+    @property
+    def pending(self) -> PendingField:
+        return sum(group.pending for group in self.groups)
+
+    @property
+    def turns_with_assumed_time(self) -> AssumedTimeField:
+        return sum(group.turns_with_assumed_time for group in self.groups)
+
+    @property
+    def usage(self) -> _UsageField:
+        return sum((group.total_usage for group in self.groups), Usage())

@@ -78,7 +78,7 @@ def fail(*problem: object) -> None:
 
 
 ENTRY = QuarantineEntry(
-    turn_id="b",
+    turn_id=TurnId("b"),
     error="the model refused",
     archive="/a.jsonl",
     first_line=7,

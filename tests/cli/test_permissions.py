@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.archives import two_turns
 from tests.cli.command import CommandResult, index_folder, run_in_process, write_config
-from turnetl.base.model import GroupId
+from turnetl.base.model import GroupId, TurnId
 from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.lake import LocalFiles
@@ -19,7 +19,7 @@ from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.llm.journal.file import JournalFile
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
-ENTRY = QuarantineEntry("turn", "too long", "a.jsonl", 1, "run", MARCH)
+ENTRY = QuarantineEntry(TurnId("turn"), "too long", "a.jsonl", 1, "run", MARCH)
 
 
 @pytest.fixture(autouse=True, params=[0o022, 0o000], ids=oct)

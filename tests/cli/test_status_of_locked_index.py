@@ -44,7 +44,7 @@ async def test_status_names_an_index_that_stays_locked_and_reports_the_graph(sho
     assert report.index_problem is not None
     assert "another process has the search index `" in report.index_problem
     assert report.index_problem.endswith("` locked")
-    assert [(group.group, group.already_committed) for group in report.groups] == [("shop", 2)]
+    assert [(group.group, group.committed) for group in report.groups] == [("shop", 2)]
     after = await status(settings, RunOptions(), now)
     assert after.index_problem is None
     assert after.index is not None

@@ -188,7 +188,7 @@ def test_a_missing_turns_file_is_found(folder: Path) -> None:
 @pytest.mark.full
 def test_small_files_are_read_too(folder: Path) -> None:
     files = LocalFiles(folder / "lake")
-    entry = QuarantineEntry("turn", "too long", "archive", 1, "run", SESSION_START)
+    entry = QuarantineEntry(TurnId("turn"), "too long", "archive", 1, "run", SESSION_START)
     Quarantine(files, GroupId("shop")).add(entry)
     write_forgotten(files, ForgottenTurns().extended([(GroupId("shop"), TurnId("gone"))]))
     assert damaged(folder) == []

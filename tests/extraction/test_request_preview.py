@@ -9,7 +9,6 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from rich.console import Console
 
@@ -22,12 +21,12 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
 from turnetl.base.model import GroupId
 from turnetl.base.recipe_parts import recipe_digest
+from turnetl.base.results import plain
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.report import IngestReport
-from turnetl.json_output.ingest import ingest_output
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
@@ -182,7 +181,7 @@ async def test_previews_are_printed_and_serialised() -> None:
     assert INSTRUCTIONS in text
     assert "extract_edges.edge" in text
     assert "placeholder" in text
-    parsed = msgspec.to_builtins(ingest_output(IngestReport(None, (), requests=tuple(previews))))
+    parsed = plain(IngestReport(None, (), requests=tuple(previews)))
     assert [request["prompt"] for request in parsed["requests"]] == [
         preview.prompt for preview in previews
     ]

@@ -15,7 +15,7 @@ from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest, status
 from turnetl import noise
 from turnetl.base.errors import GraphBusy
-from turnetl.base.model import Turn
+from turnetl.base.model import Turn, TurnId
 from turnetl.base.recipe_parts import RecipePart
 from turnetl.episodes import Filters
 from turnetl.graph.port import GraphStore
@@ -186,7 +186,7 @@ async def test_a_quarantine_file_that_a_crash_left_empty_is_ignored(
     store: GraphStore, lake: Lake
 ) -> None:
     quarantine = Quarantine(lake.files, GROUP)
-    quarantine.add(QuarantineEntry("t1", "no JSON", "a.jsonl", 1, "run-0", NOW))
+    quarantine.add(QuarantineEntry(TurnId("t1"), "no JSON", "a.jsonl", 1, "run-0", NOW))
     (lake.root / "quarantine" / GROUP / "t2.json").write_bytes(b"")
     assert [entry.turn_id for entry in quarantine.entries()] == ["t1"]
     assert (await ingest_lake(resources(lake, store))).committed == 4

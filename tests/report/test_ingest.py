@@ -3,12 +3,12 @@
 from dataclasses import asdict, replace
 from typing import Any
 
-import msgspec
 import pytest
 from rich.console import Console, RenderableType
 
 from turnetl.base.exit_code import is_failure
 from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.results import plain
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import (
@@ -18,11 +18,8 @@ from turnetl.ingestion.report import (
     Invalidation,
     exit_code_of,
 )
-from turnetl.json_output.ingest import ingest_output
-from turnetl.json_output.status import status_output
-from turnetl.json_output.usage import usage_output
 from turnetl.report import ingest, status
-from turnetl.status_report import StatusReport
+from turnetl.status_report import GroupStatus, StatusReport
 
 EXTRACT = Usage(
     3, prompt_tokens=1200, completion_tokens=300, cost=0.0125, cached_tokens=800, seconds=2.5
@@ -42,14 +39,14 @@ def report(*groups: GroupReport, **fields: object) -> IngestReport:
 
 
 def state(*groups: GroupReport) -> StatusReport:
-    return StatusReport(None, groups)
+    return StatusReport(tuple(map(GroupStatus.of, groups)))
 
 
 WITH_MODEL = report(usage_by_prompt={"extract": EXTRACT, "resolve": RESOLVE}, journal_hits=7)
 
 
 def as_json(ingested: IngestReport) -> dict[str, Any]:
-    values: dict[str, Any] = msgspec.to_builtins(ingest_output(ingested))
+    values: dict[str, Any] = plain(ingested)
     return values
 
 
@@ -91,10 +88,7 @@ def test_json_has_what_this_run_used_and_the_journal_hits() -> None:
     usage = as_json(WITH_MODEL)["usage"]
     assert (usage["calls"], usage["cached_tokens"], usage["seconds"]) == (4, 800, 3.0)
     assert (usage["cost"], usage["journal_hits"]) == (2.0125, 7)
-    assert usage["by_prompt"] == {
-        "extract": msgspec.to_builtins(usage_output(EXTRACT)),
-        "resolve": msgspec.to_builtins(usage_output(RESOLVE)),
-    }
+    assert usage["by_prompt"] == {"extract": plain(EXTRACT), "resolve": plain(RESOLVE)}
 
 
 def test_a_run_without_a_model_prints_nothing_about_models() -> None:
@@ -177,7 +171,7 @@ def test_status_prints_what_the_turns_of_each_group_cost() -> None:
     assert "(cost: $0.0125, 1,500 tokens)" in text
     assert "(cost: unknown, 120 tokens)" in text
     assert text.count("(cost:") == 2
-    values = msgspec.to_builtins(status_output(groups))
+    values = plain(groups)
     assert [values["usage"]["cost"] for values in values["groups"]] == [0.0, 0.0125, None]
     assert values["usage"]["prompt_tokens"] == 1300
     assert values["usage"]["cost"] is None

@@ -2,6 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
+
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,17 +14,38 @@ class RunCost:
     tokens: int
     """Of prompts and responses so far."""
     usd: float | None
-    expected_tokens: int | None = None
-    """Of all planned turns, as learned from committed ones; None if nothing is learned yet."""
-    expected_usd: float | None = None
+    expected_tokens: Annotated[
+        int | None,
+        described("Tokens that all planned turns are expected to use; null if no turn says so."),
+    ] = None
+    """As learned from committed ones."""
+    expected_usd: Annotated[
+        float | None,
+        described(
+            "The same in US dollars; null if a model without a price was used, too.",
+            name="expected_cost",
+            digits=6,
+        ),
+    ] = None
     budget_tokens: int | None = None
     budget_usd: float | None = None
-    committed_usd: float | None = None
-    """What this run paid for the turns that it committed; None without a budget."""
-    repeated_responses: int = 0
-    """Responses that were requested again, because a learned limit had truncated them."""
-    unused_tokens: int = 0
-    """Of responses to requests that ran ahead and that no turn needed; part of `tokens`."""
+    committed_usd: Annotated[
+        float | None,
+        described(
+            "US dollars that were paid for committed turns; null without a budget.",
+            name="committed_cost",
+            digits=6,
+        ),
+    ] = None
+    repeated_responses: Annotated[
+        int,
+        described("Responses requested again, because a limit below the longest truncated them."),
+    ] = 0
+    unused_tokens: Annotated[
+        int,
+        described("Tokens of responses to requests that ran ahead and that no turn needed."),
+    ] = 0
+    """Part of `tokens`."""
 
 
 @dataclass(frozen=True, slots=True)

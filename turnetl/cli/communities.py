@@ -49,7 +49,6 @@ def build(
         dry_run: Write nothing and send no request; print what would change.
     """
     from turnetl import pipeline
-    from turnetl.json_output.communities import communities_output
     from turnetl.report import communities as view
     from turnetl.summaries.communities.clustering import Algorithm
 
@@ -67,5 +66,5 @@ def build(
             pipeline.build_communities(settings, options, now, progress=progress)
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), communities_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return view.exit_code(report)

@@ -23,13 +23,12 @@ def status(
 ) -> int:
     """Print per group what is in the graph, what is pending, and why."""
     from turnetl import pipeline
-    from turnetl.json_output.status import status_output
     from turnetl.report import status as view
 
     settings = common.settings(close_after_minutes=close_after)
     report = console.run_async(pipeline.status(settings, pipeline.RunOptions(groups), now))
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), status_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return ExitCode.DONE
 
 

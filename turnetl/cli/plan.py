@@ -104,7 +104,6 @@ def plan(
     """
     from turnetl import pipeline
     from turnetl.estimation.estimator import PilotOptions
-    from turnetl.json_output.plan import plan_output
     from turnetl.report import plan as view
 
     settings = common.settings(
@@ -129,7 +128,7 @@ def plan(
             )
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), plan_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return report.exit_code
 
 

@@ -53,7 +53,6 @@ def redo(
     from turnetl import pipeline
     from turnetl.ingestion import assumed_time
     from turnetl.ingestion.redo_plan import RedoSelection
-    from turnetl.json_output.redo import redo_output
     from turnetl.report import redo as view
 
     settings = common.settings(
@@ -73,7 +72,6 @@ def redo(
         preview,
         lambda progress: pipeline.redo(settings, preview, options, now, progress=progress),
         view=view,
-        output=redo_output,
         dry_run=dry_run,
         yes=yes,
         common=common,

@@ -54,7 +54,6 @@ def backfill(
     Without archives, it proposes those that `turnetl sources` finds.
     """
     from turnetl import pipeline
-    from turnetl.json_output.backfill import backfill_output
     from turnetl.report import backfill as view
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
@@ -80,7 +79,7 @@ def backfill(
     if not common.json and any(group.committed for group in report.ingested.groups):
         queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
     table = view.table(report, common.next_command("search"), queries)
-    console.print_result(table, backfill_output(report), as_json=common.json)
+    console.print_result(table, report, as_json=common.json)
     return view.exit_code(report)
 
 
@@ -163,7 +162,6 @@ def ingest(
     """Ingest the turns that are ready; the command `retry` sets `retry`."""
     from turnetl import pipeline
     from turnetl.ingestion.report import exit_code_of
-    from turnetl.json_output.ingest import ingest_output
     from turnetl.report import ingest as view
 
     settings = selection.settings(common, **extraction.settings)
@@ -171,7 +169,7 @@ def ingest(
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
-    console.print_result(view.table(report), ingest_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return exit_code_of(report)
 
 

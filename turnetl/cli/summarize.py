@@ -37,7 +37,6 @@ def summarize(
         audit: Write nothing; compare this many kept summaries of each group with new ones.
     """
     from turnetl import pipeline
-    from turnetl.json_output.summarize import summarize_output
     from turnetl.report import summarize as view
 
     settings = common.settings(extractor=extractor, **budget_settings(budget))
@@ -54,5 +53,5 @@ def summarize(
             )
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), summarize_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return view.exit_code(report)

@@ -23,7 +23,7 @@ def disk_growth(
     requests: Range,
     completion_tokens: Range,
 ) -> Mapping[str, Range]:
-    """Return the bytes that each part of the data will grow by.
+    """Return the bytes that each part of the data will grow by, in whole ones.
 
     Args:
         turns: to ingest.
@@ -39,7 +39,7 @@ def disk_growth(
         "index": _per_turn(index, committed, _INDEX_BYTES) * turns,
         "journal": journal,
     }
-    return {name: part for name, part in parts.items() if part.expected}
+    return {name: round(part, 0) for name, part in parts.items() if part.expected}
 
 
 def _per_turn(path: Path, committed: int, otherwise: Range) -> Range:

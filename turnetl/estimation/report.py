@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from turnetl.base.model import GroupId, Usage
+from turnetl.base.model import Usage
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import INLINED, described
 from turnetl.estimation.usage_range import UsageRange
 from turnetl.ingestion.estimate_record import EstimateMethod, Range
 from turnetl.ingestion.reasons import PendingReason
@@ -16,88 +18,100 @@ Work = Literal["ingest", "backfill", "redo"]
 
 @dataclass(frozen=True, slots=True)
 class GroupEstimate:
-    """The turns of one group."""
+    """The turns of a group that would be ingested, and what they are expected to take."""
 
-    group: GroupId
-    turns: int
-    chars: int
-    """Of their episodes."""
-    chunks: int
-    """Episodes as which they are ingested."""
-    text_tokens: int
-    """Estimated tokens of their episodes."""
-    requests: float = 0.0
-    """Expected."""
-    tokens: float = 0.0
-    """Expected, of prompts and responses."""
-    cost: float | None = 0.0
-    """Expected, in US dollars; None if a price is unknown."""
+    group: GroupField
+    turns: Annotated[int, described("Turns to ingest.")]
+    chars: Annotated[int, described("Characters of these episodes.")]
+    chunks: Annotated[int, described("Episodes as which they are ingested.")]
+    text_tokens: Annotated[int, described("Estimated tokens of these episodes.")]
+    requests: Annotated[int, described("Expected attempts of requests.")] = 0
+    tokens: Annotated[int, described("Expected tokens of prompts and responses.")] = 0
+    cost: Annotated[
+        float | None, described("Expected US dollars; null if a price is unknown.", digits=6)
+    ] = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class PilotSummary:
-    """What a pilot did."""
+    """What the pilot did."""
 
-    asked: int
-    """Turns."""
-    turns: int
-    """Turns that it extracted."""
-    failed: int
-    """Of these, turns that cannot be ingested."""
-    usage_by_prompt: Mapping[str, Usage]
-    """What it paid."""
-    stopped: str | None
-    """Why it ended early."""
+    asked: Annotated[int, described("Turns that were asked for.")]
+    turns: Annotated[int, described("Turns that it extracted; at most the pending ones.")]
+    failed: Annotated[int, described("Turns of these that cannot be ingested.")]
+    usage_by_prompt: Annotated[
+        Mapping[str, Usage],
+        described("The same per prompt, sorted by name.", name="by_prompt"),
+    ]
+    stopped: Annotated[str | None, described("Why it ended early; null if it did not.")]
 
     @property
-    def usage(self) -> Usage:
+    def usage(self) -> Annotated[Usage, described("What it paid.")]:
         return sum(self.usage_by_prompt.values(), Usage())
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the turns will take from now on: what the journal answers is not part of it."""
+    """What turns will take from now on.
 
-    method: EstimateMethod
-    extractor: str
-    model: str | None
-    groups: tuple[GroupEstimate, ...]
-    total: UsageRange
-    by_prompt: Mapping[str, UsageRange]
-    """Sorted by name. The ends of the ranges do not add up to those of the total."""
-    basis: int
-    """Turns from which it was computed."""
-    answered_turns: int
-    """Turns whose requests the journal answers, all of them."""
-    answered: Usage
-    """What the responses cost that the journal has for the turns, whenever they were paid for."""
-    answered_requests: int
-    seconds: Range | None
-    """Wall time; None if nothing is known of the latency."""
-    disk: Mapping[str, Range]
-    """Bytes by what grows: graph, index, journal. A graph on a server is not part of it."""
-    pilot: PilotSummary | None
-    missing_prices: tuple[str, ...]
-    """Sentences that say how to add a price."""
+    What the journal answers is not part of it.
+    """
+
+    method: Annotated[
+        EstimateMethod,
+        described(
+            "`pilot`: turns extracted now; `history`: turns that the model extracted before; "
+            "`bounds`: the prompts of the extraction alone, so that all amounts are lower bounds; "
+            "`journal`: every response is known; `no_model`: no request is sent."
+        ),
+    ]
+    extractor: Annotated[str, described("Extractor of the run.")]
+    model: Annotated[str | None, described("Model with its provider; null without a model.")]
+    groups: Annotated[tuple[GroupEstimate, ...], described("The groups, sorted by name.")]
+    total: Annotated[UsageRange, described("All requests that the run will send.")]
+    by_prompt: Annotated[
+        Mapping[str, UsageRange],
+        described("The same per prompt, sorted by name; the ends do not add up to the total's."),
+    ]
+    basis: Annotated[int, described("Turns from which it was computed.")]
+    answered_turns: Annotated[
+        int, described("Turns of which the journal answers every request: they cost nothing.")
+    ]
+    answered: Annotated[Usage, described("What these responses cost when they were paid.")]
+    answered_requests: Annotated[
+        int, described("Requests of the turns that the journal answers, and that are not sent.")
+    ]
+    seconds: Annotated[Range | None, described("Wall time; null if it is unknown.", digits=1)]
+    disk: Annotated[
+        Mapping[str, Range],
+        described("Bytes by what grows: graph, index, journal. Without a graph on a server."),
+    ]
+    pilot: Annotated[PilotSummary | None, described("The pilot; null if there was none.")]
+    missing_prices: Annotated[
+        tuple[str, ...], described("How to add the prices of models that have none.")
+    ]
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> Annotated[int, described("Turns to ingest.")]:
         return sum(group.turns for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """The result of `turnetl plan`."""
+    """What the turns of a run will take from now on."""
 
-    work: Work
-    """The command that would ingest the turns."""
-    estimate: Estimate
-    errors: tuple[str, ...] = ()
-    """Groups that are not part of the estimate, and why."""
-    pending: Mapping[PendingReason, int] = field(default_factory=dict)
-    """Turns that the run would leave out, by reason."""
-    parsed: ParseReport | None = None
-    """What a backfill would read; None if there are no archives."""
+    work: Annotated[Work, described("The command that ingests the turns.")]
+    estimate: Annotated[Estimate, INLINED]
+    errors: Annotated[tuple[str, ...], described("Groups that are not part of it, and why.")] = ()
+    pending: Annotated[
+        Mapping[PendingReason, int],
+        described(
+            "Pending turns that the run would leave out.", keys=PendingReason, name="left_out"
+        ),
+    ] = field(default_factory=dict)
+    parsed: Annotated[
+        ParseReport | None, described("What a backfill would read; null without archives.")
+    ] = None
     exit_code: int = 0
 
 

@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Annotated
 
 from turnetl.base.model import Usage
+from turnetl.base.results import described
 from turnetl.estimation.interval import StratumValues, at_least, exactly, predict
 from turnetl.ingestion.estimate_record import Range
 
@@ -14,18 +16,17 @@ UsageByPrompt = Mapping[str, Usage]
 
 @dataclass(frozen=True, slots=True)
 class UsageRange:
-    """Requests, tokens and cost."""
+    """Requests, tokens and cost, each with its interval."""
 
-    requests: Range
-    """Attempts, including failed ones."""
-    prompt_tokens: Range
-    completion_tokens: Range
-    tokens: Range
-    """Of prompts and responses."""
+    requests: Annotated[Range, described("Attempts of requests to send.", digits=0)]
+    prompt_tokens: Annotated[Range, described("Tokens of the requests.", digits=0)]
+    completion_tokens: Annotated[Range, described("Tokens of the responses.", digits=0)]
+    tokens: Annotated[Range, described("Tokens of both.", digits=0)]
     seconds: Range
     """Spent waiting for responses, summed over all requests."""
-    cost: Range | None
-    """US dollars; None if a price is unknown."""
+    cost: Annotated[
+        Range | None, described("US dollars; null if the price of a model is unknown.", digits=6)
+    ]
 
     def scaled(self, factor: float) -> "UsageRange":
         """Return a share of it."""

@@ -2,29 +2,31 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from turnetl.base.model import TurnId
+from turnetl.base.result_fields import TurnIdField
+from turnetl.base.results import described
 from turnetl.llm.chat import ChatMessage
 
 
 @dataclass(frozen=True, slots=True)
 class RequestPreview:
-    """One request as it would be sent now."""
+    """A request that a run would send to a model."""
 
-    turn_id: TurnId
-    prompt: str
-    model: str
-    messages: tuple[ChatMessage, ...]
-    schema: str
-    """Name of the response schema; empty if there is none."""
-    tokens: int
-    """Estimated tokens of the messages."""
-    max_tokens: int
-    """Upper limit for the tokens of the response."""
-    body: Mapping[str, Any] | None
-    """The JSON body for the provider; None if the model does not expose it."""
-    is_cached: bool
-    """Whether the journal has the response, so that the request would not be sent."""
-    has_placeholder: bool
-    """Whether it contains a placeholder for entities of a response that is not known yet."""
+    turn_id: TurnIdField
+    prompt: Annotated[str, described("Name of the prompt.")]
+    model: Annotated[str, described("Provider and model.")]
+    messages: Annotated[tuple[ChatMessage, ...], described("The messages, in order.")]
+    schema: Annotated[str, described("Name of the schema of the response; empty if it has none.")]
+    tokens: Annotated[int, described("Estimated tokens of the messages.")]
+    max_tokens: Annotated[int, described("Limit of the tokens of the response.")]
+    body: Annotated[
+        Mapping[str, Any] | None,
+        described("The body of the HTTP request; null if it is not known."),
+    ]
+    is_cached: Annotated[
+        bool, described("Whether the journal holds the response: nothing would be sent.")
+    ]
+    has_placeholder: Annotated[
+        bool, described("Whether a placeholder replaces what an earlier response would name.")
+    ]

@@ -54,12 +54,15 @@ class MigrationPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationSummary:
-    """The state of a migration without the episodes and sessions, which may be thousands."""
+    """The state of a migration.
 
-    migration_id: str
+    Without its episodes and sessions, which may be thousands.
+    """
+
+    migration_id: Annotated[str, described("Id of the migration.")]
     group_id: GroupId
-    phase: MigrationPhase
-    started_at: datetime
+    phase: Annotated[MigrationPhase, described("How far it is.")]
+    started_at: Annotated[datetime, described("When its first run began.")]
 
     @property
     def is_open(self) -> bool:

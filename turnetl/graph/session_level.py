@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from turnetl.base.graph_model import Mention
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.results import described
 from turnetl.graph.unrecorded import UnrecordedEpisode
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -15,14 +16,12 @@ UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class SessionLevelCounts:
-    """How much of a group no turn mentions or states."""
+    """What other programs wrote into a group and no turn states: part of the group's counts."""
 
     group_id: GroupId
-    episodes: int
-    entities: int
-    """That episodes of other programs mention, and no turn does."""
-    facts: int
-    """That episodes of other programs state, and no turn does."""
+    episodes: Annotated[int, described("Episodes without a TurnCommit.")]
+    entities: Annotated[int, described("Entities that only these episodes mention.")]
+    facts: Annotated[int, described("Facts that only these episodes state.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,28 +1,28 @@
 """What a build changed about the communities of each group."""
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.model import GroupId, Usage
+from turnetl.base.model import Usage
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCommunities:
     """The communities of one group."""
 
-    group: GroupId
-    kept: int = 0
-    """Communities whose members did not change."""
-    to_write: int = 0
-    """Communities that are missing, or that another program or other members made."""
-    written: int = 0
-    """Of `to_write`."""
-    to_remove: int = 0
-    """Communities that no longer are any."""
-    removed: int = 0
-    """Of `to_remove`."""
-    error: str | None = None
-    """Error that stopped the group; None if it was completed, or not begun."""
+    group: GroupField
+    kept: Annotated[int, described("Communities whose members did not change.")] = 0
+    to_write: Annotated[
+        int, described("Communities that were missing, or had other members or another writer.")
+    ] = 0
+    written: Annotated[int, described("Of `to_write`, those that are written.")] = 0
+    to_remove: Annotated[int, described("Communities that no longer are any.")] = 0
+    removed: Annotated[int, described("Of `to_remove`, those that are removed.")] = 0
+    error: Annotated[str | None, described("Error that stopped the group, or null.")] = None
+    """None also if the group was not begun."""
     exit_code: int = ExitCode.DONE
 
     @property
@@ -34,18 +34,23 @@ class GroupCommunities:
 class CommunityReport:
     """A build of communities."""
 
-    groups: tuple[GroupCommunities, ...]
-    """Sorted by group."""
-    is_dry_run: bool = False
-    """Whether nothing was to be written."""
-    model: str | None = None
-    """Provider and model that names and summarises; None: rules do."""
-    by_rules: int = 0
-    """Communities that the model should have described and rules did."""
-    usage: Usage = field(default_factory=Usage)
-    """Of the model, without responses from the journal; the estimate, if nothing was written."""
-    is_out_of_time: bool = False
-    """Whether `--max-seconds` ended the build."""
+    groups: Annotated[tuple[GroupCommunities, ...], described("The groups, sorted by name.")]
+    is_dry_run: Annotated[bool, described("Whether nothing was to be written.", name="dry_run")] = (
+        False
+    )
+    model: Annotated[
+        str | None, described("Provider and model that names and summarises; null if rules do.")
+    ] = None
+    by_rules: Annotated[
+        int, described("Communities that the model should have described and rules did.")
+    ] = 0
+    usage: Annotated[
+        Usage,
+        described("Usage of the model without responses from the journal; estimated if `dry_run`."),
+    ] = field(default_factory=Usage)
+    is_out_of_time: Annotated[
+        bool, described("Whether `--max-seconds` ended the build.", name="out_of_time")
+    ] = False
 
     @property
     def written(self) -> int:

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from turnetl.base import ids
 from turnetl.base.model import TurnId
 from turnetl.base.private_files import create_folder, read_whole, write_whole
+from turnetl.base.results import described
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +45,11 @@ class EstimateMethod(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """An expected amount with the ends of its interval."""
+    """An expected amount, and the interval in which the actual one lies in 95 of 100 cases."""
 
-    low: float
-    expected: float
-    high: float | None
-    """None: no upper end is known."""
+    low: Annotated[float, described("Lower end.")]
+    expected: Annotated[float, described("Expected amount; equal to `low` of lower bounds.")]
+    high: Annotated[float | None, described("Upper end; null if none is known.")]
 
     def __mul__(self, factor: float) -> "Range":
         high = None if self.high is None else self.high * factor
@@ -59,6 +60,11 @@ class Range:
         high = None if self.high is None or other.high is None else self.high + other.high
         return Range(self.low + other.low, self.expected + other.expected, high)
 
+    def __round__(self, digits: int) -> "Range":
+        """Return it with this number of decimals."""
+        high = None if self.high is None else round(self.high, digits)
+        return Range(round(self.low, digits), round(self.expected, digits), high)
+
     def holds(self, actual: float) -> bool:
         """Return whether the actual amount lies within the ends."""
         return self.low <= actual and (self.high is None or actual <= self.high)
@@ -66,21 +72,19 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class RecordedEstimate:
-    """The part of an estimate that is kept, to be compared with the run."""
+    """What `turnetl plan` predicted of exactly the turns with which the run started."""
 
     workload: str
     """Digest of its turns, extractor and model."""
-    made_at: datetime
-    method: EstimateMethod
-    turns: int
-    requests: Range
-    """Attempts, including failed ones."""
-    tokens: Range
-    """Of prompts and responses."""
-    cost: Range | None
-    """US dollars; None if a price is unknown."""
-    seconds: Range | None
-    """Wall time; None if nothing is known of the latency."""
+    made_at: Annotated[datetime, described("When it was made.")]
+    method: Annotated[EstimateMethod, described("What it was made from.")]
+    turns: Annotated[int, described("Turns.")]
+    requests: Annotated[Range, described("Attempts of requests to send.", digits=0)]
+    tokens: Annotated[Range, described("Tokens of prompts and responses.", digits=0)]
+    cost: Annotated[
+        Range | None, described("US dollars; null if the price of a model is unknown.", digits=6)
+    ]
+    seconds: Annotated[Range | None, described("Wall time; null if it is unknown.", digits=1)]
 
 
 def workload_id(turns: Collection[TurnId], extractor: str, model: str | None) -> str:

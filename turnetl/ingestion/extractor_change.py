@@ -3,20 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Annotated
 
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractorUse:
     """The turns of a group in the graph that one extractor made, with one model."""
 
-    extractor: str
-    model: str | None
-    """With its provider; None if the extractor uses none."""
-    turns: int
+    extractor: Annotated[str, described("Name of the extractor.")]
+    model: Annotated[
+        str | None, described("Model with its provider; null if the extractor uses none.")
+    ]
+    turns: Annotated[int, described("Turns in the graph.", name="committed")]
 
 
 def extractor_uses(receipts: Sequence[Receipt]) -> tuple[ExtractorUse, ...]:

@@ -202,7 +202,7 @@ async def ingest_group(
     error = None
     if plan.turns.to_commit:
         error = await _run(plan.turns, episodes, pipeline, progress, lease)
-    counts, done = await _counts_or_none(resources.store, plan.group), pipeline.done
+    counts, done = await _known_counts(resources.store, plan.group), pipeline.done
     report = replace(
         group_report(
             plan.turns,
@@ -219,11 +219,11 @@ async def ingest_group(
     return report if error is None else _failed(report, error)
 
 
-async def _counts_or_none(store: ReceiptStore, group: GroupId) -> GroupCounts | None:
-    """Return the counts; None if the graph does not respond."""
+async def _known_counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
+    """Return the counts; none of them if the graph does not respond."""
     with suppress(TurnetlError):
         return await _counts(store, group)
-    return None
+    return GroupCounts()
 
 
 def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupReport:

@@ -5,26 +5,31 @@ cannot process must not be paid for on every run.
 """
 
 import logging
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
 from turnetl.base.errors import BadTurn
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.private_files import read_whole
+from turnetl.base.result_fields import TurnIdField
+from turnetl.base.results import described
 from turnetl.lake import QUARANTINE, LakeFiles
 
 log = logging.getLogger(__name__)
 
 
-class QuarantineEntry(msgspec.Struct, frozen=True):
-    """A quarantined turn, with the reason."""
+@dataclass(frozen=True, slots=True)
+class QuarantineEntry:
+    """A quarantined turn."""
 
-    turn_id: str
-    error: str
-    archive: str
-    first_line: int
+    turn_id: TurnIdField
+    error: Annotated[str, described("Why it is quarantined, in one sentence.")]
+    archive: Annotated[str, described("Path of the archive that holds it.")]
+    first_line: Annotated[int, described("Its first line in the archive, from 1.")]
     run_id: str
     failed_at: datetime
 

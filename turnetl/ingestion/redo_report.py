@@ -2,27 +2,28 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.model import TurnId, Usage
 from turnetl.base.progress import RunCost
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
 from turnetl.ingestion.estimate_record import RecordedEstimate
+from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.redo_plan import RedoSelection
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.report import GroupReport, RunUsage
 from turnetl.ingestion.stale_parts import StalePart
 from turnetl.ingestion.undo_report import UndoneTurn
 
 
 @dataclass(frozen=True, slots=True)
 class RequestCounts:
-    """The requests that extract the turns of a redo."""
+    """The requests that extract the turns; those that resolve them depend on the responses."""
 
-    requests: int = 0
-    """To be sent."""
-    tokens: int = 0
-    """Estimated tokens of their messages."""
-    answered: int = 0
-    """Requests that the journal answers; they cost nothing."""
+    requests: Annotated[int, described("Requests to send.")] = 0
+    tokens: Annotated[int, described("Estimated tokens of these requests.")] = 0
+    answered: Annotated[int, described("Requests that the journal answers; they cost nothing.")] = 0
 
     def __add__(self, other: "RequestCounts") -> "RequestCounts":
         return RequestCounts(
@@ -32,33 +33,54 @@ class RequestCounts:
         )
 
 
+_UndoneField = Annotated[int, described("Turns undone by this command.")]
+_CommittedField = Annotated[int, described("Turns ingested again by this command.")]
+
+
 @dataclass(frozen=True, slots=True)
 class GroupRedo:
     """The redo of the turns of one group."""
 
-    group: GroupId
-    selected: tuple[UndoneTurn, ...] = ()
-    """Oldest commit first."""
-    later: tuple[UndoneTurn, ...] = ()
-    """Turns that were not selected and are repeated because they were committed later; oldest
-    commit first."""
-    dependents: frozenset[TurnId] = frozenset()
-    """Those of `later` that built on selected turns: they may be resolved differently."""
-    stale_reasons: Mapping[StaleReason, int] = field(default_factory=dict)
-    """Of all these turns."""
-    stale_parts: tuple[StalePart, ...] = ()
-    """Of all these turns."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Turns that are noise today, by rule: they are undone and not ingested again."""
-    extraction: RequestCounts = field(default_factory=RequestCounts)
-    used: Usage = field(default_factory=Usage)
-    """Usage of these turns when they were ingested."""
-    undone: int = 0
-    """Turns undone by this call."""
+    group: GroupField
+    selected: Annotated[
+        tuple[UndoneTurn, ...],
+        described("The selected turns, oldest commit first.", name="turns"),
+    ] = ()
+    later: Annotated[
+        tuple[UndoneTurn, ...],
+        described("Turns that were committed later and are repeated too, oldest commit first."),
+    ] = ()
+    dependents: Annotated[
+        tuple[TurnId, ...],
+        described("Ids of those later turns that built on selected ones, sorted."),
+    ] = ()
+    """They may be resolved differently."""
+    stale_reasons: Annotated[
+        Mapping[StaleReason, int],
+        described("Stale ones of all these turns.", keys=StaleReason),
+    ] = field(default_factory=dict)
+    stale_parts: Annotated[
+        tuple[StalePart, ...], described("What changed in the recipes of these turns.")
+    ] = ()
+    left_out: Annotated[
+        Mapping[str, int],
+        described(
+            "Turns that are noise today, by rule: they are not ingested again.", name="noise"
+        ),
+    ] = field(default_factory=dict)
+    extraction: Annotated[RequestCounts, described("Requests that extract the turns.")] = field(
+        default_factory=RequestCounts
+    )
+    used: Annotated[Usage, described("Usage of these turns when they were ingested.")] = field(
+        default_factory=Usage
+    )
+    undone: _UndoneField = 0
     ingested: GroupReport | None = None
     """What was ingested again; None if nothing was undone."""
-    error: str | None = None
-    """Why the group is not redone, or what stopped it."""
+    error: Annotated[
+        str | None,
+        described("Why the group is not redone, or what stopped it; null if nothing."),
+    ] = None
     exit_code: int = 0
 
     @property
@@ -67,61 +89,74 @@ class GroupRedo:
         return len(self.selected) + len(self.later)
 
     @property
-    def committed(self) -> int:
-        """Turns that were ingested again."""
+    def committed(self) -> _CommittedField:
         return self.ingested.committed if self.ingested else 0
 
     @property
-    def quarantined(self) -> int:
-        """Turns that were undone and failed."""
-        return self.ingested.quarantined if self.ingested else 0
+    def quarantined_turns(
+        self,
+    ) -> Annotated[tuple[QuarantineEntry, ...], described("Turns that were undone and failed.")]:
+        return self.ingested.quarantined_turns if self.ingested else ()
 
     @property
-    def pending(self) -> int:
-        """Turns that were undone and not ingested again, which the next ingest takes."""
+    def pending(
+        self,
+    ) -> Annotated[
+        int,
+        described("Turns that were undone and not ingested again; the next ingest takes them."),
+    ]:
         return self.ingested.ready if self.ingested else self.undone
 
 
 @dataclass(frozen=True, slots=True)
 class RedoReport:
-    """The redo of the selected turns. Nothing was written if `run_id` is None."""
+    """What a redo repeats; `undone` says whether it was carried out."""
 
     selection: RedoSelection
     exact: bool
     """Whether turns that were committed out of order are repeated too."""
-    groups: tuple[GroupRedo, ...]
-    """Groups with selected turns, and those that could not be planned; sorted."""
-    ready: int = 0
-    """Turns of the selected groups that are not in the graph, and that the next ingest commits."""
-    run_id: str | None = None
+    groups: Annotated[tuple[GroupRedo, ...], described("The groups, sorted by name.")]
+    """Those with selected turns, and those that could not be planned."""
+    ready: Annotated[
+        int,
+        described("Turns that were not in the graph before, and that an ingest would commit."),
+    ] = 0
+    run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")] = None
     usage_by_prompt: Mapping[str, Usage] = field(default_factory=dict)
-    """Usage of this run by prompt: every attempt, including the failed ones."""
     journal_hits: int = 0
-    """Responses that the journal already held."""
     cost: RunCost | None = None
-    estimate: RecordedEstimate | None = None
-    """What `turnetl plan --redo` predicted of exactly these turns; None if it did not."""
+    estimate: Annotated[
+        RecordedEstimate | None,
+        described("What `turnetl plan --redo` predicted of these turns; null if it did not."),
+    ] = None
 
     @property
-    def turns(self) -> int:
+    def turns(self) -> Annotated[int, described("Turns to repeat.")]:
         return sum(group.turns for group in self.groups)
 
     @property
-    def extraction(self) -> RequestCounts:
+    def extraction(
+        self,
+    ) -> Annotated[RequestCounts, described("Requests that extract all turns.")]:
         return sum((group.extraction for group in self.groups), RequestCounts())
 
     @property
-    def used(self) -> Usage:
-        """Usage of all turns when they were ingested."""
+    def used(
+        self,
+    ) -> Annotated[Usage, described("Usage of all turns when they were ingested.")]:
         return sum((group.used for group in self.groups), Usage())
 
     @property
-    def undone(self) -> int:
+    def undone(self) -> _UndoneField:
         return sum(group.undone for group in self.groups)
 
     @property
-    def committed(self) -> int:
+    def committed(self) -> _CommittedField:
         return sum(group.committed for group in self.groups)
+
+    @property
+    def usage(self) -> Annotated[RunUsage, described("Usage of this run.")]:
+        return RunUsage(self.usage_by_prompt, self.journal_hits, self.cost or RunCost(0, None))
 
     @property
     def is_refused(self) -> bool:

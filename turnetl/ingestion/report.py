@@ -3,21 +3,22 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.model import TurnId, Usage
 from turnetl.base.progress import RunCost
+from turnetl.base.result_fields import GroupField, TurnIdField
+from turnetl.base.results import INLINED, described
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.graph.migrations import MigrationSummary
-from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.ingestion.stale_parts import StalePart
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import GateReason, refreshed, skipped
 
 
 class StopCause(StrEnum):
@@ -28,80 +29,147 @@ class StopCause(StrEnum):
     """The provider cannot be used as it is configured: a wrong key, an unknown model."""
 
 
+QuarantinedField = Annotated[int, described("Turns that failed; `turnetl retry` tries them again.")]
+PendingField = Annotated[int, described("Turns that are not in the graph yet.")]
+AssumedTimeField = Annotated[int, described("Turns whose time was given with --assume-time.")]
+_CommittedField = Annotated[int, described("Turns that this run committed.")]
+_AlreadyCommittedField = Annotated[
+    int, described("Turns in the graph that another run committed, before or meanwhile.")
+]
+
+
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
     """Counts of a group in the graph."""
 
-    episodes: int
-    entities: int
-    facts: int
+    episodes: Annotated[
+        int | None, described("Episodes in the graph; null if the graph did not respond.")
+    ] = None
+    entities: Annotated[int | None, described("Entities in the graph; null as `episodes`.")] = None
+    facts: Annotated[int | None, described("Facts in the graph; null as `episodes`.")] = None
+
+    @property
+    def are_known(self) -> bool:
+        return self.episodes is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Invalidation:
-    """A turn that invalidated unusually many facts."""
+    """A turn that invalidated many facts."""
 
-    turn_id: TurnId
-    archive: str
-    first_line: int
-    facts: int
+    turn_id: TurnIdField
+    archive: Annotated[str, described("Path of the archive that holds it.")]
+    first_line: Annotated[int, described("Its first line in the archive, from 1.")]
+    facts: Annotated[int, described("Facts that it invalidated.")]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupReport:
-    """The turns of a group, each counted once.
+class TurnsOfGroup:
+    """The turns of a group, each counted once: committed, quarantined, pending or noise."""
 
-    A turn is committed by this run, committed already, quarantined, pending, or noise.
-    """
-
-    group: GroupId
+    group: GroupField
     turns: int
-    committed: int = 0
-    """Turns committed by this run."""
-    already_committed: int = 0
-    """In the graph already: committed by an earlier run, or by another one meanwhile."""
-    quarantined: int = 0
-    pending_reasons: Mapping[PendingReason, int] | None = None
+    quarantined: QuarantinedField = 0
+    pending_reasons: Mapping[PendingReason, int] = field(default_factory=dict)
     """Turns that are not in the graph, not noise and not quarantined, by reason."""
-    noise: Mapping[str, int] | None = None
-    """Turns by noise rule."""
-    stale_reasons: Mapping[StaleReason, int] | None = None
-    """Turns in the graph that a run would commit differently today, by reason."""
-    stale_parts: tuple[StalePart, ...] = ()
-    """The parts of recipes that made turns stale; a turn may be counted for several."""
-    missing_from_lake: int = 0
-    """Turns in the graph that the lake no longer holds."""
-    superseded_prompts: tuple[TurnId, ...] = ()
-    """Prompts of a history in the graph whose transcripts the lake holds now, so that the graph has
-    or gets them twice; part of those missing from the lake."""
-    turns_with_assumed_time: int = 0
-    """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
-    missing_archives: tuple[str, ...] = ()
-    """Archives that no longer exist at their path; their turns stay."""
-    retained_turns: int = 0
-    """Turns that their archives held once and no longer hold; they stay."""
-    counts: GroupCounts | None = None
-    """None if the graph did not respond."""
-    session_level: SessionLevelCounts | None = None
-    """The part of `counts` that other programs wrote and no turn states; None if there is none, if
-    the graph did not respond, while a migration moves data, and in the report of an ingest."""
-    migration: MigrationSummary | None = None
-    """The migration of the group that is open; None as `session_level`."""
+    noise: Annotated[Mapping[str, int], described("Turns that are noise, by rule.")] = field(
+        default_factory=dict
+    )
+    stale_reasons: Annotated[
+        Mapping[StaleReason, int], described("Stale turns by reason.", keys=StaleReason)
+    ] = field(default_factory=dict)
+    stale_parts: Annotated[
+        tuple[StalePart, ...], described("What changed in the recipes of stale turns.")
+    ] = ()
+    missing_from_lake: Annotated[
+        int, described("Turns in the graph that the lake no longer holds.")
+    ] = 0
+    superseded_prompts: Annotated[
+        tuple[TurnId, ...],
+        described(
+            "Of these, the prompts of Claude Code's history whose transcripts the lake holds now: "
+            "`turnetl undo --turn ID --cascade` removes one with the turns that built on it."
+        ),
+    ] = ()
+    turns_with_assumed_time: AssumedTimeField = 0
+    """In the graph, or eligible for it."""
+    counts: Annotated[GroupCounts, INLINED] = field(default_factory=GroupCounts)
     usage: Usage | None = None
     """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
     None if it was not requested."""
     extractor_uses: tuple[ExtractorUse, ...] = ()
     """What made the turns in the graph, the latest last; empty in the report of an ingest."""
-    quarantined_turns: tuple[QuarantineEntry, ...] = ()
-    discarded: Mapping[DiscardReason, int] | None = None
-    """Extracted entities and facts that this run discarded as useless, by reason."""
-    summaries: Mapping[GateReason, int] | None = None
+    quarantined_turns: Annotated[
+        tuple[QuarantineEntry, ...], described("The quarantined turns.")
+    ] = ()
+    summaries: Mapping[GateReason, int] = field(default_factory=dict)
     """Decisions about summaries of entities by reason: of this run, or in a status of the turns in
     the graph."""
-    invalidations: tuple[Invalidation, ...] = ()
-    """Turns that invalidated more facts than `invalidation_alert`."""
-    error: str | None = None
-    """Error that stopped the group; None if it was completed."""
+    error: Annotated[str | None, described("Why the group was not completed; null if it was.")] = (
+        None
+    )
+
+    @property
+    def pending(self) -> PendingField:
+        return sum(self.pending_reasons.values())
+
+    @property
+    def ready(self) -> int:
+        """Turns that the next run can commit."""
+        return self.pending_reasons.get(PendingReason.READY, 0)
+
+    @property
+    def uncommitted_reasons(
+        self,
+    ) -> Annotated[
+        Mapping[PendingReason, int],
+        described("Pending and quarantined turns by reason.", keys=PendingReason),
+    ]:
+        failed = {PendingReason.QUARANTINED: self.quarantined} if self.quarantined else {}
+        return {**self.pending_reasons, **failed}
+
+    @property
+    def stale(
+        self,
+    ) -> Annotated[int, described("Turns in the graph that a run would commit differently today.")]:
+        return sum(self.stale_reasons.values())
+
+    @property
+    def summary_refreshed(
+        self,
+    ) -> Annotated[
+        Mapping[GateReason, int],
+        described("Decisions to write the summary of an entity, by reason.", keys=GateReason),
+    ]:
+        return refreshed(self.summaries)
+
+    @property
+    def summary_skipped(
+        self,
+    ) -> Annotated[
+        Mapping[GateReason, int],
+        described("Decisions to keep the summary of an entity, by reason.", keys=GateReason),
+    ]:
+        return skipped(self.summaries)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport(TurnsOfGroup):
+    """Result of a run for one group."""
+
+    turns: Annotated[int, described("Turns in the lake.")]
+    committed: _CommittedField = 0
+    already_committed: _AlreadyCommittedField = 0
+    discarded: Annotated[
+        Mapping[DiscardReason, int],
+        described(
+            "Extracted entities and facts that were discarded, by reason.", keys=DiscardReason
+        ),
+    ] = field(default_factory=dict)
+    invalidations: Annotated[
+        tuple[Invalidation, ...],
+        described("Turns that invalidated more facts than `invalidation_alert`."),
+    ] = ()
     exit_code: int = 0
     retryable: bool = False
     """Whether a repetition may succeed soon: the graph or the provider was busy."""
@@ -112,71 +180,86 @@ class GroupReport:
     def in_graph(self) -> int:
         return self.committed + self.already_committed
 
-    @property
-    def pending(self) -> int:
-        return sum((self.pending_reasons or {}).values())
+
+@dataclass(frozen=True, slots=True)
+class RunUsage:
+    """Usage of a run."""
+
+    by_prompt: Annotated[Mapping[str, Usage], described("The same per prompt, sorted by name.")]
+    """Every attempt, including the failed ones."""
+    journal_hits: Annotated[
+        int, described("Responses that the journal already held; they cost nothing.")
+    ]
+    cost: Annotated[RunCost, INLINED]
 
     @property
-    def ready(self) -> int:
-        """Turns that the next run can commit."""
-        return (self.pending_reasons or {}).get(PendingReason.READY, 0)
-
-    @property
-    def stale(self) -> int:
-        return sum((self.stale_reasons or {}).values())
-
-    @property
-    def uncommitted_reasons(self) -> dict[PendingReason, int]:
-        """Turns that are not in the graph though no noise rule matches them, by reason.
-
-        These are the pending turns and the quarantined ones.
-        """
-        failed = {PendingReason.QUARANTINED: self.quarantined} if self.quarantined else {}
-        return {**(self.pending_reasons or {}), **failed}
+    def total(self) -> Annotated[Usage, INLINED]:
+        return sum(self.by_prompt.values(), Usage())
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """The report over all groups."""
+    """Result of an ingest, or the preview of a dry run."""
 
-    run_id: str | None
-    """None if nothing was written."""
-    groups: tuple[GroupReport, ...]
-    error: str | None = None
-    """Error before any group was read, if any."""
+    run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
+    groups: Annotated[tuple[GroupReport, ...], described("The groups, sorted by name.")]
+    error: Annotated[
+        str | None, described("Error before any group was ingested; null if there was none.")
+    ] = None
     exit_code: int = 0
     usage_by_prompt: Mapping[str, Usage] = field(default_factory=dict)
-    """Usage of this run by prompt: every attempt, including the failed ones."""
     journal_hits: int = 0
-    """Responses that the journal already held; they cost nothing in this run."""
     cost: RunCost | None = None
     """The cost of this run, and the expected one of its plan; None if nothing was ingested."""
-    estimate: RecordedEstimate | None = None
-    """What `turnetl plan` predicted of exactly these turns; None if it did not."""
-    requests: tuple[RequestPreview, ...] | None = None
-    """The requests that would extract the next turns; None if this was no dry run."""
+    estimate: Annotated[
+        RecordedEstimate | None,
+        described("What `turnetl plan` predicted of these turns; null if it did not."),
+    ] = None
+    requests: Annotated[
+        tuple[RequestPreview, ...] | None,
+        described("With --dry-run: the requests that extract the next turns; else null."),
+    ] = None
     is_shard: bool = False
     """The groups are those of one shard: there may be none."""
 
     @property
-    def committed(self) -> int:
+    def committed(self) -> _CommittedField:
         return sum(group.committed for group in self.groups)
 
     @property
-    def already_committed(self) -> int:
+    def already_committed(self) -> _AlreadyCommittedField:
         return sum(group.already_committed for group in self.groups)
 
     @property
-    def quarantined(self) -> int:
+    def quarantined(self) -> QuarantinedField:
         return sum(group.quarantined for group in self.groups)
 
     @property
-    def pending(self) -> int:
+    def pending(self) -> PendingField:
         return sum(group.pending for group in self.groups)
 
     @property
     def ready(self) -> int:
         return sum(group.ready for group in self.groups)
+
+    @property
+    def turns_with_assumed_time(self) -> AssumedTimeField:
+        return sum(group.turns_with_assumed_time for group in self.groups)
+
+    @property
+    def usage(self) -> Annotated[RunUsage, described("Usage of this run.")]:
+        return RunUsage(self.usage_by_prompt, self.journal_hits, self.cost or RunCost(0, None))
+
+    @property
+    def request_tokens(
+        self,
+    ) -> Annotated[
+        int | None,
+        described("Estimated tokens of those requests that the journal does not answer."),
+    ]:
+        if self.requests is None:
+            return None
+        return sum(preview.tokens for preview in self.requests if not preview.is_cached)
 
 
 def exit_code_of(report: IngestReport) -> int:
@@ -208,7 +291,7 @@ def turns_without_time(report: IngestReport) -> int:
 
 def group_report(
     plan: TurnPlan,
-    counts: GroupCounts | None,
+    counts: GroupCounts,
     quarantine: Sequence[QuarantineEntry],
     *,
     committed: int = 0,
@@ -218,7 +301,7 @@ def group_report(
 
     Args:
         plan: the plan, made before the run.
-        counts: what the graph holds now.
+        counts: what the graph holds now; empty if it did not respond.
         quarantine: all quarantine entries of the group now.
         committed: turns of the plan that this run committed.
         already_committed: turns of the plan that another run committed meanwhile.

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 from turnetl.base.recipe_parts import RecipePart, RecipeParts, recipe_digest
+from turnetl.base.results import described
 
 WHOLE_RECIPE = "recipe"
 """Stands for all parts of a recipe whose parts are not recorded."""
@@ -14,13 +16,33 @@ WHOLE_RECIPE = "recipe"
 class StalePart:
     """A part of a recipe that is not as it was when turns were committed."""
 
-    part: str
-    """Its name; `recipe` if the parts of the recorded recipe are not known."""
+    part: Annotated[
+        str, described("Name of the part; `recipe` if the parts of the old one are not known.")
+    ]
     old: RecipePart | None
-    """None if the recorded recipe has no such part."""
     new: RecipePart | None
-    """None if the recipe of today has no such part."""
-    turns: int
+    turns: Annotated[int, described("Stale turns; a turn may be counted for several parts.")]
+
+    @property
+    def old_value(
+        self,
+    ) -> Annotated[
+        str | None, described("Its value in the receipts; null if it had none.", name="old")
+    ]:
+        return self.old.value if self.old else None
+
+    @property
+    def new_value(
+        self,
+    ) -> Annotated[str | None, described("Its value today; null if it has none.", name="new")]:
+        return self.new.value if self.new else None
+
+    @property
+    def name(
+        self,
+    ) -> Annotated[str, described("Name of the template today; empty for other parts.")]:
+        named = self.new or self.old
+        return named.name if named else ""
 
 
 def stale_parts(

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 
+from turnetl.base.result_schema import encoded_type
 from turnetl.base.results import JsonOutput, described
 from turnetl.estimation.report import Estimate
 from turnetl.json_output import fields
-from turnetl.json_output.plan import EstimateOutput, estimate_output
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
 
@@ -71,7 +71,7 @@ class MigrationPlanOutput(JsonOutput):
         described("Of the embedder; null if they are not known without a request."),
     ]
     estimate: Annotated[
-        EstimateOutput | None,
+        encoded_type(Estimate) | None,  # type: ignore[valid-type]
         described("What `migrate run` will take; null if there is nothing to migrate."),
     ]
 
@@ -83,7 +83,7 @@ def migration_plan_output(
         groups=[_group(group) for group in plan.groups],
         sessions=plan.sessions,
         dimensions=plan.dimensions,
-        estimate=None if estimate is None else estimate_output(estimate),
+        estimate=estimate,
     )
 
 

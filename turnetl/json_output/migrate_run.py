@@ -2,13 +2,13 @@
 
 from typing import Annotated
 
-from turnetl.base.result_schema import Timestamp
+from turnetl.base.result_schema import Timestamp, encoded_type
 from turnetl.base.results import JsonOutput, described
 from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.ingestion.report import IngestReport
 from turnetl.json_output import fields
 from turnetl.json_output.base import timestamp
-from turnetl.json_output.ingest import IngestOutput, ingest_output
 from turnetl.migration.run_report import MigrationRun
 
 
@@ -52,14 +52,17 @@ class MigrationRunOutput(JsonOutput):
         list[RefusedGroupOutput],
         described("Groups with data of other programs that are left alone."),
     ]
-    ingest: Annotated[IngestOutput, described("What was ingested.")]
+    ingest: Annotated[
+        encoded_type(IngestReport),  # type: ignore[valid-type]
+        described("What was ingested."),
+    ]
 
 
 def migration_run_output(report: MigrationRun) -> MigrationRunOutput:
     return MigrationRunOutput(
         migrations=[migration_output(one) for one in report.migrations],
         refused=[RefusedGroupOutput(group=one.group, reason=one.reason) for one in report.refused],
-        ingest=ingest_output(report.ingested),
+        ingest=report.ingested,
     )
 
 

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any
 
-from turnetl.base.result_schema import Timestamp
+from turnetl.base.result_schema import Timestamp, encoded_type
 from turnetl.base.results import JsonOutput, described
+from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.json_output.base import timestamp
-from turnetl.json_output.estimates import RunEstimateOutput, run_estimate_output
 from turnetl.json_output.usage import UsageOutput, usage_output
 from turnetl.summaries.reasons import GateReason, reason_counts, refreshed, skipped
 
@@ -66,7 +66,7 @@ class RunOutput(JsonOutput):
         UsageOutput, described("All its requests, also those behind no committed turn.")
     ]
     estimate: Annotated[
-        RunEstimateOutput | None,
+        encoded_type(RecordedEstimate) | None,  # type: ignore[valid-type]
         described("What `turnetl plan` predicted of these turns; null if it did not."),
     ]
 
@@ -103,5 +103,5 @@ def run_output(recorded: RecordedRun) -> RunOutput:
         summary_refreshed=refreshed(summaries),
         summary_skipped=skipped(summaries),
         usage=usage_output(run.usage),
-        estimate=run_estimate_output(recorded.estimate),
+        estimate=recorded.estimate,
     )

@@ -6,30 +6,29 @@ import msgspec
 
 from turnetl.activity_report.report import ReportFile
 from turnetl.agents import SourcesReport
+from turnetl.backfill_report import BackfillReport
 from turnetl.base.errors import BadUsage
 from turnetl.base.result_schema import definitions_of
 from turnetl.base.results import ErrorOutput, JsonOutput, described
 from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
+from turnetl.estimation.report import PlanReport
 from turnetl.evaluation.recall_report import EvaluationReport
 from turnetl.evaluation.template_report import TemplateComparison
 from turnetl.extraction.catalog import TemplateCatalog
 from turnetl.formats import FormatsReport
 from turnetl.index.report import IndexReport, QuestionEstimate
+from turnetl.ingestion.community_report import CommunityReport
 from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.redo_report import RedoReport
+from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
-from turnetl.json_output.backfill import BackfillOutput
-from turnetl.json_output.communities import CommunitiesOutput
-from turnetl.json_output.ingest import IngestOutput
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
-from turnetl.json_output.plan import PlanOutput
-from turnetl.json_output.redo import RedoOutput
 from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.serve import ServeOutput
-from turnetl.json_output.status import StatusOutput
-from turnetl.json_output.summarize import SummarizeOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.change_report import MigrationChange
@@ -45,6 +44,7 @@ from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails
 from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
 from turnetl.retrieval.timeline import Timeline
+from turnetl.status_report import StatusReport
 from turnetl.transfer.report import ExportReport, ImportReport
 from turnetl.trust.report import TrustReport
 from turnetl.verification.report import VerifyReport
@@ -72,23 +72,23 @@ class JsonSchemaOutput(JsonOutput):
 
 
 OUTPUTS: dict[str, tuple[type, ...]] = {
-    "backfill": (BackfillOutput,),
-    "plan": (PlanOutput,),
+    "backfill": (BackfillReport,),
+    "plan": (PlanReport,),
     "sources": (SourcesReport,),
     "parse": (ParsedFiles,),
     "filter": (FilterReport, RuleExplanation),
-    "ingest": (IngestOutput,),
-    "retry": (IngestOutput,),
-    "redo": (RedoOutput,),
+    "ingest": (IngestReport,),
+    "retry": (IngestReport,),
+    "redo": (RedoReport,),
     "undo": (UndoReport,),
     "forget": (ForgetReport,),
-    "status": (StatusOutput,),
+    "status": (StatusReport,),
     "runs": (RunsOutput,),
     "runs show": (RunOutput,),
     "report": (ReportFile,),
     "verify": (VerifyReport,),
-    "summarize": (SummarizeOutput,),
-    "communities build": (CommunitiesOutput,),
+    "summarize": (SummarizeReport,),
+    "communities build": (CommunityReport,),
     "migrate plan": (MigrationPlanOutput,),
     "migrate compare": (MigrationComparison,),
     "migrate run": (MigrationRunOutput,),

@@ -7,20 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from json import dumps
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from pydantic import BaseModel
 
 from turnetl.base.model import Usage
+from turnetl.base.results import described
 
 Role = Literal["system", "user", "assistant"]
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    role: Role
-    text: str
+    """A message of a request."""
+
+    role: Annotated[Role, described("The author of the message.")]
+    text: Annotated[str, described("The text of the message.")]
 
 
 @dataclass(frozen=True)

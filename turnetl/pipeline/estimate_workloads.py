@@ -236,8 +236,8 @@ def _group(workload: Workload, by_turn: Mapping[TurnId, Usage]) -> GroupEstimate
         chars=sum(turn.chars for turn in pending),
         chunks=sum(turn.chunks for turn in pending),
         text_tokens=sum(turn.tokens for turn in pending),
-        requests=max(total.calls, 0),
-        tokens=max(total.tokens, 0),
+        requests=round(max(total.calls, 0)),
+        tokens=round(max(total.tokens, 0)),
         cost=None if total.cost is None else max(total.cost, 0.0),
     )
 

@@ -1,7 +1,7 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import cache
@@ -21,13 +21,11 @@ from turnetl.base.errors import (
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import url_text
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
-from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
@@ -35,7 +33,7 @@ from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
-from turnetl.status_report import StatusReport
+from turnetl.status_report import GroupStatus, StatusReport
 
 log = logging.getLogger(__name__)
 
@@ -89,8 +87,8 @@ def _damaged_tables(lake: Lake, files: TurnFiles) -> int:
 
 
 def _with_archives(
-    report: GroupReport, files: Sequence[TurnFile], is_present: Callable[[str], bool]
-) -> GroupReport:
+    report: GroupStatus, files: Sequence[TurnFile], is_present: Callable[[str], bool]
+) -> GroupStatus:
     """Return the report with what became of the group's archives."""
     return replace(
         report,
@@ -162,45 +160,38 @@ async def _status(
             }
             others = sorted({*await store.session_level_groups(), *migrations})
             planned = await plan_groups_in(store, files, settings, options, clock, others=others)
-            report = _with_migrations(planned.report, migrations)
-            report = await _with_session_level(report, store, others)
+            groups = [
+                replace(GroupStatus.of(group), migration=migrations.get(group.group))
+                for group in planned.report.groups
+            ]
+            groups = await _with_session_level(groups, store, others)
             if index is None:
-                return StatusReport(None, report.groups)
+                return StatusReport(tuple(groups))
             behind = turns_behind(index.status(), await store.versions())
-            state = replace(index.status(), turns_behind=behind)
-            return StatusReport(None, report.groups, index=state)
+            return StatusReport(tuple(groups), replace(index.status(), turns_behind=behind))
     except Retryable as error:
         if index is None or not has_turns:
             raise
         report = (await plan_groups_in(index, files, settings, options, clock)).report
-        return StatusReport(None, report.groups, index=index.status(), unread=str(error))
-
-
-def _with_migrations(
-    report: IngestReport, migrations: Mapping[GroupId, MigrationSummary]
-) -> IngestReport:
-    groups = (replace(group, migration=migrations.get(group.group)) for group in report.groups)
-    return replace(report, groups=tuple(groups))
+        return StatusReport(
+            tuple(map(GroupStatus.of, report.groups)), index.status(), unread=str(error)
+        )
 
 
 async def _with_session_level(
-    report: IngestReport, store: GraphStore, groups: Sequence[GroupId]
-) -> IngestReport:
-    """Return the report with what no turn states in those of its groups that are named.
+    reports: Sequence[GroupStatus], store: GraphStore, groups: Sequence[GroupId]
+) -> list[GroupStatus]:
+    """Return the reports with what no turn states in those of the groups that are named.
 
     While a migration moves data, its turns cannot be told from session-level data.
     """
     counts = {
         group.group: (await store.session_level(group.group, vectors=False)).counts
-        for group in report.groups
+        for group in reports
         if group.group in groups and not (group.migration and group.migration.phase.moves_data)
     }
-    return replace(
-        report,
-        groups=tuple(
-            replace(group, session_level=counts.get(group.group)) for group in report.groups
-        ),
-    )
+    found = {group: one for group, one in counts.items() if one.episodes}
+    return [replace(group, session_level=found.get(group.group)) for group in reports]
 
 
 @contextmanager

@@ -112,7 +112,7 @@ async def _next(
 
 def combined(first: GroupReport, second: GroupReport) -> GroupReport:
     """Return the report on two attempts of one run on a group, in their order."""
-    if PendingReason.UNKNOWN in (second.pending_reasons or {}):
+    if PendingReason.UNKNOWN in second.pending_reasons:
         # The second attempt could not read the group: the first one knows more.
         return replace(
             first,
@@ -125,7 +125,7 @@ def combined(first: GroupReport, second: GroupReport) -> GroupReport:
         second,
         committed=first.committed + second.committed,
         already_committed=second.already_committed - first.committed,
-        discarded=add_counts(first.discarded or {}, second.discarded or {}),
-        summaries=add_counts(first.summaries or {}, second.summaries or {}),
+        discarded=add_counts(first.discarded, second.discarded),
+        summaries=add_counts(first.summaries, second.summaries),
         invalidations=first.invalidations + second.invalidations,
     )

@@ -156,7 +156,7 @@ class RedoPlanning:
             group=plan.group,
             selected=with_prompts(redo.selected, prompts),
             later=with_prompts(redo.later, prompts),
-            dependents=redo.dependents,
+            dependents=tuple(sorted(redo.dependents)),
             stale_reasons=plan.stale_reasons,
             stale_parts=plan.stale_parts,
             left_out=plan.left_out,
@@ -203,7 +203,7 @@ def _undone_advice(ready: int) -> str:
 
 def _may_hold_turns(group: GroupReport) -> bool:
     """Return whether the graph holds turns of the group, or did not say."""
-    return bool(group.in_graph or group.missing_from_lake or group.counts is None)
+    return bool(group.in_graph or group.missing_from_lake or not group.counts.are_known)
 
 
 def _unrepeatable(plan: GroupRedoPlan) -> str | None:

@@ -237,7 +237,7 @@ async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence
     grown = [
         group
         for group in report.groups
-        if group.committed and group.counts and group.counts.facts <= _FEW_FACTS
+        if group.committed and group.counts.are_known and (group.counts.facts or 0) <= _FEW_FACTS
     ]
     if not grown:
         return ()

@@ -110,7 +110,7 @@ def _alerts(group: GroupReport) -> list[str]:
 
 
 def _discarded_lines(group: GroupReport) -> list[str]:
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in (group.discarded or {}).items())
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in group.discarded.items())
     return [f"(discarded from turns: {reasons})"] if reasons else []
 
 

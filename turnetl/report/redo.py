@@ -64,7 +64,7 @@ def exit_code(report: RedoReport) -> int:
     codes = {group.exit_code for group in report.groups} - {ExitCode.DONE}
     if codes:
         return min(codes)
-    failed = any(group.quarantined for group in report.groups)
+    failed = any(group.quarantined_turns for group in report.groups)
     return ExitCode.FOUND if failed else ExitCode.DONE
 
 

@@ -7,16 +7,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from turnetl.base.model import Usage
 from turnetl.base.text import format_cost, plural
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.group_messages import error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.report import TurnsOfGroup
 from turnetl.migration.phases import migration_message, phase_text
 from turnetl.report import costs, index, summary_counts
 from turnetl.report.layout import add_group_column, caption, indented
-from turnetl.status_report import StatusReport
+from turnetl.status_report import GroupStatus, StatusReport
 
 _LISTED = 3
 """Quarantined turns of a group that a message lists; --json has all."""
@@ -36,18 +35,19 @@ def table(report: StatusReport) -> RenderableType:
         view.add_column(name, justify="right", no_wrap=True)
     for group in report.groups:
         counts = (
-            f"{group.turns + group.missing_from_lake:,}",
-            f"{group.in_graph + group.missing_from_lake:,}",
+            f"{group.turns:,}",
+            f"{group.committed:,}",
             f"{group.pending:,}",
         )
         _, entities, facts = graph_counts(group)
-        lines = [*uncommitted_lines(group), *_extractor_lines(group), *_cost_lines(group)]
+        lines = uncommitted_lines(group, _archive_lines(group))
+        lines += [*_extractor_lines(group), *_cost_lines(group)]
         lines += [*_summary_lines(group), *_session_level_lines(group), *_migration_lines(group)]
         view.add_row(Text(group.group, style="bold"), *counts, entities, facts)
         for line in lines:
             view.add_row(indented(reasons_cell([line]), 2))
     line = index.status_line(report.index, report.index_problem)
-    has_cost = any(group.usage and group.usage.calls for group in report.groups)
+    has_cost = report.usage.calls > 0
     cost = [caption(costs.OF_TURNS)] if has_cost else []
     return Group(view, caption(_summary(report)), *cost, caption(line))
 
@@ -70,17 +70,20 @@ def damaged_message(tables: int) -> str:
     )
 
 
-def graph_counts(group: GroupReport) -> tuple[str, str, str]:
+def graph_counts(group: TurnsOfGroup) -> list[str]:
     """Return the numbers of episodes, entities and facts as text."""
-    if group.counts is None:
-        return "?", "?", "?"
-    counts = group.counts
-    return f"{counts.episodes:,}", f"{counts.entities:,}", f"{counts.facts:,}"
+    counts = (group.counts.episodes, group.counts.entities, group.counts.facts)
+    return ["?" if count is None else f"{count:,}" for count in counts]
 
 
-def uncommitted_lines(group: GroupReport) -> list[str]:
-    """Return a line per reason for which turns are not in the graph, and lines about the others."""
-    noise = {f"noise: {rule}": count for rule, count in (group.noise or {}).items()}
+def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list[str]:
+    """Return a line per reason for which turns are not in the graph, and lines about the others.
+
+    Args:
+        group: its turns.
+        archives: lines about what became of their archives.
+    """
+    noise = {f"noise: {rule}": count for rule, count in group.noise.items()}
     pending = {reason.value: count for reason, count in group.uncommitted_reasons.items()}
     lines = [f"{count:,} {name}" for name, count in (noise | pending).items()]
     if group.stale:
@@ -92,12 +95,18 @@ def uncommitted_lines(group: GroupReport) -> list[str]:
         lines.append(f"({group.missing_from_lake:,} in the graph, missing from the lake)")
     if group.turns_with_assumed_time:
         lines.append(f"(assumed time: {group.turns_with_assumed_time:,})")
+    lines += archives
+    if group.error:
+        lines.append(_STOPPED)
+    return lines
+
+
+def _archive_lines(group: GroupStatus) -> list[str]:
+    lines = []
     if group.missing_archives:
         lines.append(f"(missing archives: {len(group.missing_archives):,}; their turns stay)")
     if group.retained_turns:
         lines.append(f"(no longer in their archives: {group.retained_turns:,}; they stay)")
-    if group.error:
-        lines.append(_STOPPED)
     return lines
 
 
@@ -107,7 +116,7 @@ def reasons_cell(lines: Sequence[str]) -> Text:
     return Text("\n").join(styled) if lines else Text("-")
 
 
-def group_messages(group: GroupReport) -> list[str]:
+def group_messages(group: TurnsOfGroup) -> list[str]:
     """Return sentences about quarantined turns and turns without a time."""
     entries = [
         f"turn quarantined: {entry.archive}:{entry.first_line}: {entry.error}; "
@@ -123,7 +132,7 @@ def group_messages(group: GroupReport) -> list[str]:
     return listed
 
 
-def _superseded_prompts(group: GroupReport) -> list[str]:
+def _superseded_prompts(group: TurnsOfGroup) -> list[str]:
     """Return a sentence with the command for each prompt that is in the graph beside its turn."""
     sentences = [
         f"a prompt of Claude Code's history was ingested before its transcript was read, which "
@@ -136,7 +145,7 @@ def _superseded_prompts(group: GroupReport) -> list[str]:
     return sentences
 
 
-def no_time_message(group: GroupReport) -> str:
+def no_time_message(group: TurnsOfGroup) -> str:
     """Return how many turns have no time, and how to set one."""
     count = group.uncommitted_reasons[PendingReason.NO_TIME]
     remedy = "with --assume-time, an ISO time or `mtime`"
@@ -148,12 +157,12 @@ def no_time_message(group: GroupReport) -> str:
     )
 
 
-def _stale_reasons(group: GroupReport) -> str:
-    reasons = (group.stale_reasons or {}).items()
+def _stale_reasons(group: TurnsOfGroup) -> str:
+    reasons = group.stale_reasons.items()
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
 
 
-def _extractor_lines(group: GroupReport) -> list[str]:
+def _extractor_lines(group: GroupStatus) -> list[str]:
     """Return what the group was filled with; if that was several, with their numbers of turns."""
     uses = group.extractor_uses
     names = [f"{use.extractor} {use.model}" if use.model else use.extractor for use in uses]
@@ -162,39 +171,36 @@ def _extractor_lines(group: GroupReport) -> list[str]:
     return [f"(filled with: {', '.join(names)})"] if names else []
 
 
-def _session_level_lines(group: GroupReport) -> list[str]:
+def _session_level_lines(group: GroupStatus) -> list[str]:
     """Return how much of the group is of other programs: part of the entities and facts."""
     found = group.session_level
-    if found is None or not found.episodes:
+    if found is None:
         return []
     entities = plural(found.entities, "entity", "entities")
     episodes, facts = plural(found.episodes, "episode"), plural(found.facts, "fact")
     return [f"(session level, without turns: {episodes}, {entities}, {facts})"]
 
 
-def _migration_lines(group: GroupReport) -> list[str]:
+def _migration_lines(group: GroupStatus) -> list[str]:
     found = group.migration
     return [f"(migration {found.migration_id}: {phase_text(found.phase)})"] if found else []
 
 
-def _cost_lines(group: GroupReport) -> list[str]:
-    usage = group.usage or Usage()
-    if not usage.calls:
-        return []
-    tokens = usage.tokens
-    return [f"(cost: {format_cost(usage.cost)}, {tokens:,} tokens)"]
+def _cost_lines(group: GroupStatus) -> list[str]:
+    usage = group.total_usage
+    return [f"(cost: {format_cost(usage.cost)}, {usage.tokens:,} tokens)"] if usage.calls else []
 
 
-def _summary_lines(group: GroupReport) -> list[str]:
+def _summary_lines(group: GroupStatus) -> list[str]:
     return [f"(summaries: {summary_counts.line(group.summaries)})"] if group.summaries else []
 
 
 def _unfiltered(report: StatusReport) -> int:
-    reasons = (group.pending_reasons or {} for group in report.groups)
+    reasons = (group.pending_reasons for group in report.groups)
     return sum(of_group.get(PendingReason.UNFILTERED, 0) for of_group in reasons)
 
 
-def _is_ingested(group: GroupReport) -> bool:
+def _is_ingested(group: GroupStatus) -> bool:
     """Return whether no migration keeps the group from an ingest."""
     return group.migration is None or group.migration.phase in _INGESTED
 
