@@ -13,6 +13,7 @@ from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.provider import FakeProvider, serving
+from turnetl.base.result_schema import encoded_type
 from turnetl.base.results import ErrorOutput, JsonOutput, encoded
 from turnetl.json_output.schemas import OUTPUTS, json_schema
 
@@ -143,7 +144,10 @@ def test_every_schema_is_valid_and_describes_every_key(command: str, tmp_path: P
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     objects = [part for part in schema["$defs"].values() if "properties" in part]
-    assert {part["title"] for part in objects} >= {"ErrorOutput", OUTPUTS[command][0].__name__}
+    assert {part["title"] for part in objects} >= {
+        "ErrorOutput",
+        encoded_type(OUTPUTS[command][0]).__name__,
+    }
     for part in objects:
         assert part["description"]
         assert part["additionalProperties"] is False

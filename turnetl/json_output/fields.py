@@ -2,7 +2,6 @@
 
 from typing import Annotated
 
-from turnetl.base.result_schema import Timestamp
 from turnetl.base.results import described
 
 GroupField = Annotated[str, described("Id of the group.")]
@@ -11,23 +10,4 @@ ShortTurnIdField = Annotated[
 ]
 TurnIdField = Annotated[str, described("Id of the turn.")]
 SessionIdField = Annotated[str, described("Id of the session.")]
-ArchiveField = Annotated[str, described("Path of the archive that holds the turn.")]
-FirstLineField = Annotated[int, described("First line of the turn in the archive, from 1.")]
-LastLineField = Annotated[int, described("Last line of the turn in the archive.")]
 PromptField = Annotated[str, described("The first line of what the user wrote.")]
-ChangedFilesField = Annotated[list[str], described("Files that the turn changed.")]
-ValidAtField = Annotated[
-    Timestamp | None, described("Time from which the fact holds; null if unknown.")
-]
-InvalidAtField = Annotated[
-    Timestamp | None,
-    described("Time at which the fact was invalidated; null if it still holds."),
-]
-CaughtUpAtField = Annotated[
-    Timestamp | None,
-    described("When the search index last held the whole graph; null if it never did."),
-]
-UnreadField = Annotated[
-    str | None,
-    described("Why the graph was not read, so that its newest turns may be missing, or null."),
-]

@@ -1,4 +1,4 @@
-"""The JSON Schema of each command's `--json` output, generated from its structs."""
+"""The JSON Schema of each command's `--json` output, generated from its results."""
 
 from typing import Annotated, Any
 
