@@ -65,7 +65,6 @@ def execute_previewed(
     execute: "Callable[[Progress], Coroutine[Any, Any, R]]",
     *,
     view: _View[R],
-    output: Callable[[R], object] | None = None,
     dry_run: bool,
     yes: bool,
     common: CommonOptions,
@@ -76,7 +75,6 @@ def execute_previewed(
         preview: what the command would do.
         execute: does it.
         view: renders both reports.
-        output: the object that `--json` prints of a report, if it is not the report.
         dry_run: only print the preview.
         yes: do not print the preview and do not ask, unless it is refused.
         common: the options of the command.
@@ -84,9 +82,8 @@ def execute_previewed(
     Returns:
         The exit code.
     """
-    output = output or (lambda report: report)
     if not yes or preview.is_refused:
-        console.print_result(view.preview(preview), output(preview), as_json=common.json)
+        console.print_result(view.preview(preview), preview, as_json=common.json)
     if dry_run or preview.is_refused:
         console.print_messages(view.messages(preview))
         return view.exit_code(preview)
@@ -95,5 +92,5 @@ def execute_previewed(
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(execute(progress))
     console.print_messages(view.messages(report))
-    console.print_result(view.result(report), output(report), as_json=common.json)
+    console.print_result(view.result(report), report, as_json=common.json)
     return view.exit_code(report)

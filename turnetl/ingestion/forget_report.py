@@ -50,8 +50,12 @@ class ForgetReport:
     ]
     undo: Annotated[UndoReport, described("What leaves the graph.", name="graph")]
     """The turns to forget, and later ones that built on them."""
-    samples: tuple[str, ...] = field(default=(), repr=False)
-    """Texts of the turns that no other turn holds: what is searched for afterwards."""
+    samples: Annotated[
+        tuple[str, ...],
+        described(
+            "Texts of the turns that no other turn holds, searched for afterwards.", counted=True
+        ),
+    ] = field(default=(), repr=False)
     damaged_tables: Annotated[
         tuple[Path, ...],
         described("Damaged turns files that were kept, which may hold the turns: deleted too."),
@@ -96,18 +100,6 @@ class ForgetReport:
         ),
     ]:
         return self.undo.is_refused
-
-    @property
-    def sample_count(
-        self,
-    ) -> Annotated[
-        int,
-        described(
-            "Texts of the turns that no other turn holds, searched for afterwards.",
-            name="samples",
-        ),
-    ]:
-        return len(self.samples)
 
     @property
     def sessions(self) -> Annotated[int, described("Number of their sessions.")]:

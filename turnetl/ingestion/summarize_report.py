@@ -78,8 +78,11 @@ class DeferredSummaries:
         ),
     ] = 0
     written: Annotated[int, described("Of `to_write`, those that are written.")] = 0
-    edited: tuple[str, ...] = ()
-    """Names of the entities whose summary was edited by hand and is kept, sorted."""
+    edited: Annotated[
+        tuple[str, ...],
+        described("Summaries that were edited by hand and are kept.", counted=True),
+    ] = ()
+    """The names of their entities, sorted."""
     is_recorded: Annotated[
         bool,
         described(
@@ -95,14 +98,6 @@ class DeferredSummaries:
     ] = None
     error: Annotated[str | None, described("Error that stopped the group, or null.")] = None
     exit_code: int = ExitCode.DONE
-
-    @property
-    def edited_count(
-        self,
-    ) -> Annotated[
-        int, described("Summaries that were edited by hand and are kept.", name="edited")
-    ]:
-        return len(self.edited)
 
     @property
     def edited_entities(

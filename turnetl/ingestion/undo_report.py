@@ -38,8 +38,10 @@ class GroupUndo:
     """Newest commit first."""
     diff: Annotated[UndoDiff, INLINED]
     """What the undo of all these turns changes in the group."""
-    quarantined: tuple[QuarantineEntry, ...] = ()
-    """Entries of the run, which go with it."""
+    quarantined: Annotated[
+        tuple[QuarantineEntry, ...],
+        described("Quarantine entries of the run, which go with it.", counted=True),
+    ] = ()
     undone: Annotated[int, described("Turns undone by this command.")] = 0
     already_undone: Annotated[int, described("Turns that another process undid meanwhile.")] = 0
     entities_kept: Annotated[
@@ -50,15 +52,6 @@ class GroupUndo:
         str | None, described("What stopped the undo of the group; null if nothing did.")
     ] = None
     exit_code: int = ExitCode.DONE
-
-    @property
-    def quarantined_count(
-        self,
-    ) -> Annotated[
-        int,
-        described("Quarantine entries of the run, which go with it.", name="quarantined"),
-    ]:
-        return len(self.quarantined)
 
 
 @dataclass(frozen=True, slots=True)
