@@ -267,42 +267,43 @@ class TurnRun:
     The columns of the usage are columns of their own. Counts are those at the end of the run.
     """
 
-    run_id: str
+    run_id: Annotated[str, described("Id of the run.")]
     owner: str
     """Owner of its leases, which names its process."""
-    user: str
-    host: str
-    command: tuple[str, ...]
-    """Program and arguments, without secrets; empty for a call from Python."""
-    archives: tuple[str, ...]
-    """As they were given; empty if none were read."""
-    groups: tuple[GroupId, ...]
-    """Groups with turns to ingest, sorted."""
-    extractor: str
-    model: str | None
-    """With its provider; None if the extractor uses none."""
-    recipes: tuple[str, ...]
-    """Recipes of its groups, sorted."""
-    started_at: datetime
-    ended_at: datetime | None = None
+    user: Annotated[str, described("Who started it.")]
+    host: Annotated[str, described("Where it ran.")]
+    command: Annotated[
+        tuple[str, ...],
+        described("Program and arguments, without secrets; empty for a call from Python."),
+    ]
+    archives: Annotated[
+        tuple[str, ...], described("Archives as they were given; empty if none were read.")
+    ]
+    groups: Annotated[tuple[GroupId, ...], described("Groups with turns to ingest, sorted.")]
+    extractor: Annotated[str, described("Extractor that made its turns.")]
+    model: Annotated[
+        str | None, described("Model with its provider; null if the extractor uses none.")
+    ]
+    recipes: Annotated[tuple[str, ...], described("Recipes of its groups, sorted.")]
+    started_at: Annotated[datetime, described("Time of its first lease.")]
+    ended_at: Annotated[datetime | None, described("Its end; null if none was recorded.")] = None
     """None while it runs, and if it was killed."""
     outcome: RunOutcome | None = None
     """None while it runs, and if it was killed."""
-    error: str | None = None
-    """The first error; None if there was none."""
-    committed: int = 0
-    quarantined: int = 0
-    """Turns."""
-    discarded: int = 0
-    """Extracted entities and facts that were useless."""
-    entities_new: int = 0
-    facts_new: int = 0
-    facts_invalidated: int = 0
+    error: Annotated[str | None, described("Its first error; null if there was none.")] = None
+    committed: Annotated[int, described("Turns that it committed.")] = 0
+    quarantined: Annotated[int, described("Turns that failed.")] = 0
+    discarded: Annotated[int, described("Extracted entities and facts that were useless.")] = 0
+    entities_new: Annotated[int, described("Entities that it created.")] = 0
+    facts_new: Annotated[int, described("Facts that it created.")] = 0
+    facts_invalidated: Annotated[int, described("Facts that it invalidated.")] = 0
     summary_reasons: tuple[str, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    """Of all requests of the run, also of those behind no committed turn."""
-    undone_at: datetime | None = None
-    """When the last of its turns was undone; None if it was not."""
+    usage: Annotated[Usage, described("All its requests, also those behind no committed turn.")] = (
+        field(default_factory=Usage)
+    )
+    undone_at: Annotated[
+        datetime | None, described("When its last turn was undone; null if it was not.")
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

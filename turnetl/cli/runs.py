@@ -31,11 +31,10 @@ def runs(
         limit: Print at most this many runs.
     """
     from turnetl import pipeline
-    from turnetl.json_output.runs import runs_output
     from turnetl.report import runs as view
 
     report = console.run_async(pipeline.runs(common.settings(), groups, limit=limit))
-    console.print_result(view.table(report), runs_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -47,9 +46,8 @@ def show(run: str, /, *, common: CommonOptions = NO_COMMON) -> int:
         run: Id of the run, or the beginning of it.
     """
     from turnetl import pipeline
-    from turnetl.json_output.runs import run_output
     from turnetl.report import runs as view
 
     recorded = console.run_async(pipeline.show_run(common.settings(), run))
-    console.print_result(view.details(recorded), run_output(recorded), as_json=common.json)
+    console.print_result(view.details(recorded), recorded, as_json=common.json)
     return ExitCode.DONE

@@ -1,10 +1,14 @@
 """Reports of the runs that wrote to a graph."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from turnetl.base.graph_model import TurnRun
+from turnetl.base.results import INLINED, described
 from turnetl.ingestion.estimate_record import RecordedEstimate
+from turnetl.summaries.reasons import GateReason, reason_counts, refreshed, skipped
 
 
 class RunState(StrEnum):
@@ -20,22 +24,49 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run, its state, and what is left of it."""
+    """A run that wrote to the graph. Without an end, its counts are those of its turns in it."""
 
-    run: TurnRun
-    """Without an end: with the counts and the usage of its turns in the graph."""
-    state: RunState
-    """A run without an end is `interrupted` if its process is known to have ended."""
-    in_graph: int
-    """Turns that it committed and that are in the graph now."""
-    estimate: RecordedEstimate | None = None
-    """What `turnetl plan` predicted of its turns; None if it did not, or in another lake."""
+    run: Annotated[TurnRun, INLINED]
+    state: Annotated[
+        RunState,
+        described(
+            "`running`, or how it ended; `interrupted` also if its process was killed; `undone` if "
+            "all its turns were undone."
+        ),
+    ]
+    in_graph: Annotated[int, described("Turns of these that are in the graph now.")]
+    estimate: Annotated[
+        RecordedEstimate | None,
+        described("What `turnetl plan` predicted of these turns; null if it did not."),
+    ] = None
+    """None also if it did so in another lake."""
+
+    @property
+    def summary_refreshed(
+        self,
+    ) -> Annotated[
+        Mapping[GateReason, int],
+        described(
+            "Summaries of entities that it wrote, by reason; empty without an end.", keys=GateReason
+        ),
+    ]:
+        return refreshed(reason_counts(self.run.summary_reasons))
+
+    @property
+    def summary_skipped(
+        self,
+    ) -> Annotated[
+        Mapping[GateReason, int],
+        described(
+            "Its decisions to keep a summary, by reason; empty without an end.", keys=GateReason
+        ),
+    ]:
+        return skipped(reason_counts(self.run.summary_reasons))
 
 
 @dataclass(frozen=True, slots=True)
 class RunsReport:
-    """Runs, newest first."""
+    """The runs that wrote to the graph."""
 
-    runs: tuple[RecordedRun, ...]
-    count: int
-    """All runs that meet the conditions, also beyond the limit."""
+    runs: Annotated[tuple[RecordedRun, ...], described("The runs, newest first.")]
+    count: Annotated[int, described("Runs that meet the conditions, also beyond the limit.")]

@@ -23,11 +23,11 @@ from turnetl.ingestion.community_report import CommunityReport
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.redo_report import RedoReport
 from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.migrate_plan import MigrationPlanOutput
 from turnetl.json_output.migrate_run import MigrationRunOutput
-from turnetl.json_output.runs import RunOutput, RunsOutput
 from turnetl.json_output.serve import ServeOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
@@ -83,8 +83,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "undo": (UndoReport,),
     "forget": (ForgetReport,),
     "status": (StatusReport,),
-    "runs": (RunsOutput,),
-    "runs show": (RunOutput,),
+    "runs": (RunsReport,),
+    "runs show": (RecordedRun,),
     "report": (ReportFile,),
     "verify": (VerifyReport,),
     "summarize": (SummarizeReport,),
