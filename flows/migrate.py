@@ -37,8 +37,6 @@ from turnetl.base.clock import now
 from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.ingestion import assumed_time as assumed
-from turnetl.json_output.migrate_plan import migration_plan_output
-from turnetl.json_output.migrate_run import migration_run_output
 from turnetl.report import migration_change, migration_run
 from turnetl.settings import ExtractorName
 
@@ -168,10 +166,9 @@ def summary(outcome: pipeline.MigrationOutcome) -> str:
 
 
 def _reports(outcome: pipeline.MigrationOutcome) -> dict[str, Any]:
-    planned = outcome.planned
     reports = {
-        "plan": migration_plan_output(planned.plan, planned.estimate),
-        "run": migration_run_output(outcome.run),
+        "plan": outcome.planned,
+        "run": outcome.run,
         "compare": outcome.comparison,
         "cutover": outcome.changes,
     }

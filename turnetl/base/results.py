@@ -112,7 +112,7 @@ def plain(value: Any) -> Any:
         case None | bool() | int() | float() | str():
             return value
         case Mapping():
-            return {plain(key): plain(one) for key, one in value.items()}
+            return {str(plain(key)): plain(one) for key, one in value.items()}
         case Sequence():
             return [plain(one) for one in value]
         case _:

@@ -104,7 +104,6 @@ def plan(
     """
     from turnetl import pipeline
     from turnetl.estimation.estimator import PilotOptions
-    from turnetl.json_output.migrate_plan import migration_plan_output
     from turnetl.report import migration_plan as view
 
     options = pipeline.MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
@@ -127,11 +126,7 @@ def plan(
     if write is not None:
         pipeline.write_plan_file(write, found)
     console.print_messages(view.messages(found, estimate, written=write))
-    console.print_result(
-        view.table(found, estimate),
-        migration_plan_output(found, estimate),
-        as_json=common.json,
-    )
+    console.print_result(view.table(found, estimate), report, as_json=common.json)
     return view.exit_code(found, estimate)
 
 
@@ -153,7 +148,6 @@ def run(
         format: Parse all archives as this format; `turnetl formats` lists them.
     """
     from turnetl import pipeline
-    from turnetl.json_output.migrate_run import migration_run_output
     from turnetl.migration.run_report import exit_code_of
     from turnetl.report import migration_run as view
 
@@ -170,7 +164,7 @@ def run(
             )
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), migration_run_output(report), as_json=common.json)
+    console.print_result(view.table(report), report, as_json=common.json)
     return exit_code_of(report)
 
 

@@ -117,8 +117,13 @@ class PlanReport:
 
 @dataclass(frozen=True, slots=True)
 class EstimatedMigration:
-    """The plan of a migration, and what its run takes."""
+    """The plan of a migration.
 
-    plan: MigrationPlan
-    estimate: Estimate | None
-    """None if no group has a turn to ingest."""
+    With what its run takes.
+    """
+
+    plan: Annotated[MigrationPlan, INLINED]
+    estimate: Annotated[
+        Estimate | None,
+        described("What `migrate run` will take; null if there is nothing to migrate."),
+    ]

@@ -3,19 +3,20 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Annotated, Protocol
 
 from turnetl.base import ids
 from turnetl.base.model import GroupId, TurnId
+from turnetl.base.results import described
 
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedEpisode:
     """An Episodic node that another program wrote. A text that it does not have is empty."""
 
-    uuid: str
+    uuid: Annotated[str, described("Uuid of the episode.", name="episode")]
     group_id: GroupId
-    name: str
+    name: Annotated[str, described("Name of the episode.")]
     text: str
     """Graphiti's property `content`."""
     source: str
@@ -24,10 +25,8 @@ class UnrecordedEpisode:
     """When it was written; None if it has no time with a zone."""
     valid_at: datetime | None
     """Its reference time; None as `created_at`."""
-    entities: int
-    """Entities that it mentions."""
-    facts: int
-    """Facts that name it."""
+    entities: Annotated[int, described("Entities that it mentions.")]
+    facts: Annotated[int, described("Facts that name it.")]
 
 
 class UnrecordedReader(Protocol):

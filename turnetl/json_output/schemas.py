@@ -13,7 +13,7 @@ from turnetl.base.results import ErrorOutput, JsonOutput, described
 from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
-from turnetl.estimation.report import PlanReport
+from turnetl.estimation.report import EstimatedMigration, PlanReport
 from turnetl.evaluation.recall_report import EvaluationReport
 from turnetl.evaluation.template_report import TemplateComparison
 from turnetl.extraction.catalog import TemplateCatalog
@@ -26,13 +26,12 @@ from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
-from turnetl.json_output.migrate_plan import MigrationPlanOutput
-from turnetl.json_output.migrate_run import MigrationRunOutput
 from turnetl.json_output.serve import ServeOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.change_report import MigrationChange
 from turnetl.migration.comparison import MigrationComparison
+from turnetl.migration.run_report import MigrationRun
 from turnetl.noise import RulesReport
 from turnetl.parsing import ParsedFiles
 from turnetl.pipeline.history import Fixes
@@ -89,9 +88,9 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "verify": (VerifyReport,),
     "summarize": (SummarizeReport,),
     "communities build": (CommunityReport,),
-    "migrate plan": (MigrationPlanOutput,),
+    "migrate plan": (EstimatedMigration,),
     "migrate compare": (MigrationComparison,),
-    "migrate run": (MigrationRunOutput,),
+    "migrate run": (MigrationRun,),
     "migrate cutover": (MigrationChange,),
     "migrate rollback": (MigrationChange,),
     "migrate finish": (MigrationChange,),

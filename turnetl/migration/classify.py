@@ -5,7 +5,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Annotated
 
+from turnetl.base.model import SessionId
+from turnetl.base.results import INLINED, described
 from turnetl.graph.unrecorded import UnrecordedEpisode
 from turnetl.migration.candidates import Candidates, SessionComparison
 from turnetl.migration.plan_file import Settlement, Verdict
@@ -30,21 +33,54 @@ class EpisodeClass(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedEpisode:
-    """An episode with its class."""
+    """An episode that another program wrote, and which session it summarises."""
 
-    episode: UnrecordedEpisode
-    kind: EpisodeClass
-    reason: str
+    episode: Annotated[UnrecordedEpisode, INLINED]
+    kind: Annotated[
+        EpisodeClass,
+        described(
+            "`matched` to a session, `ambiguous`, `without_turns` if no turn of its session "
+            "is kept, `archive_gone` if no archive holds its session, "
+            "or `foreign` if it summarises none."
+        ),
+    ]
+    reason: Annotated[str, described("Why, in one sentence.")]
     session: ArchivedSession | None = None
     """The session that it is matched to, or resembles most; None if there is none."""
     runner_up: ArchivedSession | None = None
     """The session with the next best score; None if there is none."""
-    confidence: float | None = None
-    """From 0.5, a tie of the session and its runner-up, to 1; None if no texts were compared."""
-    similarity: float | None = None
-    """Of the texts, from 0 to 1; None as `confidence`."""
+    confidence: Annotated[
+        float | None,
+        described("From 0.5, a tie with `runner_up`, to 1; null if no texts were compared."),
+    ] = None
+    similarity: Annotated[
+        float | None,
+        described("Of its text with the session's, from 0 to 1; null as `confidence`."),
+    ] = None
     is_settled: bool = False
     """Whether a person decided the class."""
+
+    @property
+    def session_id(
+        self,
+    ) -> Annotated[
+        SessionId | None,
+        described("Its session, or the one that it resembles most; null if none."),
+    ]:
+        return self.session.session_id if self.session else None
+
+    @property
+    def format(self) -> Annotated[str | None, described("Format of that session; null if none.")]:
+        return self.session.format if self.session else None
+
+    @property
+    def runner_up_id(
+        self,
+    ) -> Annotated[
+        SessionId | None,
+        described("Id of the session that it resembles next; null if none.", name="runner_up"),
+    ]:
+        return self.runner_up.session_id if self.runner_up else None
 
 
 SIMILAR = 0.2

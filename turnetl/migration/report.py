@@ -2,45 +2,54 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
-from turnetl.base.model import GroupId
+from turnetl.base.result_fields import GroupField
+from turnetl.base.results import described
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.sessions import ArchivedSession
 
 
 @dataclass(frozen=True, slots=True)
 class GroupMigration:
-    """A group that holds episodes without a TurnCommit."""
+    """A group that holds episodes of other programs."""
 
-    group: GroupId
-    episodes: tuple[ClassifiedEpisode, ...]
-    """Of other programs, by uuid."""
-    entities: int
-    """All entities of the group."""
-    facts: int
-    """All facts of the group."""
-    embedding_sizes: Mapping[int, int]
-    """Entities by the dimensions of their embeddings."""
+    group: GroupField
+    episodes: Annotated[tuple[ClassifiedEpisode, ...], described("Sorted by uuid.")]
+    """Those without a TurnCommit."""
+    entities: Annotated[int, described("Entities of the group.")]
+    facts: Annotated[int, described("Facts of the group.")]
+    embedding_sizes: Annotated[
+        Mapping[int, int],
+        described("Number of entities by the dimensions of their embeddings."),
+    ]
 
     def of_kind(self, kind: EpisodeClass) -> list[ClassifiedEpisode]:
         """Return the episodes of this class."""
         return [episode for episode in self.episodes if episode.kind is kind]
 
     @property
-    def sessions(self) -> list[ArchivedSession]:
+    def sessions(
+        self,
+    ) -> Annotated[
+        list[ArchivedSession],
+        described("Sessions that episodes are matched to.", counted=True),
+    ]:
         """The sessions that episodes are matched to, each once, by (format, session_id)."""
         matched = (one.session for one in self.of_kind(EpisodeClass.MATCHED))
         by_id = {(one.format, one.session_id): one for one in matched if one is not None}
         return [by_id[key] for key in sorted(by_id)]
 
     @property
-    def turns(self) -> int:
-        """Turns that a migration would ingest."""
+    def turns(
+        self,
+    ) -> Annotated[int, described("Turns of these sessions that a migration would ingest.")]:
         return sum(session.turns for session in self.sessions)
 
     @property
-    def tokens(self) -> int:
-        """Estimated tokens of the texts of `turns`."""
+    def tokens(
+        self,
+    ) -> Annotated[int, described("Estimated tokens of the texts of these turns.")]:
         return sum(session.tokens for session in self.sessions)
 
 
@@ -48,12 +57,15 @@ class GroupMigration:
 class MigrationPlan:
     """The episodes of a graph without a TurnCommit, each with its class."""
 
-    groups: tuple[GroupMigration, ...]
-    """Those that hold such episodes, by name."""
-    sessions: int
-    """Sessions of the archives."""
-    dimensions: int | None
-    """Of the embedder that a migration would use; None if it is not known without a request."""
+    groups: Annotated[
+        tuple[GroupMigration, ...],
+        described("The groups that hold episodes of other programs, sorted by name."),
+    ]
+    sessions: Annotated[int, described("Sessions of the archives.")]
+    dimensions: Annotated[
+        int | None,
+        described("Of the embedder; null if they are not known without a request."),
+    ]
     refused: tuple[str, ...] = ()
     """Why groups with a matched session cannot be migrated, and what to do; by group."""
     parse_problems: tuple[str, ...] = ()

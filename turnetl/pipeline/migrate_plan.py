@@ -146,7 +146,7 @@ async def _group(
     if not episodes:
         return []
     _, entities, facts = await store.counts(group)
-    sizes = await store.embedding_sizes(group)
+    sizes = dict(sorted((await store.embedding_sizes(group)).items()))
     classified = tuple(classifier.classify(episodes, settled))
     return [GroupMigration(group, classified, entities, facts, sizes)]
 
@@ -180,8 +180,8 @@ def _row(one: ClassifiedEpisode) -> dict[str, str]:
         "episode": one.episode.uuid,
         "session": "",
         "format": "",
-        "first": one.session.session_id if one.session else "",
-        "second": one.runner_up.session_id if one.runner_up else "",
+        "first": one.session_id or "",
+        "second": one.runner_up_id or "",
         "similarity": "" if one.similarity is None else f"{one.similarity:.3f}",
         "confidence": "" if one.confidence is None else f"{one.confidence:.3f}",
         "group": one.episode.group_id,
