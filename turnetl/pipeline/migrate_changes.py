@@ -9,7 +9,6 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import CommitRecord
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.base.text import plural
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
@@ -104,9 +103,8 @@ async def _objections(store: GraphStore, migration: TurnMigration) -> tuple[str,
     """Return what the user has to accept before a cutover begins."""
     if migration.phase is MigrationPhase.CUTTING_OVER:
         return ()
-    group = migration.group_id
-    old = await store.session_level(group, vectors=False)
-    digest = state_digest(old, await store.receipts(turns_group(group)))
+    old = await store.session_level(migration.group_id, vectors=False)
+    digest = state_digest(old, await store.receipts(migration.turns_group))
     objection = cutover_refusal(migration, digest)
     return () if objection is None else (objection,)
 
@@ -183,7 +181,7 @@ class _MigrationGroups:
 
 async def _sides(store: GraphStore, migration: TurnMigration) -> _MigrationGroups:
     group = migration.group_id
-    names = (group, turns_group(group), sessions_group(group, migration.migration_id))
+    names = (group, migration.turns_group, migration.sessions_group)
     own, shadow, sessions = [
         GroupRows(name, await store.tables(name), await store.communities(name)) for name in names
     ]

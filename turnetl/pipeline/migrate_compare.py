@@ -13,7 +13,6 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import GroupId, SessionId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
@@ -134,13 +133,11 @@ def _chosen(migrations: Sequence[TurnMigration], groups: Sequence[str]) -> list[
 async def _loaded(store: GraphStore, migration: TurnMigration) -> _Loaded:
     group = migration.group_id
     if migration.phase is MigrationPhase.CUT_OVER:
-        data = await store.session_level(
-            sessions_group(group, migration.migration_id), vectors=False
-        )
+        data = await store.session_level(migration.sessions_group, vectors=False)
         staying = await store.session_level(group, vectors=False)
         return _Loaded(migration, data, turns_part(await store.load(group), staying))
     data = await store.session_level(group, vectors=False)
-    return _Loaded(migration, data, await store.load(turns_group(group)))
+    return _Loaded(migration, data, await store.load(migration.turns_group))
 
 
 def _probes(

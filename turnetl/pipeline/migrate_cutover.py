@@ -14,7 +14,6 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import lease_owner
@@ -96,7 +95,7 @@ async def _leased(
     progress: Progress,
 ) -> AsyncIterator[GroupChange]:
     """Hold the leases of the group and of its shadow group."""
-    group, shadow = migration.group_id, turns_group(migration.group_id)
+    group, shadow = migration.group_id, migration.turns_group
     profile = await store.profile(shadow) or await store.profile(group)
     if profile is None:
         raise GraphUnusable(

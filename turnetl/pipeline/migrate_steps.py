@@ -10,7 +10,6 @@ from turnetl.base.clock import Clock
 from turnetl.base.graph_model import Lease
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate
-from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.lease import new_creation_id
 from turnetl.graph.migration_steps import (
     SESSION,
@@ -88,11 +87,11 @@ class GroupChange:
 
     @property
     def shadow(self) -> GroupId:
-        return turns_group(self.group)
+        return self.migration.turns_group
 
     @property
     def sessions(self) -> GroupId:
-        return sessions_group(self.group, self.migration.migration_id)
+        return self.migration.sessions_group
 
     async def execute(self) -> MigrationChange:
         planned = await planned_change(self.store, self.migration, self.options, self.clock)

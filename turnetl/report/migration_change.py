@@ -7,7 +7,6 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.base.text import plural
 from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.moves import Moves
@@ -106,10 +105,9 @@ def _fates(report: MigrationChange) -> tuple[str, str]:
     migration, group = report.migration, report.migration.group_id
     match report.command:
         case MigrationCommand.CUTOVER:
-            sessions = sessions_group(group, migration.migration_id)
-            return f"moves to `{sessions}`", f"move to `{group}`"
+            return f"moves to `{migration.sessions_group}`", f"move to `{group}`"
         case MigrationCommand.ROLLBACK:
-            turns = "are deleted" if report.discards else f"move to `{turns_group(group)}`"
+            turns = "are deleted" if report.discards else f"move to `{migration.turns_group}`"
             return f"moves to `{group}`", turns
         case MigrationCommand.FINISH:
             return "is deleted", "stay"
