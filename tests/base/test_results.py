@@ -105,3 +105,7 @@ def test_a_path_that_is_no_text_is_printed_with_escapes() -> None:
 def test_a_value_without_a_description_is_refused(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         plain(value)
+
+
+def test_the_keys_of_an_object_are_texts() -> None:
+    assert plain({256: 1, Outcome.KEPT: 2}) == {"256": 1, "kept": 2}
