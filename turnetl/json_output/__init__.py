@@ -1,1 +1,1 @@
-"""The objects that `--json` prints: one module per command, with its structs and their builder."""
+"""The JSON Schema of what each command prints with `--json`, and the reference of all of them."""

@@ -1,1 +1,1 @@
-"""Reports as tables and sentences for the terminal; `turnetl.json_output` has them as JSON."""
+"""Reports as tables and sentences for the terminal."""
