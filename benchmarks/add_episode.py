@@ -17,8 +17,8 @@ from graphiti_core.utils.maintenance.node_operations import (
     resolve_extracted_nodes,
 )
 
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.llm import mapping
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert

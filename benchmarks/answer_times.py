@@ -12,7 +12,7 @@ from benchmarks.index import MultipliedGraph, source_turns
 from benchmarks.index_arguments import kept_folder, parsed_arguments
 from turnetl import wiring
 from turnetl.base.clock import now
-from turnetl.index.location import index_folder
+from turnetl.index.files import index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.settings import Settings

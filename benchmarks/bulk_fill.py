@@ -21,11 +21,11 @@ from benchmarks.commit import DIMENSIONS, PROFILE, synthetic
 from tests.graph.sample_changes import NOW, TTL, receipt
 from turnetl.base.ids import digest
 from turnetl.base.model import Change, GroupId
-from turnetl.graph import saga_rows, to_rows
+from turnetl.graph import to_rows
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
-from turnetl.graph.neo4j.parameters import with_shared_times
+from turnetl.graph.neo4j.cypher import with_shared_times
 from turnetl.graph.open import open_graph
 from turnetl.summaries.records import EntityRecord, Refresh, encode_records
 
@@ -125,7 +125,7 @@ async def fill_ladybug(url: str, changes: Sequence[tuple[int, Change]]) -> None:
     entities = [row for kind, row in new if kind == "entity"]
     facts = [row for kind, row in new if kind == "fact"]
     turns = [change for _, change in changes]
-    sagas = {row["uuid"]: row for row in (saga_rows.saga_row(turn, NOW) for turn in turns)}
+    sagas = {row["uuid"]: row for row in (to_rows.saga_row(turn, NOW) for turn in turns)}
     commits = [ladybug_rows.commit_row(turn, receipt(turn), number) for number, turn in changes]
     tables = [
         ("Episodic", _flat(to_rows.episode_rows(turn, NOW) for turn in turns)),
@@ -136,8 +136,8 @@ async def fill_ladybug(url: str, changes: Sequence[tuple[int, Change]]) -> None:
     ]
     links = [
         ("MENTIONS", to_rows.mention_links),
-        ("HAS_EPISODE", saga_rows.saga_links),
-        ("NEXT_EPISODE", saga_rows.next_links),
+        ("HAS_EPISODE", to_rows.saga_links),
+        ("NEXT_EPISODE", to_rows.next_links),
     ]
     ends = [(fact["source_node_uuid"], fact["uuid"]) for fact in facts]
     targets = [(fact["uuid"], fact["target_node_uuid"]) for fact in facts]

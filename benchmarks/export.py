@@ -25,9 +25,8 @@ import polars as pl
 from benchmarks import large_lake
 from turnetl.lake import Lake
 from turnetl.transfer.content import ExportedTurn
-from turnetl.transfer.jsonl import MARK
+from turnetl.transfer.jsonl import MARK, turn_row
 from turnetl.transfer.report import ExportFormat
-from turnetl.transfer.rows import turn_row
 
 MACHINE = "laptop"
 

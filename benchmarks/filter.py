@@ -28,7 +28,8 @@ from tests.fakes.redactors import NoRedactor
 from turnetl import episodes, noise, parsing
 from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport, Filters
-from turnetl.ingestion import candidates, plan
+from turnetl.ingestion import group as candidates
+from turnetl.ingestion import plan
 from turnetl.lake import ArchiveMetadata, Lake
 
 MAX_CPU_SECONDS, MAX_MEMORY_MB = 15.0, 2000.0

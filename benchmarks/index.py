@@ -31,9 +31,9 @@ from turnetl.base import ids
 from turnetl.base.clock import now
 from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
-from turnetl.index.location import index_folder
+from turnetl.index.files import index_folder
 from turnetl.index.persistent import PersistentIndex
-from turnetl.ingestion import assumed_time
+from turnetl.ingestion import plan
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
@@ -218,7 +218,7 @@ async def measure(archives: Path, sizes: Sequence[int], folder: Path) -> list[st
 async def source_turns(archives: Path, lake: Path) -> list[SourceTurn]:
     """Ingest the archives without a model, and return their turns."""
     settings = Settings(lake=lake)
-    options = pipeline.RunOptions(assumed_time=assumed_time.read("2024-01-01", now()))
+    options = pipeline.RunOptions(assumed_time=plan.read("2024-01-01", now()))
     await pipeline.backfill([str(archives)], settings, options, now)
     async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]

@@ -20,7 +20,7 @@ from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
 from turnetl import pipeline
 from turnetl.base.model import GroupId
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.lake import Lake
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
 from turnetl.migration.sessions import ArchivedSession, archived_sessions

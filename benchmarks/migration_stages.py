@@ -30,8 +30,8 @@ from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
 from tests.servers import neo4j_server
 from turnetl import pipeline
 from turnetl.base.clock import now
-from turnetl.migration.change_report import MigrationCommand
 from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.moves import MigrationCommand
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 

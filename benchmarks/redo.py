@@ -38,7 +38,7 @@ from turnetl.extraction.port import Extractor
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
-from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.lake import Lake
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter

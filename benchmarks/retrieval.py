@@ -33,7 +33,7 @@ from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, TurnId
 from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
-from turnetl.ingestion import assumed_time
+from turnetl.ingestion import plan
 from turnetl.lake import Lake
 from turnetl.pipeline.index import OpenIndex, current_index
 from turnetl.retrieval.search import search
@@ -105,7 +105,7 @@ async def measure(
     misses: bool,
 ) -> bool:
     """Print the tables; return whether the search is better than BM25 at every depth."""
-    options = pipeline.RunOptions(assumed_time=assumed_time.read("2024-01-01", now()))
+    options = pipeline.RunOptions(assumed_time=plan.read("2024-01-01", now()))
     await pipeline.backfill(projects, settings, options, now)
     corpus = read_corpus(Lake(settings.lake))
     answered = [question for question in questions if question.kind != ABSENT]

@@ -41,10 +41,9 @@ from turnetl.llm.vectors import unpack
 from turnetl.settings import Settings
 from turnetl.summaries.audit import missing_facts
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_summaries import GroupSummaries
+from turnetl.summaries.group_summaries import GroupSummaries, outcome
 from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.rule_summary import rule_summary
-from turnetl.summaries.summary_plan import outcome
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = 3

@@ -41,9 +41,8 @@ from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.llm.meter import estimate_tokens
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_facts import GroupFacts
-from turnetl.summaries.model_summariser import ModelSummariser
-from turnetl.summaries.refresh_prompt import PROMPT, refresh_request
-from turnetl.summaries.summary_input import SummaryInput
+from turnetl.summaries.model_summariser import PROMPT, ModelSummariser, refresh_request
+from turnetl.summaries.port import SummaryInput
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = 3

@@ -22,8 +22,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.graph.open import open_graph
 from turnetl.settings import Settings
-from turnetl.summaries.group_sagas import sagas_of
-from turnetl.summaries.saga_summary import STATED, SagaTurn
+from turnetl.summaries.group_sagas import STATED, SagaTurn, sagas_of
 
 SHOWN_FACTS = 25
 

@@ -19,9 +19,8 @@ from typing import Any
 import polars as pl
 
 from turnetl import pipeline
-from turnetl.activity_report.subagents import subagent_rows
 from turnetl.activity_report.turns import read_lake
-from turnetl.activity_report.usage import used_messages
+from turnetl.activity_report.usage import subagent_rows, used_messages
 from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import Lake
 from turnetl.settings import Settings

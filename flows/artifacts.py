@@ -11,7 +11,7 @@ from prefect.utilities.urls import url_for
 
 from turnetl.backfill_report import BackfillReport
 from turnetl.report import digest, migration_comparison, migration_plan, summary_counts
-from turnetl.report.markdown import escaped
+from turnetl.report.layout import escaped
 
 if TYPE_CHECKING:
     from turnetl import pipeline

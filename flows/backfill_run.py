@@ -16,7 +16,7 @@ from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.shard import Shard
-from turnetl.ingestion import assumed_time as assumed
+from turnetl.ingestion import plan as assumed
 from turnetl.settings import ExtractorName, Settings
 
 LOCAL = "local"

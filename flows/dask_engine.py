@@ -20,8 +20,13 @@ from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
-from turnetl.pipeline.packed_backfill import IngestedPack, failed_pack, packed_backfill
-from turnetl.pipeline.worker_profile import differences, worker_profile
+from turnetl.pipeline.packed_backfill import (
+    IngestedPack,
+    differences,
+    failed_pack,
+    packed_backfill,
+    worker_profile,
+)
 from turnetl.settings import Settings
 
 _CONNECT = 15

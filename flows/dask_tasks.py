@@ -13,8 +13,13 @@ from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.parsing import ParseReport
-from turnetl.pipeline.packed_backfill import IngestedPack, ingest_pack, parse_pack
-from turnetl.pipeline.worker_profile import differences, worker_profile
+from turnetl.pipeline.packed_backfill import (
+    IngestedPack,
+    differences,
+    ingest_pack,
+    parse_pack,
+    worker_profile,
+)
 from turnetl.settings import Settings
 
 Profile = Mapping[str, str]

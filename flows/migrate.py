@@ -36,7 +36,7 @@ from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.results import plain
 from turnetl.base.text import plural
-from turnetl.ingestion import assumed_time as assumed
+from turnetl.ingestion import plan as assumed
 from turnetl.report import migration_change, migration_run
 from turnetl.settings import ExtractorName
 

@@ -26,7 +26,7 @@ from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
 from turnetl.base.control_characters import displayed_message
 from turnetl.base.errors import TurnetlError
-from turnetl.ingestion import assumed_time as assumed
+from turnetl.ingestion import plan as assumed
 from turnetl.report import summarize as summaries
 from turnetl.settings import ExtractorName, Settings
 

@@ -10,7 +10,7 @@ _AMOUNT = (
     r"^\s*([nN][oO][nN][eE]|\$?\s*([0-9][0-9,_]*(\.[0-9]+)?|\.[0-9]+)\s*[kKmM]?[\s-]*"
     r"([uU][sS][dD]|[dD][oO][lL][lL][aA][rR][sS]?|[tT][oO][kK]([eE][nN][sS]?)?)?)\s*$"
 )
-"""As `turnetl.settings.units` reads an amount, which says what is wrong with it. The form of
+"""As `turnetl.settings.sections` reads an amount, which says what is wrong with it. The form of
 Prefect's UI knows no flag for either case."""
 _TIME = r"^\s*([mM][tT][iI][mM][eE]|[0-9]{4}-?[0-9W].*)$"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from flows.setting_sources import SettingSources, read_sources
 from turnetl.base.errors import BadUsage
-from turnetl.settings import Settings, load_settings, units
+from turnetl.settings import Settings, load_settings, sections
 
 _URLS = ("s3://", "gs://", "az://")
 """Of object stores, for lakes and archives."""
@@ -106,4 +106,4 @@ def _file(path: str | None) -> Path | None:
 def _budget(amounts: str | list[str] | None) -> dict[str, int | float | None] | None:
     if not amounts:
         return None
-    return units.parse_budget([amounts] if isinstance(amounts, str) else amounts)
+    return sections.parse_budget([amounts] if isinstance(amounts, str) else amounts)

@@ -10,7 +10,7 @@ from prefect.exceptions import PrefectHTTPStatusError
 from prefect.settings import get_current_settings
 
 from turnetl.base.errors import BadUsage, Retryable
-from turnetl.base.url_scheme import without_credentials
+from turnetl.base.object_url import without_credentials
 
 FLOW_NAMES = (
     "backfill",

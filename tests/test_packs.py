@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.pipeline.packs import packed
-from turnetl.pipeline.worker_profile import differences
+from turnetl.pipeline.packed_backfill import differences, packed
 
 sizes = st.dictionaries(st.text(), st.integers(0, 10**9), max_size=50)
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base import ids
+from turnetl.base.ids import final_group, is_shadow, sessions_group, turns_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import final_group, is_shadow, sessions_group, turns_group
 from turnetl.pipeline.group_names import select_groups
 
 GROUP = GroupId("shop")

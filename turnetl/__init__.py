@@ -13,21 +13,18 @@ from turnetl.base.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.activity_report.report import ReportFile
     from turnetl.agents import Source, SourcesReport
-    from turnetl.api.communities import build_communities
     from turnetl.api.evaluation import compare_templates, evaluate
     from turnetl.api.export import export, import_lake
     from turnetl.api.forget import forget
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
-    from turnetl.api.mcp import serve_mcp
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
     from turnetl.api.redo import redo
     from turnetl.api.report import write_report
-    from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, status  # noqa: A004
+    from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, sources, status  # noqa: A004
     from turnetl.api.search import search, search_sessions
-    from turnetl.api.serve import serve
-    from turnetl.api.sources import sources
-    from turnetl.api.summarize import summarize
+    from turnetl.api.serve import serve, serve_mcp
+    from turnetl.api.summarize import build_communities, summarize
     from turnetl.api.undo import undo
     from turnetl.api.verify import verify
     from turnetl.backfill_report import BackfillReport
@@ -37,11 +34,11 @@ if TYPE_CHECKING:
     from turnetl.base.shard import Shard
     from turnetl.episodes import FilterReport
     from turnetl.estimation.report import EstimatedMigration, PlanReport
-    from turnetl.evaluation.recall_report import EvaluationReport
-    from turnetl.evaluation.template_report import TemplateComparison
-    from turnetl.ingestion.assumed_time import AssumedTime
-    from turnetl.ingestion.community_report import CommunityReport
+    from turnetl.evaluation.compare_templates import TemplateComparison
+    from turnetl.evaluation.recall import EvaluationReport
+    from turnetl.ingestion.community_build import CommunityReport
     from turnetl.ingestion.forget_report import ForgetReport
+    from turnetl.ingestion.plan import AssumedTime
     from turnetl.ingestion.redo_report import RedoReport
     from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.ingestion.run_report import RecordedRun, RunsReport
@@ -57,7 +54,7 @@ if TYPE_CHECKING:
     from turnetl.retrieval.digest import Digest
     from turnetl.retrieval.fix import ErrorHistory
     from turnetl.retrieval.hits import SearchHit, SessionHit
-    from turnetl.retrieval.timeline import Timeline
+    from turnetl.retrieval.turn_summary import Timeline
     from turnetl.settings import Settings, load_settings
     from turnetl.status_report import StatusReport
     from turnetl.transfer.report import ExportReport, ImportReport
@@ -151,7 +148,7 @@ __all__ = [
 _MODULES = {
     "turnetl.agents": ("Source", "SourcesReport"),
     "turnetl.activity_report.report": ("ReportFile",),
-    "turnetl.api.communities": ("build_communities",),
+    "turnetl.api.summarize": ("build_communities", "summarize"),
     "turnetl.api.evaluation": ("compare_templates", "evaluate"),
     "turnetl.api.export": ("export", "import_lake"),
     "turnetl.api.forget": ("forget",),
@@ -160,23 +157,29 @@ _MODULES = {
     "turnetl.api.plan": ("plan",),
     "turnetl.api.redo": ("redo",),
     "turnetl.api.report": ("write_report",),
-    "turnetl.api.runs": ("backfill", "filter", "ingest", "parse", "run", "runs", "status"),
+    "turnetl.api.runs": (
+        "backfill",
+        "filter",
+        "ingest",
+        "parse",
+        "run",
+        "runs",
+        "status",
+        "sources",
+    ),
     "turnetl.api.search": ("search", "search_sessions"),
-    "turnetl.api.sources": ("sources",),
-    "turnetl.api.mcp": ("serve_mcp",),
-    "turnetl.api.serve": ("serve",),
-    "turnetl.api.summarize": ("summarize",),
+    "turnetl.api.serve": ("serve_mcp", "serve"),
     "turnetl.api.undo": ("undo",),
     "turnetl.api.verify": ("verify",),
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.base.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
     "turnetl.estimation.report": ("EstimatedMigration", "PlanReport"),
-    "turnetl.evaluation.recall_report": ("EvaluationReport",),
-    "turnetl.evaluation.template_report": ("TemplateComparison",),
+    "turnetl.evaluation.recall": ("EvaluationReport",),
+    "turnetl.evaluation.compare_templates": ("TemplateComparison",),
     "turnetl.transfer.report": ("ExportReport", "ImportReport"),
-    "turnetl.ingestion.assumed_time": ("AssumedTime",),
-    "turnetl.ingestion.community_report": ("CommunityReport",),
+    "turnetl.ingestion.plan": ("AssumedTime",),
+    "turnetl.ingestion.community_build": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),
     "turnetl.ingestion.redo_report": ("RedoReport",),
     "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
@@ -190,16 +193,11 @@ _MODULES = {
     "turnetl.pipeline.run_communities": ("CommunityOptions",),
     "turnetl.base.progress": ("Progress", "ProgressUpdate"),
     "turnetl.pipeline.run_options": ("RunOptions",),
-    "turnetl.retrieval.details": (
-        "EntityDetails",
-        "FactDetails",
-        "SessionDetails",
-        "TurnDetails",
-    ),
+    "turnetl.retrieval.details": ("EntityDetails", "FactDetails", "SessionDetails", "TurnDetails"),
     "turnetl.retrieval.digest": ("Digest",),
     "turnetl.retrieval.fix": ("ErrorHistory",),
     "turnetl.retrieval.hits": ("SearchHit", "SessionHit"),
-    "turnetl.retrieval.timeline": ("Timeline",),
+    "turnetl.retrieval.turn_summary": ("Timeline",),
     "turnetl.settings": ("Settings", "load_settings"),
     "turnetl.status_report": ("StatusReport",),
     "turnetl.base.shard": ("Shard",),

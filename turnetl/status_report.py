@@ -8,9 +8,9 @@ from turnetl.base.results import described
 from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.index.report import IndexStatus
-from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.report import (
     AssumedTimeField,
+    ExtractorUse,
     GroupReport,
     PendingField,
     QuarantinedField,

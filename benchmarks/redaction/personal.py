@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.redaction.canaries import Canary
 from benchmarks.redaction.drawing import draw
-from turnetl.redact.pii import check_digits
+from turnetl.redact.pii import national_ids
 
 FAMILY = "personal data"
 
@@ -90,8 +90,8 @@ KINDS: dict[str, tuple[Callable[[], str], tuple[str, ...]]] = {
         lambda: draw("3c:{h2}:fb:{h2}:a{h1}:{h2}"),
         ("ether {}", '"mac": "{}"', "{} (REACHABLE)"),
     ),
-    "SSN": (_checked("{d3}-{d2}-{d4}", check_digits.is_ssn), ("{}", "ssn: {}", '"{}"', "a,{},b")),
-    "CPF": (_checked("{d3}.{d3}.{d3}-{d2}", check_digits.is_cpf), ("{}", "cpf: {}", "| {} |")),
+    "SSN": (_checked("{d3}-{d2}-{d4}", national_ids.is_ssn), ("{}", "ssn: {}", '"{}"', "a,{},b")),
+    "CPF": (_checked("{d3}.{d3}.{d3}-{d2}", national_ids.is_cpf), ("{}", "cpf: {}", "| {} |")),
     "phone": (
         lambda: draw("+49 1512 3{d6}"),
         ("{}", "call {}", "tel:{}", '"phone": "{}"', "| {} |"),

@@ -29,9 +29,8 @@ from turnetl.activity_report.model import (
     TurnsOfReason,
 )
 from turnetl.activity_report.report import ActivityReport, ReportScope
-from turnetl.activity_report.subagents import SUBAGENTS
 from turnetl.activity_report.turns import ROWS
-from turnetl.activity_report.usage import agent_usage
+from turnetl.activity_report.usage import SUBAGENTS, agent_usage
 from turnetl.base.model import Usage
 
 

@@ -4,11 +4,11 @@ from datetime import date
 
 from tests.activity_report.rows import days, row, rows, subagent, subagents
 from tests.builders import GROUP, START
-from turnetl.activity_report import limits
+from turnetl.activity_report import model
 from turnetl.activity_report.contents import contents
 from turnetl.activity_report.model import ReportedFact, TokenCount
-from turnetl.activity_report.noise import noise_counts
-from turnetl.activity_report.timeline import timeline
+from turnetl.activity_report.pending import noise_counts
+from turnetl.activity_report.turns import timeline
 from turnetl.activity_report.usage import agent_usage
 from turnetl.noise.rules import COPY
 
@@ -48,10 +48,10 @@ def test_a_chart_has_a_place_for_every_week_also_without_turns() -> None:
 
 
 def test_what_a_chart_leaves_out_is_counted() -> None:
-    old = START - days(7 * limits.CHART_WEEKS)
+    old = START - days(7 * model.CHART_WEEKS)
     found = contents(rows(row("a"), row("b", started_at=old), row("c", started_at=old))).by_week
     assert found is not None
-    assert (len(found.labels), found.omitted) == (limits.CHART_WEEKS, 2)
+    assert (len(found.labels), found.omitted) == (model.CHART_WEEKS, 2)
 
 
 def test_years_of_turns_are_shown_by_month_too() -> None:
@@ -73,7 +73,7 @@ def test_the_smallest_projects_of_a_chart_are_one_series() -> None:
     ]
     found = contents(rows(*table)).by_week
     assert found is not None
-    assert [one.name for one in found.series] == [*names[: limits.SERIES], "others"]
+    assert [one.name for one in found.series] == [*names[: model.SERIES], "others"]
     assert sum(sum(one.values) for one in found.series) == len(table)
 
 
@@ -116,7 +116,7 @@ def test_tokens_are_counted_by_model_with_those_of_subagents_in_them_and_apart()
 
 
 def test_tokens_of_more_days_than_the_chart_holds_are_also_counted_by_month() -> None:
-    late = START + days(limits.CHART_DAYS + 1)
+    late = START + days(model.CHART_DAYS + 1)
     found = agent_usage(rows(row("a"), row("b", started_at=late)), subagents())
     assert found.by_day is not None
     assert found.by_month is not None
@@ -173,9 +173,9 @@ def test_the_timeline_has_the_last_kept_turns_the_newest_day_first() -> None:
 
 
 def test_the_timeline_says_how_many_turns_it_leaves_out() -> None:
-    many = [row(f"t{number:04}") for number in range(limits.TIMELINE_TURNS + 7)]
+    many = [row(f"t{number:04}") for number in range(model.TIMELINE_TURNS + 7)]
     found = timeline(rows(*many), {}, {})
-    assert (found.shown, found.total) == (limits.TIMELINE_TURNS, limits.TIMELINE_TURNS + 7)
+    assert (found.shown, found.total) == (model.TIMELINE_TURNS, model.TIMELINE_TURNS + 7)
 
 
 def test_a_prompt_that_announces_the_next_line_has_it_in_its_title() -> None:

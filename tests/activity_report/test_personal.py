@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from tests.activity_report.rows import full_report
 from turnetl.activity_report.model import ReportedTurn
-from turnetl.activity_report.personal import without_personal_data
-from turnetl.activity_report.walk import replaced, values_of
+from turnetl.activity_report.personal import replaced, values_of, without_personal_data
 from turnetl.redact import SecretRedactor
 
 REDACTOR = SecretRedactor(b"key", pii=True)

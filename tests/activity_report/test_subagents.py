@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tests.activity_report.rows import rows
 from tests.builders import GROUP, START
-from turnetl.activity_report.subagents import older_archives, subagent_rows
-from turnetl.activity_report.usage import used_messages
+from turnetl.activity_report.usage import older_archives, subagent_rows, used_messages
 from turnetl.base.model import GroupId, MessageCounts, SubagentUsage
 from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import ArchiveMetadata, TurnFile

@@ -17,10 +17,8 @@ import pytest
 import turnetl
 from tests.cli.command import ROOT, clean_environment
 from turnetl.base.errors import BadUsage, TurnetlError
-from turnetl.ingestion.redo_plan import RedoSelection
-from turnetl.ingestion.redo_report import GroupRedo, RequestCounts
-from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn
-from turnetl.ingestion.undo_state import UndoDiff
+from turnetl.ingestion.redo_report import GroupRedo, RedoSelection, RequestCounts
+from turnetl.ingestion.undo_report import GroupUndo, UndoDiff, UndoneTurn
 from turnetl.parsing.sources import HEAD_BYTES, ParseLimits
 
 PAGE = (ROOT / "docs" / "python-api.md").read_text()

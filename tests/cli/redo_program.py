@@ -8,7 +8,7 @@ import sys
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.progress import ProgressUpdate
-from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import load_settings
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.docs.test_reference import COMMANDS
-from turnetl.cli.paths import path
+from turnetl.cli.options import path
 
 
 @pytest.mark.parametrize("name", COMMANDS)

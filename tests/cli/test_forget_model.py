@@ -14,7 +14,7 @@ from tests.cli.provider_setup import model_environment
 from tests.held_bytes import holding
 from tests.servers.provider import FakeProvider, serving
 from turnetl.graph.open import open_graph
-from turnetl.pipeline.forget_runs import MARK
+from turnetl.pipeline.run_forget import MARK
 
 MATCH = "seventh windmill"
 

@@ -25,6 +25,6 @@ def test_a_command_prints_no_warning_of_graphiti(
     assert done.exit_code == 0, done.stderr
     assert "Materialized" in done.stderr or not is_verbose
     lines = [line for line in done.stderr.splitlines() if "Materialized" in line]
-    assert all(" DEBUG turnetl.extraction.llm.graphiti_log: Graphiti: " in line for line in lines)
+    assert all(" DEBUG turnetl.extraction.llm.graphiti_calls: Graphiti: " in line for line in lines)
     assert bool(lines) == is_verbose
     assert not any("zanzibar" in line for line in lines)

@@ -17,12 +17,9 @@ from tests.cli.provider_setup import SESSION_START
 from turnetl.base.clock import Clock, now
 from turnetl.base.errors import GraphUnusable, IndexUnusable, TableUnusable
 from turnetl.index.catalog import Catalog
-from turnetl.index.files import CATALOG
-from turnetl.index.location import IndexEmbedder
-from turnetl.index.lock import write_lock
-from turnetl.pipeline.background_update import BackgroundUpdate
+from turnetl.index.files import CATALOG, IndexEmbedder, write_lock
 from turnetl.pipeline.index import OpenIndex
-from turnetl.pipeline.index_reader import IndexReader, open_index_reader
+from turnetl.pipeline.index_reader import BackgroundUpdate, IndexReader, open_index_reader
 from turnetl.settings import Settings
 
 T = TypeVar("T")

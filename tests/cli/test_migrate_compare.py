@@ -13,11 +13,11 @@ from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_gra
 from tests.legacy.migrating import Migrations
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
+from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.open import open_graph
-from turnetl.migration.verdict import cutover_refusal, recorded_verdict, state_digest
+from turnetl.migration.comparison import cutover_refusal, recorded_verdict, state_digest
 
 GROUP = GroupId("old-summaries")
 ARCHIVES = SAMPLES / "bookshop"

@@ -24,11 +24,10 @@ from tests.legacy.migrating import (
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
 from turnetl.base.clock import now
+from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.progress import ProgressUpdate
-from turnetl.base.shadow_groups import sessions_group, turns_group
-from turnetl.migration.change_report import MigrationCommand
-from turnetl.pipeline.migrate_cutover import execute_change
-from turnetl.pipeline.migrate_steps import ChangeOptions
+from turnetl.migration.moves import MigrationCommand
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 _WRITTEN_AT = re.compile(r"((?:created|expired)_at\W+)\d[^\"\\]*")

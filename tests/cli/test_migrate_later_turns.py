@@ -15,7 +15,7 @@ from tests.legacy.migrating import GROUP, dumped, without_group
 from tests.legacy.sessions import legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from tests.servers.provider import FakeProvider
-from turnetl.base.shadow_groups import turns_group
+from turnetl.base.ids import turns_group
 
 
 @pytest.mark.full

@@ -28,11 +28,10 @@ from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from tests.migration.killed_changes import few_sessions
 from turnetl.base.clock import now
+from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.progress import ProgressUpdate
-from turnetl.base.shadow_groups import sessions_group, turns_group
-from turnetl.migration.change_report import MigrationCommand
-from turnetl.pipeline.migrate_cutover import execute_change
-from turnetl.pipeline.migrate_steps import ChangeOptions
+from turnetl.migration.moves import MigrationCommand
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 

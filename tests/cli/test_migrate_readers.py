@@ -18,7 +18,7 @@ from tests.legacy.migrating import (
 )
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
-from turnetl.migration.change_report import MigrationCommand
+from turnetl.migration.moves import MigrationCommand
 
 CUTOVER, ROLLBACK = MigrationCommand.CUTOVER, MigrationCommand.ROLLBACK
 EVERYTHING = ("--since", "2000-01-01")

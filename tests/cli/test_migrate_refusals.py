@@ -17,11 +17,10 @@ from tests.legacy.migrating import GROUP, Migrations, dumped, fill, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyEpisode
 from turnetl.base.clock import now
-from turnetl.base.shadow_groups import turns_group
+from turnetl.base.ids import turns_group
 from turnetl.graph.open import open_graph
-from turnetl.migration.change_report import MigrationCommand
-from turnetl.pipeline.migrate_cutover import execute_change
-from turnetl.pipeline.migrate_steps import ChangeOptions
+from turnetl.migration.moves import MigrationCommand
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 AMBIGUOUS = 1_500

@@ -23,8 +23,8 @@ from tests.legacy.migrating import (
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from tests.servers.s3_server import S3Server
+from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.open import open_graph
 
 

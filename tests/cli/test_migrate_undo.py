@@ -18,8 +18,8 @@ from tests.legacy.migrating import (
     without_group,
 )
 from tests.legacy.sessions import LegacySession, legacy_sessions
-from turnetl.base.shadow_groups import turns_group
-from turnetl.migration.change_report import MigrationCommand
+from turnetl.base.ids import turns_group
+from turnetl.migration.moves import MigrationCommand
 
 
 @pytest.fixture(scope="module")

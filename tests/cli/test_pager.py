@@ -16,8 +16,7 @@ from rich.text import Text
 from tests.cli.command import clean_environment, command_line
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.exit_code import ExitCode
-from turnetl.console.displayed import Displayed
-from turnetl.console.pager import pager_command, show_in_pager
+from turnetl.console.output import Displayed, pager_command, show_in_pager
 from turnetl.console.terminal import rich_console
 
 

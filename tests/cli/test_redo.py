@@ -12,7 +12,7 @@ import pytest
 from tests.cli.command import ROOT, CommandResult, clean_environment, run_in_process
 from tests.cli.provider_setup import model_environment, write_session
 from tests.servers.provider import FakeProvider, serving
-from turnetl.episodes.kinds import KINDS
+from turnetl.episodes.filters import KINDS
 
 TURNS = 3
 CHANGED = {"EXTRACTION__PREPROCESSING_PROMPT": "Look at the colours only."}

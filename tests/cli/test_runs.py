@@ -17,9 +17,9 @@ from tests.redact.canaries import fresh
 from tests.servers.provider import FakeProvider
 from turnetl.base.graph_model import TurnRun
 from turnetl.graph.open import open_graph
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease
 
-ENDED_PROCESS = lease_owner.owner_name("run-1").replace(str(os.getpid()), str(2**22 + 1))
+ENDED_PROCESS = held_lease.owner_name("run-1").replace(str(os.getpid()), str(2**22 + 1))
 """Owner whose process id is above the highest that a system gives."""
 
 
@@ -126,7 +126,7 @@ def test_a_run_without_an_end_runs_until_its_process_has_died_and_counts_its_rec
     shop: Path,
 ) -> None:
     for owner, state in (
-        (lease_owner.owner_name("run-1"), "running"),
+        (held_lease.owner_name("run-1"), "running"),
         (ENDED_PROCESS, "interrupted"),
     ):
         change_run(shop, partial(_without_end, owner))

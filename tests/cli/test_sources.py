@@ -13,7 +13,7 @@ from tests.agents.homes import transcript
 from tests.cli.command import run_in_process
 from tests.cli.typed_terminal import answered
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.agents.retention import Retention
+from turnetl.agents.report import Retention
 from turnetl.report import sources as view
 
 NOW = datetime.now(UTC)  # noqa: TID251 - the command reads the clock

@@ -11,12 +11,12 @@ from tests.legacy.sessions import legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl import pipeline
 from turnetl.base.errors import TurnetlError
+from turnetl.base.ids import sessions_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import sessions_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.open import open_graph
-from turnetl.migration.change_report import MigrationCommand
-from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.moves import MigrationCommand
+from turnetl.migration.report import MigrationRun
 
 GROUP = GroupId("old-summaries")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -6,7 +6,7 @@ from tests.crashes.steps import START, filter_turns, ingest, parse, write
 from tests.crashes.trial_context import DEFERRED, REFRESHED, TrialContext
 from turnetl import pipeline
 from turnetl.base.errors import TurnetlError
-from turnetl.summaries.refresh_prompt import PROMPT
+from turnetl.summaries.model_summariser import PROMPT
 
 MANY_FACTS = 18
 """Facts about a file whose texts are too long to be its summary."""

@@ -17,8 +17,7 @@ from turnetl.base import schema
 from turnetl.base.errors import Fatal
 from turnetl.base.model import ClosedBy, GroupId, MessageUsage, ToolCall, Turn
 from turnetl.episodes import Filters
-from turnetl.episodes.rendered_texts import INPUTS, RENDERED
-from turnetl.episodes.table import episode_rows
+from turnetl.episodes.table import INPUTS, RENDERED, episode_rows
 from turnetl.lake import ArchiveMetadata, Lake
 
 

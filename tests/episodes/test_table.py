@@ -10,7 +10,8 @@ from tests import frames
 from tests.builders import START, tool, turn
 from turnetl.base import schema
 from turnetl.base.model import GroupId, Turn
-from turnetl.episodes import Filters, chunking, kinds
+from turnetl.episodes import Filters, chunking
+from turnetl.episodes import filters as kinds
 from turnetl.episodes.filters import ALL_GROUPS
 
 

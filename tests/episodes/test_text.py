@@ -9,7 +9,7 @@ from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
 from turnetl.base.model import ClosedBy, ToolCall, Turn
 from turnetl.episodes.text import render_turns
-from turnetl.episodes.text_cleaning import SEARCHED_CHARS
+from turnetl.episodes.tool_calls import SEARCHED_CHARS
 
 
 def text(patterns: Sequence[str] = (), **fields: Any) -> str:

@@ -3,8 +3,8 @@
 import pytest
 
 from turnetl.base.model import Usage
-from turnetl.estimation.calibration import Calibration, PromptMeans
-from turnetl.estimation.observed_requests import ObservedRequest
+from turnetl.estimation.estimate import Calibration, PromptMeans
+from turnetl.estimation.pilot import ObservedRequest
 from turnetl.llm.prices import Price
 
 PRICE = Price(input=1.0, cached_input=0.5, output=10.0)

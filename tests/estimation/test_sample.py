@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.model import GroupId, TurnId
-from turnetl.estimation.interval import StratumValues, predict
 from turnetl.estimation.sample import PendingTurn, draw, merged, stratify
+from turnetl.estimation.usage_range import StratumValues, predict
 
 LENGTHS = st.lists(st.integers(0, 10**6), min_size=1, max_size=60)
 

@@ -6,9 +6,8 @@ import pytest
 
 from turnetl.base.model import GroupId
 from turnetl.estimation.estimate import PredictedUsage
-from turnetl.estimation.interval import exactly
-from turnetl.estimation.timing import RateLimits, from_latency, from_limits, from_speeds
-from turnetl.estimation.usage_range import UsageRange
+from turnetl.estimation.estimator import RateLimits, from_latency, from_limits, from_speeds
+from turnetl.estimation.usage_range import UsageRange, exactly
 
 TURNS = {GroupId("a"): 100, GroupId("b"): 20}
 

@@ -10,13 +10,14 @@ import numpy as np
 from tests.builders import GROUP, START, episode
 from turnetl.base.model import Entity, Fact
 from turnetl.evaluation.compare_templates import (
+    ComparedTemplate,
     EmbeddedFacts,
     EmbeddedLabels,
+    TrialDates,
     compared_templates,
     statements,
 )
 from turnetl.evaluation.expected_facts import ExpectedFact
-from turnetl.evaluation.template_report import ComparedTemplate, TrialDates
 from turnetl.evaluation.template_trial import TrialResult, TrialSide
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.given_template import GivenTemplate

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId, TurnId
-from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
+from turnetl.evaluation.question_set import LocatedTurn, LocatedTurns
 
 SHOP, OTHER = GroupId("shop"), GroupId("other")
 FIRST = LocatedTurn(TurnId("aaaa1111"), SHOP, "/home/dev/.claude/shop/a.jsonl", 1, 4)

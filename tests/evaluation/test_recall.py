@@ -4,12 +4,15 @@ from datetime import UTC, datetime
 
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.evaluation.question_set import EvaluationQuestion
-from turnetl.evaluation.recall import EVIDENCE, EvaluatedQuestion, RankingStage, rank_of
-from turnetl.evaluation.recall_report import (
+from turnetl.evaluation.recall import (
+    EVIDENCE,
     Baseline,
+    EvaluatedQuestion,
     EvaluationReport,
     QuestionSource,
     RankChange,
+    RankingStage,
+    rank_of,
     stage_recall,
 )
 from turnetl.retrieval.ranking import WEIGHTS

@@ -7,9 +7,8 @@ from typing import Any
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 
 from tests.extraction.canned_model import CannedModel, ResponseRule
-from turnetl.extraction.llm.compact_prompts import compact_prompts
-from turnetl.extraction.llm.fact_batches import FactBatches
-from turnetl.extraction.llm.fact_questions import SINGLE_PROMPT, numbers
+from turnetl.extraction.llm.clients import compact_prompts
+from turnetl.extraction.llm.fact_batches import SINGLE_PROMPT, FactBatches, numbers
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 
 NO_OTHER: dict[str, list[int]] = {"duplicate_facts": [], "contradicted_facts": []}

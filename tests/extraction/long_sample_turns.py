@@ -14,8 +14,8 @@ from tests.builders import GROUP
 from turnetl import pipeline
 from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, SessionId, TurnId
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph

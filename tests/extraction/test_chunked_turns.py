@@ -12,7 +12,7 @@ from tests.servers.provider import FakeProvider, ReceivedRequest
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadTurn
 from turnetl.base.model import Episode, Fact
-from turnetl.extraction.llm import LlmExtractor, prompt_context
+from turnetl.extraction.llm import LlmExtractor, graphiti_calls
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel
@@ -159,10 +159,10 @@ async def test_the_context_contains_only_head_and_tail_of_a_long_turn(
 
 
 def test_head_and_tail_of_a_short_text_are_all_of_it() -> None:
-    assert prompt_context.head_and_tail(["user: Q"]) == "user: Q"
-    assert prompt_context.head_and_tail(["user: Q", "assistant: A"]).startswith("user: Q\n")
-    assert prompt_context.head_and_tail(["user: Q", "assistant: A"]).endswith("\nassistant: A")
-    assert len(prompt_context.head_and_tail(["x" * 9000])) < 6100
+    assert graphiti_calls.head_and_tail(["user: Q"]) == "user: Q"
+    assert graphiti_calls.head_and_tail(["user: Q", "assistant: A"]).startswith("user: Q\n")
+    assert graphiti_calls.head_and_tail(["user: Q", "assistant: A"]).endswith("\nassistant: A")
+    assert len(graphiti_calls.head_and_tail(["x" * 9000])) < 6100
 
 
 async def test_a_chunk_that_cannot_be_extracted_fails_the_turn(

@@ -18,11 +18,10 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.canned_responses import between
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import GroupId
-from turnetl.extraction.fact_questions_check import fact_questions_check
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.llm.compact_prompts import compact_prompts, without_sections
-from turnetl.extraction.llm.fact_questions import FactResolution, FactResolutions, numbers
-from turnetl.extraction.llm.prompts import escaping_prompts
+from turnetl.extraction.llm.clients import compact_prompts, escaping_prompts, without_sections
+from turnetl.extraction.llm.fact_batches import FactResolution, FactResolutions, numbers
+from turnetl.extraction.model_checks import fact_questions_check
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.graphiti import GraphitiModel

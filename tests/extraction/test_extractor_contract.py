@@ -20,8 +20,8 @@ from tests.servers.canned_responses import RESPONDERS
 from tests.servers.provider import FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadTurn, ModelUnusable
+from turnetl.base.ids import RecipeParts, recipe_digest
 from turnetl.base.model import Entity, Episode, Fact, GroupId, SessionId, Usage
-from turnetl.base.recipe_parts import RecipeParts, recipe_digest
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, Ontology

@@ -9,8 +9,7 @@ import pytest
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fact_requests import about, answer_all
 from turnetl.base.errors import ModelBusy
-from turnetl.extraction.llm.fact_batches import FactBatches
-from turnetl.extraction.llm.fact_questions import PROMPT, numbers
+from turnetl.extraction.llm.fact_batches import PROMPT, FactBatches, numbers
 from turnetl.llm.chat import ChatRequest
 
 

@@ -13,8 +13,13 @@ from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_toge
 from tests.llm.test_prompt_delimiters import TEXTS
 from tests.servers.fact_questions import questions
 from turnetl.base.model import Usage
-from turnetl.extraction.llm.fact_batches import FactBatches
-from turnetl.extraction.llm.fact_questions import MAX_REQUEST_CHARS, PER_REQUEST, PROMPT, numbers
+from turnetl.extraction.llm.fact_batches import (
+    MAX_REQUEST_CHARS,
+    PER_REQUEST,
+    PROMPT,
+    FactBatches,
+    numbers,
+)
 from turnetl.llm.chat import ChatMessage, ChatRequest
 
 

@@ -30,7 +30,7 @@ async def test_a_warning_of_graphiti_is_a_debug_line_of_turnetl_without_texts(
     await extract()
     assert [one for one in caplog.records if one.name.startswith("graphiti_core")] == []
     [line] = [one for one in caplog.records if one.getMessage().startswith("Graphiti: ")]
-    assert line.name == "turnetl.extraction.llm.graphiti_log"
+    assert line.name == "turnetl.extraction.llm.graphiti_calls"
     assert line.levelno == logging.DEBUG
     assert "dangling edge endpoint" in line.getMessage()
     assert vars(line)["numbers"] == [1]

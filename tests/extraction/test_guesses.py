@@ -8,7 +8,7 @@ from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.extraction.llm import LlmExtractor, fact_questions
+from turnetl.extraction.llm import LlmExtractor, fact_batches
 from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatMessage, ChatRequest
@@ -100,7 +100,7 @@ def test_a_guess_about_several_facts_is_right_if_each_fact_gets_the_same_respons
     count: int, ids: list[int], *, agrees: bool
 ) -> None:
     question = ChatRequest(FACTS, (ChatMessage("user", "rules"), ChatMessage("user", "a")), None, 9)
-    request = fact_questions.combined([question] * count)
+    request = fact_batches.combined([question] * count)
     guess = GUESSES.guess(request)
     assert guess is not None
     no_other: dict[str, list[int]] = {"duplicate_facts": [], "contradicted_facts": []}

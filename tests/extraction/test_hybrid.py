@@ -13,8 +13,8 @@ from tests.builders import GROUP, START
 from tests.extraction import sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.ids import RecipePart, RecipeParts, recipe_digest
 from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
-from turnetl.base.recipe_parts import RecipePart, RecipeParts, recipe_digest
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.hybrid import HybridExtractor, map_to_known, merge
 from turnetl.extraction.llm import LlmExtractor

@@ -27,7 +27,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatRequest
-from turnetl.llm.sanitize import sanitized
+from turnetl.llm.validate import sanitized
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"

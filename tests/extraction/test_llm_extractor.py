@@ -10,8 +10,8 @@ from tests.extraction import sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Fact, GroupId
-from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction import ontology
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.mirror.group import MirrorGroup

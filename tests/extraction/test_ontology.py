@@ -10,9 +10,8 @@ from graphiti_core.utils.maintenance.node_operations import _build_entity_types_
 from graphiti_core.utils.ontology_utils.entity_types_utils import validate_entity_types
 
 from turnetl.base.errors import BadUsage
-from turnetl.extraction import ontology, ontology_lint
-from turnetl.extraction.diagnostics import Diagnostic
-from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, ONTOLOGY_FOLDER, Ontology
+from turnetl.extraction import ontology
+from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, ONTOLOGY_FOLDER, Diagnostic, Ontology
 from turnetl.extraction.templates import (
     TEMPLATES_FOLDER,
     TemplateResolver,
@@ -35,7 +34,7 @@ NEEDS = "A dish needs this."
 
 
 def diagnostics(text: str) -> list[Diagnostic]:
-    return list(ontology_lint.lint(text).diagnostics)
+    return list(ontology.lint(text).diagnostics)
 
 
 def errors(text: str) -> list[str]:
@@ -167,7 +166,7 @@ def test_an_invalid_entry_is_an_error_with_its_name(text: str, message: str) -> 
 
 @pytest.mark.parametrize("name", [*EntityNode.model_fields, *EntityEdge.model_fields])
 def test_no_field_may_have_the_name_of_a_graphiti_field(name: str) -> None:
-    assert name in ontology_lint.RESERVED_FIELDS
+    assert name in ontology.RESERVED_FIELDS
     assert errors(f"[entities.File]\nmeaning = 'x'\nfields = {{{name} = 'x'}}")
 
 

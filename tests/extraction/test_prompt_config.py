@@ -7,8 +7,8 @@ import pytest
 
 from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.base.errors import BadUsage
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import GroupId
-from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
 from turnetl.extraction.templates import TemplateResolver

@@ -19,8 +19,8 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import GroupId
-from turnetl.base.recipe_parts import recipe_digest
 from turnetl.base.results import plain
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor

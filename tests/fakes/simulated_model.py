@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from tests.ingestion.fakes import PromptExtractor
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse

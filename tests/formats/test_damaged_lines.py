@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from turnetl import formats
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive
-from turnetl.formats.kit.damaged_lines import Envelope, rows_on_line
+from turnetl.formats.kit.row_decoder import Envelope, rows_on_line
 
 ENVELOPE = Envelope(own=(frozenset({"type", "id"}),))
 QUOTED = json.dumps({"type": "user", "id": "quoted"})

@@ -6,8 +6,8 @@ import pytest
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParseCounts, Probe, SourceSpan
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
+from turnetl.formats.kit.json_scanner import replace_lone_surrogates
 from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.shallow_json import replace_lone_surrogates
 
 
 class Row(msgspec.Struct):

@@ -7,14 +7,14 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.formats.kit.diff_summary import (
+from turnetl.formats.kit.documents import first_elements
+from turnetl.formats.kit.json_scanner import JsonScanner
+from turnetl.formats.kit.tool_input import (
     ADDED_CHARS,
     changed_lines,
     line_changes,
     summarize_changes,
 )
-from turnetl.formats.kit.documents import first_elements
-from turnetl.formats.kit.json_scanner import JsonScanner
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),

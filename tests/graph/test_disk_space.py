@@ -18,8 +18,7 @@ from tests.graph.test_stores_agree import receipts_without_run
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import GroupContents
 from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.log import active_log
-from turnetl.graph.ladybug.space import RESERVE, DiskSpace, change_size
+from turnetl.graph.ladybug.log import RESERVE, DiskSpace, active_log, change_size
 from turnetl.graph.ladybug.store import LadybugStore
 from turnetl.graph.open import open_graph
 

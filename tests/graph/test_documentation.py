@@ -10,7 +10,7 @@ from tests.builders import GROUP, START
 from tests.graph.sample_changes import NOW, PROFILE, history
 from turnetl.base import schema
 from turnetl.base.graph_model import Lease
-from turnetl.graph import saga_rows, schema_version, to_rows
+from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
 
@@ -62,7 +62,7 @@ def test_every_property_that_a_turn_writes_is_documented(label: str) -> None:
         "Episodic": to_rows.episode_rows(first, START)[0],
         "Entity": to_rows.entity_row(first.entities[0]),
         "RELATES_TO": to_rows.fact_row(first.facts[0]),
-        "Saga": saga_rows.saga_row(first, START),
+        "Saga": to_rows.saga_row(first, START),
     }
     assert set(written[label]) <= documented_properties(label)
 
@@ -74,4 +74,4 @@ def test_every_table_that_turnetl_fills_is_documented() -> None:
 
 
 def test_the_version_is_documented() -> None:
-    assert f"| graph | {schema_version.CURRENT} |" in section("Graph schema version")
+    assert f"| graph | {to_rows.CURRENT} |" in section("Graph schema version")

@@ -19,9 +19,15 @@ from tests.graph.graph_dump import dump_graph
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from tests.graph.test_run_contract import RUN
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.shadow_groups import turns_group
-from turnetl.graph.migration_steps import DropTurnsStep
-from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration, decoded, encoded
+from turnetl.base.ids import turns_group
+from turnetl.graph.migrations import (
+    LAYOUT,
+    DropTurnsStep,
+    MigrationPhase,
+    TurnMigration,
+    decoded,
+    encoded,
+)
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 

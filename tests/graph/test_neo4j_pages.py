@@ -6,7 +6,7 @@ import pytest
 
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.pages import LINK, NODE, in_pages
+from turnetl.graph.neo4j.cypher import LINK, NODE, in_pages
 
 pytestmark = pytest.mark.neo4j
 

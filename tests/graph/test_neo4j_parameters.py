@@ -9,7 +9,7 @@ from neo4j import Driver
 from neo4j.time import DateTime
 
 from tests.servers.neo4j_server import Neo4jServer
-from turnetl.graph.neo4j.parameters import abbreviated, row_with_times, with_shared_times
+from turnetl.graph.neo4j.cypher import abbreviated, row_with_times, with_shared_times
 
 VALUES = st.recursive(
     st.none() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(),

@@ -1,6 +1,6 @@
 """The parts of recipes in a graph: the same for both stores."""
 
-from turnetl.base.recipe_parts import RecipePart, recipe_digest
+from turnetl.base.ids import RecipePart, recipe_digest
 from turnetl.graph.port import GraphStore
 
 PARTS = {"template": RecipePart("t1", "all.md"), "model": RecipePart('anthropic:m "1"')}

@@ -15,7 +15,7 @@ from tests.graph.statements import run_statement
 from tests.servers.free_port import free_port
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
-from turnetl.graph import schema_version
+from turnetl.graph import to_rows
 from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.open import login, open_graph
 
@@ -312,7 +312,7 @@ async def test_a_graph_of_another_version_is_rejected_in_a_sentence_that_says_wh
     )
     with pytest.raises(GraphUnusable, match=expected):
         await open_graph(graph_url, user="", password="")
-    await _set_version(graph_url, schema_version.CURRENT)
+    await _set_version(graph_url, to_rows.CURRENT)
     again = await open_graph(graph_url, user="", password="")
     await again.close()
 

@@ -12,7 +12,7 @@ from tests.legacy.styles import LegacyEpisode
 from tests.verification.verifying import plant
 from turnetl.base.model import Change, GroupId
 from turnetl.graph.port import GraphStore
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import UnrecordedEpisode
 
 FILES = ("cart.py", "tax.py", "a.md")
 EPISODE = LegacyEpisode("e-1", "session-1", "The cart was fixed.", "text", "summary", START, FILES)

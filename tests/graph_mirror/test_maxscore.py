@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 
 from tests.graph_mirror.exhaustive_search import Texts, exhaustive_search
-from turnetl.graph.mirror.fulltext import FullTextIndex
-from turnetl.graph.mirror.maxscore import TermPostings, best_totals
+from turnetl.graph.mirror.fulltext import FullTextIndex, TermPostings, best_totals
 
 FREQUENT = ("the",) * 24 + ("to",) * 12 + ("and",) * 6 + ("cart",) * 3 + ("order", "uses")
 WORDS = st.one_of(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from turnetl.graph.mirror.search_batch import SearchBatch
+from turnetl.graph.mirror.graphiti_adapters import SearchBatch
 
 Call = tuple[list[float], int, float]
 

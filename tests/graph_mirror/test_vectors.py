@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from turnetl.base.model import Vector
-from turnetl.graph.mirror.vectors import VectorIndex, best, exact_cosines
+from turnetl.graph.mirror.similarity import VectorIndex, best, exact_cosines
 from turnetl.llm.vectors import pack, stack, unpack
 
 DIMENSIONS = 5

@@ -10,12 +10,10 @@ import pytest
 
 from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index, written_index
 from turnetl.base.errors import IndexBusy, IndexUnusable
-from turnetl.index.catalog_sql import VERSION
+from turnetl.index.catalog_state import VERSION
 from turnetl.index.creation import index_id, repair_index, replace_index
-from turnetl.index.files import CATALOG, DamagedIndex
+from turnetl.index.files import CATALOG, DamagedIndex, IndexEmbedder, write_lock
 from turnetl.index.integrity import check_index
-from turnetl.index.location import IndexEmbedder
-from turnetl.index.lock import write_lock
 from turnetl.index.persistent import PersistentIndex
 
 FILES = (

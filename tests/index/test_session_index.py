@@ -8,10 +8,9 @@ import pytest
 
 from tests.builders import GROUP, START
 from turnetl.base.graph_model import CommittedTurn, Mention
+from turnetl.base.ids import sessions_group
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
-from turnetl.base.shadow_groups import sessions_group
-from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders import WordLlamaEmbedder

@@ -8,8 +8,8 @@ from typing import Any
 
 from turnetl.base import ids
 from turnetl.base.errors import BadTurn, GraphBusy
+from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
-from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.port import GraphStore

@@ -23,9 +23,8 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.journal import Journal
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.model_summariser import ModelSummariser
+from turnetl.summaries.model_summariser import PROMPT, ModelSummariser
 from turnetl.summaries.records import EntityRecord, decode
-from turnetl.summaries.refresh_prompt import PROMPT
 
 LIMITS = GateLimits(min_similarity=2, burst_turns=2, burst_cap=4)
 

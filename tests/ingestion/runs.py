@@ -1,8 +1,8 @@
 """Plan, report and ingest one group, as a run does."""
 
 from turnetl.base.errors import TurnetlError
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import (
     GroupPlan,

@@ -13,9 +13,8 @@ from tests.builders import GROUP, START, episode, tool, turn
 from turnetl.base import schema
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import ClosedBy, Episode, Turn, TurnId
-from turnetl.ingestion import assumed_time, candidates
-from turnetl.ingestion.assumed_time import AssumedTime
-from turnetl.ingestion.plan import Scope
+from turnetl.ingestion import group, plan
+from turnetl.ingestion.plan import AssumedTime, Scope
 from turnetl.lake import ArchiveMetadata, Lake
 
 NOW = START + timedelta(days=30)
@@ -48,8 +47,8 @@ def lake_of(folder: Path, *archives: list[Turn], mtime: datetime = WRITTEN) -> L
 
 
 def load_all(lake: Lake, scope: Scope) -> list[Episode]:
-    rows = candidates.candidate_rows(lake, GROUP, scope)
-    return list(candidates.load_episodes(rows, rows.collect()["turn_id"].to_list()))
+    rows = group.candidate_rows(lake, GROUP, scope)
+    return list(group.load_episodes(rows, rows.collect()["turn_id"].to_list()))
 
 
 def times(lake: Lake, assume: AssumedTime | None) -> dict[str | None, datetime | None]:
@@ -139,7 +138,7 @@ def test_assumed_times_are_not_written_to_the_tables(tmp_path: Path) -> None:
     ],
 )
 def test_a_time_to_assume_is_an_iso_time_or_mtime(text: str, at: datetime | None) -> None:
-    assert assumed_time.read(text, NOW) == AssumedTime(at)
+    assert plan.read(text, NOW) == AssumedTime(at)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +146,7 @@ def test_a_time_to_assume_is_an_iso_time_or_mtime(text: str, at: datetime | None
 )
 def test_any_other_text_is_rejected_and_quoted(text: str) -> None:
     with pytest.raises(BadUsage, match="not a valid time to assume") as raised:
-        assumed_time.read(text, NOW)
+        plan.read(text, NOW)
     assert f"`{text}`" in str(raised.value)
 
 
@@ -160,7 +159,7 @@ def end_of(
     row = row.pop("turn") | row | asdict(of)
     rows = pl.LazyFrame([row], schema=schema.EPISODES.polars)
     now = last + inactivity if last else NOW
-    closed = candidates.close_inactive_turns(rows, now - close_after).collect()
+    closed = group.close_inactive_turns(rows, now - close_after).collect()
     return closed["closed"].item(), closed["closed_by"].item()
 
 
@@ -236,11 +235,11 @@ def test_selected_turns_come_in_table_order_for_any_batch_size(
 ) -> None:
     turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(20)]
     lake = lake_of(tmp_path, turns)
-    rows = candidates.candidate_rows(lake, GROUP, SCOPE)
+    rows = group.candidate_rows(lake, GROUP, SCOPE)
     selected = [one.turn_id for one in turns if one.prompt_id not in ("p4", "p5", "p6", "p19")]
-    loaded = candidates.load_episodes(rows, set(selected), batch_rows=batch_rows)
+    loaded = group.load_episodes(rows, set(selected), batch_rows=batch_rows)
     assert [one.turn_id for one in loaded] == selected
-    assert list(candidates.load_episodes(rows, (), batch_rows=batch_rows)) == []
+    assert list(group.load_episodes(rows, (), batch_rows=batch_rows)) == []
 
 
 def test_a_table_that_is_replaced_during_the_run_does_not_change_the_turns_loaded(
@@ -248,8 +247,8 @@ def test_a_table_that_is_replaced_during_the_run_does_not_change_the_turns_loade
 ) -> None:
     turns = [turn(f"p{at}", started_at=START + timedelta(minutes=at)) for at in range(6)]
     lake = lake_of(tmp_path, turns)
-    loaded = candidates.load_episodes(
-        candidates.candidate_rows(lake, GROUP, SCOPE), {one.turn_id for one in turns}, batch_rows=2
+    loaded = group.load_episodes(
+        group.candidate_rows(lake, GROUP, SCOPE), {one.turn_id for one in turns}, batch_rows=2
     )
     assert next(loaded).turn == next(lake.episodes(GROUP)).turn
     lake_of(tmp_path, [turn("late", started_at=START - timedelta(days=1)), turns[5]])

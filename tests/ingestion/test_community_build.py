@@ -13,8 +13,7 @@ from tests.summaries.groups import clique
 from turnetl.base.graph_model import Community, Lease
 from turnetl.base.model import Change, Vector
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.community_build import CommunityBuild, write_communities
-from turnetl.ingestion.community_report import GroupCommunities
+from turnetl.ingestion.community_build import CommunityBuild, GroupCommunities, write_communities
 from turnetl.llm.float_lists import floats
 from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
 from turnetl.summaries.communities.rule_naming import RuleCommunityWriter

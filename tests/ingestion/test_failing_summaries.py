@@ -35,8 +35,8 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.lake import LocalFiles
 from turnetl.llm.journal import JournaledModel
+from turnetl.summaries.model_summariser import PER_REQUEST, PROMPT
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_counts
-from turnetl.summaries.refresh_prompt import PER_REQUEST, PROMPT
 
 
 def without_text_for(name: str) -> CannedModel:

@@ -15,16 +15,16 @@ from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from tests.ingestion.runs import ingest, status
 from turnetl import noise
 from turnetl.base.errors import GraphBusy
+from turnetl.base.ids import RecipePart
 from turnetl.base.model import Turn, TurnId
-from turnetl.base.recipe_parts import RecipePart
 from turnetl.episodes import Filters
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.reasons import StalePart
 from turnetl.ingestion.report import GroupReport
-from turnetl.ingestion.stale_parts import StalePart
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from turnetl.ingestion.lease_owner import is_dead, owner_name
+from turnetl.ingestion.held_lease import is_dead, owner_name
 
 HERE = platform.node()
 

@@ -44,9 +44,9 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.journal import JournaledModel
+from turnetl.summaries.model_summariser import PROMPT
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import replay
-from turnetl.summaries.refresh_prompt import PROMPT
 
 
 @pytest.mark.parametrize("name", ["llm", "hybrid"])

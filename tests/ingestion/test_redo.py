@@ -35,7 +35,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.ingestion.reasons import StaleReason
-from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.lake import Lake
 from turnetl.llm.chat import ChatRequest
 

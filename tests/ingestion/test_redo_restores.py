@@ -17,7 +17,7 @@ from tests.ingestion.test_undo_restores import (
     turns,
 )
 from turnetl.base.model import Episode
-from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoSelection
 
 
 async def equals_a_fresh_ingest(

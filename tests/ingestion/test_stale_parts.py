@@ -1,7 +1,7 @@
 """What changed in the recipes of stale turns, by the name of the part."""
 
-from turnetl.base.recipe_parts import RecipePart, RecipeParts, recipe_digest
-from turnetl.ingestion.stale_parts import StalePart, stale_parts
+from turnetl.base.ids import RecipePart, RecipeParts, recipe_digest
+from turnetl.ingestion.reasons import StalePart, stale_parts
 
 OLD: RecipeParts = {
     "model": RecipePart("m1"),

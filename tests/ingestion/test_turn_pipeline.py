@@ -16,8 +16,8 @@ from tests.builders import GROUP, START, episode
 from tests.ingestion.fakes import WORDS_RECIPE, CrashingStore, PromptExtractor
 from turnetl.base.errors import GraphBusy, GraphUnusable, RunStopped
 from turnetl.base.graph_model import GroupProfile
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId
-from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror.group import GroupView

@@ -23,7 +23,7 @@ from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_text import holds
 from turnetl.ingestion.undo_plan import UndoSelection
-from turnetl.summaries.refresh_prompt import PROMPT
+from turnetl.summaries.model_summariser import PROMPT
 
 
 async def test_the_undo_of_a_run_restores_the_summaries_and_their_state(

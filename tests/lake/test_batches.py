@@ -9,9 +9,9 @@ from tests import builders, frames
 from turnetl.base import schema
 from turnetl.base.errors import Fatal, Retryable
 from turnetl.lake import arrow_schema
-from turnetl.lake.batches import batches
 from turnetl.lake.checksum import sealed
-from turnetl.lake.encoding import encode_with_pyarrow
+from turnetl.lake.lake import batches
+from turnetl.lake.parquet_writer import encode_with_pyarrow
 
 
 def files(folder: Path, *counts: int) -> list[Path]:

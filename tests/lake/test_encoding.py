@@ -11,8 +11,8 @@ import pytest
 from tests import builders, frames
 from turnetl.base import schema
 from turnetl.lake import arrow_schema
-from turnetl.lake.encoding import HAS_ARRO3, encode, encode_with_arro3, encode_with_pyarrow
 from turnetl.lake.parquet import METADATA_KEY
+from turnetl.lake.parquet_writer import HAS_ARRO3, encode, encode_with_arro3, encode_with_pyarrow
 
 Writer = Callable[[pa.Table, str], memoryview]
 TURN = builders.turn(

@@ -95,7 +95,7 @@ def test_copies_are_removed_when_there_are_too_many(url: ObjectUrl, tmp_path: Pa
     here = machine(url, tmp_path / "a")
     write(here, "old", "1" * 100)
     write(here, "new", "2" * 100)
-    from turnetl.lake.object_copies import DAY, ObjectCopies  # noqa: PLC0415
+    from turnetl.lake.object_files import DAY, ObjectCopies  # noqa: PLC0415
 
     copies, now = ObjectCopies(tmp_path / "a" / "turnetl-objects"), 4_000_000_000.0
     copies.prune(1, now)

@@ -10,9 +10,8 @@ import pytest
 
 from tests.fakes.redactors import NoRedactor
 from turnetl import parsing
-from turnetl.activity_report.subagents import subagent_rows
 from turnetl.activity_report.turns import read_lake
-from turnetl.activity_report.usage import agent_usage
+from turnetl.activity_report.usage import agent_usage, subagent_rows
 from turnetl.base import schema
 from turnetl.base.model import GroupId
 from turnetl.base.schema import TOKEN_COUNTS

@@ -16,12 +16,12 @@ from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl import pipeline
 from turnetl.base.clock import now
+from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
 from turnetl.base.progress import ProgressUpdate
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import TurnMigration, encoded
 from turnetl.graph.open import open_graph
-from turnetl.migration.change_report import MigrationCommand
+from turnetl.migration.moves import MigrationCommand
 from turnetl.settings import load_settings
 
 GROUP = GroupId("old-summaries")

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from tests.llm.journal_fixtures import NAME, chat_request, chat_response
 from turnetl.base.clock import now
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal, JournaledModel
 
@@ -43,8 +43,8 @@ class SlowModel:
 
 
 async def main(path: str) -> None:
-    owner, model = lease_owner.owner_name(uuid4().hex), SlowModel()
-    journal = Journal(Path(path), clock=now, owner=owner, is_dead=lease_owner.is_dead)
+    owner, model = held_lease.owner_name(uuid4().hex), SlowModel()
+    journal = Journal(Path(path), clock=now, owner=owner, is_dead=held_lease.is_dead)
     journaled = JournaledModel(model, journal, grace_period=0)
     with closing(journal):
         try:

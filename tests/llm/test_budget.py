@@ -18,10 +18,9 @@ from tests.fakes.models import FakeModel
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
-from turnetl.llm.cost_bounds import worst_case
+from turnetl.llm.cost_bounds import PromptBounds, worst_case
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
-from turnetl.llm.prompt_bounds import PromptBounds
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 NAME = "canned/model"

@@ -12,7 +12,7 @@ from tests.servers.summary_responses import RESPONDERS
 from turnetl.base.errors import ModelUnusable
 from turnetl.base.model import Usage
 from turnetl.base.results import plain
-from turnetl.extraction.reflexion_checks import reflexion_requests
+from turnetl.extraction.model_checks import reflexion_requests
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.check import CheckResult, check
 from turnetl.llm.checks.result import ModelCheck

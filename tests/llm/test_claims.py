@@ -17,7 +17,7 @@ from tests.llm.journal_fixtures import NOON, chat_request, fake_model
 from tests.servers.provider import FakeProvider
 from turnetl.base.errors import ModelBusy
 from turnetl.llm.journal import Journal, JournaledModel, request_key
-from turnetl.llm.journal.claims import TTL
+from turnetl.llm.journal.store import TTL
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from turnetl.llm.int8_vectors import SCALE, integer_products, quantized
+from turnetl.llm.vectors import SCALE, integer_products, quantized
 
 SMALLEST = np.finfo(np.float32).smallest_subnormal
 

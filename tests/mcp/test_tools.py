@@ -15,8 +15,7 @@ from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START
 from tests.mcp.clients import answer, quoted_text, text_of, with_client
 from turnetl.llm.meter import estimate_tokens
-from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS
-from turnetl.mcp.definitions import TOOLS
+from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS, TOOLS
 
 TURN, FULL_TURN = "66185fa7", "66185fa7-4099-59d4-902f-2782174c6db2"
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"

@@ -19,12 +19,11 @@ from tests.legacy.migrating import GROUP, dumped, fill, migrated, turnetl
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl.base.clock import now
+from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.open import open_graph
-from turnetl.migration.change_report import MigrationChange, MigrationCommand
-from turnetl.pipeline.migrate_cutover import execute_change
-from turnetl.pipeline.migrate_steps import ChangeOptions
+from turnetl.migration.moves import MigrationChange, MigrationCommand
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 SESSIONS = 3

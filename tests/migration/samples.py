@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.builders import GROUP, START
 from turnetl.base.model import SessionId
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.migration.sessions import ArchivedSession
 
 TOPICS = {

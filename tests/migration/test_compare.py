@@ -22,16 +22,22 @@ from turnetl.graph.session_level import SessionLevelData
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.compare import (
     ComparedData,
+    FactStatement,
     OldData,
     compare,
     new_facts,
     old_facts,
     replaced_part,
 )
-from turnetl.migration.comparison import FactDates, GroupComparison, ProbeResult, SearchProbe
-from turnetl.migration.fact_match import FactStatement
+from turnetl.migration.comparison import (
+    FactDates,
+    GroupComparison,
+    ProbeResult,
+    SearchProbe,
+    Thresholds,
+    verdict_reasons,
+)
 from turnetl.migration.probes import generated_probes, of_known_sessions, rank_of, read_probes
-from turnetl.migration.thresholds import Thresholds, verdict_reasons
 
 S1, S2 = SessionId("s1"), SessionId("s2")
 RECEIPTS = tuple(receipt(episode(name, session_id=S1)) for name in ("p0", "p1"))

@@ -7,9 +7,9 @@ import pytest
 
 from tests.legacy.migrating import GROUP, dumped, state_of
 from tests.migration.killed_changes import COMMUNITY, change, killed, ready, uuids
-from turnetl.base.shadow_groups import sessions_group
+from turnetl.base.ids import sessions_group
 from turnetl.graph.migrations import MigrationPhase
-from turnetl.migration.change_report import MigrationCommand
+from turnetl.migration.moves import MigrationCommand
 
 pytestmark = pytest.mark.full
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.migration.similarity import SessionTexts
+from turnetl.migration.classify import SessionTexts
 
 TEXTS = st.lists(st.text(), min_size=1, max_size=6)
 

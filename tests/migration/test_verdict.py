@@ -11,7 +11,7 @@ from tests.index.test_session_index import data, fact
 from tests.index.test_session_index import episode as session_episode
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.session_level import SessionLevelData
-from turnetl.migration.verdict import (
+from turnetl.migration.comparison import (
     CompareVerdict,
     cutover_refusal,
     encoded,

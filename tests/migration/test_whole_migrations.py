@@ -24,10 +24,10 @@ from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from turnetl import pipeline
 from turnetl.base.clock import now
+from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.migrations import MigrationPhase
-from turnetl.migration.change_report import MigrationCommand
+from turnetl.migration.moves import MigrationCommand
 from turnetl.settings import Settings
 
 GROUP = GroupId("old-summaries")

@@ -13,7 +13,7 @@ from turnetl import noise
 from turnetl.base import schema
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Turn
-from turnetl.noise import patterns
+from turnetl.noise import user_rules
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "rules.toml"
 ReadRules = Callable[[str], tuple[noise.NoiseRule, ...]]
@@ -92,9 +92,9 @@ def test_an_excluded_call_may_be_any_call_of_the_turn(read_toml: ReadRules) -> N
 
 
 def test_the_searchable_columns_are_columns_of_the_table() -> None:
-    assert set(patterns.searchable_columns()) <= set(schema.TURNS.polars.names())
+    assert set(user_rules.searchable_columns()) <= set(schema.TURNS.polars.names())
     texts = {"user_text", "assistant_text", "cwd", "git_branch", "steering", "subagent_prompts"}
-    assert texts <= set(patterns.searchable_columns())
+    assert texts <= set(user_rules.searchable_columns())
 
 
 def test_all_conditions_on_tool_calls_must_match_one_call(read_toml: ReadRules) -> None:
@@ -250,6 +250,6 @@ def test_deliberately_slow_patterns_terminate(pattern: str, read_toml: ReadRules
 
 def test_only_the_beginning_of_a_long_text_is_searched(read_toml: ReadRules) -> None:
     rules = read_toml(rule("user_text = 'end'"))
-    within = turn(user_text="." * (patterns.SEARCHED_CHARS - 3) + "end")
-    beyond = turn("p1", user_text="." * patterns.SEARCHED_CHARS + "end")
+    within = turn(user_text="." * (user_rules.SEARCHED_CHARS - 3) + "end")
+    beyond = turn("p1", user_text="." * user_rules.SEARCHED_CHARS + "end")
     assert marks(rules, within, beyond) == ["mine", None]

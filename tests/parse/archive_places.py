@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.servers.s3_server import S3Server
-from turnetl.parsing.archive_files import ArchiveFiles, RoutedArchives
-from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles, RoutedArchives
 from turnetl.parsing.object_archives import ObjectArchives
 
 

@@ -8,7 +8,7 @@ from tests.parse.parse_runs import one_turn, run
 from turnetl.base.model import GroupId
 from turnetl.lake import Lake
 from turnetl.parsing.archive_lines import read_archive_lines
-from turnetl.parsing.encodings import to_utf8
+from turnetl.parsing.sources import to_utf8
 
 PROMPT = "Prüfe die Größe."
 TEXT = one_turn("A first prompt.", "p0") + one_turn(PROMPT, "p1").replace("\\u00fc", "ü").replace(

@@ -3,7 +3,7 @@
 import pytest
 
 from turnetl.formats.base import RawToolCall
-from turnetl.parsing.excerpts import HEAD, TAIL, result_excerpt
+from turnetl.parsing.table import HEAD, TAIL, result_excerpt
 
 DOTS = "dot dot dot\n" * 2000
 

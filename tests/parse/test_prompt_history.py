@@ -14,9 +14,8 @@ from turnetl import formats
 from turnetl.base import ids
 from turnetl.lake import Lake, archive_digest
 from turnetl.parsing import expand, parse_archives
-from turnetl.parsing.archive_files import ArchiveFile
+from turnetl.parsing.archive_files import ArchiveFile, LocalArchives
 from turnetl.parsing.archive_lines import read_archive_lines
-from turnetl.parsing.local_archives import LocalArchives
 from turnetl.parsing.prompt_history import PromptHistories, PromptHistory, project_archives
 from turnetl.parsing.sources import read_archive
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from turnetl.base.model import ClosedBy, GroupId, SessionId
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.usage import MessageTokens, OpenAIUsage
-from turnetl.lake.encoding import UNIFORM_BYTES, encode, encode_with_pyarrow
+from turnetl.lake.parquet_writer import UNIFORM_BYTES, encode, encode_with_pyarrow
 from turnetl.parsing.redaction import RedactedTurns
 from turnetl.parsing.table import ArchiveTurns, build_rows
 

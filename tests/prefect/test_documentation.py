@@ -11,8 +11,8 @@ from flows.backfill import backfill
 from tests.prefect.documented import PAGE, run_of
 from tests.prefect.test_prefect_yaml import FLOWS
 from turnetl.base.clock import now
-from turnetl.ingestion import assumed_time
-from turnetl.settings.units import parse_budget
+from turnetl.ingestion import plan
+from turnetl.settings.sections import parse_budget
 
 TABLE = PAGE.partition("## Parameters")[2].partition("\n## ")[0]
 
@@ -69,4 +69,4 @@ def test_the_schema_lets_every_budget_pass_that_a_run_reads(budget: str | list[s
 @pytest.mark.parametrize("time", ["mtime", "2026-03-02", "2026-03-02T09:00+01:00", "20260302"])
 def test_the_schema_lets_every_time_pass_that_a_run_assumes(time: str) -> None:
     Draft202012Validator(backfill.parameters.properties["assume_time"]).validate(time)
-    assert assumed_time.read(time, now())
+    assert plan.read(time, now())

@@ -15,7 +15,7 @@ from flows.migrate import migrate
 from tests.cli.command import SAMPLES
 from tests.legacy.migrating import GROUP, fill, of_readers, state_of, without_group
 from tests.legacy.sessions import LegacySession, legacy_sessions
-from turnetl.base.shadow_groups import sessions_group
+from turnetl.base.ids import sessions_group
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 

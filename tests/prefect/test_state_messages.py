@@ -9,8 +9,7 @@ from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport
 from turnetl.estimation.report import EstimatedMigration
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.migration.report import MigrationPlan
-from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.report import MigrationPlan, MigrationRun
 from turnetl.parsing import ParseReport
 from turnetl.pipeline import MigrationOutcome
 

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from tests.redact.canaries import CANARIES, fresh
 from turnetl.redact import SecretRedactor
-from turnetl.redact.clean_texts import CleanTexts
-from turnetl.redact.prefilter import candidates
+from turnetl.redact.prefilter import CleanTexts, candidates
 from turnetl.redact.scanner import SecretScanner
 
 SCANNER = SecretScanner()

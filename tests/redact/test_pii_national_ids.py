@@ -6,41 +6,41 @@ from collections.abc import Callable
 import pytest
 
 from tests.redact.pii_texts import assert_kept, assert_redacted
-from turnetl.redact.pii import check_digits
+from turnetl.redact.pii import national_ids
 
 NUMBERS: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "SSN": ("ddd-dd-dddd", check_digits.is_ssn),
-    "CPF": ("ddd.ddd.ddd-dd", check_digits.is_cpf),
-    "CNPJ": ("dd.ddd.ddd/dddd-dd", check_digits.is_cnpj),
-    "NIR": ("1 dd 0d dd ddd ddd dd", check_digits.is_nir),
-    "NINO": ("AB dd dd dd C", check_digits.is_nino),
-    "codice fiscale": ("RSSMRAddEddHdddU", check_digits.is_codice_fiscale),
+    "SSN": ("ddd-dd-dddd", national_ids.is_ssn),
+    "CPF": ("ddd.ddd.ddd-dd", national_ids.is_cpf),
+    "CNPJ": ("dd.ddd.ddd/dddd-dd", national_ids.is_cnpj),
+    "NIR": ("1 dd 0d dd ddd ddd dd", national_ids.is_nir),
+    "NINO": ("AB dd dd dd C", national_ids.is_nino),
+    "codice fiscale": ("RSSMRAddEddHdddU", national_ids.is_codice_fiscale),
 }
 ANNOUNCED: dict[str, tuple[str, Callable[[str], bool]]] = {
-    "ssn: {}": ("ddddddddd", check_digits.is_ssn),
-    '{"social_security": "{}"}': ("ddd dd dddd", check_digits.is_ssn),
-    "NI number: {}": ("ABddddddC", check_digits.is_nino),
-    "Steuer-ID: {}": ("6d ddd ddd ddd", check_digits.is_german_tax_id),
-    "DNI {}": ("ddddddddZ", check_digits.is_dni),
-    "NIE: {}": ("XdddddddL", check_digits.is_dni),
-    "Aadhaar number is {}": ("5ddd dddd dddd", check_digits.is_aadhaar),
-    "cpf={}": ("ddddddddddd", check_digits.is_cpf),
-    "SIN: {}": ("4dd ddd ddd", check_digits.is_sin),
-    "BSN: {}": ("ddddddddd", check_digits.is_bsn),
-    "PESEL {}": ("ddddddddddd", check_digits.is_pesel),
+    "ssn: {}": ("ddddddddd", national_ids.is_ssn),
+    '{"social_security": "{}"}': ("ddd dd dddd", national_ids.is_ssn),
+    "NI number: {}": ("ABddddddC", national_ids.is_nino),
+    "Steuer-ID: {}": ("6d ddd ddd ddd", national_ids.is_german_tax_id),
+    "DNI {}": ("ddddddddZ", national_ids.is_dni),
+    "NIE: {}": ("XdddddddL", national_ids.is_dni),
+    "Aadhaar number is {}": ("5ddd dddd dddd", national_ids.is_aadhaar),
+    "cpf={}": ("ddddddddddd", national_ids.is_cpf),
+    "SIN: {}": ("4dd ddd ddd", national_ids.is_sin),
+    "BSN: {}": ("ddddddddd", national_ids.is_bsn),
+    "PESEL {}": ("ddddddddddd", national_ids.is_pesel),
 }
 KNOWN_VALID = {
-    "86095742719": check_digits.is_german_tax_id,
-    "12345678Z": check_digits.is_dni,
-    "X1234567L": check_digits.is_dni,
-    "234123412346": check_digits.is_aadhaar,
-    "529.982.247-25": check_digits.is_cpf,
-    "11.222.333/0001-81": check_digits.is_cnpj,
-    "130 692 544": check_digits.is_sin,
-    "255081416802538": check_digits.is_nir,
-    "RSSMRA85T10A562S": check_digits.is_codice_fiscale,
-    "111222333": check_digits.is_bsn,
-    "44051401359": check_digits.is_pesel,
+    "86095742719": national_ids.is_german_tax_id,
+    "12345678Z": national_ids.is_dni,
+    "X1234567L": national_ids.is_dni,
+    "234123412346": national_ids.is_aadhaar,
+    "529.982.247-25": national_ids.is_cpf,
+    "11.222.333/0001-81": national_ids.is_cnpj,
+    "130 692 544": national_ids.is_sin,
+    "255081416802538": national_ids.is_nir,
+    "RSSMRA85T10A562S": national_ids.is_codice_fiscale,
+    "111222333": national_ids.is_bsn,
+    "44051401359": national_ids.is_pesel,
 }
 
 

@@ -7,15 +7,13 @@ from rich.console import Console, RenderableType
 
 from tests.builders import START
 from tests.migration.samples import archived, episode
+from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import sessions_group, turns_group
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.ingestion.report import IngestReport
-from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
-from turnetl.migration.moves import Moves
-from turnetl.migration.report import GroupMigration, MigrationPlan
-from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves, NewEpisode
+from turnetl.migration.report import GroupMigration, MigrationPlan, MigrationRun
 from turnetl.report import migration_change, migration_plan, migration_run
 
 GROUP = GroupId("summaries-of-the-bookshop")

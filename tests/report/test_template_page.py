@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.html.html_parsing import ParsedPage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId, TurnId, Usage
-from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
-from turnetl.evaluation.template_report import (
+from turnetl.evaluation.compare_templates import (
     ComparedTemplate,
     DistinctFact,
     SampledTurn,
     TemplateComparison,
     TrialDates,
 )
+from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
 from turnetl.evaluation.template_trial import FailedTurn
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.report import template_comparison as view

@@ -10,7 +10,8 @@ from tests import builders
 from tests.builders import START
 from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
-from turnetl.retrieval.blame import (
+from turnetl.retrieval.turn_summary import TurnSummary
+from turnetl.retrieval.why import (
     BlamedLine,
     FileEdit,
     adds_line,
@@ -20,7 +21,6 @@ from turnetl.retrieval.blame import (
     parse_blame,
     read_edits,
 )
-from turnetl.retrieval.turn_summary import TurnSummary
 
 FIRST, SECOND = "a" * 40, "0" * 40
 OUTPUT = (

@@ -8,8 +8,7 @@ import pytest
 
 from tests.retrieval.test_stages import EMBEDDER, Said, contents, indexed
 from turnetl.index.persistent import PersistentIndex
-from turnetl.retrieval.cut_off import FEW_TURNS
-from turnetl.retrieval.search import search
+from turnetl.retrieval.search import FEW_TURNS, search
 
 SUBJECTS = {
     "cart": Said("user: Why does the checkout test fail?\n\nassistant: The cart was empty."),

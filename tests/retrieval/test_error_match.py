@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.retrieval.error_match import EXACT, ErrorMatcher
-from turnetl.retrieval.error_question import (
+from turnetl.retrieval.fix import (
+    EXACT,
+    ErrorMatcher,
     failed_tests,
     identifiers,
     is_passing,

@@ -21,8 +21,7 @@ from turnetl.index.port import SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.retrieval.hits import SearchHit
-from turnetl.retrieval.query_time import asks_for_all, find_time
-from turnetl.retrieval.search import Order, search
+from turnetl.retrieval.search import Order, asks_for_all, find_time, search
 
 EMBEDDER = WordLlamaEmbedder()
 NOW = datetime(2026, 3, 18, 14, 30, tzinfo=UTC)

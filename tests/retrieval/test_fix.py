@@ -17,8 +17,7 @@ from turnetl.base.graph_model import CommittedTurn, GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
-from turnetl.retrieval.error_match import EXACT, ErrorMatcher
-from turnetl.retrieval.fix import find_fixes
+from turnetl.retrieval.fix import EXACT, ErrorMatcher, find_fixes
 
 PYTEST = Entity("e1", GROUP, "pytest", ("Command",), "", START)
 ERROR = Entity("e2", GROUP, "KeyError: 'price'", ("Error",), "", START)

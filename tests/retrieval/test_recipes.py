@@ -16,7 +16,7 @@ from tests.graph.sample_changes import entity
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.graph.search.recipes import search_config
-from turnetl.retrieval.center import find_entity
+from turnetl.retrieval.recipe_search import find_entity
 from turnetl.retrieval.recipes import Recipe, RecipeOptions, recipe_options
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import builders
-from turnetl.retrieval.resume import resume_command
+from turnetl.retrieval.details import resume_command
 
 UUID = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from turnetl.base.errors import BadUsage
-from turnetl.settings import units
+from turnetl.settings import sections
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from turnetl.settings import units
 def test_a_budget_is_written_as_people_write_amounts(
     text: str, budget: dict[str, float | None]
 ) -> None:
-    assert units.parse_budget([text]) == budget
+    assert sections.parse_budget([text]) == budget
 
 
 def test_a_budget_may_have_both_dollars_and_tokens() -> None:
-    assert units.parse_budget(["5usd", "1m"]) == {"usd": 5.0, "tokens": 1_000_000}
+    assert sections.parse_budget(["5usd", "1m"]) == {"usd": 5.0, "tokens": 1_000_000}
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_a_budget_may_have_both_dollars_and_tokens() -> None:
 )
 def test_an_ambiguous_or_invalid_budget_is_rejected(amounts: list[str]) -> None:
     with pytest.raises(BadUsage):
-        units.parse_budget(amounts)
+        sections.parse_budget(amounts)

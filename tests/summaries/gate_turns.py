@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, minutes, vector
 from turnetl.base.model import Fact
-from turnetl.summaries.active_facts import ActiveFactSet
-from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (
     GateLimits,
     GateState,
+    NodeDelta,
     after_turn,
     refreshed,
     should_refresh,
     without_text,
 )
+from turnetl.summaries.group_facts import ActiveFactSet
 from turnetl.summaries.reasons import GateReason
 
 LIMITS = GateLimits(

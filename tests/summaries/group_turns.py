@@ -10,10 +10,9 @@ from tests.builders import episode
 from tests.summaries.facts import START, fact, minutes, vector
 from turnetl.base.model import Change, Entity, Fact, GroupId, Usage
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_summaries import GroupSummaries
+from turnetl.summaries.group_summaries import GroupSummaries, SummaryPlan, outcome
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.rule_summary import rule_summary
-from turnetl.summaries.summary_plan import SummaryPlan, outcome
 
 LIMITS = GateLimits(
     min_similarity=0.9,

@@ -10,7 +10,7 @@ from tests.servers.summary_responses import RESPONDERS, described_entities
 from tests.summaries.facts import START, fact, vector
 from turnetl.base.model import Entity
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.summaries.summary_input import SummaryInput
+from turnetl.summaries.port import SummaryInput
 
 PARSER = Entity("parser", GROUP, "parser.py", ("File",), "", START)
 

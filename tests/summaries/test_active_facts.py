@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.summaries.facts import START, fact, facts, vector
 from turnetl.base.model import Fact
 from turnetl.llm.vectors import unpack
-from turnetl.summaries.active_facts import ActiveFactSet
+from turnetl.summaries.group_facts import ActiveFactSet
 
 
 def final(states: Sequence[Fact]) -> list[Fact]:

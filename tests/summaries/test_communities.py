@@ -16,11 +16,15 @@ from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Fact
-from turnetl.summaries.communities.changes import community_changes
-from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
-from turnetl.summaries.communities.label_propagation import propagate_labels
-from turnetl.summaries.communities.network import EntityNetwork, entity_network
-from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
+from turnetl.summaries.communities.clustering import (
+    Algorithm,
+    Cluster,
+    EntityNetwork,
+    clusters,
+    entity_network,
+    propagate_labels,
+)
+from turnetl.summaries.communities.plan import CommunityPlan, community_changes, plan_communities
 from turnetl.summaries.communities.rule_naming import rule_community_summary, rule_name
 from turnetl.summaries.rule_summary import MAX_CHARS
 

@@ -17,8 +17,12 @@ from turnetl.summaries.communities.model_naming import (
     ModelCommunityWriter,
     estimate_usage,
 )
-from turnetl.summaries.communities.plan import CommunityInput, plan_communities
-from turnetl.summaries.communities.port import CommunityText, CommunityWriter
+from turnetl.summaries.communities.plan import (
+    CommunityInput,
+    CommunityText,
+    CommunityWriter,
+    plan_communities,
+)
 from turnetl.summaries.communities.rule_naming import RuleCommunityWriter, rule_text
 from turnetl.summaries.rule_summary import MAX_CHARS
 

@@ -6,8 +6,8 @@ import pytest
 
 from tests.summaries.facts import START, fact
 from turnetl.base.model import Fact
-from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
-from turnetl.summaries.delta import NodeDelta, node_deltas
+from turnetl.summaries.gate import NodeDelta, node_deltas
+from turnetl.summaries.group_facts import ActiveFacts, ActiveFactSet
 
 
 def deltas(

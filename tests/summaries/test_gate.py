@@ -6,15 +6,15 @@ import pytest
 
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.gate_turns import ALSO_READS, LIMITS, READS, WRITES, decide, delta, summarised
-from turnetl.summaries.active_facts import ActiveFacts, ActiveFactSet
-from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (
     Decision,
     GateState,
+    NodeDelta,
     refreshed,
     should_refresh,
     similarity,
 )
+from turnetl.summaries.group_facts import ActiveFacts, ActiveFactSet
 from turnetl.summaries.reasons import GateReason
 
 

@@ -18,12 +18,12 @@ from tests.summaries.gate_turns import (
     failed,
     summarised,
 )
-from turnetl.summaries.delta import NodeDelta
 from turnetl.summaries.gate import (
     MAX_DOUBLINGS,
     MAX_PENDING,
     Decision,
     GateState,
+    NodeDelta,
     after_turn,
     has_ended,
     may_flush,

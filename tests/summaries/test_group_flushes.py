@@ -3,8 +3,8 @@
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.group_turns import Group, changes, no_texts
 from turnetl.base.model import Entity, GroupId
+from turnetl.summaries.group_summaries import outcome
 from turnetl.summaries.reasons import GateReason
-from turnetl.summaries.summary_plan import outcome
 
 
 def test_the_first_turn_after_a_burst_refreshes_what_it_deferred() -> None:

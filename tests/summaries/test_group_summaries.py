@@ -11,8 +11,7 @@ from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.group_turns import NAMES, Group, changes, failures, histories
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.summaries.reasons import GateReason
-from turnetl.summaries.record_undo import RecordedSummaries
-from turnetl.summaries.records import replay
+from turnetl.summaries.records import RecordedSummaries, replay
 
 
 @given(histories, st.sets(st.integers(0, 9)), failures)

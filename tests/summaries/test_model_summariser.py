@@ -16,8 +16,12 @@ from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, RunStopped, T
 from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.routing import PROMPTS
-from turnetl.summaries.model_summariser import ModelSummariser
-from turnetl.summaries.refresh_prompt import MAX_REQUEST_CHARS, PER_REQUEST, PROMPT
+from turnetl.summaries.model_summariser import (
+    MAX_REQUEST_CHARS,
+    PER_REQUEST,
+    PROMPT,
+    ModelSummariser,
+)
 from turnetl.summaries.rule_summariser import NO_FACTS
 from turnetl.summaries.rule_summary import MAX_CHARS
 

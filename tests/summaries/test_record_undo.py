@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 
 from tests.summaries.facts import START
 from turnetl.base.model import TurnId
-from turnetl.summaries.record_undo import RecordedSummaries
-from turnetl.summaries.records import EntityRecord, Refresh, decode, encode_records, replay
+from turnetl.summaries.records import (
+    EntityRecord,
+    RecordedSummaries,
+    Refresh,
+    decode,
+    encode_records,
+    replay,
+)
 
 NAMES = ("parser", "lines", "rows")
 

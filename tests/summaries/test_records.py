@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.summaries.facts import START, minutes, vector
 from turnetl.base.errors import GraphUnusable
 from turnetl.llm.vectors import unpack
-from turnetl.summaries.active_facts import ActiveFacts
 from turnetl.summaries.gate import GateState, similarity
+from turnetl.summaries.group_facts import ActiveFacts
 from turnetl.summaries.records import (
     EntitySummary,
     add_record,

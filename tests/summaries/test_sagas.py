@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, minutes
 from turnetl.base.model import Fact, SessionId, TurnId
-from turnetl.summaries.group_sagas import GroupSagas
+from turnetl.summaries.group_sagas import GroupSagas, SagaTurn, rule_saga_summary
 from turnetl.summaries.rule_summary import MAX_CHARS
-from turnetl.summaries.saga_summary import SagaTurn, rule_saga_summary
 
 TEXT = """user: Why do the tests fail?
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.summaries.statements import new_statements, plain, says_something
+from turnetl.summaries.rule_summary import new_statements, plain, says_something
 
 
 def shown(*texts: str) -> list[str]:

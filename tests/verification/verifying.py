@@ -14,10 +14,8 @@ from turnetl.base.graph_model import GroupVersion
 from turnetl.base.model import Change, SessionId
 from turnetl.graph.port import GraphStore
 from turnetl.verification.check import Check
-from turnetl.verification.index_checks import IndexedTurns
-from turnetl.verification.read import read_group
 from turnetl.verification.report import GroupVerification
-from turnetl.verification.verify import verify_group
+from turnetl.verification.verify import IndexedTurns, read_group, verify_group
 
 LAKE = pl.Schema({"turn_id": pl.String, "content_hash": pl.String, "noise": pl.String})
 

@@ -24,13 +24,13 @@ from tests.web.visiting import visiting
 from turnetl.base.model import GroupId
 from turnetl.html.charts import Chart, Series, column_chart
 from turnetl.html.pages import environment, render
-from turnetl.web import links
+from turnetl.web import forms
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.policy import DIRECTIVES
-from turnetl.web.views.choices import ChoicesPage
 from turnetl.web.views.entities import EntityPage, FactPage
 from turnetl.web.views.errors import FixPage
 from turnetl.web.views.overview import OverviewPage
+from turnetl.web.views.references import ChoicesPage
 from turnetl.web.views.search import SearchPage
 from turnetl.web.views.turns import LinesPage, SessionPage, TimelinePage, TurnPage
 
@@ -122,14 +122,14 @@ def test_no_text_changes_the_structure_of_a_page(
 
 @given(st.one_of(st.sampled_from(HOSTILE), st.text()))
 def test_an_address_with_any_text_is_one_of_the_pages(text: str) -> None:
-    for href in (links.turn_link(text), links.file_link(text, GroupId(text))):
-        assert href.partition("?")[0] in (links.TURN, links.FILE)
+    for href in (forms.turn_link(text), forms.file_link(text, GroupId(text))):
+        assert href.partition("?")[0] in (forms.TURN, forms.FILE)
         assert re.fullmatch(r"[\w?=&%.~+-]+", href, re.ASCII)
 
 
 @given(st.text())
 def test_a_link_to_a_search_asks_for_the_same_query(text: str) -> None:
-    query = links.link(links.SEARCH, [("q", text)]).partition("?")[2]
+    query = forms.link(forms.SEARCH, [("q", text)]).partition("?")[2]
     stored = text.encode("utf-8", "replace").decode()
     assert read_form(parse_qsl(query)) == read_form([("q", stored)])
 

@@ -10,7 +10,7 @@ import pytest
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.progress import Progress, ProgressUpdate
-from turnetl.web.report_thread import run_in_thread
+from turnetl.web.live_report import run_in_thread
 
 STEP = ProgressUpdate("report", "turns", 1, 5)
 

@@ -12,7 +12,7 @@ import turnetl
 from tests.html.html_parsing import ParsedPage
 from turnetl.pipeline.index_reader import open_index_reader
 from turnetl.web.access import AccessKeys
-from turnetl.web.app import application
+from turnetl.web.serving import application
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
-from turnetl.activity_report import limits
+from turnetl.activity_report import model
 from turnetl.activity_report.model import (
     EntitiesOfLabel,
     EntityHistory,
@@ -32,18 +32,18 @@ def knowledge(index: LookupIndex, selection: Selection, book: TurnBook) -> Knowl
     """
     overview = index.lookup().overview(index.select(selection))
     counts = overview.counts()
-    labels = overview.most_stated(limits.ENTITIES)
-    errors, error_count = overview.targets([FAILURE], limits.ERRORS)
+    labels = overview.most_stated(model.ENTITIES)
+    errors, error_count = overview.targets([FAILURE], model.ERRORS)
     return Knowledge(
         facts=counts.facts,
         invalid_facts=counts.invalid,
-        decisions=_listed(overview.newest(DECISIONS, limits.DECISIONS), book),
+        decisions=_listed(overview.newest(DECISIONS, model.DECISIONS), book),
         labels=Listed(
-            tuple(_label(one, overview, book) for one in labels[: limits.LABELS]), len(labels)
+            tuple(_label(one, overview, book) for one in labels[: model.LABELS]), len(labels)
         ),
         errors=Listed(tuple(_error(one, index, book) for one in errors), error_count),
         open_problems=_listed(
-            overview.newest([FAILURE], limits.OPEN_PROBLEMS, valid_only=True), book
+            overview.newest([FAILURE], model.OPEN_PROBLEMS, valid_only=True), book
         ),
     )
 
@@ -66,9 +66,9 @@ def stated_by(
 
 def reported_fact(fact: Fact, book: TurnBook) -> ReportedFact:
     """Return a fact with the last turns that state it."""
-    last = fact.turns[-limits.LINEAGE :]
+    last = fact.turns[-model.LINEAGE :]
     return ReportedFact(
-        text=one_line(fact.text, limits.TEXT_CHARS),
+        text=one_line(fact.text, model.TEXT_CHARS),
         relation=fact.relation,
         valid_at=fact.valid_at,
         invalid_at=fact.invalid_at,
@@ -88,7 +88,7 @@ def _label(found: LabelledEntities, overview: Overview, book: TurnBook) -> Entit
 
 def _history(stated: StatedEntity, overview: Overview, book: TurnBook) -> EntityHistory:
     entity = stated.entity
-    facts = _listed(overview.newest_about(entity.uuid, limits.ENTITY_FACTS), book)
+    facts = _listed(overview.newest_about(entity.uuid, model.ENTITY_FACTS), book)
     return EntityHistory(one_line(entity.name), entity.group_id, stated.turns, facts)
 
 
@@ -96,7 +96,7 @@ def _error(stated: StatedEntity, index: LookupIndex, book: TurnBook) -> Reported
     history = error_history(index, stated.entity)
     found = (_occurrence(one, book) for one in history.occurrences)
     occurrences = tuple(one for one in found if one is not None)
-    name = one_line(stated.entity.name, limits.TEXT_CHARS)
+    name = one_line(stated.entity.name, model.TEXT_CHARS)
     return ReportedError(name, stated.entity.group_id, stated.turns, occurrences)
 
 
@@ -110,6 +110,6 @@ def _occurrence(one: Occurrence, book: TurnBook) -> ErrorOccurrence | None:
         turn=turn,
         resolved_at=one.resolved_at,
         resolved_by=None if resolved is None else book.find(resolved.receipt.turn_id),
-        evidence=tuple(reported_fact(fact, book) for fact in one.evidence[-limits.EVIDENCE :]),
-        answer=one_line(one.answer, limits.TEXT_CHARS),
+        evidence=tuple(reported_fact(fact, book) for fact in one.evidence[-model.EVIDENCE :]),
+        answer=one_line(one.answer, model.TEXT_CHARS),
     )

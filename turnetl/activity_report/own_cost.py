@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import reduce
 from operator import add
 
-from turnetl.activity_report import limits
+from turnetl.activity_report import model
 from turnetl.activity_report.model import Listed, NamedUsage, OwnCost, ReportedRun
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, Usage
@@ -29,7 +29,7 @@ def own_cost(
         by_prompt=tuple(NamedUsage(name or "-", one.usage) for name, one in by_prompt.items()),
         saved=0.0 if journal is None else journal.total.saved_cost,
         by_group=tuple(NamedUsage(group, one) for group, one in by_group.items() if one.calls),
-        runs=Listed(tuple(map(_run, recorded[: limits.RUNS])), 0 if runs is None else runs.count),
+        runs=Listed(tuple(map(_run, recorded[: model.RUNS])), 0 if runs is None else runs.count),
     )
 
 

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from turnetl.activity_report import limits
+from turnetl.activity_report import model
 from turnetl.activity_report.model import (
+    NoiseOfRule,
     PendingTurns,
     QuarantinedTurn,
     ReportedTurn,
     TurnsOfReason,
     listed,
 )
-from turnetl.activity_report.turns import TurnBook
+from turnetl.activity_report.turns import TurnBook, reported
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.reason import R
 from turnetl.ingestion.quarantine import QuarantineEntry
@@ -65,11 +66,11 @@ def pending_turns(
     gaps.setdefault(PendingReason.UNFILTERED, []).extend(map(TurnId, unfiltered))
     stale = _merged(group.stale for group in groups)
     return PendingTurns(
-        quarantined=listed([_quarantined(*one, book) for one in entries], limits.QUARANTINED),
+        quarantined=listed([_quarantined(*one, book) for one in entries], model.QUARANTINED),
         gaps=_by_reason(gaps, selected, book),
         stale=_by_reason(stale, selected, book),
         stale_parts=tuple(stale_parts),
-        missing_archives=listed(missing_archives, limits.ARCHIVES),
+        missing_archives=listed(missing_archives, model.ARCHIVES),
         messages=tuple(messages),
     )
 
@@ -89,7 +90,7 @@ def _by_reason(
     for reason, turns in by_reason.items():
         known = book.found(turn for turn in turns if turn in selected)
         if known:
-            newest = listed(known[::-1], limits.TURNS_OF_REASON)
+            newest = listed(known[::-1], model.TURNS_OF_REASON)
             found.append(TurnsOfReason(reason.value, reason.sentence, newest))
     return tuple(sorted(found, key=lambda one: -one.turns.total))
 
@@ -106,3 +107,26 @@ def _quarantined(entry: QuarantineEntry, group: GroupId, book: TurnBook) -> Quar
         last_line=entry.first_line,
     )
     return QuarantinedTurn(turn, entry.error, entry.failed_at)
+
+
+def noise_counts(rows: pl.DataFrame, descriptions: Mapping[str, str]) -> tuple[NoiseOfRule, ...]:
+    """Return the noise by rule, the rule of most turns first.
+
+    Args:
+        rows: rows of `turns.ROWS`, oldest first.
+        descriptions: of the rules, by name; a rule that no longer exists has none.
+    """
+    marked = rows.filter(pl.col("noise").is_not_null())
+    counts = marked["noise"].value_counts().sort(["count", "noise"], descending=[True, False])
+    return tuple(
+        NoiseOfRule(rule, descriptions.get(rule, ""), turns, _examples(marked, rule))
+        for rule, turns in counts.iter_rows()
+    )
+
+
+def _examples(marked: pl.DataFrame, rule: str) -> tuple[ReportedTurn, ...]:
+    """Return the newest turns of a rule with different prompts."""
+    of_rule = marked.filter(pl.col("noise") == rule).reverse()
+    different = of_rule.unique("prompt", keep="first", maintain_order=True)
+    rows = different.head(model.NOISE_EXAMPLES).iter_rows(named=True)
+    return tuple(map(reported, rows))

@@ -1,13 +1,21 @@
 """The turns of a report: one row each, from the lake, and from the graph what the lake has lost."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import polars as pl
 
-from turnetl.activity_report import limits
-from turnetl.activity_report.model import ReportedTurn
+from turnetl.activity_report import model
+from turnetl.activity_report.model import (
+    ReportedFact,
+    ReportedTurn,
+    ReportTimeline,
+    TimelineDay,
+    TimelineSession,
+    TimelineTurn,
+)
 from turnetl.base import schema
 from turnetl.base.errors import Fatal
 from turnetl.base.graph_model import Receipt
@@ -15,6 +23,48 @@ from turnetl.base.model import GroupId
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import first_line
 from turnetl.lake import Lake
+
+
+def timeline_rows(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the last turns that have a time and are not noise, oldest first."""
+    return _kept(rows).tail(model.TIMELINE_TURNS)
+
+
+def timeline(
+    rows: pl.DataFrame,
+    decisions: Mapping[str, Sequence[ReportedFact]],
+    problems: Mapping[str, int],
+) -> ReportTimeline:
+    """Return the last turns, the newest day first; its sessions by their first turn.
+
+    Args:
+        rows: rows of `turns.ROWS`, oldest first.
+        decisions: of the turns, by their id.
+        problems: how many failures a turn states, by its id.
+    """
+    shown = timeline_rows(rows)
+    by_day = groupby(shown.iter_rows(named=True), key=lambda row: row["started_at"].date())
+    days = []
+    for day, of_day in by_day:
+        sessions: dict[tuple[str, str], list[TimelineTurn]] = {}
+        for row in of_day:
+            turn = TimelineTurn(
+                reported(row),
+                tuple(decisions.get(row["turn_id"], ())),
+                problems.get(row["turn_id"], 0),
+            )
+            sessions.setdefault((row["group_id"], row["session_id"]), []).append(turn)
+        of_sessions = (
+            TimelineSession(session, group, tuple(turns))
+            for (group, session), turns in sessions.items()
+        )
+        days.append(TimelineDay(day, tuple(of_sessions)))
+    return ReportTimeline(tuple(reversed(days)), shown.height, _kept(rows).height)
+
+
+def _kept(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(pl.col("noise").is_null(), pl.col("started_at").is_not_null())
+
 
 _NAMES = (
     *("turn_id", "group_id", "format", "session_id", "agent_id", "started_at", "model"),
@@ -118,7 +168,7 @@ def reported(row: Mapping[str, Any]) -> ReportedTurn:
         turn_id=row["turn_id"],
         group=row["group_id"],
         session_id=row["session_id"],
-        title=one_line(first_line(row["prompt"]), limits.TITLE_CHARS),
+        title=one_line(first_line(row["prompt"]), model.TITLE_CHARS),
         started_at=row["started_at"],
         archive=row["archive"],
         first_line=row["first_line"],
@@ -139,7 +189,7 @@ def _group_rows(lake: Lake, group: GroupId, *, is_unfiltered: bool) -> list[pl.D
 def _selected(rows: pl.LazyFrame, noise: pl.Expr, *, is_filtered: bool) -> pl.DataFrame:
     return rows.select(
         *_NAMES,
-        pl.col("user_text").str.head(limits.PROMPT_CHARS).alias("prompt"),
+        pl.col("user_text").str.head(model.PROMPT_CHARS).alias("prompt"),
         noise.alias("noise"),
         pl.lit(is_filtered).alias("is_filtered"),
         pl.lit(value=True).alias("is_in_lake"),

@@ -1,11 +1,17 @@
 """The tokens that the agents used, as their archives record them; subagents included."""
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
 import polars as pl
 
-from turnetl.activity_report import limits
+from turnetl.activity_report import model
+from turnetl.activity_report.contents import Period, activity
 from turnetl.activity_report.model import Activity, AgentUsage, TokenCount, listed
-from turnetl.activity_report.series import Period, activity
+from turnetl.base import ids, schema
+from turnetl.base.model import SubagentUsage
 from turnetl.base.schema import TOKEN_COUNTS
+from turnetl.lake import ArchiveMetadata, TurnFile
 from turnetl.noise.rules import COPY
 
 _UNKNOWN = "unknown"
@@ -24,15 +30,15 @@ def agent_usage(turns: pl.DataFrame, subagents: pl.DataFrame) -> AgentUsage:
     """
     originals = turns.filter(pl.col("noise").ne_missing(COPY.name))
     messages = used_messages(turns, subagents)
-    by_day = _over_time(messages, Period.DAY, limits.CHART_DAYS)
+    by_day = _over_time(messages, Period.DAY, model.CHART_DAYS)
     is_long = by_day is not None and by_day.omitted > 0
     return AgentUsage(
         total=next(iter(_by(originals, messages, pl.lit("all"))), TokenCount("all", 0, 0, 0)),
-        by_model=listed(_by(originals, messages, pl.col("model")), limits.MODELS),
-        by_project=listed(_by(originals, messages, pl.col("group_id")), limits.PROJECTS),
+        by_model=listed(_by(originals, messages, pl.col("model")), model.MODELS),
+        by_project=listed(_by(originals, messages, pl.col("group_id")), model.PROJECTS),
         by_format=tuple(_by(originals, messages, pl.col("format"))),
         by_day=by_day,
-        by_month=_over_time(messages, Period.MONTH, limits.CHART_MONTHS) if is_long else None,
+        by_month=_over_time(messages, Period.MONTH, model.CHART_MONTHS) if is_long else None,
         older_turns=originals.filter(~_IS_SPLIT, "is_in_lake").height,
     )
 
@@ -124,3 +130,51 @@ def _by(turns: pl.DataFrame, messages: pl.DataFrame, name: pl.Expr) -> list[Toke
 def _sum_of_known(name: str) -> pl.Expr:
     """Return the sum of a count; null if it is recorded nowhere."""
     return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
+
+
+_TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
+_NAMES = ("group_id", "format", "model", "started_at", *TOKEN_COUNTS)
+SUBAGENTS = pl.Schema(
+    {"message": pl.String, "is_of_subagent": pl.Boolean} | {name: _TYPES[name] for name in _NAMES}
+)
+"""One row for each API message of each archive. `started_at` is the time of the first message of
+the same subagent, model and UTC day."""
+
+
+def subagent_rows(files: Iterable[TurnFile]) -> pl.DataFrame:
+    """Return the messages in no turn as rows of `SUBAGENTS`.
+
+    Several archives may hold the same message.
+
+    Args:
+        files: turns files, with their metadata.
+    """
+    found = [
+        row
+        for file in files
+        for one in file.metadata.subagent_usage or ()
+        for row in _rows(file.metadata, one)
+    ]
+    return pl.DataFrame(found, schema=SUBAGENTS)
+
+
+def _rows(metadata: ArchiveMetadata, one: SubagentUsage) -> Iterator[dict[str, Any]]:
+    shared = {
+        "group_id": metadata.group,
+        "format": metadata.format,
+        "model": one.model,
+        "started_at": one.started_at,
+        "is_of_subagent": bool(one.subagent),
+    }
+    for message, *counts in one.messages:
+        yield {"message": message, **shared, **dict(zip(TOKEN_COUNTS, counts, strict=True))}
+    if not one.messages:
+        # An older turnetl recorded only sums: the entry is the same in all archives of the group.
+        day = "" if one.started_at is None else one.started_at.date().isoformat()
+        name = ids.digest(metadata.group, one.subagent, one.model or "", day)
+        yield {"message": name, **shared, **{count: getattr(one, count) for count in TOKEN_COUNTS}}
+
+
+def older_archives(files: Iterable[TurnFile]) -> int:
+    """Return the number of archives some of whose tokens are not known."""
+    return sum(file.metadata.is_older for file in files)

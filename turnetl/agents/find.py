@@ -15,8 +15,15 @@ from stat import S_ISDIR
 
 from turnetl import formats
 from turnetl.agents.locations import AgentMachine, Location, agent_locations
-from turnetl.agents.report import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.agents.retention import Retention, deletion_hint, read_retention
+from turnetl.agents.report import (
+    ArchiveState,
+    FoundArchive,
+    Retention,
+    Source,
+    SourcesReport,
+    deletion_hint,
+    read_retention,
+)
 from turnetl.base.errors import BadArchive
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.limits import TooManyRows

@@ -7,9 +7,9 @@ from turnetl import pipeline
 from turnetl.api.arguments import Path
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.evaluation.recall_report import EvaluationReport
-from turnetl.evaluation.template_report import TemplateComparison
-from turnetl.ingestion.assumed_time import AssumedTime
+from turnetl.evaluation.compare_templates import TemplateComparison
+from turnetl.evaluation.recall import EvaluationReport
+from turnetl.ingestion.plan import AssumedTime
 from turnetl.settings import Settings, load_settings
 
 

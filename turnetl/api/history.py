@@ -19,7 +19,7 @@ from turnetl.retrieval.details import Details, EntityDetails
 from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.fix import ErrorHistory
 from turnetl.retrieval.items import FILE_LABEL, file_path
-from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import Timeline
 from turnetl.settings import Settings, load_settings
 
 

@@ -9,7 +9,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import PlanReport
-from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 

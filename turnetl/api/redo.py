@@ -7,8 +7,7 @@ from datetime import datetime
 from turnetl import pipeline
 from turnetl.base.clock import as_utc, now
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.ingestion.redo_plan import RedoSelection
-from turnetl.ingestion.redo_report import RedoReport
+from turnetl.ingestion.redo_report import RedoReport, RedoSelection
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 

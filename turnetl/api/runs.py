@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from turnetl import pipeline
+from turnetl import pipeline, wiring
+from turnetl.agents import SourcesReport
 from turnetl.api.arguments import Path, archive_paths, check_limit
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
@@ -179,3 +180,21 @@ async def run(run_id: str, settings: Settings | None = None) -> RecordedRun:
         GraphBusy, GraphUnusable: as `runs`.
     """
     return await pipeline.show_run(settings or load_settings(), run_id)
+
+
+def sources(
+    settings: Settings | None = None, *, progress: Progress = ignore_progress
+) -> SourcesReport:
+    """Return where the agents of this machine keep archives, and what is new. Writes nothing.
+
+    Args:
+        settings: the lake; None: as the command line would load it.
+        progress: called after each archive that is opened.
+
+    Raises:
+        BadUsage: settings that are not valid, or the lake is a file.
+        Fatal: the lake has another schema version.
+    """
+    return pipeline.sources(
+        settings or load_settings(), wiring.this_machine(), now, progress=progress
+    )

@@ -1,16 +1,39 @@
 """Digests and deterministic ids: the same input gives the same id on every machine.
 
 The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ.
+
+Two underscores follow each other in no name that `ids.group_id` makes, so no project has such one.
 """
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from uuid import UUID
 
 from turnetl.base.model import GroupId, SessionId, TurnId
-from turnetl.base.shadow_groups import final_group
+
+
+@dataclass(frozen=True, slots=True)
+class RecipePart:
+    """One part of a recipe."""
+
+    value: str
+    """A version, a name or a digest: another value is another recipe."""
+    name: str = ""
+    """For people, such as the name of a template; not part of the digest."""
+
+
+RecipeParts = Mapping[str, RecipePart]
+"""By the name of the part: rules, model, effort, template, reflexion, ontology."""
+
+
+def recipe_digest(parts: RecipeParts) -> str:
+    """Return the digest of a recipe, which receipts record."""
+    words = (word for name in sorted(parts) for word in (name, parts[name].value))
+    return digest("recipe", *words)
+
 
 _NAMESPACE = UUID("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e").bytes
 
@@ -126,3 +149,29 @@ def group_id(name: str) -> GroupId:
     if token and not any(char.isalnum() and not char.isascii() for char in decomposed):
         return GroupId(token)
     return GroupId(f"{token or 'project'}_{digest(name)[:8]}")
+
+
+_TURNS = "__turns"
+_SESSIONS = "__sessions_"
+_SHADOW = re.compile(rf"(?P<group>.+?)(?:{_TURNS}|{_SESSIONS}[0-9a-f]{{8}})")
+
+
+def turns_group(group: GroupId) -> GroupId:
+    """Return the group that holds the turns of `group` until the cutover."""
+    return GroupId(f"{group}{_TURNS}")
+
+
+def sessions_group(group: GroupId, migration_id: str) -> GroupId:
+    """Return the group that holds the session-level data of `group` after the cutover."""
+    return GroupId(f"{group}{_SESSIONS}{migration_id}")
+
+
+def is_shadow(group: str) -> bool:
+    """Return whether this is the name of a group that only a migration reads unasked."""
+    return _SHADOW.fullmatch(group) is not None
+
+
+def final_group(group: GroupId) -> GroupId:
+    """Return the group whose ids the data of a group has: itself unless it is a shadow group."""
+    found = _SHADOW.fullmatch(group)
+    return GroupId(found["group"]) if found else group

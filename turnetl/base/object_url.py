@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from turnetl.base.url_scheme import url_scheme
-
 SCHEMES = ("s3", "gs", "az")
 """Amazon S3 and servers with its API, Google Cloud Storage, Azure Blob Storage."""
 CACHE = "turnetl-objects"
@@ -140,3 +138,23 @@ def path_text(path: Path) -> str:
     """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
     text = str(path)
     return (url_text(text) or text).encode("utf-8", "backslashreplace").decode()
+
+
+# A second `/` is optional, because a `Path` of a URL has only one. One letter is a drive.
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+
+
+def url_scheme(path: str | os.PathLike[str]) -> str | None:
+    """Return the scheme of a URL, as `s3`; None if the text is a path of this machine.
+
+    A relative path that starts like a URL counts as one. Its absolute path does not.
+    """
+    match = _URL.match(os.fspath(path))
+    return match[1].lower() if match else None
+
+
+def without_credentials(value: str) -> str:
+    """Return a server's URL without user and password; `NEO4J_PASSWORD` can replace them."""
+    scheme, separator, rest = value.partition("://")
+    is_local = not separator or scheme == "ladybug"
+    return value if is_local else f"{scheme}://{rest.rpartition('@')[2]}"

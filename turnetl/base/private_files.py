@@ -3,13 +3,145 @@
 A new file takes the rights of its folder: 0700 gives 0600, 0750 gives 0640. A folder that others
 than its owner and its group may enter counts as private: that is what the usual umask makes, and
 says nothing about who may read archives. What exists keeps its mode.
+
+A symbolic link could lead to any file of the user, a pipe would block, and a device may never end.
+
+A lake may be open to a group: its folder says so, as `private_files` describes. The rights of all
+other users are always too many. Windows has other rights, which are not checked.
 """
 
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from errno import EINVAL, ELOOP
 from pathlib import Path
-from stat import S_IMODE, S_ISREG
+from stat import S_IMODE, S_ISDIR, S_ISREG
 from typing import IO
+
+
+class NotReadable(Exception):
+    """Why a file is not read, as the end of a sentence that begins with its path."""
+
+
+def read_inside(path: Path, folder: Path, max_bytes: int) -> bytes:
+    """Return the content of a file in a folder; links that stay inside the folder are followed.
+
+    Args:
+        path: of the file.
+        folder: the folder, which may itself be a link.
+        max_bytes: of the file.
+
+    Raises:
+        NotReadable: it leads out of the folder, is no regular file, is too long, or cannot be read.
+    """
+    try:
+        target, root = path.resolve(strict=True), folder.resolve(strict=True)
+    except (FileNotFoundError, NotADirectoryError, RuntimeError):
+        raise NotReadable("is not a file") from None
+    except OSError as error:
+        raise NotReadable(_reason(path, error)) from error
+    if not target.is_relative_to(root):
+        raise NotReadable("is a symbolic link that leads out of its folder")
+    return read_regular(target, max_bytes)
+
+
+def read_regular(path: Path, max_bytes: int) -> bytes:
+    """Return the content of a file, and follow no link in its last name.
+
+    Args:
+        path: of the file.
+        max_bytes: of the file.
+
+    Raises:
+        NotReadable: as `read_inside`.
+    """
+    try:
+        # Opening a device may already do something.
+        if not S_ISREG(path.lstat().st_mode):
+            raise NotReadable("is a symbolic link" if path.is_symlink() else "is not a file")
+        with open_no_follow(path, write=False) as file:
+            status = os.fstat(file.fileno())
+            content = file.read(max_bytes + 1)
+    except OSError as error:
+        raise NotReadable(_reason(path, error)) from error
+    if len(content) > max_bytes:
+        size = max(status.st_size, len(content))
+        raise NotReadable(f"has {size:,} bytes, more than {max_bytes:,}")
+    return content
+
+
+def _reason(path: Path, error: OSError) -> str:
+    # A link that leads to itself.
+    return "is not a file" if path.is_symlink() else f"cannot be read ({error.strerror})"
+
+
+_OWNER_FILE = 0o600
+_LOOSE_RIGHTS = 0o077
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LooseFile:
+    """A file or a folder with too many rights."""
+
+    path: Path
+    mode: int
+    """Its rights now."""
+    allowed: int
+    """Its rights without those that are too many."""
+
+
+def loose_in_lake(lake: Path) -> Iterator[LooseFile]:
+    """Yield what is loose in a lake, and the lake itself. Links are not followed."""
+    if not lake.is_dir():
+        return
+    root = lake.resolve()
+    folder_mode = rights_below(root)
+    yield from _loose(root, folder_mode)
+    for parent, folders, files in os.walk(root):
+        for name in (*folders, *files):
+            yield from _loose(Path(parent, name), folder_mode)
+
+
+def loose_beside(file: Path) -> Iterator[LooseFile]:
+    """Yield what is loose of a file and of those that a library makes beside it."""
+    with suppress(OSError):
+        for path in sorted(file.parent.glob(f"{file.name}*")):
+            yield from _loose(path, rights_below(file.parent))
+
+
+def loose_private(path: Path) -> Iterator[LooseFile]:
+    """Yield a file that not only its owner may use."""
+    yield from _loose(path, _OWNER_FILE)
+
+
+def tighten(loose: LooseFile) -> None:
+    """Take the rights away that are too many; never give any. Follows no link.
+
+    Raises:
+        OSError: it belongs to another user, or is gone.
+    """
+    handle = os.open(loose.path, os.O_RDONLY | NO_FOLLOW)
+    try:
+        os.fchmod(handle, S_IMODE(os.fstat(handle).st_mode) & ~(_LOOSE_RIGHTS & ~loose.allowed))
+    finally:
+        os.close(handle)
+
+
+def _loose(path: Path, folder_mode: int) -> Iterator[LooseFile]:
+    if sys.platform == "win32":
+        return
+    # It may be gone by now.
+    with suppress(OSError):
+        status = path.lstat()
+        if not (S_ISDIR(status.st_mode) or S_ISREG(status.st_mode)):
+            return
+        allowed = folder_mode if S_ISDIR(status.st_mode) else folder_mode & ~_EXECUTE
+        mode = S_IMODE(status.st_mode)
+        if surplus := mode & _LOOSE_RIGHTS & ~allowed:
+            yield LooseFile(path, mode, mode & ~surplus)
+
 
 _OWNER, _GROUP, _OTHERS, _RIGHTS = 0o700, 0o070, 0o007, 0o777
 _EXECUTE = 0o111

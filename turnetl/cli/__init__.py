@@ -11,10 +11,8 @@ from functools import partial
 from cyclopts import App, Group
 
 from turnetl.cli import (
-    communities,
     completion,
     config,
-    digest,
     evaluate,
     export,
     forget,
@@ -22,7 +20,6 @@ from turnetl.cli import (
     index,
     inspect,
     journal,
-    mcp,
     migrate,
     model,
     plan,
@@ -30,11 +27,9 @@ from turnetl.cli import (
     redo,
     report,
     runs,
-    schema,
     search,
     serve,
     show,
-    sources,
     stages,
     summarize,
     templates,
@@ -67,7 +62,7 @@ app = App(
 )
 app.command(stages.backfill, group=_MAIN)
 app.command(plan.plan, group=_MAIN)
-app.command(sources.sources, group=_MAIN)
+app.command(stages.sources, group=_MAIN)
 app.command(stages.parse, group=_STAGES)
 app.command(stages.filter_, name="filter", group=_STAGES)
 app.command(
@@ -91,20 +86,20 @@ app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(runs.app)
 app.command(report.report, group=INSPECTION_COMMANDS)
 app.command(verify.verify, group=INSPECTION_COMMANDS)
-app.command(communities.app)
+app.command(summarize.app)
 app.command(migrate.app)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(evaluate.evaluate, group=INSPECTION_COMMANDS)
 app.command(show.show, group=_HISTORY)
 app.command(history.timeline, group=_HISTORY)
-app.command(digest.digest, group=_HISTORY)
+app.command(history.digest, group=_HISTORY)
 app.command(history.entity, group=_HISTORY)
 app.command(history.file_, name="file", group=_HISTORY)
 app.command(history.fix, group=_HISTORY)
 app.command(history.why, group=_HISTORY)
 app.command(serve.serve, group=_HISTORY)
-app.command(mcp.mcp, group=_HISTORY)
+app.command(serve.mcp, group=_HISTORY)
 app.command(export.export, group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
@@ -114,7 +109,7 @@ app.command(journal.app)
 app.command(config.app)
 app.command(trust.trust, group=SETUP_COMMANDS)
 app.command(prefect.app)
-app.command(schema.schema, group=SETUP_COMMANDS)
+app.command(inspect.schema, group=SETUP_COMMANDS)
 app.command(completion.app)
 
 READING_COMMANDS = frozenset(

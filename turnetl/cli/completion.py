@@ -8,8 +8,7 @@ from turnetl import console
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.options import NO_DIAGNOSTICS, SETUP_COMMANDS, DiagnosticOptions
-from turnetl.cli.paths import PathOption
+from turnetl.cli.options import NO_DIAGNOSTICS, SETUP_COMMANDS, DiagnosticOptions, PathOption
 
 ShellName = Literal["bash", "zsh", "fish", "powershell"]
 Shell = Annotated[ShellName | None, Parameter(help="The shell [default: the current one].")]

@@ -7,15 +7,15 @@ from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
-from turnetl.cli.option_values import budget_settings
 from turnetl.cli.options import (
     NO_COMMON,
     BudgetOption,
     CommonOptions,
     Flag,
     GroupNames,
+    PathOption,
+    budget_settings,
 )
-from turnetl.cli.paths import PathOption
 
 
 def evaluate(
@@ -43,7 +43,7 @@ def evaluate(
     """
     from turnetl import pipeline
     from turnetl.base.results import encoded
-    from turnetl.evaluation.recall_report import is_evaluation
+    from turnetl.evaluation.recall import is_evaluation
     from turnetl.report import evaluate as view
     from turnetl.report.own_file import OwnFile
 

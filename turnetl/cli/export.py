@@ -11,9 +11,14 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.filters import check_values
-from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
-from turnetl.cli.paths import NonEmptyPath, PathOption
+from turnetl.cli.options import (
+    NO_COMMON,
+    CommonOptions,
+    Flag,
+    NonEmptyPath,
+    PathOption,
+    check_values,
+)
 from turnetl.cli.search import FilterOptions
 
 _MAX_TURNS = 100

@@ -4,8 +4,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.option_values import budget_settings
-from turnetl.cli.options import NO_COMMON, BudgetOption, CommonOptions, Flag
+from turnetl.cli.options import NO_COMMON, BudgetOption, CommonOptions, Flag, budget_settings
 
 
 def index_(

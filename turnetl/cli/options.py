@@ -1,20 +1,151 @@
-"""Options that several commands share, each with its line of help."""
+"""Options that several commands share, each with its line of help.
+
+A script whose variable is not set (`--output "$OUTPUT"`) would write there.
+"""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from cyclopts import Group, Parameter
+from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
 
-from turnetl.cli.option_values import budget_settings, read_assumed_time, read_shard
-from turnetl.cli.paths import PathOption
-from turnetl.cli.times import Since, Until
+from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.time_span import TimeSpan, check_between, parse_time_span
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
+    from turnetl.base.shard import Shard
+    from turnetl.ingestion.plan import AssumedTime
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.settings import LoadedSettings, Settings
+
+
+def joined_words(command: str, words: Sequence[str]) -> str:
+    """Return the words of a text that may start with a hyphen.
+
+    Raises:
+        BadUsage: a word looks like an option that the command does not have.
+    """
+    from turnetl.cli import app
+    from turnetl.console.usage_errors import check_words
+
+    check_words(app, command, words)
+    return " ".join(words)
+
+
+def check_values(**options: str | None) -> None:
+    """Check that no option is empty, by the name of its parameter.
+
+    Raises:
+        BadUsage: an option is empty.
+    """
+    for name, value in options.items():
+        if value is not None and not value.strip():
+            raise BadUsage(f"`--{name}` is empty: give it a value, or omit it")
+
+
+def check_times(since: datetime | None, **ends: datetime | None) -> None:
+    """Check that some time lies between --since and each end, by the name of its parameter.
+
+    Raises:
+        BadUsage: none does.
+    """
+    named = {f"`--{name.replace('_', '-')}`": end for name, end in ends.items()}
+    check_between(since, named, "`--since`")
+
+
+def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
+    """Return the settings that the option `--budget` makes; none without it.
+
+    Raises:
+        BadUsage: it is no amount.
+    """
+    if not budget:
+        return {}
+    from turnetl.settings.sections import parse_budget
+
+    return {"budget": parse_budget(budget)}
+
+
+def read_assumed_time(text: str | None) -> "AssumedTime | None":
+    """Return the time that the option `--assume-time` names.
+
+    Raises:
+        BadUsage: it names none.
+    """
+    if text is None:
+        return None
+    from turnetl.ingestion import plan
+
+    return plan.read(text, now())
+
+
+def read_shard(text: str | None) -> "Shard | None":
+    """Return the shard that the option names.
+
+    Raises:
+        BadUsage: it names none.
+    """
+    from turnetl.base.shard import Shard
+
+    return None if text is None else Shard.parse(text)
+
+
+def path(_type: Any, tokens: Sequence[Token]) -> Path:
+    """Convert an option or an argument to a path."""
+    if not tokens[0].value:
+        raise ValueError  # `console.usage_errors` names what is accepted
+    return Path(tokens[0].value)
+
+
+NonEmptyPath = Annotated[Path, Parameter(converter=path)]
+PathOption = Annotated[Path | None, Parameter(converter=path)]
+
+
+def _span(tokens: Sequence[Token]) -> TimeSpan:
+    span = parse_time_span(tokens[0].value, now())
+    if span is None:
+        raise ValueError  # `console.usage_errors` names what is accepted
+    return span
+
+
+def beginning(_type: Any, tokens: Sequence[Token]) -> datetime:
+    """Convert an option to the beginning of the span that it names, in UTC."""
+    return _span(tokens).start
+
+
+def _end(_type: Any, tokens: Sequence[Token]) -> datetime:
+    return _span(tokens).end
+
+
+Since = Annotated[
+    datetime | None,
+    Parameter(
+        converter=beginning,
+        help="Only turns that started at this time or later: 2026-03-01, 2026-03, 7d, "
+        "'last tuesday' (UTC without a zone).",
+    ),
+]
+"""The beginning of the day, month or other span that the user names, in UTC."""
+Until = Annotated[
+    datetime | None,
+    Parameter(converter=_end, help="Only turns that started before the end of this time."),
+]
+"""The end of the span: `2026-03` includes March."""
+AsOf = Annotated[
+    datetime | None,
+    Parameter(
+        converter=_end,
+        help="What held at the end of this time: without later turns and facts, and "
+        "without facts that had been invalidated.",
+    ),
+]
+"""The end of the span: `2026-03` is the end of March."""
+
 
 INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
 MODEL_COMMANDS = Group("Models", sort_key=4)

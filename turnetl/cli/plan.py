@@ -20,13 +20,14 @@ from turnetl.cli.options import (
     Flag,
     GroupNames,
     NoiseOptions,
+    PathOption,
     PilotTurns,
+    Since,
+    Until,
 )
-from turnetl.cli.paths import PathOption
-from turnetl.cli.times import Since, Until
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.ingestion.redo_plan import RedoSelection
+    from turnetl.ingestion.redo_report import RedoSelection
     from turnetl.pipeline.run_options import RunOptions
 
 
@@ -151,7 +152,7 @@ def _archive_settings(
 def _run_options(
     groups: tuple[str, ...], turns: PlannedTurnOptions, extraction: ExtractionOptions
 ) -> "RunOptions":
-    from turnetl.ingestion import assumed_time
+    from turnetl.ingestion import plan
     from turnetl.pipeline.run_options import RunOptions
 
     assumed = turns.assume_time
@@ -160,7 +161,7 @@ def _run_options(
         since=turns.since,
         until=turns.until,
         limit=turns.limit,
-        assumed_time=assumed_time.read(assumed, now()) if assumed is not None else None,
+        assumed_time=plan.read(assumed, now()) if assumed is not None else None,
         dry_run=True,
         preprocessing=extraction.preprocessing,
         reflexion=extraction.reflexion,
@@ -176,7 +177,7 @@ def _selection(
         return None
     if turns.limit is not None:
         raise BadUsage("a redo has no --limit: name its turns with --since, --until or --session")
-    from turnetl.ingestion.redo_plan import RedoSelection
+    from turnetl.ingestion.redo_report import RedoSelection
 
     return RedoSelection(
         redone.stale, groups, redone.session, None, redone.kind, turns.since, turns.until

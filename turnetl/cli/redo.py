@@ -15,8 +15,9 @@ from turnetl.cli.options import (
     ExtractorOption,
     Flag,
     GroupNames,
+    Since,
+    Until,
 )
-from turnetl.cli.times import Since, Until
 
 
 def redo(
@@ -51,8 +52,8 @@ def redo(
     """
     check_options(dry_run=dry_run, yes=yes)
     from turnetl import pipeline
-    from turnetl.ingestion import assumed_time
-    from turnetl.ingestion.redo_plan import RedoSelection
+    from turnetl.ingestion import plan
+    from turnetl.ingestion.redo_report import RedoSelection
     from turnetl.report import redo as view
 
     settings = common.settings(
@@ -60,7 +61,7 @@ def redo(
     )
     options = replace(
         extraction.run_options(),
-        assumed_time=assumed_time.read(assume_time, now()) if assume_time is not None else None,
+        assumed_time=plan.read(assume_time, now()) if assume_time is not None else None,
         dry_run=dry_run,
         command=("turnetl", *sys.argv[1:]),
     )

@@ -3,10 +3,16 @@
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.filters import check_times
-from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
-from turnetl.cli.paths import NonEmptyPath
-from turnetl.cli.times import Since, Until
+from turnetl.cli.options import (
+    NO_COMMON,
+    CommonOptions,
+    Flag,
+    GroupNames,
+    NonEmptyPath,
+    Since,
+    Until,
+    check_times,
+)
 
 
 def report(

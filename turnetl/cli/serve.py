@@ -1,18 +1,23 @@
 """`turnetl serve`."""
 
+import secrets
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.options import NO_COMMON, CommonOptions
+from turnetl.cli.options import NO_COMMON, NO_SETTINGS, CommonOptions, Flag, SettingsOptions
 from turnetl.web.defaults import HOST, PORT
+
+if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
+    from turnetl.settings import Settings
 
 _READY = (
     "open the address in a browser on this machine; anyone who has it can read the pages. Ctrl-C "
@@ -59,3 +64,66 @@ def serve(
             )
         )
     return ExitCode.DONE
+
+
+_PORT = 8367
+_TOKEN_BYTES = 24
+_TERMINAL = (
+    "this server speaks MCP on standard input and output, and an agent starts it: see docs/mcp.md; "
+    "Ctrl-C ends it"
+)
+
+
+def mcp(
+    *,
+    http: Flag = False,
+    port: Annotated[int | None, Parameter(validator=Number(gte=0, lte=65535))] = None,
+    options: SettingsOptions = NO_SETTINGS,
+) -> int:
+    """Serve the history to coding agents, read-only, over the Model Context Protocol.
+
+    Args:
+        http: Serve streamable HTTP on this machine in place of standard input and output.
+        port: Port of --http; 0: a free one [default: 8367].
+    """
+    if port is not None and not http:
+        raise BadUsage("`--port` is an option of `--http`: give both, or neither")
+    settings = options.settings()
+    # A signal is the regular end of a server.
+    with suppress(KeyboardInterrupt):
+        if http:
+            _serve_http(settings, _PORT if port is None else port)
+        else:
+            _serve_stdio(settings)
+    return ExitCode.DONE
+
+
+def _serve_stdio(settings: "Settings") -> None:
+    from turnetl.mcp.serving import serve_client
+
+    if sys.stdin.isatty():
+        console.print_messages([_TERMINAL])
+    console.run_async(serve_client(settings, now, Path.cwd()))
+
+
+def _serve_http(settings: "Settings", port: int) -> None:
+    from turnetl.mcp.http import endpoint, listen
+    from turnetl.mcp.serving import serve_clients
+
+    listener = listen(port)
+    configured = settings.mcp_token
+    token, messages = _token(configured.get_secret_value() if configured else None)
+    serving = f"serving MCP on {endpoint(listener)}; Ctrl-C ends it"
+    console.print_messages([serving, *messages])
+    console.run_async(serve_clients(settings, now, Path.cwd(), listener, token))
+
+
+def _token(configured: str | None) -> tuple[str, list[str]]:
+    """Return the token that requests must carry, and what the user must know about it."""
+    if configured is not None:
+        return configured, ["requests need the token of TURNETL_MCP_TOKEN, or of `mcp_token`"]
+    drawn = secrets.token_urlsafe(_TOKEN_BYTES)
+    return drawn, [
+        f"requests need the header `Authorization: Bearer {drawn}`",
+        "set TURNETL_MCP_TOKEN to use the same token at each start",
+    ]

@@ -1,19 +1,20 @@
 """`turnetl summarize`: the summaries that are still deferred."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
-from turnetl.cli.option_values import budget_settings
 from turnetl.cli.options import (
+    INSPECTION_COMMANDS,
     NO_COMMON,
     CommonOptions,
     ExtractorOption,
     Flag,
     GroupNames,
+    budget_settings,
 )
 
 
@@ -51,6 +52,59 @@ def summarize(
                 audit=audit,
                 progress=progress,
             )
+        )
+    console.print_messages(view.messages(report))
+    console.print_result(view.table(report), report, as_json=common.json)
+    return view.exit_code(report)
+
+
+app = App(
+    name="communities",
+    help="Build communities: clusters of entities that facts connect closely.",
+    group=INSPECTION_COMMANDS,
+)
+
+
+@app.command
+def build(
+    *,
+    groups: GroupNames = (),
+    algorithm: Literal["leiden", "label-propagation"] = "leiden",
+    resolution: float = 1.0,
+    everything: Annotated[Flag, Parameter(name="--all")] = False,
+    extractor: ExtractorOption = None,
+    budget: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = (),
+    max_seconds: Annotated[float | None, Parameter(validator=Number(gte=0))] = None,
+    dry_run: Flag = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Build the communities of the graph; only those are written whose members changed.
+
+    Args:
+        algorithm: How communities are found; `leiden` needs the extra `communities`.
+        resolution: A higher one makes Leiden find more and smaller communities.
+        everything: Write the communities again whose members did not change.
+        extractor: `structural` names them by rules; the others let the model name them.
+        budget: Stop the model when this much is used: 5usd, '200k tokens', or one of each.
+        max_seconds: Begin no further batch after this time; the same command continues.
+        dry_run: Write nothing and send no request; print what would change.
+    """
+    from turnetl import pipeline
+    from turnetl.report import communities as view
+    from turnetl.summaries.communities.clustering import Algorithm
+
+    settings = common.settings(extractor=extractor, **budget_settings(budget))
+    options = pipeline.CommunityOptions(
+        groups=groups,
+        algorithm=Algorithm(algorithm),
+        resolution=resolution,
+        everything=everything,
+        max_seconds=max_seconds,
+        dry_run=dry_run,
+    )
+    with console.show_progress(as_json=common.json) as progress:
+        report = console.run_async(
+            pipeline.build_communities(settings, options, now, progress=progress)
         )
     console.print_messages(view.messages(report))
     console.print_result(view.table(report), report, as_json=common.json)

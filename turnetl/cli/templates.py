@@ -9,15 +9,16 @@ from cyclopts.validators import Number
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.option_values import budget_settings, read_assumed_time
 from turnetl.cli.options import (
     MODEL_COMMANDS,
     NO_COMMON,
     BudgetOption,
     CommonOptions,
     ExtractorOption,
+    PathOption,
+    budget_settings,
+    read_assumed_time,
 )
-from turnetl.cli.paths import PathOption
 
 app = App(
     name="templates", help="The instructions and ontologies for the model.", group=MODEL_COMMANDS

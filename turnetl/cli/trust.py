@@ -9,8 +9,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.options import NO_OUTPUT, Flag, OutputOptions
-from turnetl.cli.paths import NonEmptyPath
+from turnetl.cli.options import NO_OUTPUT, Flag, NonEmptyPath, OutputOptions
 
 
 def trust(
@@ -30,7 +29,7 @@ def trust(
     """
     if listed and (revoke or folder != Path()):
         raise BadUsage("`--list` lists all folders: give it alone")
-    from turnetl.report import trust as view
+    from turnetl.report import config as view
     from turnetl.settings import list_trust, revoke_trust, trust_folder, trust_store
 
     store, home = trust_store(), Path.home()

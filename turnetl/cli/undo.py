@@ -8,8 +8,7 @@ from cyclopts import Parameter
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.cli.confirmation import Yes, check_options, execute_previewed
-from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
-from turnetl.cli.times import beginning
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames, beginning
 
 _CommittedSince = Annotated[
     datetime | None,

@@ -4,7 +4,7 @@ Results go to standard output, as tables or with `--json` as one object. Message
 progress bars go to standard error. No other package prints.
 """
 
-from turnetl.console.log_filter import unique_messages
+from turnetl.console.log import unique_messages
 from turnetl.console.output import (
     confirm,
     is_interactive,
@@ -14,8 +14,7 @@ from turnetl.console.output import (
     print_view,
     show_progress,
 )
-from turnetl.console.run import run
-from turnetl.console.tasks import interruptible, run_async
+from turnetl.console.run import interruptible, run, run_async
 
 __all__ = [
     "confirm",

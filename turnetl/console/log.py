@@ -3,10 +3,11 @@
 import logging
 import sys
 import warnings
+from collections.abc import Callable
+from logging import LogRecord
 from typing import TextIO
 
 from turnetl.base.control_characters import DisplayingFormatter, displayed_message
-from turnetl.console.log_filter import unique_messages
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 """Attributes of every record; the others were passed as `extra`."""
@@ -67,3 +68,16 @@ def _show_warning(  # noqa: PLR0917 - as Python's
 
 def _is_warning_or_traceback(record: logging.LogRecord) -> bool:
     return record.levelno >= logging.WARNING or bool(record.exc_info or record.exc_text)
+
+
+def unique_messages() -> Callable[[LogRecord], bool]:
+    """Return a filter that lets each message of a log through once."""
+    seen: set[str] = set()
+
+    def is_new(record: LogRecord) -> bool:
+        message = record.getMessage()
+        new = message not in seen
+        seen.add(message)
+        return new
+
+    return is_new

@@ -1,5 +1,9 @@
 """Printing of results, messages and progress."""
 
+import os
+import shlex
+import signal
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -7,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 from turnetl.base import stop_signals
 from turnetl.base.control_characters import displayed_message, displayed_text
-from turnetl.console import pager, terminal
-from turnetl.console.displayed import Displayed
+from turnetl.console import terminal
 
 if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
+
     from turnetl.base.progress import Progress, ProgressUpdate
 
 
@@ -58,8 +64,8 @@ def print_result(view: Any, output: object, *, as_json: bool, paged: bool = Fals
         print_text(encoded(output))
         return
     text = _rendered(view)
-    command = pager.pager_command() if paged else []
-    if not (command and pager.show_in_pager(text, command)):
+    command = pager_command() if paged else []
+    if not (command and show_in_pager(text, command)):
         print_text(text)
 
 
@@ -98,3 +104,69 @@ def _stoppable(progress: "Progress") -> "Progress":
         progress(step)
 
     return advance
+
+
+class Displayed:
+    """A view in which control characters are displayed; the view's own styles stay."""
+
+    def __init__(self, view: Any) -> None:
+        self._view = view
+
+    def __rich_console__(
+        self, console: "Console", options: "ConsoleOptions"
+    ) -> "Iterator[Segment]":
+        from rich.segment import Segment
+
+        for segment in console.render(self._view, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(displayed_text(segment.text), segment.style)
+
+
+_DEFAULT = "less"
+_LESS_OPTIONS = "FRX"
+"""Quit if the text fits on the screen, keep colours, leave the text on the screen."""
+
+
+def pager_command() -> list[str]:
+    """Return the command of `PAGER`; empty for none, or without a terminal."""
+    if not sys.stdout.isatty() or not sys.stdin.isatty():
+        return []
+    pager = os.environ.get("PAGER", _DEFAULT)  # noqa: TID251 - a convention, not a setting
+    try:
+        return shlex.split(pager)
+    except ValueError:
+        return []
+
+
+def show_in_pager(text: str, command: list[str]) -> bool:
+    """Return whether the pager could be started; it has shown the text when it ends."""
+    environment = {"LESS": _LESS_OPTIONS} | dict(os.environ)  # noqa: TID251 - for the pager
+    with _ctrl_c_for_the_pager_only():
+        try:
+            pager = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
+        except OSError:
+            return False
+        try:
+            pager.communicate(text.encode("utf-8", "replace"))
+        except BrokenPipeError:  # the user has left the pager
+            pager.wait()
+        except KeyboardInterrupt:  # of another signal, which a terminal does not send to the pager
+            pager.terminate()
+            pager.wait()
+            raise
+    return True
+
+
+@contextmanager
+def _ctrl_c_for_the_pager_only() -> Iterator[None]:
+    """Discard SIGINT in this process: the terminal sends it to the pager too, which handles it.
+
+    The handler is a function because a program inherits `SIG_IGN`, and then cannot be interrupted.
+    """
+    handler = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)

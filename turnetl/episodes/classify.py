@@ -13,8 +13,8 @@ The first kind that applies wins, in the order of `kinds.KINDS`:
 
 import polars as pl
 
-from turnetl.episodes import tool_roles
-from turnetl.episodes.kinds import CODE_HEAVY, CONVERSATIONAL, ERROR_HEAVY, ORDINARY, TOOL_HEAVY
+from turnetl.episodes import tool_calls
+from turnetl.episodes.filters import CODE_HEAVY, CONVERSATIONAL, ERROR_HEAVY, ORDINARY, TOOL_HEAVY
 
 _MIN_FAILED, _MIN_EDITS, _MANY_CALLS, _FEW_CALLS = 2, 3, 10, 1
 """Numbers of calls."""
@@ -40,9 +40,9 @@ _FAILED_OUTPUT = (
 
 _NAME, _RESULT = (pl.element().struct.field(name) for name in ("name", "result"))
 _IS_FAILED = pl.element().struct.field("is_error") | (
-    _NAME.str.contains(tool_roles.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
+    _NAME.str.contains(tool_calls.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
 )
-_IS_EDIT = _NAME.str.contains(tool_roles.EDIT_TOOLS)
+_IS_EDIT = _NAME.str.contains(tool_calls.EDIT_TOOLS)
 _TOOL_CALLS = pl.col("tool_calls")
 _CALLS = _TOOL_CALLS.list.len()
 _FAILED = _TOOL_CALLS.list.eval(_IS_FAILED.cast(pl.UInt32)).list.sum()

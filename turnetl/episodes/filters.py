@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from turnetl.base.model import GroupId
-from turnetl.episodes.kinds import KINDS
 from turnetl.noise import EMPTY, RULES, NoiseRule
 
 ALL_GROUPS = GroupId("")
@@ -45,3 +44,8 @@ class Filters:
     def active_rules(self) -> frozenset[str]:
         """The names of all rules that mark turns, including `EMPTY`, which reads texts."""
         return frozenset({*(rule.name for rule in self.rules), EMPTY.name})
+
+
+ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY = "error_heavy", "code_heavy", "tool_heavy"
+CONVERSATIONAL, ORDINARY = "conversational", "ordinary"
+KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)

@@ -24,8 +24,7 @@ from turnetl.base.result_fields import (
 from turnetl.base.results import described
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.partitions import key_columns, partition
-from turnetl.episodes.recorded_prompts import merge_recorded, prompt_columns
+from turnetl.episodes.partitions import key_columns, merge_recorded, partition, prompt_columns
 from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
 from turnetl.noise import EMPTY, ListedRule, NoiseRule

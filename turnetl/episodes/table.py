@@ -1,5 +1,8 @@
 """Build the rows of an episodes table: each turn once, in order, marked and rendered."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from functools import cache
 from hashlib import blake2b
 
 import polars as pl
@@ -8,8 +11,104 @@ from turnetl.base import schema
 from turnetl.base.model import GroupId
 from turnetl.episodes import chunking, classify, text
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.rendered_texts import RENDERED, RenderedTexts
+from turnetl.episodes.partitions import partition
+from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
+from turnetl.lake import Lake
 from turnetl.noise import EMPTY
+
+RENDERED = ("kind", "text", "chunks", "chars_after", "tokens", "text_hash")
+"""The columns of `schema.EPISODES` that are rendered."""
+INPUTS = ("turn_id", "content_hash", "cwd", "closed_by")
+"""The columns of a turn that determine what is rendered: its content by a digest."""
+_MAX_SPREAD = 4
+"""Rows that may be read for each row that is kept."""
+
+
+class RenderedTexts:
+    """The rendered columns of a group's table."""
+
+    def __init__(self, lake: Lake, group: GroupId) -> None:
+        """Read which turns the table has.
+
+        Raises:
+            TableUnusable: the table is damaged.
+        """
+        lake.verify_episodes(group)
+        self._lake, self._group = lake, group
+        self._rows = lake.scan_episodes(group)
+        with lake.reading_episodes(group):
+            self._turns = self._rows.select(INPUTS).with_row_index("position").collect()
+
+    def of(self, turns: pl.DataFrame) -> pl.DataFrame:
+        """Return `RENDERED` of the turns that the table has unchanged, with their `index`.
+
+        The index is the position among `turns`, in ascending order.
+        """
+        keys = turns.select(INPUTS).with_row_index()
+        known = keys.join(
+            self._turns, on=INPUTS, how="inner", nulls_equal=True, maintain_order="left"
+        )
+        first = known["position"].min() if known.height else None
+        last = known["position"].max()
+        if not isinstance(first, int) or not isinstance(last, int):
+            return self._read(0, 0).with_columns(index=pl.lit(0, pl.UInt32))
+        # Turns that are far apart in the table are rendered again: its rows may exceed the memory.
+        length = last - first + 1
+        if length > _MAX_SPREAD * known.height:
+            return self._read(0, 0).with_columns(index=pl.lit(0, pl.UInt32))
+        return self._read(first, length)[known["position"] - first].with_columns(known["index"])
+
+    def _read(self, first: int, length: int) -> pl.DataFrame:
+        with self._lake.reading_episodes(self._group):
+            return self._rows.slice(first, length).select(RENDERED).collect()
+
+
+def write_table(
+    lake: Lake,
+    group: GroupId,
+    filters: Filters,
+    metadata: Callable[[FilteredGroup], Mapping[str, str]],
+    previous: RenderedTexts | None = None,
+) -> FilteredGroup:
+    """Write the table of a group from its turns files, and return its report.
+
+    Args:
+        lake: holds the turns files and receives the table.
+        group: the group.
+        filters: which turns are noise, and what is removed from a text.
+        metadata: returns the metadata of the table from its report.
+        previous: texts that need not be rendered again: see `episode_rows`.
+
+    Raises:
+        Fatal: a table cannot be read or written.
+    """
+    counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
+
+    @cache
+    def report() -> FilteredGroup:
+        return group_report(group, pl.concat(counted))
+
+    turns = partition(lake.turn_batches(group), filters.rules, lake.episodes_folder)
+    with closing(turns):
+        # The lake calls for the metadata after it has written the last row: only then is the report
+        # complete.
+        rows = _episodes(turns, filters, previous, counted)
+        lake.write_episodes(group, rows, lambda: metadata(report()))
+    return report()
+
+
+def _episodes(
+    partitions: Iterator[pl.DataFrame],
+    filters: Filters,
+    previous: RenderedTexts | None,
+    counted: list[pl.DataFrame],
+) -> Iterator[pl.DataFrame]:
+    """Yield the episodes of each partition, and append the columns to count to `counted`."""
+    for turns in partitions:
+        rows = episode_rows(turns, filters, previous)
+        counted.append(rows.select(COUNTED))
+        yield rows
+
 
 _SEPARATOR = "\0"
 """Joins the chunks of a text for its digest, so that other boundaries give another digest."""

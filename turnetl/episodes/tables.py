@@ -173,8 +173,10 @@ def _write(
     keeps_texts: bool,
 ) -> FilteredGroup:
     """Write the table of a group from its turns, with the texts of unchanged ones as they are."""
-    from turnetl.episodes.rendered_texts import RenderedTexts  # noqa: PLC0415 - only if not current
-    from turnetl.episodes.table_writer import write_table  # noqa: PLC0415 - only if not current
+    from turnetl.episodes.table import (  # noqa: PLC0415 - a run without changes does not render
+        RenderedTexts,
+        write_table,
+    )
 
     previous = RenderedTexts(lake, group) if keeps_texts else None
     return write_table(lake, group, filters, metadata, previous)

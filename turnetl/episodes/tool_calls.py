@@ -1,10 +1,16 @@
-"""Render tool calls, one line each: tool name and input, and after an arrow the result."""
+"""Render tool calls, one line each: tool name and input, and after an arrow the result.
+
+Two other modules interpret tool names: `structural.calls` and `parsing.excerpts`. They do
+not share this table, because their errors cost different things. Here a pattern also matches
+unknown names, since a wrong role only condenses a result differently; there only known names count,
+since a wrong role would create a false fact, or change what is stored of a turn.
+"""
 
 from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.episodes import text_cleaning, tool_results, tool_roles
+from turnetl.episodes import content
 from turnetl.noise.history_calls import HISTORY_CALL
 
 _HEAD, _TAIL = 400, 100
@@ -24,15 +30,13 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     rows = turns.select("cwd", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
     # What turnetl itself answered was said in other turns, and at other times.
-    is_aside = pl.col("name").is_in(tool_roles.BOOKKEEPING_TOOLS) | pl.col("name").str.contains(
-        HISTORY_CALL
-    )
+    is_aside = pl.col("name").is_in(BOOKKEEPING_TOOLS) | pl.col("name").str.contains(HISTORY_CALL)
     relevant = calls.filter(~is_aside).with_columns(
-        text_cleaning.remove_patterns(pl.col("input", "result"), patterns)
+        remove_patterns(pl.col("input", "result"), patterns)
     )
     # In steps, because polars evaluates an expression at each use.
-    cleaned = text_cleaning.clean_inputs(relevant).with_columns(tool_roles.role())
-    condensed = _with_call(cleaned).with_columns(tool_results.condense_results(cleaned))
+    cleaned = clean_inputs(relevant).with_columns(role())
+    condensed = _with_call(cleaned).with_columns(condense_results(cleaned))
     distinct = condensed.group_by("index", "call", maintain_order=True).agg(
         pl.col("result").unique(maintain_order=True)
     )
@@ -53,16 +57,14 @@ def _with_joined_results(calls: pl.DataFrame) -> pl.DataFrame:
     ends = results.list.head(_MAX_RESULTS - 1).list.concat(results.list.tail(1))
     kept = pl.when(result.list.len() > _MAX_RESULTS).then(ends).otherwise(results)
     joined = kept.list.join(", then ").alias("result")
-    return text_cleaning.apply_where(calls, result.list.len() > 1, joined, result.list.first())
+    return apply_where(calls, result.list.len() > 1, joined, result.list.first())
 
 
 def _with_call(calls: pl.DataFrame) -> pl.DataFrame:
     """Return the calls with `call`: tool name and input, with paths relative to `cwd`."""
     call = pl.col("input")
     is_json = call.str.contains(r"^[{\[]")
-    readable = text_cleaning.apply_where(
-        calls, is_json, _from_json().alias("input"), _relative(call)
-    )
+    readable = apply_where(calls, is_json, _from_json().alias("input"), _relative(call))
     name = pl.col("name").str.replace(r"^mcp__.*__", "")
     one_line = _without_middle(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "))
     return readable.with_columns(call=(name + " " + one_line).str.strip_chars_end())
@@ -93,3 +95,184 @@ def _relative(call: pl.Expr) -> pl.Expr:
     cwd = pl.col("cwd")
     relative = call.str.strip_prefix("cd " + cwd + " && ").str.strip_prefix(cwd + "/")
     return pl.when(cwd == "").then(call).otherwise(relative)
+
+
+def condense_results(calls: pl.DataFrame) -> pl.Series:
+    """Return `result`, one per call: its result on one line, or an empty string.
+
+    Args:
+        calls: columns `role`, `result`, `is_error` and `cwd`; one row per call.
+    """
+    texts = calls.select(text="result", role="role", failed="is_error", cwd="cwd")
+    # Most text is discarded: drop it before any pattern reads it.
+    text = pl.when(content.DISCARDED).then(pl.lit("")).otherwise("text").alias("text")
+    cleaned = clean_results(texts.with_columns(text))
+    condensed = content.condense(cleaned, content.RESULTS)
+    failure = pl.format("failed: {}", "text").str.strip_chars_end(": ")
+    result = pl.when("failed").then(failure).otherwise("text")
+    return texts.select("failed").with_columns(condensed).select(result=result)["result"]
+
+
+BOOKKEEPING_TOOLS = ("TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan")
+"""Names of tools that manage an agent's own lists; the other calls contain the work itself."""
+
+RUN_TOOLS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
+"""Names of tools that run commands."""
+_READ_TOOLS = (
+    r"^(?i-u:(?:notebook)?read|(?:read|open|view|get|cat)_?(?:many_?)?files?(?:_contents?)?|view|cat"
+    r"|ls|list|list_?(?:dir|directory|files|file_tree)|lsp|skill|toolsearch|tool_search)$"
+)
+_SEARCH_TOOLS = (
+    r"^(?i-u:grep|glob|rg|find|grep_search|file_search|codebase_search|search_files?(?:_content)?"
+    r"|search_for_pattern|find_file|find_symbol)$"
+)
+EDIT_TOOLS = (
+    r"^(?i-u:(?:multi_?|notebook)?edit|(?:multi_?)?replace|write|update|patch|apply_(?:patch|diff)"
+    r"|(?:write|create|edit|delete|insert|search|str|string)_(?:to_|and_|_)?(?:file|replace|edit)\w*)$"
+)
+"""Names of tools that change files."""
+_REPORT_TOOLS = r"^(?i-u:task|agent|(?:google_)?web_?(?:search|fetch)|fetch|spawn_agent|wait)$"
+
+_DISPLAY_COMMAND = (
+    r"(?:cat|head|tail|sed|grep|egrep|rg|ls|find|fd|jq|wc|tree|nl|awk|less|sort|cut|column|echo|pwd|cd"
+    r"|which|file|stat|du|type|Get-Content|Get-ChildItem|Select-String|dir|git blame)"
+)
+_COMMAND_START = r"(?:^|&& *|; *|\|\| *)"
+_ANY_COMMAND = _COMMAND_START + r"[A-Za-z./_(\[{]"
+_ONLY_DISPLAY = _COMMAND_START + _DISPLAY_COMMAND + r"(?-u:\b)"
+
+
+def role() -> pl.Expr:
+    """Return `role` from columns `name` and `input`: what kind of result to expect.
+
+    - read: a file or a listing.
+    - edit: a confirmation of a change.
+    - search: matches, or the output of a command that only displays something.
+    - report: the findings of a subagent, or a web page.
+    - run: the output of a command that may change something.
+    - other: unknown.
+    """
+    name = pl.col("name")
+    role_of_name = (
+        pl.when(name.str.contains(_READ_TOOLS))
+        .then(pl.lit("read"))
+        .when(name.str.contains(EDIT_TOOLS))
+        .then(pl.lit("edit"))
+        .when(name.str.contains(_SEARCH_TOOLS))
+        .then(pl.lit("search"))
+        .when(name.str.contains(_REPORT_TOOLS))
+        .then(pl.lit("report"))
+        .when(name.str.contains(RUN_TOOLS))
+        .then(pl.when(_only_displays()).then(pl.lit("search")).otherwise(pl.lit("run")))
+        .otherwise(pl.lit("other"))
+    )
+    return role_of_name.alias("role")
+
+
+def _only_displays() -> pl.Expr:
+    """Return whether each command of a line is one that only displays something."""
+    call = pl.col("input")
+    return call.str.count_matches(_ANY_COMMAND) == call.str.count_matches(_ONLY_DISPLAY)
+
+
+_COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_REMINDER = r"(?s)<system-reminder>.*?</system-reminder>"
+_TRUNCATED_REMINDER = r"(?s)<system-reminder>.*"
+_BASE64 = r"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?[A-Za-z0-9+/]{400,}={0,2}"
+_BLOB = r"[A-Za-z0-9+/]{400}"
+_OVERWRITTEN = r"(?m)^[^\n]*\r"
+_BAR_CHARACTERS = "█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪▫●○⣿⣀#=*-"
+_BAR = rf"[{_BAR_CHARACTERS}]{{8,}}>?"
+_CONTROL_MARKERS = ["\x1b", "\r", "<system-reminder>"]
+_RESULT_MARKERS = [*_CONTROL_MARKERS, *(character * 8 for character in _BAR_CHARACTERS)]
+"""A tool result without any of these contains nothing to remove but base64; so does a prompt, a
+response or a tool input without `_CONTROL_MARKERS`."""
+_SIGNED = "Co-Authored-By: "
+_SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^>\n]*> ?"
+"""The signature that a coding agent appends to commit messages."""
+SEARCHED_CHARS = 50_000
+"""Characters of a text, from its start, that the user's patterns search. A pattern whose every
+match looks ahead to the end of the text costs the square of this: seconds here, days for 50 MB."""
+_BOLD = r"(?m)(^|[ \t|>])\*\*([^*\s/][^*\n]*[^*\s(,])\*\*"
+"""Bold text in Markdown; not powers, glob patterns or keyword arguments."""
+_BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
+
+
+def clean_user_text(text: pl.Expr) -> pl.Expr:
+    """Return the user's text without text that the client inserted."""
+    return (
+        text.str.replace_all(_COLOUR, "")
+        .str.replace_all(_REMINDER, "")
+        .str.replace_all(_BASE64, "[base64]")
+        .str.replace_all("\r\n", "\n", literal=True)
+        .str.strip_chars()
+    )
+
+
+def clean_messages(texts: pl.Series) -> pl.Series:
+    """Return `clean_user_text` of each text; a single scan selects the few that need it."""
+    text = pl.col(texts.name)
+    affected = text.str.contains_any(_CONTROL_MARKERS) | text.str.contains(_BLOB)
+    cleaned = apply_where(texts.to_frame(), affected, clean_user_text(text), text.str.strip_chars())
+    return cleaned[texts.name]
+
+
+def clean_prose(text: pl.Expr) -> pl.Expr:
+    """Return an agent's text with single blank lines and without bold markers."""
+    return text.str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
+
+
+def clean_output(text: pl.Expr) -> pl.Expr:
+    """Return the output of a program as a terminal finally displays it."""
+    closed = clean_user_text(text).str.replace(_TRUNCATED_REMINDER, "")
+    return closed.str.replace_all(_OVERWRITTEN, "").str.replace_all(_BAR, " ").str.strip_chars()
+
+
+def clean_results(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `clean_output` of `text`.
+
+    A single scan selects the few texts that need it, because the cost of each pattern is what it
+    reads.
+    """
+    text = pl.col("text")
+    affected = text.str.contains_any(_RESULT_MARKERS) | text.str.contains(_BLOB)
+    return apply_where(texts, affected, clean_output(text), text.str.strip_chars())
+
+
+def clean_inputs(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `input` without terminal escapes and client reminders."""
+    call = pl.col("input")
+    affected = call.str.contains_any([*_CONTROL_MARKERS, _SIGNED]) | call.str.contains(_BLOB)
+    return apply_where(calls, affected, clean_user_text(call).str.replace_all(_SIGNATURE, ""), call)
+
+
+def apply_where(
+    rows: pl.DataFrame, condition: pl.Expr, matching: pl.Expr, others: pl.Expr
+) -> pl.DataFrame:
+    """Return the rows in their order; each expression is evaluated for its own rows only.
+
+    Args:
+        rows: the rows.
+        condition: a Boolean expression, never null.
+        matching: replaces its column where the condition is true.
+        others: replaces the same column where the condition is false.
+    """
+    marked = rows.with_row_index("position").with_columns(condition.alias("matching"))
+    if not marked["matching"].any():
+        return rows.with_columns(others)
+    unmatched = marked.filter(~pl.col("matching")).with_columns(others)
+    matched = marked.filter("matching").with_columns(matching)
+    return pl.concat([unmatched, matched]).sort("position").drop("position", "matching")
+
+
+def remove_patterns(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
+    """Return the text with all matches of these regular expressions (Rust syntax) removed.
+
+    They search the first `SEARCHED_CHARS` characters.
+    """
+    if not patterns:
+        return text
+    searched = text.str.head(SEARCHED_CHARS)
+    for pattern in patterns:
+        searched = searched.str.replace_all(pattern, "")
+    return searched + text.str.slice(SEARCHED_CHARS)

@@ -1,15 +1,17 @@
 """What a model has used before: from the receipts in the graph, and from the journal."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
 
 from turnetl.base.graph_model import TurnRun
-from turnetl.base.shadow_groups import is_shadow
-from turnetl.estimation.calibration import PromptMeans
-from turnetl.estimation.estimate import EarlierTurn
-from turnetl.estimation.present_prices import at_price
+from turnetl.base.ids import is_shadow
+from turnetl.base.model import Usage
+from turnetl.estimation.estimate import EarlierTurn, PromptMeans
+from turnetl.estimation.pilot import ObservedRequest, TurnRequests
+from turnetl.estimation.usage_range import scaled
 from turnetl.graph.port import ReceiptStore
 from turnetl.lake import Lake
 from turnetl.llm.journal.stats import JournalStats, JournalTotals
@@ -101,3 +103,41 @@ def _of_model(stats: JournalStats, model_of: Callable[[str], str]) -> dict[str, 
         for (model, prompt), totals in stats.by_model_and_prompt.items()
         if totals.entries and model == model_of(prompt) and not prompt.startswith(_OTHER_WORK)
     }
+
+
+def at_price(usage: Usage, price: Price | None) -> Usage:
+    """Return the usage of requests of one model with the cost at this price.
+
+    Args:
+        usage: of any number of requests, which count as equally long.
+        price: of now; None if it is unknown, and so is the cost.
+    """
+    if not usage.calls:
+        return usage
+    if price is None:
+        return replace(usage, cost=None)
+    # A tier is chosen by the prompt of one request.
+    one = scaled(usage, 1 / usage.calls)
+    return replace(usage, cost=price.cost(one) * usage.calls)
+
+
+def at_prices(
+    turns: Iterable[TurnRequests], price: Callable[[str], Price | None]
+) -> list[TurnRequests]:
+    """Return the turns with the costs of their requests at the prices of now.
+
+    Args:
+        turns: in any order.
+        price: returns the price of the model of a prompt.
+    """
+
+    def priced(requests: Iterable[ObservedRequest]) -> tuple[ObservedRequest, ...]:
+        return tuple(
+            one if one.usage is None else replace(one, usage=at_price(one.usage, price(one.prompt)))
+            for one in requests
+        )
+
+    return [
+        replace(turn, extraction=priced(turn.extraction), resolution=priced(turn.resolution))
+        for turn in turns
+    ]

@@ -4,29 +4,152 @@ The requests that are sent are those of the run itself, so that the journal answ
 are all requests that extract a turn, as they depend on its session alone; and, for the first turns
 of a group, those that resolve it. For any other turn the requests that resolve it are made and not
 sent: the run makes them against a group that nobody knows yet.
+
+The record of a request is that of its context, as with accounts: a request that Graphiti sends
+belongs to the turn for which it is sent, though Graphiti does not know the turn.
 """
 
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import aclosing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from turnetl.base.errors import BadTurn, RunStopped
-from turnetl.base.model import Episode, GroupId, TurnId
-from turnetl.estimation.observed_requests import ObservedRequest, Record, recording_to
+from turnetl.base.errors import BadTurn, RunStopped, TooLong
+from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.estimation.sample import PendingTurn
 from turnetl.estimation.workload import Workload
 from turnetl.extraction.port import Extractor
+from turnetl.extraction.preview_builder import model_for, placeholder_response
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
-from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
+from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
-from turnetl.llm.accounts import charged_to
+from turnetl.llm.budget import charged_to
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.journal import Journal, request_key
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedRequest:
+    """One request of a turn."""
+
+    prompt: str
+    """Name of the prompt."""
+    tokens: int
+    """Estimated tokens of its messages."""
+    usage: Usage | None
+    """Of its response, whenever it was paid for; None if it was not sent."""
+
+
+Record = list[ObservedRequest]
+"""The requests of one piece of work, in the order of their responses."""
+
+_record: ContextVar[Record | None] = ContextVar("record", default=None)
+
+
+@contextmanager
+def recording_to(record: Record) -> Iterator[None]:
+    """Add the requests of this context, and of tasks started in it, to a record."""
+    token = _record.set(record)
+    try:
+        yield
+    finally:
+        _record.reset(token)
+
+
+class ObservedModel:
+    """A model that sends its requests, and records them."""
+
+    def __init__(self, model: ChatModel, estimate: Callable[[str], int]) -> None:
+        """Record the requests to a model with its wrappers.
+
+        Args:
+            model: receives the requests.
+            estimate: estimates the tokens of a text.
+        """
+        self._model = model
+        self._estimate = estimate
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        try:
+            response = await self._model.complete(request)
+        except BadTurn as error:
+            _observe(request, self._estimate, error.usage)
+            raise
+        _observe(request, self._estimate, response.usage)
+        return response
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+class SilentModel:
+    """A model that sends nothing: the journal responds, else a placeholder without content."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        journal: Journal | None,
+        parameters: str,
+        estimate: Callable[[str], int],
+    ) -> None:
+        """Simulate a model.
+
+        Args:
+            model: of which only the names are used.
+            journal: the responses that are known; None if there are none.
+            parameters: of every request, as the journal's keys have them.
+            estimate: estimates the tokens of a text.
+        """
+        self._model = model
+        self._journal = journal
+        self._parameters = parameters
+        self._estimate = estimate
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def complete(self, request: ChatRequest) -> ChatResponse:
+        known = await self._known(request)
+        _observe(request, self._estimate, None if known is None else known.usage)
+        if known is not None and known.truncated:
+            raise TooLong(f"the response to `{request.prompt_name}` was truncated", known.usage)
+        return known or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+    async def _known(self, request: ChatRequest) -> ChatResponse | None:
+        if self._journal is None:
+            return None
+        name = model_for(self._model, request.prompt_name).name
+        return await self._journal.get_async(request_key(name, request, self._parameters))
+
+
+def _observe(request: ChatRequest, estimate: Callable[[str], int], usage: Usage | None) -> None:
+    record = _record.get()
+    if record is not None:
+        text = "\n".join(message.text for message in request.messages)
+        record.append(ObservedRequest(request.prompt_name, estimate(text), usage))
+
 
 _RUN_ID = "pilot"
 """Of receipts that are never written."""

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from turnetl.base.model import GroupId, TurnId
-from turnetl.estimation.interval import MIN_SAMPLE
+from turnetl.estimation.usage_range import MIN_SAMPLE
 
 _FIXED_CHARS = 10_000
 """Characters that cost as much as the instructions of the prompts of a turn, as in `TurnCosts`."""

@@ -9,7 +9,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.sample import PendingTurn
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import candidates
+from turnetl.ingestion import group
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.rehearsal import undone_contents
@@ -49,7 +49,7 @@ class Workload:
         planned = self.plan.turns
         context = {turn: planned.context[turn] for turn in planned.to_commit if turn in turns}
         required = {*context, *(earlier for of_turn in context.values() for earlier in of_turn)}
-        loaded = candidates.load_episodes(self.plan.rows, required, batch_rows=self.plan.batch_rows)
+        loaded = group.load_episodes(self.plan.rows, required, batch_rows=self.plan.batch_rows)
         yield from with_context(loaded, context)
 
     async def contents(self, store: GraphStore, embedder: Embedder) -> GroupContents:

@@ -9,9 +9,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import TurnId
 from turnetl.base.results import INLINED, described
 from turnetl.base.tsv_file import read_tsv
-from turnetl.evaluation.located_turns import LocatedTurns
+from turnetl.evaluation.question_set import LocatedTurns
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.fact_match import EntityIndex, FactStatement
+from turnetl.migration.compare import EntityIndex, FactStatement
 
 _ENTITIES = ("source", "target")
 _ROW_NEEDS = (

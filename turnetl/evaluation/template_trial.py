@@ -21,11 +21,10 @@ from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.bad_turns import as_bad_turn
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
-from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
+from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.llm.accounts import charged_to
+from turnetl.llm.budget import charged_to
 from turnetl.llm.embedders.port import Embedder
 
 _RUN_ID = "comparison"

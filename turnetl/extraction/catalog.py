@@ -10,15 +10,14 @@ from typing import Annotated
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.results import described
-from turnetl.extraction import ontology_lint
+from turnetl.extraction import ontology as ontology_lint
 from turnetl.extraction.config import (
     TEMPLATE_SUFFIX,
     ExtractionConfig,
     PromptSetting,
     prompt_warning,
 )
-from turnetl.extraction.diagnostics import Diagnostic, error, warning
-from turnetl.extraction.ontology import ONTOLOGY_FOLDER, Ontology
+from turnetl.extraction.ontology import ONTOLOGY_FOLDER, Diagnostic, Ontology, error, warning
 from turnetl.extraction.template import parse_template
 from turnetl.extraction.templates import EMPTY_TEMPLATE, TemplateResolver
 

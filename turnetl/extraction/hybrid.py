@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Generic, TypeVar
 
+from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
-from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.base.terms import Tokenizer
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.extraction.structural.findings import FILE

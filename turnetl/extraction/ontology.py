@@ -5,18 +5,219 @@ of that type.
 """
 
 import json
-from collections.abc import Mapping
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, create_model
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
-from turnetl.extraction import ontology_lint
+from turnetl.base.results import described
 from turnetl.extraction.config import DEFAULT_ONTOLOGY
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A diagnostic of a template or an ontology."""
+
+    severity: Annotated[
+        Literal["error", "warning"],
+        described("`error`: the file is not used, or not as intended."),
+    ]
+    message: Annotated[str, described("What is wrong with the file.")]
+    """Worded so that it can follow the file name."""
+
+
+def error(message: str) -> Diagnostic:
+    return Diagnostic("error", message)
+
+
+def warning(message: str) -> Diagnostic:
+    return Diagnostic("warning", message)
+
+
+RESERVED_FIELDS = frozenset(
+    {
+        *("uuid", "name", "group_id", "labels", "created_at", "name_embedding", "summary"),
+        *("attributes", "source_node_uuid", "target_node_uuid", "fact", "fact_embedding"),
+        *("episodes", "expired_at", "valid_at", "invalid_at", "reference_time"),
+    }
+)
+"""Fields of Graphiti's own nodes and edges: an ontology field of that name fails every turn."""
+RESERVED_LABELS = frozenset(
+    {"Entity", "Episodic", "Community", "Saga", "TurnCommit", "TurnGroup", "TurnMigration"}
+    | {"TurnRecipe", "TurnRun"}
+)
+"""Labels that the graph uses for other nodes."""
+MAX_NAME_LENGTH = 60
+"""Characters of a name, which every response repeats."""
+MAX_MEANING_LENGTH, LONG_MEANING = 500, 200
+"""Characters of a meaning: above the first there is an error, above the second a warning."""
+MAX_TYPES = 25
+"""Entity types, or relations, that a model can be expected to tell apart."""
+
+_TABLES = ("entities", "relations")
+_KEYS = ("meaning", "fields")
+_FORM = '`Name = "meaning"`, or a table with `meaning` and `fields`'
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedOntology:
+    """The content of a file as far as it could be parsed, and all its problems."""
+
+    entities: Mapping[str, str]
+    relations: Mapping[str, str]
+    fields: Mapping[str, Mapping[str, str]]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def lint(text: str) -> ParsedOntology:
+    """Parse a file and collect its problems; text that is not TOML has one error, no content."""
+    try:
+        tables = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as invalid:
+        return ParsedOntology({}, {}, {}, (error(f"is not TOML: {_first_line(invalid)}"),))
+    types = {name: _as_table(tables.get(name)) for name in _TABLES}
+    entities, relations = (
+        {name: _meaning(definition) for name, definition in types[table].items()}
+        for table in _TABLES
+    )
+    definitions = {**types["entities"], **types["relations"]}
+    fields = {name: own for name, definition in definitions.items() if (own := _fields(definition))}
+    return ParsedOntology(entities, relations, fields, tuple(_diagnostics(tables, types)))
+
+
+def _as_table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _meaning(definition: Any) -> str:
+    meaning = definition.get("meaning") if isinstance(definition, dict) else definition
+    return meaning.strip() if isinstance(meaning, str) else ""
+
+
+def _fields(definition: Any) -> Mapping[str, str]:
+    fields = definition.get("fields") if isinstance(definition, dict) else None
+    if not isinstance(fields, dict):
+        return {}
+    return {name: meaning for name, meaning in fields.items() if isinstance(meaning, str)}
+
+
+def _diagnostics(
+    tables: Mapping[str, Any], types: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Diagnostic]:
+    for name, table in tables.items():
+        if name not in _TABLES:
+            yield error(f"unknown table `{name}`; known tables are [entities] and [relations]")
+        elif not isinstance(table, dict):
+            yield error(f"`{name}` must be a table of {_FORM}")
+    if not any(types.values()):
+        yield error(
+            "has neither an entity type nor a relation; for Graphiti's own behaviour set "
+            "`ontology` to null"
+        )
+    for table, definitions in types.items():
+        for name, definition in definitions.items():
+            yield from _lint_type(table, name, definition)
+        if len(definitions) > MAX_TYPES:
+            yield warning(
+                f"[{table}] has {len(definitions)} entries; a model tells about {MAX_TYPES} apart"
+            )
+    yield from _duplicates(types)
+
+
+def _lint_type(table: str, name: str, definition: Any) -> Iterator[Diagnostic]:
+    where = f"`{table}.{name}`"
+    if not (name.isascii() and name.isidentifier()):
+        yield error(
+            f"{where}: a name consists of letters, digits and underscores and does not start with "
+            "a digit"
+        )
+    if len(name) > MAX_NAME_LENGTH:
+        yield error(
+            f"{where[:MAX_NAME_LENGTH]}...: a name has at most {MAX_NAME_LENGTH} characters"
+        )
+    if name in RESERVED_LABELS or name.upper() == "ENTITY":
+        yield error(f"{where}: the graph uses this name for something else; choose another")
+    if table == "relations" and name != name.upper():
+        yield warning(
+            f"{where}: write relations in capitals, as a model writes those it adds itself"
+        )
+    if not isinstance(definition, str | dict):
+        yield error(f"{where} must be {_FORM}")
+        return
+    if isinstance(definition, dict):
+        yield from _lint_table(where, name, definition)
+    meaning = _meaning(definition)
+    if not meaning:
+        yield error(f"{where} has no meaning; describe it in one sentence")
+    yield from _lint_length(where, meaning)
+
+
+def _lint_table(where: str, name: str, definition: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    for key in definition:
+        if key not in _KEYS:
+            yield error(f"{where}: unknown key `{key}`; known keys are {' and '.join(_KEYS)}")
+    fields = definition.get("fields", {})
+    if not isinstance(fields, dict):
+        yield error(f'{where}: `fields` must be a table of `name = "meaning"`')
+        return
+    for field_name, meaning in fields.items():
+        yield from _lint_field(where, field_name, meaning)
+    if fields:
+        yield warning(f"{where} has fields: each {name} of each turn costs one more request")
+
+
+def _lint_field(where: str, field: str, meaning: Any) -> Iterator[Diagnostic]:
+    if field in RESERVED_FIELDS:
+        yield error(f"{where}: Graphiti has its own `{field}`; choose another name for the field")
+    elif not (field.isascii() and field.isidentifier()) or field.startswith("_"):
+        yield error(
+            f"{where}: field `{field}`: a name consists of letters, digits and underscores and "
+            "starts with a letter"
+        )
+    elif field.startswith("model_") or hasattr(BaseModel, field):
+        yield error(f"{where}: pydantic reserves the field name `{field}`; choose another")
+    if not isinstance(meaning, str) or not meaning.strip():
+        yield error(f"{where}: field `{field}` has no meaning; describe it")
+    else:
+        yield from _lint_length(f"{where}: field `{field}`", meaning)
+
+
+def _lint_length(where: str, text: str) -> Iterator[Diagnostic]:
+    problem = f"{where} has {len(text):,} characters, which are part of a prompt of every turn"
+    if len(text) > MAX_MEANING_LENGTH:
+        yield error(f"{problem}; use at most {MAX_MEANING_LENGTH}")
+    elif len(text) > LONG_MEANING:
+        yield warning(f"{problem}; {LONG_MEANING} are enough")
+
+
+def _duplicates(types: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
+    """Yield an error for names that differ in case only, a warning for identical meanings."""
+    names = [name for definitions in types.values() for name in definitions]
+    for lower, count in Counter(name.lower() for name in names).items():
+        if count > 1:
+            same = "`, `".join(name for name in names if name.lower() == lower)
+            yield error(f"`{same}` are the same name to a model; rename all but one")
+    meanings = [
+        _meaning(definition).lower()
+        for definitions in types.values()
+        for definition in definitions.values()
+    ]
+    for meaning, count in Counter(meaning for meaning in meanings if meaning).items():
+        if count > 1:
+            yield warning(f"{count} types have the same meaning: {meaning[:60]}")
+
+
+def _first_line(invalid: Exception) -> str:
+    return (str(invalid).splitlines() or [""])[0]
+
 
 TypeModels = dict[str, type[BaseModel]]
 
@@ -138,7 +339,7 @@ def parse(text: str, path: Path) -> Ontology:
     Raises:
         BadUsage: the file is invalid; the message names the first error.
     """
-    parsed = ontology_lint.lint(text)
+    parsed = lint(text)
     for diagnostic in parsed.diagnostics:
         if diagnostic.severity == "error":
             raise BadUsage(f"ontology `{path}`: {diagnostic.message}")

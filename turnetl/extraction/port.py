@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeVar
 
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId, Usage
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.graph.mirror.group import GroupView
 

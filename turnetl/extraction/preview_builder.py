@@ -11,7 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Episode, TurnId, Vector
-from turnetl.extraction.llm import ExtractedTurn, fact_questions
+from turnetl.extraction.llm import ExtractedTurn, fact_batches
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
@@ -87,8 +87,8 @@ def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
 
 def placeholder_response(request: ChatRequest) -> str:
     """Return a response without content, from which further requests follow."""
-    if request.prompt_name == fact_questions.PROMPT:
-        return fact_questions.no_other_fact(request)
+    if request.prompt_name == fact_batches.PROMPT:
+        return fact_batches.no_other_fact(request)
     fields = request.schema.json.get("properties", {}) if request.schema else {}
     return json.dumps(
         {name: _PLACEHOLDERS.get(name, _empty(field)) for name, field in fields.items()}

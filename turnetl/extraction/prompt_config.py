@@ -4,8 +4,8 @@ import logging
 from dataclasses import dataclass
 
 from turnetl.base import ids
+from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import GroupId
-from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.extraction.config import (
     TEMPLATE_SUFFIX,
     ExtractionConfig,

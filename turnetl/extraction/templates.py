@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.regular_files import NotReadable, read_inside, read_regular
+from turnetl.base.private_files import NotReadable, read_inside, read_regular
 from turnetl.extraction.config import TEMPLATE_SUFFIX
 from turnetl.extraction.template import Template, parse_template_file
 

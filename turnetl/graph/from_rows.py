@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, LiteralString, NamedTuple
 
 import msgspec
 
@@ -20,9 +20,62 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
+from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Usage, Vector
-from turnetl.base.recipe_parts import RecipePart, RecipeParts
 from turnetl.graph import graphiti_names
+from turnetl.graph.session_level import UNKNOWN_TIME
+
+
+def entity_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Entity:
+    """Return the entity in a row of properties, any of which may be missing but the uuid."""
+    return entity_from_row(_complete(group, row), {}, vector)
+
+
+def fact_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Fact:
+    """Return the fact in a row of properties, any of which may be missing but the uuids."""
+    return fact_from_row({"fact": "", **_complete(group, row)}, {}, vector)
+
+
+def _complete(group: GroupId, row: Mapping[str, Any]) -> dict[str, Any]:
+    present = {name: value for name, value in row.items() if value is not None}
+    return {
+        "group_id": group,
+        "name": "",
+        "labels": (),
+        "created_at": UNKNOWN_TIME,
+        "episodes": (),
+        **present,
+    }
+
+
+RUN_TOTALS: LiteralString = """
+MATCH (c:TurnCommit)
+RETURN c.run_id AS run_id, count(*) AS committed,
+       sum(c.entities_new) AS entities_new, sum(c.facts_new) AS facts_new,
+       sum(c.facts_invalidated) AS facts_invalidated, sum(c.calls) AS calls,
+       sum(c.prompt_tokens) AS prompt_tokens, sum(c.cached_tokens) AS cached_tokens,
+       sum(c.completion_tokens) AS completion_tokens, sum(c.seconds) AS seconds,
+       sum(coalesce(c.cost, 0.0)) AS cost,
+       sum(CASE WHEN c.cost IS NULL THEN 1 ELSE 0 END) AS unpriced
+"""
+
+
+def run_totals(receipts: Iterable[Receipt]) -> dict[str, RunTotals]:
+    """Return the totals of each run, by its id."""
+    totals: dict[str, RunTotals] = {}
+    for receipt in receipts:
+        before = totals.get(receipt.run_id, _NOTHING)
+        totals[receipt.run_id] = RunTotals(
+            committed=before.committed + 1,
+            entities_new=before.entities_new + receipt.entities_new,
+            facts_new=before.facts_new + receipt.facts_new,
+            facts_invalidated=before.facts_invalidated + receipt.facts_invalidated,
+            usage=before.usage + receipt.usage,
+        )
+    return totals
+
+
+_NOTHING = RunTotals(0, 0, 0, 0, Usage())
 
 
 @dataclass(frozen=True, slots=True)

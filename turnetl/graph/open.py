@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.url_scheme import url_scheme
+from turnetl.base.object_url import url_scheme
 from turnetl.graph.port import GraphStore
 
 if TYPE_CHECKING:  # only for a run with a model

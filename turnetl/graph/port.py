@@ -25,12 +25,11 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import MigrationStore
-from turnetl.graph.session_level import SessionLevelReader
-from turnetl.graph.unrecorded import UnrecordedReader
+from turnetl.graph.session_level import SessionLevelReader, UnrecordedReader
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables

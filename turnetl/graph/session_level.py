@@ -1,14 +1,57 @@
 """What a group holds of other programs: their episodes, and what only these mention or state."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Protocol
 
+from turnetl.base import ids
 from turnetl.base.graph_model import Mention
-from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.base.results import described
-from turnetl.graph.unrecorded import UnrecordedEpisode
+
+
+@dataclass(frozen=True, slots=True)
+class UnrecordedEpisode:
+    """An Episodic node that another program wrote. A text that it does not have is empty."""
+
+    uuid: Annotated[str, described("Uuid of the episode.", name="episode")]
+    group_id: GroupId
+    name: Annotated[str, described("Name of the episode.")]
+    text: str
+    """Graphiti's property `content`."""
+    source: str
+    source_description: str
+    created_at: datetime | None
+    """When it was written; None if it has no time with a zone."""
+    valid_at: datetime | None
+    """Its reference time; None as `created_at`."""
+    entities: Annotated[int, described("Entities that it mentions.")]
+    facts: Annotated[int, described("Facts that name it.")]
+
+
+class UnrecordedReader(Protocol):
+    """The part of a `GraphStore` with which a migration finds what it may move."""
+
+    async def episode_groups(self) -> Sequence[GroupId]:
+        """Return the groups that hold at least one Episodic node of any program, sorted."""
+
+    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
+        """Return the episodes of the group that are no chunk of a committed turn, by uuid.
+
+        Reads no vector. All their texts are held in memory.
+        """
+
+    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
+        """Return how many entities of the group have an embedding of each number of dimensions."""
+
+
+def later_chunks(chunks: Collection[tuple[str, int]]) -> frozenset[str]:
+    """Return the uuids of all chunks but the first of turns, given with their numbers of chunks."""
+    return frozenset(
+        ids.chunk_id(TurnId(turn), number) for turn, count in chunks for number in range(1, count)
+    )
+
 
 UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 """Stands for the time of creation of a node or fact that has none."""

@@ -27,16 +27,12 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
+from turnetl.base.ids import RecipeParts, turns_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
-from turnetl.base.recipe_parts import RecipeParts
-from turnetl.base.shadow_groups import turns_group
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migration_steps import MigrationStep
-from turnetl.graph.migrations import MigrationSummary, TurnMigration
-from turnetl.graph.other_relations import OtherRelation
+from turnetl.graph.migrations import MigrationStep, MigrationSummary, OtherRelation, TurnMigration
 from turnetl.graph.port import GraphStore
-from turnetl.graph.session_level import SessionLevelData
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables

@@ -4,9 +4,10 @@ The stores only turn these rows into Cypher. Vectors are lists of float32 values
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -15,11 +16,34 @@ import polars as pl
 from turnetl.base import ids, schema
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import Community, Receipt, TurnRun
-from turnetl.base.model import Attribute, Change, Entity, Fact, Usage, Vector
-from turnetl.base.recipe_parts import RecipeParts, recipe_digest
-from turnetl.base.shadow_groups import final_group
+from turnetl.base.ids import RecipeParts, final_group, recipe_digest
+from turnetl.base.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.graph import graphiti_names
 from turnetl.llm.float_lists import floats
+
+CURRENT = schema.RECEIPTS.version
+
+
+def other_version(graph: str, version: int | None) -> GraphUnusable:
+    """Return the error for a graph of another version.
+
+    Args:
+        graph: path or address of the graph, without a password.
+        version: the recorded version; None if none is recorded, as before version 4.
+    """
+    is_newer = version is not None and version > CURRENT
+    recorded = "an older graph schema" if version is None else f"graph schema {version}"
+    remedy = (
+        "update turnetl, for example with `pip install -U turnetl`"
+        if is_newer
+        else "name a new graph with --graph, and ingest again; keep this one: the turnetl that "
+        "wrote it reads it"
+    )
+    return GraphUnusable(
+        f"graph `{graph}` was written by another version of turnetl ({recorded}; this version uses "
+        f"{CURRENT}); {remedy}"
+    )
+
 
 RowDict = dict[str, Any]
 
@@ -258,3 +282,59 @@ def _vector(vector: Vector | None) -> list[float]:
     if vector is None:
         raise ValueError("an entity, a fact or a community has no embedding")
     return floats(vector)
+
+
+def saga_row(change: Change, now: datetime) -> RowDict:
+    """Return the saga of the turn's session, with the properties of a new one.
+
+    An empty summary is not written to one that exists.
+    """
+    turn = change.episode.turn
+    return {
+        "uuid": ids.saga_id(turn.group_id, turn.session_id),
+        "name": turn.session_id,
+        "group_id": turn.group_id,
+        "created_at": now,
+        "summary": change.saga_texts.get(turn.session_id, ""),
+    }
+
+
+def saga_summary_rows(
+    group: GroupId, texts: Mapping[SessionId, str], *, without: SessionId | None = None
+) -> list[RowDict]:
+    """Return uuid and summary of each saga, but for that of one session."""
+    return [
+        {"uuid": ids.saga_id(group, session), "summary": text}
+        for session, text in sorted(texts.items())
+        if session != without
+    ]
+
+
+def saga_links(change: Change) -> list[LinkRow]:
+    """Return the links from the saga to the turn's episodes, in order."""
+    turn = change.episode.turn
+    saga = ids.saga_id(turn.group_id, turn.session_id)
+    return links_from("HAS_EPISODE", saga, episode_ids(change))
+
+
+def next_link(before: str, after: str) -> LinkRow:
+    """Return the link from one episode of a session to the next one."""
+    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
+
+
+def next_links(change: Change) -> list[LinkRow]:
+    """Return the new NEXT_EPISODE links: to the turn, between its chunks, and to the next turn."""
+    chain = [_previous_episode(change), *episode_ids(change), change.next_turn]
+    return [next_link(before, after) for before, after in pairwise(chain) if before and after]
+
+
+def outdated_links(change: Change) -> list[LinkRow]:
+    """Return the link that a late turn replaces: the one between its two neighbours."""
+    before = _previous_episode(change)
+    return [next_link(before, change.next_turn)] if before and change.next_turn else []
+
+
+def _previous_episode(change: Change) -> str | None:
+    """Return the last episode of the turn before."""
+    before = change.previous_turn
+    return ids.chunk_id(before, change.previous_chunks - 1) if before else None

@@ -16,15 +16,14 @@ import numpy as np
 
 from turnetl.base.graph_model import CommittedTurn, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
-from turnetl.index import catalog_sql as sql
+from turnetl.index import catalog_state as sql
 from turnetl.index.catalog_state import CatalogState
-from turnetl.index.folding import fold
 from turnetl.index.lookup import Lookup
-from turnetl.index.packing import pack, unpack
-from turnetl.index.port import IndexedFact, IndexedTurn, Keys, unpacked_text
+from turnetl.index.port import IndexedFact, IndexedTurn, Keys, pack, unpack, unpacked_text
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
 from turnetl.index.selecting import Selector, microseconds, time_of
+from turnetl.index.selection import fold
 
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)

@@ -2,27 +2,79 @@
 
 import sqlite3
 import time
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from turnetl.base import private_files
-from turnetl.base.errors import IndexBusy
+from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog import Catalog
 from turnetl.index.files import (
     CATALOG,
     LEXICAL,
     LOCK,
     DamagedIndex,
+    IndexEmbedder,
     delete_folder,
+    identity,
+    lake_of,
     share,
     translated_errors,
+    write_lock,
 )
 from turnetl.index.lexical import LexicalIndex
-from turnetl.index.location import IndexEmbedder, lake_of
-from turnetl.index.lock import write_lock
+from turnetl.index.parts import IndexParts
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.snapshot import open_snapshot
+
+
+def open_current(
+    folder: Path, embedder: IndexEmbedder, open_parts: Callable[[], IndexParts], *, read_only: bool
+) -> IndexParts:
+    """Open an index, or create it; open it again if another process replaced it meanwhile.
+
+    Args:
+        folder: of the index.
+        embedder: of a new index.
+        open_parts: opens what is in the folder.
+        read_only: nothing is created.
+
+    Raises:
+        IndexBusy: another process has locked the folder, and there is still no index.
+        Exception: what `open_parts` raises about an index that is not replaced.
+    """
+    path = folder / CATALOG
+    while True:
+        if not read_only:
+            ensure_index(folder, embedder)
+        before = identity(path)
+        try:
+            parts = open_parts()
+        except Exception:
+            if before is None or identity(path) == before:
+                raise
+            continue
+        if identity(path) == before:
+            return parts
+        parts.close()
+
+
+@contextmanager
+def translated_or_busy(folder: Path, is_replaced: Callable[[], bool]) -> Iterator[None]:
+    """As `translated_errors`, but a failure with an index that was replaced is one to repeat.
+
+    Raises:
+        IndexBusy: another process replaced the index.
+    """
+    try:
+        with translated_errors(folder):
+            yield
+    except IndexUnusable as error:
+        if not is_replaced():
+            raise
+        message = f"another turnetl process replaced the search index `{folder}`"
+        raise IndexBusy(message) from error
+
 
 _WAIT = 10.0
 """Seconds for which another process may create the index."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from turnetl.episode_text.passages import split_passages
 from turnetl.index.port import FollowedGraph
-from turnetl.index.report import IndexedGroup
-from turnetl.index.unread_commits import unread_commits
+from turnetl.index.report import IndexedGroup, unread_commits
 from turnetl.llm.meter import estimate_tokens
 
 _SAMPLE = 20

@@ -5,14 +5,110 @@ import shutil
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 from stat import S_IMODE, S_IRGRP, S_IROTH, S_IRUSR, S_IRWXU
+from urllib.parse import urlsplit
 
 import msgspec
 
+from turnetl.base import ids, private_files
 from turnetl.base.errors import IndexBusy, IndexUnusable
+from turnetl.base.sqlite_path import sqlite_path
+from turnetl.graph.open import embedded_file
+
+FOLDER = "index"
+"""Name of the folder in the lake that holds the indexes of all graphs."""
+
+
+def index_folder(lake: Path, graph_url: str) -> Path:
+    """Return the folder of the index of a graph.
+
+    User and password make no difference. The file of a graph in the lake counts by its path there,
+    so that a lake that is moved or copied keeps its index.
+    """
+    file = embedded_file(graph_url)
+    if file is not None and file.resolve().is_relative_to(lake.resolve()):
+        address = file.resolve().relative_to(lake.resolve()).as_posix()
+    else:
+        parts = urlsplit(graph_url)
+        address = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+    return lake / FOLDER / ids.digest(address)
+
+
+def lake_of(folder: Path) -> Path:
+    """Return the lake that the folder of an index is in."""
+    return folder.parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class IndexEmbedder:
+    """The embedder of an index: vectors of another one cannot be compared."""
+
+    name: str
+    dimensions: int
+
+
+def check_embedder(recorded: IndexEmbedder, configured: IndexEmbedder) -> None:
+    """Check that an index can be compared with vectors of the configured embedder.
+
+    Raises:
+        IndexUnusable: it was made with another one, or with another number of dimensions.
+    """
+    if recorded != configured:
+        raise IndexUnusable(
+            f"the search index was made with the embedder `{recorded.name}` of "
+            f"{recorded.dimensions} dimensions, and `{configured.name}` of "
+            f"{configured.dimensions} is configured: run `turnetl index --rebuild`, or "
+            "restore the setting"
+        )
+
+
+@contextmanager
+def write_lock(folder: Path) -> Iterator[None]:
+    """Exclude other writers of the index in a folder; SQLite's lock ends with its process.
+
+    Raises:
+        IndexBusy: another process writes the index; says which.
+        OSError: the file of the lock is a symbolic link, or cannot be created.
+    """
+    # Not opened here: to close it would release the locks of another writer in this process.
+    private_files.check_no_link(folder / LOCK)
+    private_files.ensure_file(folder / LOCK)
+    connection = sqlite3.connect(sqlite_path(folder / LOCK), timeout=0, isolation_level=None)
+    with closing(connection):
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if not is_busy(error):
+                raise
+            raise _busy(folder) from error
+        with _named_writer(folder / WRITER):
+            yield
+
+
+@contextmanager
+def _named_writer(path: Path) -> Iterator[None]:
+    """Store the id of this process for the messages of others. A full disk is reported later."""
+    with suppress(OSError), private_files.open_or_create(path) as file:
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+
+
+def _busy(folder: Path) -> IndexBusy:
+    number = ""
+    with suppress(OSError):
+        number = private_files.read_whole(folder / WRITER).decode(errors="replace")
+    process = f" (process {number})" if number.isdigit() else ""
+    return IndexBusy(f"another turnetl process{process} updates the search index `{folder}`")
+
 
 CATALOG, LEXICAL, VECTORS, LOCK = "catalog.sqlite", "lexical", "vectors", "lock.sqlite"
 _JOURNAL = f"{CATALOG}-journal"

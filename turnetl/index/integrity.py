@@ -18,16 +18,15 @@ from turnetl.base.model import Entity, Fact
 from turnetl.base.private_files import open_regular
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.passages import split_passages
-from turnetl.index import catalog_sql
+from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import other_version
 from turnetl.index.documents import turn_texts
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
-from turnetl.index.folding import fold
-from turnetl.index.packing import unpack
 from turnetl.index.parts import IndexParts
-from turnetl.index.port import Field, unpacked_text
+from turnetl.index.port import Field, unpack, unpacked_text
 from turnetl.index.selecting import microseconds
+from turnetl.index.selection import fold
 
 _BLOCK = 1 << 20
 _TAIL = 8
@@ -61,7 +60,7 @@ def check_index(folder: Path) -> bool:
         if _is_missing(path):
             return False
     with translated_errors(folder), closing(Catalog.open_for_reading(path)) as catalog:
-        if catalog.version != catalog_sql.VERSION:
+        if catalog.version != catalog_state.VERSION:
             raise other_version(folder, catalog.version)
         _check_catalog(catalog)
         _check_words(folder / LEXICAL)

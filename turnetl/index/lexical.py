@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import tantivy
 from numpy.typing import NDArray
 
 from turnetl.base import private_files
-from turnetl.index.files import LEXICAL, DamagedFile, no_step
+from turnetl.index.files import LEXICAL, DamagedFile, delete_folder, no_step
 from turnetl.index.port import Field, Keys
 
 _ANALYZER = "spaces"
@@ -326,3 +327,30 @@ def _all_of(schema: tantivy.Schema, field: Field, terms: Collection[str]) -> tan
 
 def _idf(matching: int, texts: int) -> float:
     return log(1 + (texts - matching + 0.5) / (matching + 0.5))
+
+
+_LOCKS_OF_LINKS = ".tantivy-*.lock"
+
+
+class LinkedWords:
+    """A temporary folder with links to the files of the words."""
+
+    def __init__(self, folder: Path) -> None:
+        self._source = folder
+        self._temporary = TemporaryDirectory(prefix="turnetl-words-")
+        self.folder = Path(self._temporary.name)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Link the files that were added since."""
+        for path in self._source.glob("*/*"):
+            link = self.folder / path.parent.name / path.name
+            if not path.match(_LOCKS_OF_LINKS) and not link.is_symlink():
+                link.parent.mkdir(exist_ok=True)
+                link.symlink_to(path.absolute())
+
+    def close(self) -> None:
+        """Delete the folder. Safe to repeat."""
+        if self.folder.exists():
+            delete_folder(self.folder)
+        self._temporary.cleanup()

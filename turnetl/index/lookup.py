@@ -13,12 +13,63 @@ import msgspec
 
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import lookup_sql as sql
-from turnetl.index.folding import fold
 from turnetl.index.overview import Overview
-from turnetl.index.packing import unpack
-from turnetl.index.port import IndexedFact, Keys, SearchIndex
+from turnetl.index.port import IndexedFact, Keys, SearchIndex, unpack
 from turnetl.index.selecting import LAST_CHARACTER, microseconds, time_of
-from turnetl.index.spans import GROUPS, SESSIONS, GroupSpan, ListedSessions, SessionSpan
+from turnetl.index.selection import fold
+
+GROUPS = """
+SELECT group_id, count(*), count(DISTINCT session_id), min(started_at), max(started_at)
+FROM turns GROUP BY group_id ORDER BY max(started_at) DESC, group_id"""
+
+_OF_SESSIONS = """
+FROM turns WHERE :groups IS NULL OR group_id IN (SELECT value FROM json_each(:groups))
+GROUP BY group_id, session_id
+HAVING (:since IS NULL OR max(started_at) >= :since)
+    AND (:until IS NULL OR min(started_at) < :until)"""
+
+# The index on sessions holds all columns: no row with its texts is read. To count them by a second
+# pass takes less time than a window function, which keeps all of them.
+SESSIONS = f"""
+SELECT session_id, group_id, count(*), min(started_at), max(started_at),
+    (SELECT count(*) FROM (SELECT 1 {_OF_SESSIONS}))
+{_OF_SESSIONS}
+ORDER BY max(started_at) DESC, group_id, session_id LIMIT :limit OFFSET :offset"""  # noqa: S608 - made of a constant
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSpan:
+    """A group with at least one turn."""
+
+    group_id: GroupId
+    turns: int
+    sessions: int
+    first: datetime
+    """When its first turn started."""
+    last: datetime
+    """When its last turn started."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpan:
+    """The turns of a session in a group."""
+
+    session_id: SessionId
+    group_id: GroupId
+    turns: int
+    first: datetime
+    """When its first turn started."""
+    last: datetime
+    """When its last turn started."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSessions:
+    sessions: Sequence[SessionSpan]
+    """The one with the newest turn first."""
+    count: int
+    """Of all sessions that meet the conditions; 0 if the page starts after them."""
+
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)

@@ -1,4 +1,8 @@
-"""What the turns of an index are mostly about: counts and the newest facts, each list bounded."""
+"""What the turns of an index are mostly about: counts and the newest facts, each list bounded.
+
+Parameters: `keys`, a JSON list of the keys of turns; `relations`, one of folded names.
+`+ft.turn` makes SQLite begin with the few facts that are asked for, not with those of all turns.
+"""
 
 import json
 import sqlite3
@@ -10,11 +14,9 @@ from typing import Any
 import msgspec
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.index import overview_sql as sql
-from turnetl.index.folding import fold
-from turnetl.index.packing import unpack
-from turnetl.index.port import Keys
+from turnetl.index.port import Keys, unpack
 from turnetl.index.selecting import time_of
+from turnetl.index.selection import fold
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)
@@ -64,12 +66,12 @@ class Overview:
 
     def counts(self) -> FactCounts:
         """Return how many facts the turns state."""
-        ((facts, invalid),) = self._query(sql.COUNTS)
+        ((facts, invalid),) = self._query(COUNTS)
         return FactCounts(facts, invalid)
 
     def started(self) -> list[tuple[GroupId, datetime]]:
         """Return the group and the start of each turn, in no order."""
-        return [(GroupId(group), time_of(started)) for group, started in self._query(sql.STARTED)]
+        return [(GroupId(group), time_of(started)) for group, started in self._query(STARTED)]
 
     def most_stated(self, limit: int) -> list[LabelledEntities]:
         """Return the entities by label, the label of most entities first.
@@ -78,7 +80,7 @@ class Overview:
             limit: at most this many entities of each label.
         """
         found: dict[tuple[str, int], list[StatedEntity]] = {}
-        for label, count, content, turns in self._query(sql.MOST_STATED, limit=limit):
+        for label, count, content, turns in self._query(MOST_STATED, limit=limit):
             stated = StatedEntity(unpack(content, _ENTITIES), turns)
             found.setdefault((label, count), []).append(stated)
         return [
@@ -92,7 +94,7 @@ class Overview:
             relations: names of relations, in any case.
             limit: at most this many entities.
         """
-        rows = self._query(sql.TARGETS, relations=_folded(relations), limit=limit)
+        rows = self._query(TARGETS, relations=_folded(relations), limit=limit)
         stated = [StatedEntity(unpack(content, _ENTITIES), turns) for content, turns, _ in rows]
         return stated, rows[0][-1] if rows else 0
 
@@ -106,12 +108,12 @@ class Overview:
             limit: at most this many facts.
             valid_only: only facts that still hold.
         """
-        statement = sql.NEWEST_VALID if valid_only else sql.NEWEST
+        statement = NEWEST_VALID if valid_only else NEWEST
         return _newest(self._query(statement, relations=_folded(relations), limit=limit))
 
     def newest_about(self, uuid: str, limit: int) -> NewestFacts:
         """Return at most this many facts about an entity, the one stated last first."""
-        return _newest(self._query(sql.NEWEST_ABOUT, uuid=uuid, limit=limit))
+        return _newest(self._query(NEWEST_ABOUT, uuid=uuid, limit=limit))
 
     def _query(self, statement: str, **parameters: Any) -> list[Any]:
         return self._connection.execute(statement, {"keys": self._keys, **parameters}).fetchall()
@@ -124,3 +126,58 @@ def _newest(rows: Iterable[tuple[bytes, int]]) -> NewestFacts:
 
 def _folded(relations: Collection[str]) -> str:
     return json.dumps([fold(relation) for relation in relations])
+
+
+# Labels have no index by entity, so that they are read once, each beside its entity's count.
+MOST_STATED = """
+WITH stated AS MATERIALIZED (
+    SELECT ft.turn, f.source, f.target FROM fact_turns ft JOIN facts f ON f.key = ft.fact
+    WHERE ft.turn IN (SELECT value FROM json_each(:keys))),
+ends AS (SELECT turn, source AS entity FROM stated UNION SELECT turn, target FROM stated),
+counted AS MATERIALIZED (SELECT entity, count(*) AS turns FROM ends GROUP BY entity),
+labelled AS (
+    SELECT l.folded, l.label, c.entity, c.turns
+    FROM entity_labels l CROSS JOIN counted c ON c.entity = l.entity
+    UNION ALL
+    SELECT NULL, '', entity, turns FROM counted
+    WHERE entity NOT IN (SELECT entity FROM entity_labels)),
+ranked AS (
+    SELECT l.label, l.entity, l.turns,
+        row_number() OVER (
+            PARTITION BY l.folded ORDER BY l.turns DESC, e.name, e.uuid) AS place,
+        count(*) OVER (PARTITION BY l.folded) AS entities
+    FROM labelled l JOIN entities e ON e.key = l.entity)
+SELECT r.label, r.entities, e.content, r.turns
+FROM ranked r JOIN entities e ON e.key = r.entity WHERE r.place <= :limit
+ORDER BY r.entities DESC, r.label, r.place"""
+
+TARGETS = """
+SELECT e.content, count(DISTINCT ft.turn) AS turns, count(*) OVER ()
+FROM facts f JOIN fact_turns ft ON ft.fact = f.key JOIN turns t ON t.key = ft.turn
+JOIN entities e ON e.key = f.target
+WHERE f.folded IN (SELECT value FROM json_each(:relations))
+    AND +ft.turn IN (SELECT value FROM json_each(:keys))
+GROUP BY e.key ORDER BY turns DESC, max(t.started_at) DESC, e.uuid LIMIT :limit"""
+
+_NEWEST = """
+SELECT f.content, count(*) OVER ()
+FROM facts f JOIN fact_turns ft ON ft.fact = f.key JOIN turns t ON t.key = ft.turn
+WHERE +ft.turn IN (SELECT value FROM json_each(:keys)) AND {}
+GROUP BY f.key ORDER BY max(t.started_at) DESC, f.uuid LIMIT :limit"""
+NEWEST = _NEWEST.format("f.folded IN (SELECT value FROM json_each(:relations))")
+NEWEST_VALID = _NEWEST.format(
+    "f.folded IN (SELECT value FROM json_each(:relations)) AND f.invalid_at IS NULL"
+)
+NEWEST_ABOUT = _NEWEST.format(
+    "f.key IN (SELECT key FROM facts WHERE source = (SELECT key FROM entities WHERE uuid = :uuid)"
+    " UNION SELECT key FROM facts WHERE target = (SELECT key FROM entities WHERE uuid = :uuid))"
+)
+
+STARTED = """
+SELECT group_id, started_at FROM turns WHERE key IN (SELECT value FROM json_each(:keys))"""
+
+COUNTS = """
+SELECT count(DISTINCT ft.fact),
+    count(DISTINCT CASE WHEN f.invalid_at IS NOT NULL THEN ft.fact END)
+FROM fact_turns ft JOIN facts f ON f.key = ft.fact
+WHERE ft.turn IN (SELECT value FROM json_each(:keys))"""

@@ -11,20 +11,26 @@ from numpy.typing import NDArray
 
 from turnetl.base import private_files
 from turnetl.base.model import SessionId, TurnId
-from turnetl.index import catalog_sql
-from turnetl.index.batch_writer import (
+from turnetl.index import catalog_state
+from turnetl.index.catalog import Catalog
+from turnetl.index.catalog_state import other_version
+from turnetl.index.creation import create_index, open_current, translated_or_busy
+from turnetl.index.files import (
+    CATALOG,
+    IndexEmbedder,
+    check_embedder,
+    lake_of,
+    no_step,
+    translated_errors,
+    write_lock,
+)
+from turnetl.index.follow import (
     REMOVED_BATCH,
     BatchWriter,
+    Follower,
     batches_with_questions,
     forget_batch,
 )
-from turnetl.index.catalog import Catalog
-from turnetl.index.catalog_state import other_version
-from turnetl.index.creation import create_index
-from turnetl.index.files import CATALOG, no_step, translated_errors
-from turnetl.index.follow import Follower
-from turnetl.index.location import IndexEmbedder, check_embedder, lake_of
-from turnetl.index.lock import write_lock
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import (
@@ -38,7 +44,6 @@ from turnetl.index.port import (
     ProgressCallback,
 )
 from turnetl.index.question_table import StoredQuestions
-from turnetl.index.replacement import open_current, translated_or_busy
 from turnetl.index.report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
@@ -260,7 +265,7 @@ class PersistentIndex:
             raise
 
     def _check(self, catalog: Catalog) -> None:
-        if catalog.version != catalog_sql.VERSION:
+        if catalog.version != catalog_state.VERSION:
             raise other_version(self._folder, catalog.version)
         check_embedder(catalog.embedder(), self._index_embedder)
 

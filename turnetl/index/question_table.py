@@ -12,7 +12,7 @@ import numpy as np
 
 from turnetl.base import ids
 from turnetl.base.model import TurnId
-from turnetl.index import catalog_sql as sql
+from turnetl.index import catalog_state as sql
 from turnetl.index.port import Keys
 
 

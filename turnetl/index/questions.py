@@ -21,7 +21,7 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.sanitize import strip_invisible
+from turnetl.llm.validate import strip_invisible
 
 log = logging.getLogger(__name__)
 

@@ -1,10 +1,12 @@
 """The state of an index, the result of `turnetl index`, and the estimate of a dry run."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from turnetl.base.graph_model import GroupVersion
+from turnetl.base.ids import is_shadow
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.result_fields import CaughtUpAtField
 from turnetl.base.results import INLINED, described
@@ -94,3 +96,21 @@ class QuestionEstimate:
     model: Annotated[str, described("Provider and model.")]
     turns: Annotated[int, described("Turns without questions; one request each.")] = 0
     usage: Annotated[Usage, INLINED] = Usage()  # noqa: RUF009 - a frozen value
+
+
+def unread_commits(
+    groups: Iterable[IndexedGroup], versions: Mapping[GroupId, GroupVersion]
+) -> Mapping[GroupId, range]:
+    """Return the numbers of the commits of each group of a graph that an index has not read.
+
+    An index does not read the shadow groups of migrations.
+    """
+    known = {group.group_id: group for group in groups}
+    return {
+        group: range(
+            known[group].sequence + 1 if group in known and known[group].is_of(version) else 1,
+            version.sequence + 1,
+        )
+        for group, version in versions.items()
+        if not is_shadow(group)
+    }

@@ -1,5 +1,6 @@
 """Conditions on the turns of a search. Where case does not matter, see `folding.fold`."""
 
+import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -45,3 +46,14 @@ class Selection:
     def is_empty(self) -> bool:
         """Return whether every turn meets the conditions."""
         return self == Selection()
+
+
+def fold(name: str) -> str:
+    """Return a name in the form in which names are compared.
+
+    That is Unicode's case folding of the composed text, composed again: `Straße` is `STRASSE`, and
+    `é` is `e` with an accent. No language is assumed: `I` is `i`, as in English, and the Turkish
+    letters with and without a dot remain letters of their own.
+    """
+    folded = unicodedata.normalize("NFC", name).casefold()
+    return unicodedata.normalize("NFC", folded)

@@ -9,16 +9,14 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from turnetl.base.graph_model import GroupVersion, Receipt
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, TurnId
-from turnetl.base.recipe_parts import RecipeParts
-from turnetl.index import catalog_sql
+from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import BUSY_TIMEOUT
-from turnetl.index.files import CATALOG, folder_size, translated_errors
-from turnetl.index.location import IndexEmbedder
+from turnetl.index.files import CATALOG, IndexEmbedder, folder_size, translated_errors
 from turnetl.index.question_table import StoredQuestions
-from turnetl.index.report import IndexStatus
-from turnetl.index.unread_commits import unread_commits
+from turnetl.index.report import IndexStatus, unread_commits
 
 
 class IndexSnapshot:
@@ -89,7 +87,7 @@ def open_snapshot(
         catalog = Catalog.open_for_reading(path, busy_timeout=busy_timeout)
     with closing(catalog):
         with translated_errors(folder):
-            is_known = catalog.version == catalog_sql.VERSION
+            is_known = catalog.version == catalog_state.VERSION
         yield IndexSnapshot(folder, catalog) if is_known else None
 
 

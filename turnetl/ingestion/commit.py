@@ -1,18 +1,68 @@
 """Commit one turn: build its change and its receipt, and write both in one transaction."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import Lease, Receipt
-from turnetl.base.model import Change, Entity, Episode, Fact
-from turnetl.base.recipe_parts import recipe_digest
+from turnetl.base.ids import recipe_digest
+from turnetl.base.model import Change, Entity, Episode, Fact, Vector
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
+
+
+async def with_embeddings(
+    entities: Sequence[Entity],
+    facts: Sequence[Fact],
+    embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]],
+) -> tuple[tuple[Entity, ...], tuple[Fact, ...]]:
+    """Return the entities and facts, each with an embedding: of its name, or of its text.
+
+    Args:
+        entities: some have one already.
+        facts: some have one already.
+        embed: called once with all texts that are missing one, if there are any.
+    """
+    names = [entity.name for entity in entities if entity.embedding is None]
+    texts = [fact.text for fact in facts if fact.embedding is None]
+    vectors = iter(await embed([*names, *texts]) if names or texts else ())
+    return (
+        tuple(
+            entity if entity.embedding is not None else replace(entity, embedding=next(vectors))
+            for entity in entities
+        ),
+        tuple(
+            fact if fact.embedding is not None else replace(fact, embedding=next(vectors))
+            for fact in facts
+        ),
+    )
+
+
+class RecipeRecorder:
+    """Records the recipe of each kind of turn of one group once."""
+
+    def __init__(self, store: GraphStore, extractor: Extractor[Any], *, retry_delay: float) -> None:
+        self._store = store
+        self._extractor = extractor
+        self._retry_delay = retry_delay
+        self._kinds: set[str] = set()
+
+    async def record(self, episode: Episode) -> None:
+        """Record the parts of the recipe of a turn.
+
+        Raises:
+            GraphBusy: the graph did not respond to any attempt.
+        """
+        if episode.kind in self._kinds:
+            return
+        parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
+        await while_busy(lambda: self._store.record_recipe(parts), retry_delay=self._retry_delay)
+        self._kinds.add(episode.kind)
+
 
 T = TypeVar("T")
 

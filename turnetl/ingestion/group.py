@@ -1,8 +1,12 @@
-"""Plan, report and ingest one group: from its episodes table to the graph."""
+"""Plan, report and ingest one group: from its episodes table to the graph.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+What this module adds depends on the clock and on options, so no table contains it.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +19,31 @@ from turnetl.base.errors import (
     TableUnusable,
     TurnetlError,
 )
-from turnetl.base.graph_model import Lease
-from turnetl.base.model import Episode, GroupId, Usage
+from turnetl.base.graph_model import Lease, Receipt
+from turnetl.base.ids import RecipeParts, recipe_digest
+from turnetl.base.model import ClosedBy, Episode, GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
-from turnetl.base.recipe_parts import RecipeParts, recipe_digest
 from turnetl.extraction.port import Extractor
+from turnetl.formats import PROMPT_HISTORY
 from turnetl.graph.port import GraphStore, ReceiptStore
-from turnetl.ingestion import candidates
+from turnetl.ingestion import plan
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.extractor_change import ExtractorUse, extractor_uses, unintended_change
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupCounts, GroupReport, StopCause, group_report
-from turnetl.ingestion.stale_parts import StalePart, stale_parts
-from turnetl.ingestion.superseded_prompts import superseded_prompts
+from turnetl.ingestion.reasons import PendingReason, StalePart, stale_parts
+from turnetl.ingestion.report import (
+    ExtractorUse,
+    GroupCounts,
+    GroupReport,
+    StopCause,
+    extractor_uses,
+    group_report,
+    unintended_change,
+)
 from turnetl.ingestion.turn_pipeline import TurnPipeline
-from turnetl.lake import Lake
+from turnetl.lake import Lake, episode_from_row
 from turnetl.llm.embedders.port import Embedder
 from turnetl.summaries.reasons import GateReason, reason_counts
 
@@ -113,7 +123,7 @@ async def plan_group(
         TableUnusable: the episodes table is damaged.
     """
     with lake.reading_episodes(group):
-        rows = candidates.candidate_rows(lake, group, scope)
+        rows = candidate_rows(lake, group, scope)
         compared = rows.select(*COLUMNS, "chars_after").collect()
     receipts = await store.receipts(group)
     today = cache(partial(recipe, group)) if recipe is not None else None
@@ -129,7 +139,7 @@ async def plan_group(
     prompts = superseded_prompts(lake, group, receipts, set(compared["turn_id"].to_list()))
     turns = replace(turns, superseded_prompts=prompts if scope.sessions is None else ())
     usage = sum((receipt.usage for receipt in receipts), Usage())
-    batch_rows = candidates.BATCH_ROWS if scope.assume is None else None
+    batch_rows = BATCH_ROWS if scope.assume is None else None
     changed = await _stale_parts(turns, store, today)
     chars = int(compared.filter(pl.col("turn_id").is_in(turns.to_commit))["chars_after"].sum())
     summaries = reason_counts(text for one in receipts for text in one.summary_reasons)
@@ -198,7 +208,7 @@ async def ingest_group(
         summaries=resources.summaries,
         ahead=resources.ahead,
     )
-    episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
+    episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error = None
     if plan.turns.to_commit:
         error = await _run(plan.turns, episodes, pipeline, progress, lease)
@@ -245,7 +255,7 @@ def unread_report(group: GroupId, lake: Lake) -> GroupReport:
 
 def planned_turns(plan: GroupPlan) -> Iterator[tuple[Episode, list[Episode]]]:
     """Yield the turns that a run would commit, each with its context. Writes nothing."""
-    episodes = candidates.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
+    episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     yield from with_context(episodes, plan.turns.context)
 
 
@@ -258,7 +268,7 @@ def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]
     """
     first = {turn: plan.turns.context[turn] for turn in plan.turns.to_commit[:limit]}
     required = {*first, *(earlier for turns in first.values() for earlier in turns)}
-    return list(with_context(candidates.load_episodes(plan.rows, required), first))
+    return list(with_context(load_episodes(plan.rows, required), first))
 
 
 async def _run(
@@ -300,3 +310,114 @@ def _stop_cause(error: TurnetlError) -> StopCause | None:
     if isinstance(error, BudgetExhausted):
         return StopCause.BUDGET
     return StopCause.PROVIDER if isinstance(error, ModelUnusable) else None
+
+
+BATCH_ROWS = 2000
+"""Rows of a table in memory together: some megabytes, or as much as its longest turns."""
+
+
+def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
+    """Return the rows of `schema.EPISODES` with `has_no_time`, in the order of time.
+
+    `has_no_time`: the archive has no time for the turn.
+    """
+    rows = lake.scan_episodes(group).with_columns(
+        pl.col("started_at").is_null().alias("has_no_time")
+    )
+    if scope.sessions is not None:
+        rows = rows.filter(_is_of(scope.sessions))
+    if scope.assume is not None and rows.select(pl.col("has_no_time").any()).collect().item():
+        archives = [file.metadata for file in lake.turn_files(group)]
+        rows = plan.fill(rows, lake.scan_turns(group), archives, scope.assume)
+    return close_inactive_turns(rows, scope.now - scope.close_after)
+
+
+def _is_of(sessions: Collection[tuple[str, str]]) -> pl.Expr:
+    """Return whether a turn is of one of these sessions, given as (format, session_id)."""
+    by_format: dict[str, list[str]] = {}
+    for format_name, session_id in sorted(sessions):
+        by_format.setdefault(format_name, []).append(session_id)
+    return pl.any_horizontal(
+        pl.lit(value=False),
+        *(
+            (pl.col("format") == name) & pl.col("session_id").is_in(ids)
+            for name, ids in by_format.items()
+        ),
+    )
+
+
+def load_episodes(
+    rows: pl.LazyFrame, turn_ids: Collection[TurnId], *, batch_rows: int | None = None
+) -> Iterator[Episode]:
+    """Yield the episodes of these turns, in the order of the rows.
+
+    Args:
+        rows: from `candidate_rows`.
+        turn_ids: the turns.
+        batch_rows: rows of the table in memory together. None if times are assumed: the order is
+            then not the table's, and all selected rows are in memory together.
+    """
+    selected = pl.col("turn_id").is_in(sorted(turn_ids))
+    for batch in [rows] if batch_rows is None else _batches(rows, selected, batch_rows):
+        loaded = batch.filter(selected).drop("has_no_time").collect()
+        yield from (episode_from_row(row) for row in loaded.iter_rows(named=True))
+
+
+def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.LazyFrame]:
+    """Yield the slices of a table that contain selected rows."""
+    selected_rows = rows.select("turn_id").with_row_index("position").filter(selected)
+    positions = selected_rows.collect()["position"]
+    for number in (positions // size).unique(maintain_order=True):
+        yield rows.slice(number * size, size)
+
+
+def close_inactive_turns(rows: pl.LazyFrame, inactive_since: datetime) -> pl.LazyFrame:
+    """Close the open turns whose archive recorded nothing after `inactive_since`.
+
+    A turn that stopped midway is closed as interrupted: a tool call has no outcome, or there is
+    neither a response nor a tool call.
+    """
+    last_written = pl.coalesce("ended_at", "started_at")
+    inactive = ~pl.col("closed") & (last_written <= inactive_since).fill_null(value=False)
+    closed_by = (
+        pl.when(_was_interrupted())
+        .then(pl.lit(ClosedBy.INTERRUPTED))
+        .otherwise(pl.lit(ClosedBy.INACTIVITY))
+    )
+    return rows.with_columns(
+        pl.when(inactive).then(closed_by).otherwise("closed_by").alias("closed_by"),
+        (pl.col("closed") | inactive).alias("closed"),
+    )
+
+
+def _was_interrupted() -> pl.Expr:
+    call = pl.element().struct
+    unfinished = (call.field("result") == "") & call.field("ended_at").is_null()
+    no_response = pl.col("assistant_text").str.strip_chars() == ""
+    no_calls = pl.col("tool_calls").list.len() == 0
+    return pl.col("tool_calls").list.eval(unfinished).list.any() | (no_response & no_calls)
+
+
+def superseded_prompts(
+    lake: Lake, group: GroupId, receipts: Iterable[Receipt], candidates: Collection[str]
+) -> tuple[TurnId, ...]:
+    """Return the committed prompts that are copies of turns of transcripts now, oldest first.
+
+    Args:
+        lake: has the turns files of the group.
+        group: the group.
+        receipts: all receipts of the group in the graph.
+        candidates: ids of the turns in its episodes table: a copy has the id of its turn there.
+    """
+    missing = [
+        receipt
+        for receipt in receipts
+        if receipt.format == PROMPT_HISTORY and receipt.turn_id not in candidates
+    ]
+    if not missing:
+        return ()
+    ids = [receipt.turn_id for receipt in missing]
+    rows = lake.scan_turns(group).filter(pl.col("turn_id").is_in(ids))
+    in_lake = set(rows.select("turn_id").collect()["turn_id"].to_list())
+    ordered = sorted(missing, key=lambda receipt: (receipt.started_at, receipt.turn_id))
+    return tuple(receipt.turn_id for receipt in ordered if receipt.turn_id in in_lake)

@@ -1,17 +1,19 @@
 """Hold the lease of a group while turns are written, and renew it in the background."""
 
 import asyncio
+import os
+import platform
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 
 from turnetl.base.errors import GraphUnusable, TurnetlError
 from turnetl.base.graph_model import GroupProfile, Lease
+from turnetl.base.ids import final_group
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import final_group
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import lease_owner
 
 _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
 """Phases of a migration in which the group belongs to its turns."""
@@ -46,9 +48,7 @@ async def held_lease(
     """
     if not migrates:
         await _check_not_migrated(store, group)
-    lease = await store.acquire(
-        group, profile, owner=owner, now=clock(), ttl=ttl, is_dead=lease_owner.is_dead
-    )
+    lease = await store.acquire(group, profile, owner=owner, now=clock(), ttl=ttl, is_dead=is_dead)
     renewal = asyncio.create_task(_renew(store, lease, clock, ttl))
     try:
         if not migrates:
@@ -89,3 +89,31 @@ async def _renew(
         await asyncio.sleep(ttl.total_seconds() / 3)
         with suppress(TurnetlError):
             await store.renew(lease, now=clock(), ttl=ttl)
+
+
+def owner_name(run_id: str) -> str:
+    """Return the owner name of a run in this process."""
+    return f"{platform.node()}:{os.getpid()}:{run_id[:8]}"
+
+
+def is_dead(owner: str, *, system: str = sys.platform) -> bool:
+    """Return whether the owner's process is known to have ended.
+
+    A process on another host is not known. On Windows no process is: Python has no signal there
+    that does nothing, and `os.kill(pid, 0)` would terminate the process.
+
+    Args:
+        owner: from `owner_name`.
+        system: the operating system of this process, as `sys.platform`.
+    """
+    host, _, rest = owner.partition(":")
+    pid = rest.partition(":")[0]
+    if system == "win32" or host != platform.node() or not pid.isdigit():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

@@ -11,23 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 from turnetl.base.errors import BadTurn
 from turnetl.base.graph_model import GroupContents
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, TurnId
-from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.bad_turns import MAX_CONSECUTIVE_FAILURES, as_bad_turn
-from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.commit import with_embeddings
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
-from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.resolved_turn import MAX_CONSECUTIVE_FAILURES, as_bad_turn, resolve_turn
 from turnetl.ingestion.undo_plan import UndoPlan
-from turnetl.ingestion.undo_state import UndoState
-from turnetl.llm.accounts import charged_to
+from turnetl.ingestion.undo_report import UndoState
+from turnetl.llm.budget import charged_to
 from turnetl.llm.embedders.port import Embedder
-from turnetl.summaries.record_undo import RecordedSummaries
+from turnetl.summaries.records import RecordedSummaries
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries

@@ -1,24 +1,115 @@
 """Reports of an ingest run, or of the current status: every turn of every group counted once."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated
+from operator import attrgetter
+from typing import Annotated, Protocol
 
+from turnetl.base.errors import GraphUnusable
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.model import TurnId, Usage
+from turnetl.base.graph_model import Receipt
+from turnetl.base.ids import RecipePart
+from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.base.result_fields import GroupField, TurnIdField
 from turnetl.base.results import INLINED, described
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.estimate_record import RecordedEstimate
-from turnetl.ingestion.extractor_change import ExtractorUse
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
-from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.ingestion.stale_parts import StalePart
+from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
+
+_LISTED = 3
+"""Groups that a message lists; --json has all."""
+_DIGEST = re.compile("[0-9a-f]{32}")
+_DIGITS = 8
+"""Of a digest that are shown; --json has all."""
+
+
+def stale_part_line(stale: StalePart) -> str:
+    """Return what changed, for how many turns."""
+    named = next((part for part in (stale.new, stale.old) if part is not None and part.name), None)
+    name = f"{stale.part} {named.name}" if named is not None else stale.part
+    old, new = _part_value(stale.old), _part_value(stale.new)
+    return f"({stale.turns:,} stale by {name}: {old} -> {new})"
+
+
+def _part_value(part: RecipePart | None) -> str:
+    """Return the value of a part: a digest by its first digits."""
+    if part is None or not part.value:
+        return "none"
+    return part.value[:_DIGITS] if _DIGEST.fullmatch(part.value) else part.value
+
+
+class _Group(Protocol):
+    """The report on a group."""
+
+    @property
+    def group(self) -> GroupId: ...
+
+    @property
+    def error(self) -> str | None: ...
+
+
+def error_messages(groups: Sequence[_Group]) -> list[str]:
+    """Return why groups were not completed: one sentence per error, with all its groups."""
+    names: dict[str, list[str]] = {}
+    for group in groups:
+        if group.error:
+            names.setdefault(group.error, []).append(f"`{group.group}`")
+    return [_error_message(error, names[error]) for error in names]
+
+
+def _error_message(error: str, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return error if names[0] in error else f"group {names[0]}: {error}"
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"groups {', '.join(names[:_LISTED])}{more}: {error}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractorUse:
+    """The turns of a group in the graph that one extractor made, with one model."""
+
+    extractor: Annotated[str, described("Name of the extractor.")]
+    model: Annotated[
+        str | None, described("Model with its provider; null if the extractor uses none.")
+    ]
+    turns: Annotated[int, described("Turns in the graph.", name="committed")]
+
+
+def extractor_uses(receipts: Sequence[Receipt]) -> tuple[ExtractorUse, ...]:
+    """Return what made the turns of a group; last what made the turn that was committed last."""
+    turns: dict[tuple[str, str | None], int] = {}
+    for receipt in sorted(receipts, key=attrgetter("committed_at", "turn_id")):
+        used = receipt.extractor, receipt.model
+        turns[used] = turns.pop(used, 0) + 1
+    return tuple(ExtractorUse(*used, count) for used, count in turns.items())
+
+
+def check_extractor(group: GroupId, receipts: Sequence[Receipt], extractor: str) -> None:
+    """Raise the error of `unintended_change`, if there is one."""
+    if error := unintended_change(group, extractor_uses(receipts), extractor):
+        raise error
+
+
+def unintended_change(
+    group: GroupId, uses: Sequence[ExtractorUse], extractor: str
+) -> GraphUnusable | None:
+    """Return the error if another extractor than this one committed to the group last."""
+    if not uses or uses[-1].extractor == extractor:
+        return None
+    last = uses[-1]
+    with_model = f" and the model `{last.model}`" if last.model else ""
+    return GraphUnusable(
+        f"group `{group}` was filled with the extractor `{last.extractor}`{with_model}, and this "
+        f"run would continue it with `{extractor}`; name the one that you mean: `--extractor "
+        f"{last.extractor}` or `--extractor {extractor}`"
+    )
 
 
 class StopCause(StrEnum):

@@ -1,23 +1,23 @@
 """A turn resolved against its group: all that its commit writes."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from turnetl.base.errors import TRACEBACK, BadTurn, RunStopped, TurnetlError
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import Change, Episode
+from turnetl.base.model import Change, Episode, GroupId
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.ingestion.bad_turns import as_bad_turn
-from turnetl.ingestion.commit import build_change, build_receipt
-from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.commit import build_change, build_receipt, with_embeddings
 from turnetl.llm.embedders.port import Embedder
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
-    from turnetl.ingestion.summarised_change import SummarisedChange
-    from turnetl.ingestion.turn_summaries import TurnSummaries
+    from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,3 +87,36 @@ def _decisions(counts: Mapping[GateReason, int]) -> tuple[str, ...]:
     # What the end of a run writes depends on where it ends: one run and ten store the same.
     of_turn = (name for name in counts if name not in OF_RUN_ENDS)
     return reason_texts({name: counts[name] for name in of_turn})
+
+
+log = logging.getLogger(__name__)
+
+MAX_CONSECUTIVE_FAILURES = 5
+"""After this many failed turns in a row the cause is not the content of a turn: the run stops."""
+
+
+@contextmanager
+def as_bad_turn(episode: Episode) -> Iterator[None]:
+    """Convert unexpected exceptions into BadTurn: one turn's content must not end the run."""
+    try:
+        yield
+    except TurnetlError:
+        raise
+    except Exception as error:
+        turn = episode.turn
+        log.info("unexpected error in turn %s:%d", turn.archive, turn.first_line, exc_info=error)
+        message = f"unexpected {type(error).__name__}: {error}; please report it with its traceback"
+        raise BadTurn(f"{message}, {TRACEBACK}") from error
+
+
+def too_many_failures(group: GroupId, failures: int) -> RunStopped:
+    """Return the error of a run that stops after consecutive failures.
+
+    Args:
+        group: of the turns.
+        failures: their number.
+    """
+    return RunStopped(
+        f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
+        "correct the cause, then run `turnetl retry`"
+    )

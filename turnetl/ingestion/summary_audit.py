@@ -9,8 +9,7 @@ from turnetl.ingestion.summarize_report import AuditedSummary, SummaryAudit
 from turnetl.ingestion.undo import EmbedTexts
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.audit import missing_facts
-from turnetl.summaries.port import Summariser
-from turnetl.summaries.summary_input import SummaryInput
+from turnetl.summaries.port import Summariser, SummaryInput
 
 
 async def audit_summaries(

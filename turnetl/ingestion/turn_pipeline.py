@@ -20,24 +20,27 @@ from typing import TYPE_CHECKING, Any
 
 from turnetl.base.errors import BadTurn
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.reason import add_counts
-from turnetl.base.recipe_parts import recipe_digest
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.bad_turns import MAX_CONSECUTIVE_FAILURES, as_bad_turn, too_many_failures
-from turnetl.ingestion.commit import commit_turn
-from turnetl.ingestion.extractor_change import check_extractor
+from turnetl.ingestion.commit import RecipeRecorder, commit_turn, invalidated_facts
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, entry_of
-from turnetl.ingestion.recipe_recorder import RecipeRecorder
-from turnetl.ingestion.resolved_turn import resolve_turn
-from turnetl.ingestion.turn_counts import with_turn
-from turnetl.llm.accounts import charged_to
+from turnetl.ingestion.report import Invalidation, check_extractor
+from turnetl.ingestion.resolved_turn import (
+    MAX_CONSECUTIVE_FAILURES,
+    ResolvedTurn,
+    as_bad_turn,
+    resolve_turn,
+    too_many_failures,
+)
+from turnetl.llm.budget import charged_to
 from turnetl.llm.embedders.port import Embedder
 
 if TYPE_CHECKING:  # import numpy, which a run without new turns does without
@@ -296,3 +299,33 @@ async def run_profile(
     # In a thread: an embedder behind HTTP may have to ask its server.
     dimensions = await asyncio.to_thread(lambda: embedder.dimensions)
     return GroupProfile(embedder.name, dimensions, recipe)
+
+
+def with_turn(
+    done: IngestProgress, resolved: ResolvedTurn, *, written: bool, invalidation_alert: int
+) -> IngestProgress:
+    """Return the progress after a commit; a turn that invalidates many facts is logged.
+
+    Args:
+        done: before.
+        resolved: the turn.
+        written: whether this run committed it, not another one before.
+        invalidation_alert: facts that a turn may invalidate.
+    """
+    if not written:
+        return replace(done, already_committed=done.already_committed + 1)
+    turn, facts = resolved.change.episode.turn, len(invalidated_facts(resolved.change))
+    invalidations = done.invalidations
+    if facts > invalidation_alert:
+        log.warning(
+            "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
+        )
+        invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts)
+        invalidations = (*invalidations, invalidation)
+    return replace(
+        done,
+        committed=done.committed + 1,
+        discarded=add_counts(done.discarded, resolved.resolved.discarded),
+        invalidations=invalidations,
+        summaries=add_counts(done.summaries, resolved.summary_reasons),
+    )

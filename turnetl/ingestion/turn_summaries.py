@@ -1,6 +1,6 @@
 """The summaries of a group, kept up to date with its turns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -12,18 +12,98 @@ from turnetl.base.graph_model import GroupContents, Lease
 from turnetl.base.model import Change, Episode, SummaryWrites, TurnId, Usage
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import time_of, while_busy
-from turnetl.ingestion.flush import Flush
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.summaries_ahead import SummariesAhead
-from turnetl.ingestion.summarised_change import SummarisedChange, shown, with_texts
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.group_sagas import sagas_of
-from turnetl.summaries.group_summaries import GroupSummaries
-from turnetl.summaries.port import Summarised, Summariser
+from turnetl.summaries.group_sagas import SagaTurn, sagas_of
+from turnetl.summaries.group_summaries import GroupSummaries, outcome
+from turnetl.summaries.port import Summarised, Summariser, SummaryInput
+from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import with_flushed
-from turnetl.summaries.saga_summary import SagaTurn
-from turnetl.summaries.summary_input import SummaryInput
-from turnetl.summaries.summary_plan import outcome
+
+
+class SummariesAhead:
+    """Summarises turns as `TurnSummaries` does; the summaries of the group are not changed."""
+
+    def __init__(self, group: GroupSummaries, summariser: Summariser) -> None:
+        """Start with the summaries of the committed turns."""
+        self._group = group.ahead()
+        self._summariser = summariser
+
+    async def summarise(self, change: Change) -> tuple[Change, Change]:
+        """Return the next turn's change with its summaries, and as later turns see it.
+
+        Applies nothing.
+
+        Raises:
+            RunStopped, ModelBusy, ModelUnusable: as `TurnSummaries.summarise`.
+        """
+        plan = self._group.plan(change, time_of(change.episode))
+        texts = (await self._summariser.summarise(plan.inputs)).all().texts
+        decided = replace(change, summaries=self._group.record(plan, texts))
+        return with_texts(shown(decided, self._group), texts), with_texts(decided, texts)
+
+    def apply(self, change: Change) -> None:
+        """Apply a change of `summarise`, in the order of the turns."""
+        self._group.apply(change, change.summaries, time_of(change.episode))
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """What the end of a run wrote to deferred summaries."""
+
+    written: Summarised
+    missing: int = 0
+    """Summaries that were to be written and are still deferred."""
+
+    @property
+    def reasons(self) -> Mapping[GateReason, int]:
+        """How many were written and how many were not, by reason; none is zero."""
+        is_stopped = self.written.error is not None
+        missing = GateReason.FLUSH_STOPPED if is_stopped else GateReason.FLUSH_NO_TEXT
+        counts = {GateReason.FLUSHED: len(self.written.texts), missing: self.missing}
+        return {reason: count for reason, count in counts.items() if count}
+
+
+@dataclass(frozen=True, slots=True)
+class SummarisedChange:
+    """A change with the summaries that its turn writes, and why."""
+
+    change: Change
+    for_mirror: Change
+    """The change as later turns of the run see it: without what the ends of runs wrote, so that no
+    prompt depends on the number of runs."""
+    reasons: Mapping[GateReason, int]
+    """How many summaries were refreshed and kept, by reason."""
+
+
+def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
+    """Return the change with new summaries, in its own entities and apart from them.
+
+    Args:
+        change: the change of a turn.
+        texts: by uuid of the entity.
+    """
+    changed = {entity.uuid for entity in change.entities}
+    return replace(
+        change,
+        entities=tuple(
+            replace(entity, summary=texts.get(entity.uuid, entity.summary))
+            for entity in change.entities
+        ),
+        summary_texts={uuid: text for uuid, text in texts.items() if uuid not in changed},
+    )
+
+
+def shown(change: Change, group: GroupSummaries) -> Change:
+    """Return the change with the summaries that its entities have in the graph."""
+    known = ((entity, group.summary(entity.uuid)) for entity in change.entities)
+    return replace(
+        change,
+        entities=tuple(
+            entity if summary is None else replace(entity, summary=summary)
+            for entity, summary in known
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.base.model import GroupId, TurnId, Vector
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.commit import while_busy
-from turnetl.ingestion.embedding import with_embeddings
+from turnetl.ingestion.commit import while_busy, with_embeddings
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
-from turnetl.ingestion.undo_state import UndoDiff, UndoState, compare, touched
+from turnetl.ingestion.undo_report import UndoDiff, UndoState, compare, touched
 from turnetl.summaries.group_sagas import sagas_of
-from turnetl.summaries.record_undo import RecordedSummaries
+from turnetl.summaries.records import RecordedSummaries
 
 Embed = Callable[[GroupProfile, Sequence[str]], Awaitable[Sequence[Vector]]]
 """Embeds texts with the embedder of a group."""

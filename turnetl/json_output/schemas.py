@@ -14,12 +14,12 @@ from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
 from turnetl.estimation.report import EstimatedMigration, PlanReport
-from turnetl.evaluation.recall_report import EvaluationReport
-from turnetl.evaluation.template_report import TemplateComparison
+from turnetl.evaluation.compare_templates import TemplateComparison
+from turnetl.evaluation.recall import EvaluationReport
 from turnetl.extraction.catalog import TemplateCatalog
 from turnetl.formats import FormatsReport
 from turnetl.index.report import IndexReport, QuestionEstimate
-from turnetl.ingestion.community_report import CommunityReport
+from turnetl.ingestion.community_build import CommunityReport
 from turnetl.ingestion.forget_report import ForgetReport
 from turnetl.ingestion.redo_report import RedoReport
 from turnetl.ingestion.report import IngestReport
@@ -29,9 +29,9 @@ from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.serve import ServeOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
-from turnetl.migration.change_report import MigrationChange
 from turnetl.migration.comparison import MigrationComparison
-from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.moves import MigrationChange
+from turnetl.migration.report import MigrationRun
 from turnetl.noise import RulesReport
 from turnetl.parsing import ParsedFiles
 from turnetl.pipeline.history import Fixes
@@ -42,10 +42,10 @@ from turnetl.prefect_report import DoctorReport, SetupReport
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
-from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import Timeline
 from turnetl.status_report import StatusReport
 from turnetl.transfer.report import ExportReport, ImportReport
-from turnetl.trust.report import TrustReport
+from turnetl.trust.folder_trust import TrustReport
 from turnetl.verification.report import VerifyReport
 
 

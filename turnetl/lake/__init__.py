@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from turnetl.base.lazy_exports import lazy_exports
 from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
-from turnetl.lake.batches import Batch
 from turnetl.lake.episodes_metadata import replace_episodes_metadata
-from turnetl.lake.files import LakeFiles
-from turnetl.lake.lake import Lake
-from turnetl.lake.local_files import LocalFiles
+from turnetl.lake.files import LakeFiles, LocalFiles
+from turnetl.lake.lake import Batch, Lake
 from turnetl.lake.parquet import write_error
 from turnetl.lake.paths import (
     QUARANTINE,

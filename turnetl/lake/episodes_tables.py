@@ -10,8 +10,7 @@ import polars as pl
 from turnetl.base import schema
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.lake import versions
-from turnetl.lake.files import LakeFiles
-from turnetl.lake.local_files import LocalFiles
+from turnetl.lake.files import LakeFiles, LocalFiles
 from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
 from turnetl.lake.values import episode_from_row
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from turnetl.base.errors import Fatal, Retryable, TurnetlError
 from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.journal.key import request_key
+from turnetl.llm.journal.rows import request_key
 from turnetl.llm.limiter import send_for_this_task
 
 

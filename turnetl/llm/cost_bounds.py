@@ -1,5 +1,10 @@
-"""The most that a request may cost: the upper bound that a budget reserves and retries keep to."""
+"""The most that a request may cost: the upper bound that a budget reserves and retries keep to.
 
+The instructions are the same in every prompt of a name. Only the text that differs may have a token
+per byte, as `cost_bounds.max_prompt_tokens` assumes of the whole prompt.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from turnetl.base.model import Usage
@@ -104,3 +109,128 @@ def max_prompt_tokens(request: ChatRequest) -> int:
     schema = request.schema.serialized if request.schema is not None else ""
     size = sum(len(text.encode("utf-8", "replace")) for text in (*texts, schema, schema))
     return size + _PER_MESSAGE * len(texts) + _PER_REQUEST
+
+
+_SEAM = 64
+"""Tokens that the text around the differing part may have more than in the counted prompt: words
+that were one token are cut there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _CountedPrompt:
+    text: str
+    tokens: int
+
+
+class PromptBounds:
+    """The prompts of one model: the shortest of each name."""
+
+    def __init__(self) -> None:
+        self._counted: dict[str, _CountedPrompt] = {}
+
+    def add(self, request: ChatRequest, tokens: int) -> None:
+        """Count a prompt.
+
+        Args:
+            request: the request.
+            tokens: of its prompt, as the provider counted them.
+        """
+        counted = self._counted.get(request.prompt_name)
+        if counted is None or tokens < counted.tokens:
+            self._counted[request.prompt_name] = _CountedPrompt(_text(request), tokens)
+
+    def max_tokens(self, request: ChatRequest) -> int | None:
+        """Return an upper bound of the prompt; None if no prompt of its name was counted.
+
+        The schema is part of it: a server that rejects schemas gets it in the prompt from then on.
+        """
+        counted = self._counted.get(request.prompt_name)
+        if counted is None:
+            return None
+        schema = request.schema.serialized if request.schema is not None else ""
+        differing = _differing(counted.text, _text(request)) + schema
+        return counted.tokens + len(differing.encode("utf-8", "replace")) + _SEAM
+
+
+def _text(request: ChatRequest) -> str:
+    return "\0".join(f"{message.role} {message.text}" for message in request.messages)
+
+
+def _differing(counted: str, text: str) -> str:
+    """Return the text without the longest beginning and end that it has in common with another."""
+    start = _common_prefix(counted, text)
+    end = _common_prefix(counted[start:][::-1], text[start:][::-1])
+    return text[start : len(text) - end]
+
+
+def _common_prefix(first: str, second: str) -> int:
+    """Return the length of the common prefix, by bisection: comparing slices is fast."""
+    low, high = 0, min(len(first), len(second))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if first[low:middle] == second[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+_MIN_RESPONSE = 2_048
+"""Tokens. As long as nothing is learned, no smaller limit is tried: some responses need as many."""
+_SAMPLES = 3
+"""Responses from which limits are learned."""
+_MIN_LEARNED, _MARGIN = 512, 2
+"""A learned limit is at least so many tokens, and so many times the longest response so far."""
+_FEW, _MARGIN_OF_FEW = 10, 4
+"""With so few responses, the longest of them says less."""
+_MIN_LEAST, _MARGIN_OF_LEAST = 256, 1.25
+"""As above, for the smallest limit that is tried when the budget is almost used up."""
+
+
+class ResponseLimits:
+    """The lengths of the responses of one model, by prompt."""
+
+    def __init__(self) -> None:
+        self._longest: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+
+    def add(self, prompt_name: str, tokens: int) -> None:
+        """Count a response.
+
+        Args:
+            prompt_name: of its request.
+            tokens: its length; of a truncated response its limit.
+        """
+        self._longest[prompt_name] = max(tokens, self._longest.get(prompt_name, 0))
+        self._counts[prompt_name] = self._counts.get(prompt_name, 0) + 1
+
+    def sufficient(self, request: ChatRequest) -> tuple[int, ...]:
+        """Return the limits with which the request may be sent at any time, largest first."""
+        full, count = request.max_tokens, self._counts.get(request.prompt_name, 0)
+        margin = _MARGIN_OF_FEW if count < _FEW else _MARGIN
+        learned = max(_MIN_LEARNED, margin * self._longest.get(request.prompt_name, 0))
+        return (full,) if count < _SAMPLES or learned >= full else (full, learned)
+
+    def smaller(self, request: ChatRequest) -> Iterator[int]:
+        """Yield limits that are tried if nothing else is left, largest first."""
+        is_learned = self._counts.get(request.prompt_name, 0) >= _SAMPLES
+        least = self.least(request) if is_learned else _MIN_RESPONSE
+        limit = self.sufficient(request)[-1]
+        while limit > least:
+            limit = max(limit // 2, least)
+            yield limit
+
+    def least(self, request: ChatRequest) -> int:
+        """Return the smallest limit that is tried, after one response or more."""
+        longest = self._longest[request.prompt_name]
+        return min(max(_MIN_LEAST, int(_MARGIN_OF_LEAST * longest)), request.max_tokens)
+
+    def larger(self, request: ChatRequest, limit: int) -> tuple[int, ...]:
+        """Return the limits with which a response is requested again, largest first.
+
+        Args:
+            request: the request.
+            limit: the limit that truncated its response.
+        """
+        full = request.max_tokens
+        return tuple(sorted({full, min(4 * limit, full), min(2 * limit, full)}, reverse=True))

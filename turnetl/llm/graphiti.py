@@ -19,7 +19,7 @@ from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.float_lists import floats
 from turnetl.llm.prompt_delimiters import unescape_values
-from turnetl.llm.sanitize import sanitized, strip_invisible
+from turnetl.llm.validate import sanitized, strip_invisible
 
 
 class GraphitiModel(LLMClient):

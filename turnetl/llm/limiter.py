@@ -12,14 +12,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
 from turnetl.base.errors import ModelBusy, ModelUnusable
+from turnetl.llm.budget import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.rate_limits import AdmissionLimits
-from turnetl.llm.rate_window import Admission
-from turnetl.llm.request_queue import RequestQueue
+from turnetl.llm.rate_limits import Admission, AdmissionLimits
 from turnetl.llm.retry import Sleep
 
 
@@ -173,3 +173,51 @@ class _ModelQueue:
 
 _sent_for: ContextVar["asyncio.Task[Any] | None"] = ContextVar("sent_for", default=None)
 """The task that waits for what this context sends, if it is not the one that sends it."""
+
+
+class _Waiting(NamedTuple):
+    account: Account
+    admitted: "asyncio.Future[None]"
+
+
+class RequestQueue:
+    """A lock that goes to the request with the lowest place; among equal ones to the first.
+
+    The place is that of the account of the request, read when the lock is free: a turn moves up
+    while its requests wait.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[_Waiting] = []
+        self._is_held = False
+
+    async def __aenter__(self) -> Self:
+        if not self._is_held:
+            self._is_held = True
+            return self
+        waiting = _Waiting(current_account(), asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            await waiting.admitted
+        except asyncio.CancelledError:
+            if not waiting.admitted.cancelled():  # It was admitted at the same moment.
+                self._release()
+            raise
+        finally:
+            self._waiting = [other for other in self._waiting if other is not waiting]
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        # A cancelled request is still in the list until its task runs.
+        waiting = [one for one in self._waiting if not one.admitted.done()]
+        self._is_held = bool(waiting)
+        if waiting:
+            min(waiting, key=lambda one: one.account.place).admitted.set_result(None)

@@ -1,6 +1,7 @@
 """The arguments of the tools, and their JSON Schemas."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -8,7 +9,7 @@ from msgspec import Meta
 
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
-from turnetl.mcp.answer import cut_to_tokens
+from turnetl.mcp.answer import Answer, cut_to_tokens
 
 _NAME_CHARS = 1_000
 _TEXT_CHARS = 100_000
@@ -154,3 +155,43 @@ def read_arguments(kind: type[A], values: Mapping[str, Any]) -> A:
 def shown(text: str) -> str:
     """Return a text of the client as a message repeats it."""
     return cut_to_tokens(displayed_text(text), _SHOWN_TOKENS)
+
+
+ToolRunner = Callable[[str, Any], Awaitable[Answer]]
+"""Runs the tool of this name with its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool of the server."""
+
+    name: str
+    description: str
+    arguments: type[Any]
+
+
+TOOLS = (
+    ToolDefinition(
+        "search",
+        "Search past coding-agent sessions: what was asked, decided, tried, changed. Returns turns "
+        "with dated facts and their lineage (turn id, archive:lines).",
+        SearchArguments,
+    ),
+    ToolDefinition(
+        "open",
+        "Read one turn (prompt, answer, facts, steps), session, entity, file or fact in full, in "
+        "pages.",
+        OpenArguments,
+    ),
+    ToolDefinition(
+        "timeline",
+        "List what happened, newest first: turns of a project, time, session, file or entity.",
+        TimelineArguments,
+    ),
+    ToolDefinition(
+        "fix", "Find where an error occurred before and what resolved it.", FixArguments
+    ),
+    ToolDefinition(
+        "list", "List projects or sessions with their times, newest first.", ListArguments
+    ),
+)

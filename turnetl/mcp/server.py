@@ -13,8 +13,15 @@ from mcp.shared.exceptions import MCPError
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.mcp.answer import cut_to_tokens, neutral, quoted, render
-from turnetl.mcp.arguments import BadArguments, input_schema, read_arguments, shown
-from turnetl.mcp.definitions import TOOLS, ToolDefinition, ToolRunner
+from turnetl.mcp.arguments import (
+    TOOLS,
+    BadArguments,
+    ToolDefinition,
+    ToolRunner,
+    input_schema,
+    read_arguments,
+    shown,
+)
 
 log = logging.getLogger(__name__)
 

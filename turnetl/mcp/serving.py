@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from turnetl.base.clock import Clock
 from turnetl.base.errors import TurnetlError
 from turnetl.mcp.answer import Answer
-from turnetl.mcp.arguments import SearchArguments, TimelineArguments
-from turnetl.mcp.definitions import ToolRunner
+from turnetl.mcp.arguments import SearchArguments, TimelineArguments, ToolRunner
 from turnetl.mcp.server import history_server
 from turnetl.settings import Settings
 

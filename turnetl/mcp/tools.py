@@ -6,9 +6,8 @@ from typing import Any
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import prompt_title
-from turnetl.index.lookup import LookupIndex
-from turnetl.index.spans import ListedSessions
-from turnetl.mcp import opened as views
+from turnetl.index.lookup import ListedSessions, LookupIndex
+from turnetl.mcp import entries as views
 from turnetl.mcp.answer import Answer
 from turnetl.mcp.arguments import (
     BadArguments,
@@ -17,9 +16,9 @@ from turnetl.mcp.arguments import (
     OpenArguments,
     SearchArguments,
     TimelineArguments,
+    ToolRunner,
 )
 from turnetl.mcp.calls import ToolContext, read_index, selection, time_limits
-from turnetl.mcp.definitions import ToolRunner
 from turnetl.mcp.entries import (
     error_entries,
     group_entry,
@@ -34,7 +33,7 @@ from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, EntityDetails, details
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.session_hits import CombinedHits
-from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import Timeline
 
 _ENTITY_TURNS = 200
 """Turns of an entity after the first ones of a page that are read."""

@@ -1,19 +1,201 @@
 """Which session each episode of a session-level graph summarises, or what else it is."""
 
+import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
 
+import numpy as np
+import numpy.typing as npt
+
 from turnetl.base.model import SessionId
 from turnetl.base.results import INLINED, described
-from turnetl.graph.unrecorded import UnrecordedEpisode
-from turnetl.migration.candidates import Candidates, SessionComparison
+from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.migration.plan_file import Settlement, Verdict
 from turnetl.migration.session_ids import NamedSessions, SessionIds
 from turnetl.migration.sessions import ArchivedSession
+
+Scores = npt.NDArray[np.float64]
+"""One number per session, in their order."""
+
+_WORD = re.compile(r"[^\W_]{3,}")
+_NAME = re.compile(r"[\w.-]*[A-Za-z_]\w*(?:[./:_-]\w+)+")
+"""A path, a file or an identifier of several parts."""
+
+
+class SessionTexts:
+    """The texts of sessions, indexed by their words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """Index the texts; they are not kept."""
+        counts = [Counter(_terms(text)) for text in texts]
+        self._size = len(texts)
+        postings: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        for position, counted in enumerate(counts):
+            for term, count in counted.items():
+                postings[term][0].append(position)
+                postings[term][1].append(1 + math.log(count))
+        self._postings = {
+            term: (np.array(places), np.array(weights) * self._rarity(len(places)))
+            for term, (places, weights) in postings.items()
+        }
+        norms = np.zeros(self._size)
+        for positions, weights in self._postings.values():
+            norms[positions] += weights**2
+        self._norms = np.sqrt(np.maximum(norms, 1e-12))
+
+    def similarities(self, text: str) -> Scores:
+        """Return a similarity of 0 to 1 with each session.
+
+        It is the geometric mean of the cosine, which a long session does not win by its length, and
+        of the share of the text's words, by weight, that the session contains.
+        """
+        cosine, contained = np.zeros(self._size), np.zeros(self._size)
+        norm = total = 0.0
+        for term, count in Counter(_terms(text)).items():
+            positions, weights = self._postings.get(term, _NOWHERE)
+            rarity = self._rarity(len(positions))
+            weight = (1 + math.log(count)) * rarity
+            norm, total = norm + weight**2, total + rarity
+            cosine[positions] += weight * weights
+            contained[positions] += rarity
+        if not norm:
+            return cosine
+        return np.sqrt(cosine / self._norms / math.sqrt(norm) * contained / total)
+
+    def _rarity(self, sessions: int) -> float:
+        """Return the weight of a word that this number of sessions contains."""
+        return math.log(1 + self._size / (sessions + 0.5))
+
+
+_NOWHERE: tuple[npt.NDArray[np.int64], Scores] = (np.array([], dtype=np.int64), np.zeros(0))
+
+
+def _terms(text: str) -> list[str]:
+    lowered = text.lower()
+    return [*_WORD.findall(lowered), *_NAME.findall(lowered)]
+
+
+Mask = npt.NDArray[np.bool_]
+
+_CLOCK_SKEW = timedelta(days=1)
+"""Summaries are dated without a zone, or by the day."""
+_PROMPT = timedelta(minutes=15)
+"""Time after a session within which a program that summarises each session does so."""
+_LATER, _MUCH_LATER = 0.9, 0.8
+"""Factors of a similarity if the summary is dated up to a day, or longer, after the session."""
+_OTHER_TIME = 0.5
+"""Factor of sessions of other times, if the writer summarises each session when it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The best session for an episode and its runner-up, as positions of sessions."""
+
+    best: int
+    runner_up: int | None
+    similarity: float
+    """Of the texts of the episode and of `best`, from 0 to 1."""
+    confidence: float
+    """From 0.5, a tie, to 1."""
+    confidence_if_prompt: float
+    """The same, if sessions that did not end within the quarter of an hour before it count half."""
+    is_prompt: bool
+    """Whether the episode is dated within `best`, or within a quarter of an hour after it."""
+
+
+class SessionComparison:
+    """Compares episodes with sessions by text and time."""
+
+    def __init__(self, sessions: Sequence[ArchivedSession]) -> None:
+        """Index the texts of the sessions; a session is its position."""
+        self._texts = SessionTexts([session.text for session in sessions])
+        self._starts = _seconds([session.started_at for session in sessions], missing=-np.inf)
+        self._ends = _seconds([session.ended_at for session in sessions], missing=np.inf)
+
+    def candidates(
+        self, episode: UnrecordedEpisode, allowed: Sequence[int] | None = None
+    ) -> Candidates | None:
+        """Return the best sessions; None if no session has a word of the episode.
+
+        Args:
+            episode: to compare.
+            allowed: positions of sessions; None: all.
+        """
+        similarities = self._texts.similarities(f"{episode.name}\n{episode.text}")
+        scores = similarities * self._time_factors(episode)
+        if allowed is not None:
+            outside = np.ones(len(scores), dtype=bool)
+            outside[list(allowed)] = False
+            scores[outside] = 0
+        found = _best_two(scores)
+        if not found:
+            return None
+        first, prompt = found[0], self._prompt(episode)
+        others = np.where(prompt, scores, scores * _OTHER_TIME)
+        others[first] = 0
+        second = float(scores[found[1]]) if found[1:] else 0.0
+        return Candidates(
+            first,
+            found[1] if found[1:] else None,
+            similarity=round(float(similarities[first]), 3),
+            confidence=_confidence(float(scores[first]), second),
+            confidence_if_prompt=_confidence(float(scores[first]), float(others.max())),
+            is_prompt=bool(prompt[first]),
+        )
+
+    def is_prompt(self, episode: UnrecordedEpisode, session: int) -> bool:
+        """Return whether the episode is dated within the session, or soon after it."""
+        return bool(self._prompt(episode)[session])
+
+    def _prompt(self, episode: UnrecordedEpisode) -> Mask:
+        """Return of which sessions the episode may be, if it was written when they ended."""
+        times = _times(episode)
+        if not times:
+            return np.zeros(len(self._starts), dtype=bool)
+        at = min(times)
+        return (self._starts <= at) & (at <= self._ends + _PROMPT.total_seconds())
+
+    def _time_factors(self, episode: UnrecordedEpisode) -> Scores:
+        """Return a factor per session: 0 if the session began after it was summarised."""
+        times = _times(episode)
+        if not times:
+            return np.ones(len(self._starts))
+        at, skew = min(times), _CLOCK_SKEW.total_seconds()
+        factors = np.full(len(self._starts), _MUCH_LATER)
+        factors[at <= self._ends + skew] = _LATER
+        factors[at <= self._ends] = 1.0
+        factors[max(times) < self._starts - skew] = 0.0
+        return factors
+
+
+def _best_two(scores: Scores) -> list[int]:
+    """Return the positions of the highest scores above 0, the first ones of equal scores."""
+    found: list[int] = []
+    for _ in range(min(2, len(scores))):
+        left = scores.copy() if found else scores
+        left[found] = 0
+        position = int(np.argmax(left))
+        if left[position] > 0:
+            found.append(position)
+    return found
+
+
+def _confidence(first: float, second: float) -> float:
+    return round(first / (first + second), 3)
+
+
+def _times(episode: UnrecordedEpisode) -> list[float]:
+    times = (episode.valid_at, episode.created_at)
+    return [time.timestamp() for time in times if time is not None]
+
+
+def _seconds(times: Sequence[datetime | None], *, missing: float) -> npt.NDArray[np.float64]:
+    return np.array([missing if time is None else time.timestamp() for time in times])
 
 
 class EpisodeClass(StrEnum):

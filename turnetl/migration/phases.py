@@ -1,6 +1,74 @@
 """The phases of a migration in sentences, with the command that each waits for."""
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.ids import final_group, turns_group
+from turnetl.base.model import GroupId, SessionId
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary, TurnMigration
+
+_MOVING = (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK, MigrationPhase.DISCARDING)
+"""Phases in which turns are on their way: those of one group are in two."""
+
+
+def check_not_moved(migrations: Sequence[TurnMigration], groups: Iterable[GroupId]) -> None:
+    """Check that the turns of these groups, or of their shadow groups, are in one place.
+
+    Raises:
+        GraphUnusable: a migration has begun to move or delete them.
+    """
+    moved = moved_groups(migrations)
+    for group in sorted({final_group(group) for group in groups} & moved.keys()):
+        raise GraphUnusable(f"group `{group}`: {moved[group]}; then forget")
+
+
+def moved_groups(
+    migrations: Iterable[TurnMigration | MigrationSummary],
+) -> Mapping[GroupId, str]:
+    """Return the groups whose turns are on their way, with the reason and what to do.
+
+    Shadow groups are among them.
+    """
+    return {
+        group: f"its migration is {phase_text(one.phase)}, so that its turns are not all in one "
+        f"group: {remedy(one)}"
+        for one in migrations
+        if one.phase in _MOVING
+        for group in (one.group_id, turns_group(one.group_id))
+    }
+
+
+def summarised_groups(
+    migrations: Sequence[TurnMigration], sessions: Collection[SessionId]
+) -> list[GroupId]:
+    """Return the groups of open migrations whose old data is of these sessions too, sorted."""
+    return sorted(
+        migration.group_id
+        for migration in migrations
+        if migration.is_open and any(session in sessions for _, session in migration.sessions)
+    )
+
+
+def incomplete(migration: TurnMigration, turns: int) -> str | None:
+    """Return why no cutover is possible now, and what to do; None if one is.
+
+    Args:
+        migration: the state.
+        turns: in the shadow group now.
+    """
+    group = migration.group_id
+    if migration.phase is MigrationPhase.CUTTING_OVER:
+        return None
+    if migration.phase is MigrationPhase.CUT_OVER:
+        return f"group `{group}` is cut over already: {remedy(migration)}"
+    if migration.phase is not MigrationPhase.READY:
+        return f"group `{group}` is not ready for a cutover: {remedy(migration)}"
+    if turns < migration.turns:
+        return (
+            f"group `{group}`: {migration.turns - turns:,} of {migration.turns:,} turns are no "
+            f"longer in the graph; `turnetl migrate run ARCHIVES --group {group}` ingests them"
+        )
+    return None
 
 
 def phase_text(phase: MigrationPhase) -> str:

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from turnetl.base.model import SessionId
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import UnrecordedEpisode
 
 
 class IdField(StrEnum):

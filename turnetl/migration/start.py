@@ -7,8 +7,8 @@ from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.ids import is_shadow
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import is_shadow
 from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.phases import phase_text, remedy

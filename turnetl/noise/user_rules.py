@@ -7,6 +7,8 @@ r"""Read the user's own rules from a TOML file.
 
 Every condition of a rule must match; of a list, one pattern is enough. The comments in
 `data/rules.toml` document the format.
+
+`turnetl.base.regex_check` bounds the size of a pattern; this module, how much text it searches.
 """
 
 import json
@@ -21,11 +23,12 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from turnetl.base import schema
 from turnetl.base.errors import BadUsage
 from turnetl.base.regex_check import regex_error
-from turnetl.noise import features, patterns
-from turnetl.noise.registry import all_rules
+from turnetl.noise import features
 from turnetl.noise.rule import NoiseRule
+from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
 
 _MAX_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -96,9 +99,7 @@ def _rule(name: str, row: Mapping[str, Any], where: str) -> NoiseRule:
     excluded = _column_patterns(negated, f"{where}, `not`")
     if not included and not excluded and keys.has_activity is None:
         raise BadUsage(f"{where} would mark every turn; add a column and the pattern it must match")
-    definition = json.dumps(
-        [patterns.VERSION, keys.has_activity, included, excluded], sort_keys=True
-    )
+    definition = json.dumps([VERSION, keys.has_activity, included, excluded], sort_keys=True)
     condition = _condition(keys.has_activity, included, excluded)
     return NoiseRule(name, 1, keys.description, condition, keys.enabled, definition)
 
@@ -133,7 +134,7 @@ def _column_patterns(row: Mapping[str, Any], where: str) -> _ColumnPatterns:
         raise BadUsage(f"{where}: `tool_calls` has fields; write {_quoted(_call_columns())}")
     flat = {name: row[name] for name in row if name != "tool_calls"}
     flat |= {f"tool_calls.{field}": calls[field] for field in calls}
-    searchable = (*patterns.searchable_columns(), *_call_columns())
+    searchable = (*searchable_columns(), *_call_columns())
     unknown = [name for name in flat if name not in searchable]
     if unknown:
         raise BadUsage(
@@ -163,9 +164,9 @@ def _condition(
 
     Patterns for tool calls must match one and the same call; each excluded column counts alone.
     """
-    terms = [patterns.matches(name, included[name]) for name in included if not _is_call(name)]
+    terms = [matches(name, included[name]) for name in included if not _is_call(name)]
     calls = {_call_field(name): included[name] for name in included if _is_call(name)}
-    terms += [patterns.matches_call(calls)] if calls else []
+    terms += [matches_call(calls)] if calls else []
     terms += [~_matches(name, excluded[name]) for name in excluded]
     terms += [features.no_activity ^ has_activity] if has_activity is not None else []
     return reduce(and_, terms).fill_null(value=False)
@@ -173,8 +174,8 @@ def _condition(
 
 def _matches(name: str, searched: Sequence[str]) -> pl.Expr:
     if _is_call(name):
-        return patterns.matches_call({_call_field(name): searched})
-    return patterns.matches(name, searched)
+        return matches_call({_call_field(name): searched})
+    return matches(name, searched)
 
 
 def _is_call(name: str) -> bool:
@@ -186,8 +187,95 @@ def _call_field(name: str) -> str:
 
 
 def _call_columns() -> tuple[str, ...]:
-    return tuple(f"tool_calls.{field}" for field in patterns.CALL_FIELDS)
+    return tuple(f"tool_calls.{field}" for field in CALL_FIELDS)
 
 
 def _quoted(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
+
+
+VERSION = 1
+"""Version of everything that decides where a given pattern matches."""
+
+SEARCHED_CHARS = 20_000
+"""Characters of a text, from its start, that are searched: enough for a rule, and few enough that a
+deliberately slow pattern takes seconds."""
+CALL_FIELDS = ("name", "input", "result")
+"""The fields of `tool_calls` that a rule can search."""
+
+
+def searchable_columns() -> tuple[str, ...]:
+    """Return the columns of `schema.TURNS` that patterns can search, without `tool_calls`."""
+    searchable = (pl.String, schema.TEXTS)
+    return tuple(column.name for column in schema.TURNS.columns if column.dtype in searchable)
+
+
+def matches(column: str, patterns: Sequence[str]) -> pl.Expr:
+    """Return whether one of the patterns matches the column, or a text of its list."""
+    if schema.TURNS.polars[column] == schema.TEXTS:
+        return pl.col(column).list.eval(_matches_any(pl.element(), patterns)).list.any()
+    return _matches_any(pl.col(column), patterns)
+
+
+def matches_call(patterns: Mapping[str, Sequence[str]]) -> pl.Expr:
+    """Return whether a single call matches: for each field given, one of its patterns."""
+    fields = [_matches_any(pl.element().struct.field(name), patterns[name]) for name in patterns]
+    return pl.col("tool_calls").list.eval(pl.all_horizontal(fields)).list.any()
+
+
+def _matches_any(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
+    searched = text.str.head(SEARCHED_CHARS)
+    matched = [searched.str.contains(pattern) for pattern in patterns]
+    return pl.any_horizontal(matched).fill_null(value=False)
+
+
+def all_rules(user_rules: Sequence[NoiseRule] = ()) -> tuple[NoiseRule, ...]:
+    """Return all rules, active or not, by precedence: built-in rules come first.
+
+    Args:
+        user_rules: the user's own rules; none has the name of a built-in rule.
+    """
+    return (*RULES, *ON_DEMAND, *user_rules, EMPTY)
+
+
+def find_rule(name: str, user_rules: Sequence[NoiseRule] = ()) -> NoiseRule:
+    """Return the rule of that name.
+
+    Raises:
+        BadUsage: no rule has this name; the message lists the names.
+    """
+    rules = {rule.name: rule for rule in all_rules(user_rules)}
+    if name not in rules:
+        raise BadUsage(f"unknown noise rule `{name}`; choose one of: {', '.join(rules)}")
+    return rules[name]
+
+
+def select_rules(
+    disable: Sequence[str] = (), enable: Sequence[str] = (), user_rules: Sequence[NoiseRule] = ()
+) -> tuple[NoiseRule, ...]:
+    """Return the active rules by precedence, without `EMPTY`, which is always active.
+
+    Args:
+        disable: names of rules to disable: the turns that they would mark are kept.
+        enable: names of rules to enable that are disabled by default.
+        user_rules: the user's own rules; none has the name of a built-in rule.
+
+    Raises:
+        BadUsage: a name is unknown or is in both lists, or the rule cannot be disabled.
+    """
+    for name in (*disable, *enable):
+        find_rule(name, user_rules)
+    in_both = [name for name in disable if name in enable]
+    if in_both:
+        raise BadUsage(
+            f"noise rule `{in_both[0]}` cannot be both disabled and enabled; name it once"
+        )
+    if EMPTY.name in disable:
+        raise BadUsage(
+            f"noise rule `{EMPTY.name}` cannot be disabled: its turns have no text to ingest;"
+            " remove it from the rules to disable"
+        )
+    active = [
+        rule for rule in all_rules(user_rules) if rule.enabled_by_default or rule.name in enable
+    ]
+    return tuple(rule for rule in active if rule.name not in disable and rule is not EMPTY)

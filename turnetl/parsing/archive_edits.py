@@ -15,9 +15,8 @@ from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawTurn
 from turnetl.formats.kit.tool_input import added_lines
 from turnetl.lake import absolute_path_text
-from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive
-from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
 from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows

@@ -1,6 +1,8 @@
 """One archive to one turns file, in five steps: read, redact, describe, build, write.
 
 Only `read` opens the archive and only `write` writes. `turnetl.parsing.batches` runs the steps.
+
+They stay in its turns file, as the turns of a deleted archive do.
 """
 
 import hashlib
@@ -10,26 +12,29 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
+import pyarrow as pa
 
 from turnetl import formats
+from turnetl.base import ids, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.formats.base import ParseCounts, ParsedArchive
+from turnetl.formats.kit.documents import is_document
 from turnetl.formats.kit.limits import TooManyRows
 from turnetl.lake import (
     ArchiveMetadata,
     Lake,
     absolute_path_text,
+    arrow_schema,
     set_aside,
     write_error,
 )
 from turnetl.lake.archive_metadata import TOKENS
-from turnetl.lake.encoding import ArrowRows
-from turnetl.parsing import problems, retained_turns, sources
-from turnetl.parsing.archive_head import check_head
+from turnetl.lake.parquet_writer import ArrowRows
+from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_paths import shown_path
-from turnetl.parsing.forgotten_turns import rows_not_forgotten, without_forgotten
-from turnetl.parsing.jobs import ArchiveJob, unchanged_report
+from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
+from turnetl.parsing.jobs import ArchiveJob, StoredArchive, unchanged_report
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
@@ -172,11 +177,11 @@ def complete(
     archive, metadata = described.archive, described.metadata
     table_problem = retained = None
     try:
-        retained = retained_turns.rows_to_retain(rows, metadata, job.stored, options.lake)
+        retained = rows_to_retain(rows, metadata, job.stored, options.lake)
         retained = rows_not_forgotten(retained, options.forgotten)
     except TableUnusable as error:
         table_problem = problems.damaged_table(error.path, metadata, job.stored.metadata)
-    rows, metadata = retained_turns.with_retained(rows, metadata, retained)
+    rows, metadata = with_retained(rows, metadata, retained)
     report = ArchiveReport(
         archive=shown_path(job.stat.path, metadata.archive),
         outcome=Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED,
@@ -299,3 +304,85 @@ def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) 
         cwd=archive.turns.cwd,
         format_is_explicit=options.explicit_format_for(previous) is not None,
     )
+
+
+_DETECTION_LINES = 64
+"""Lines that are enough to detect the format of an archive of lines."""
+
+
+def check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
+    """Reject a large file without reading all of it, if its head shows that it is no archive.
+
+    Raises:
+        BadArchive: no format can have such a head.
+    """
+    if stat.size <= sources.HEAD_BYTES or not stat.is_file:
+        return
+    head = sources.read_head(stat, options.files)
+    if options.detect_format(head, previous) is None and not _rest_may_decide(head):
+        raise problems.unknown_format(stat.path, head)
+
+
+def _rest_may_decide(head: bytes) -> bool:
+    """Return whether the format may depend on what follows the head.
+
+    The first lines decide the format of an archive of lines. The keys of a document decide its
+    format, and they may come last.
+    """
+    return head.count(b"\n") < _DETECTION_LINES or is_document(head)
+
+
+def rows_to_retain(
+    rows: ArrowRows, metadata: ArchiveMetadata, stored: StoredArchive, lake: Lake
+) -> pl.DataFrame | None:
+    """Return the stored turns of an archive that its new rows lack; None if there are none.
+
+    A turn is recognised by its id. Another group, format or version of the format's reader gives
+    the same turns other ids; then nothing is retained.
+
+    Args:
+        rows: the archive's turns, as it is now.
+        metadata: the metadata of these rows.
+        stored: the turns files of the archive.
+        lake: the lake of these files.
+
+    Raises:
+        TableUnusable: the newest turns file cannot be read, and may hold such turns; or it is that
+            of another archive.
+    """
+    previous = stored.metadata
+    if previous is None and not stored.files:
+        return None
+    if stored.is_misplaced:
+        raise TableUnusable(stored.files[-1], "it holds the turns of another archive")
+    if previous is not None and _identity(previous) != _identity(metadata):
+        return None
+    try:
+        before = lake.read_turns_file(stored.files[-1])
+    except TableUnusable:
+        if previous and previous.sha256 == metadata.sha256 and not previous.retained_turns:
+            return None
+        raise
+    ids_now = pl.Series(rows["turn_id"], dtype=pl.String)
+    retained = before.filter(~pl.col("turn_id").is_in(ids_now.implode()))
+    return None if retained.is_empty() else retained
+
+
+def with_retained(
+    rows: ArrowRows, metadata: ArchiveMetadata, retained: pl.DataFrame | None
+) -> tuple[ArrowRows, ArchiveMetadata]:
+    """Return the rows with the retained ones after them, and the metadata that counts them."""
+    if retained is None:
+        return rows, metadata
+    # Stored rows may have the path as another redactor left it.
+    retained = retained.with_columns(archive=pl.lit(metadata.archive))
+    table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
+    parsed = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+    return pa.concat_tables([parsed, table]).combine_chunks(), replace(
+        metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
+    )
+
+
+def _identity(metadata: ArchiveMetadata) -> tuple[object, ...]:
+    """Return what the ids of an archive's turns depend on, beside the archive."""
+    return metadata.group, metadata.format, metadata.reader_version

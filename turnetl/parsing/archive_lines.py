@@ -9,9 +9,8 @@ from turnetl import formats
 from turnetl.base.errors import BadArchive
 from turnetl.base.object_url import path_text
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor
-from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.redaction import ArchiveWithPath, archive_texts
 from turnetl.parsing.sources import read_archive
 from turnetl.redact import SecretRedactor

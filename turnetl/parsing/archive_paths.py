@@ -14,8 +14,7 @@ from turnetl.base.object_url import path_text
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import is_object
 from turnetl.lake.paths import file_holding
-from turnetl.parsing.archive_files import ArchiveFiles
-from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.redact.placeholder import MARK, pieces
 
 StandsFor = Callable[[str, str], bool]

@@ -7,6 +7,7 @@ its size and entity tag; one with the same content is not parsed. An archive wit
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from turnetl.base.errors import BadArchive
@@ -20,8 +21,8 @@ from turnetl.lake import (
 )
 from turnetl.lake.forgotten import read_forgotten
 from turnetl.parsing import problems, sources
-from turnetl.parsing.archive_files import ArchiveFiles
-from turnetl.parsing.archive_paths import is_redacted
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
+from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import (
     ArchiveJob,
@@ -30,12 +31,12 @@ from turnetl.parsing.jobs import (
     batches,
     unchanged_report,
 )
-from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.redacted_problems import redacted_reports
-from turnetl.parsing.report import ArchiveReport, ParseReport
+from turnetl.parsing.person_names import path_without_persons, users_in
+from turnetl.parsing.report import ArchiveReport, ParseReport, Problem
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
+from turnetl.redact.plain import is_plain
 
 
 def parse_archives(
@@ -229,3 +230,44 @@ def _parsed(
         for batch in batches(to_parse):
             reports = parse_batch([job for _, job in batch], options)
             yield from zip((position for position, _ in batch), reports, strict=True)
+
+
+def redacted_problems(problems: Sequence[Problem], redactor: Redactor) -> tuple[Problem, ...]:
+    """Return the problems with their paths redacted, in the messages too, in order."""
+    if not redactor.redacts_persons and all(is_plain(problem.path) for problem in problems):
+        return tuple(problems)
+    texts = [path_texts(problem.path) for problem in problems]
+    redacted = redactor.redact_many(texts)
+    return tuple(
+        problem.of(_redacted(problem.path, dict(zip(before, after.texts, strict=True)), redactor))
+        for problem, before, after in zip(problems, texts, redacted, strict=True)
+    )
+
+
+def redacted_reports(
+    reports: Sequence[ArchiveReport], redactor: Redactor
+) -> tuple[ArchiveReport, ...]:
+    """Return the reports with those on skipped archives redacted, in order.
+
+    The archives that were read are redacted with their turns.
+    """
+    skipped = {
+        position: report.problem
+        for position, report in enumerate(reports)
+        if report.format is None and report.problem is not None
+    }
+    redacted = dict(zip(skipped, redacted_problems([*skipped.values()], redactor), strict=True))
+    return tuple(
+        replace(report, archive=redacted[position].path, problem=redacted[position])
+        if position in redacted
+        else report
+        for position, report in enumerate(reports)
+    )
+
+
+def _redacted(path: str, redacted: dict[str, str], redactor: Redactor) -> str:
+    name = redacted_path(path, redacted)
+    if not redactor.redacts_persons:
+        return name
+    users = users_in([absolute_path_text(Path(path))])
+    return path_without_persons(name, users, redactor.person_placeholder)

@@ -15,8 +15,8 @@ from typing import TypeVar
 from turnetl.base.errors import BadArchive, Fatal, LakeChanged, Retryable
 from turnetl.base.object_url import path_text
 from turnetl.lake import Lake
-from turnetl.lake.encoding import ArrowRows
 from turnetl.lake.parallel import in_parallel
+from turnetl.lake.parquet_writer import ArrowRows
 from turnetl.parsing import problems
 from turnetl.parsing.archive_job import (
     ArchiveContent,

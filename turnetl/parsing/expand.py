@@ -1,26 +1,35 @@
-"""Expansion of the paths that the user gives (files, folders, globs) into archives."""
+"""Expansion of the paths that the user gives (files, folders, globs) into archives.
+
+The key of an archive is that of its turns file, so that every path to it leads to the same shard.
+"""
 
 import glob
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 
 from turnetl.base.errors import BadArchive
-from turnetl.base.object_url import SCHEMES, archive_url, path_text
+from turnetl.base.object_url import SCHEMES, archive_url, path_text, url_scheme
+from turnetl.base.shard import Shard
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.base.url_scheme import url_scheme
+from turnetl.lake import archive_digests
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, prompt_history
-from turnetl.parsing.archive_files import ArchiveFiles
-from turnetl.parsing.local_archives import LOCAL
-from turnetl.parsing.other_files import KINDS, OtherFile, is_beside_session, unread_kind
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.report import Problem
-from turnetl.parsing.walk import FoundFile, has_archive_suffix
+from turnetl.parsing.walk import (
+    KINDS,
+    FoundFile,
+    OtherFile,
+    has_archive_suffix,
+    is_beside_session,
+    unread_kind,
+)
 
 _ANY_DEPTH = "**"
 _NAMED = 3
@@ -283,3 +292,24 @@ def _problem(path: str | Path, reason: SkipReason, what: str, more: str = "") ->
     # The path of a URL lacks a slash, which only the URLs of object stores get back.
     name = path if isinstance(path, str) and url_scheme(path) else path_text(Path(path))
     return Problem(name, None, reason, f"`{name}`{more} {what}.")
+
+
+def own_archives(shard: Shard | None, found: ExpandedPaths) -> ExpandedPaths:
+    """Return the archives of the shard, with all problems; None: everything."""
+    if shard is None:
+        return found
+    owned = [path for path, key in _keys(found.archives) if shard.owns(key)]
+    return replace(found, archives=tuple(owned))
+
+
+def other_archives(shard: Shard, found: ExpandedPaths) -> ExpandedPaths:
+    """Return the archives of the other shards, without problems and without other files.
+
+    They are in an order of this shard's own: shards that end early rarely read the same archives.
+    """
+    others = [(shard.rank(key), path) for path, key in _keys(found.archives) if not shard.owns(key)]
+    return ExpandedPaths(tuple(path for _, path in sorted(others, reverse=True)), ())
+
+
+def _keys(archives: Sequence[Path]) -> list[tuple[Path, str]]:
+    return list(zip(archives, archive_digests(archives), strict=True))

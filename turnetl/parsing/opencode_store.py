@@ -17,8 +17,7 @@ from typing import Any
 
 from turnetl.base.errors import BadArchive
 from turnetl.lake import is_object
-from turnetl.parsing.archive_files import ArchiveFiles
-from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 
 _SUFFIX = ".json"
 _OTHER_FOLDERS = ("project", "todo", "session_diff", "session_share", "share", "permission")

@@ -8,10 +8,9 @@ from turnetl.base.model import GroupId
 from turnetl.formats import Format
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text
 from turnetl.lake.forgotten import NOTHING, ForgottenTurns
-from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted
 from turnetl.parsing.grouping import Grouping
-from turnetl.parsing.local_archives import LOCAL
 from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.sources import ParseLimits
 from turnetl.redact import Redactor

@@ -11,8 +11,8 @@ from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.limits import MAX_ROWS
 from turnetl.lake import ArchiveMetadata
 from turnetl.parsing.compression import DecompressionStatus
-from turnetl.parsing.other_files import other_content
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem
+from turnetl.parsing.walk import other_content
 
 _UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT)
 """Reasons that lose no turn: agents leave empty files, and these must not fail a run."""

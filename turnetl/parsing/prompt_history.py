@@ -16,9 +16,8 @@ from turnetl.base import ids
 from turnetl.base.errors import BadArchive
 from turnetl.formats import PROMPT_HISTORY, sniff
 from turnetl.lake.paths import file_holding, may_be_history
-from turnetl.parsing.archive_files import ArchiveFile, ArchiveFiles
+from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import decompress
-from turnetl.parsing.local_archives import LOCAL
 
 _HEAD = 64 << 10
 """Bytes that show whether a file is a history of prompts."""

@@ -5,12 +5,13 @@ does not use a process pool, because a pool does not report which archive killed
 all other archives with it, and cannot be stopped immediately.
 """
 
+import copy
 import gc
 import logging
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import resource_tracker
@@ -19,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from turnetl.base import stop_signals
 from turnetl.base.errors import Fatal, Retryable
 from turnetl.base.stop_signals import StopSignals
-from turnetl.parsing import problems, worker_log
+from turnetl.parsing import problems
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, batches
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.report import ArchiveReport
@@ -59,7 +60,7 @@ class _Worker:
     def __init__(self, options: ParseOptions) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, child_pipe = context.Pipe()
-        arguments = (child_pipe, options, worker_log.level())
+        arguments = (child_pipe, options, level())
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with _sigint_blocked():
             self.process.start()
@@ -82,7 +83,7 @@ class _Worker:
         except (EOFError, OSError):
             yield from self._handle_death(queue)
             return
-        worker_log.log_again(records)
+        log_again(records)
         if isinstance(message, Fatal | Retryable):
             raise message
         self._has_started = True
@@ -176,7 +177,7 @@ def _sigint_blocked() -> Iterator[None]:
 
 def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
     """Parse the batches that arrive until the parent closes the pipe or sends SIGTERM."""
-    collected = worker_log.CollectedLog(log_level)
+    collected = CollectedLog(log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The parent does without the steps: it starts its processes before it could import them.
     from turnetl.parsing.batches import parse_batch  # noqa: PLC0415
@@ -202,3 +203,47 @@ def _reports_or_error(
     except (Fatal, Retryable) as error:
         log.info("archives not parsed", exc_info=True)
         return error
+
+
+_LOGGER = logging.getLogger("turnetl")
+_FORMATTER = logging.Formatter()
+
+
+class CollectedLog(logging.Handler):
+    """Collects the records of a process, in a form that can be sent to another one."""
+
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self._records: list[logging.LogRecord] = []
+        _LOGGER.setLevel(level)
+        _LOGGER.addHandler(self)
+        _LOGGER.propagate = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._records.append(_picklable(record))
+
+    def take(self) -> list[logging.LogRecord]:
+        """Return the records since the last call."""
+        records, self._records = self._records, []
+        return records
+
+
+def level() -> int:
+    """Return the level of the records that this process logs."""
+    return _LOGGER.getEffectiveLevel()
+
+
+def log_again(records: Iterable[logging.LogRecord]) -> None:
+    """Log the records of another process in this one."""
+    for record in records:
+        logging.getLogger(record.name).handle(record)
+
+
+def _picklable(record: logging.LogRecord) -> logging.LogRecord:
+    """Return the record with its message and its traceback as texts."""
+    sent = copy.copy(record)
+    sent.msg, sent.args = record.getMessage(), None
+    if record.exc_info:
+        sent.exc_text = _FORMATTER.formatException(record.exc_info)
+    sent.exc_info = None
+    return sent

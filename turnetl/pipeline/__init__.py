@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from turnetl.activity_report.report import ReportFile
     from turnetl.estimation.report import EstimatedMigration
     from turnetl.migration.comparison import MigrationComparison
-    from turnetl.pipeline.activity_report import write_report
+    from turnetl.pipeline.activity_report import ReportRequest, write_report
     from turnetl.pipeline.agent_sources import sources
+    from turnetl.pipeline.exchange import ExportOptions, export, import_lake
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
         templates,
     )
     from turnetl.pipeline.migrate_compare import compare_migration
-    from turnetl.pipeline.migrate_cutover import execute_change, preview_change
+    from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change, preview_change
     from turnetl.pipeline.migrate_estimate import plan_estimated_migration
     from turnetl.pipeline.migrate_plan import (
         MigrationOptions,
@@ -36,32 +37,26 @@ if TYPE_CHECKING:
     )
     from turnetl.pipeline.migrate_run import run_migration
     from turnetl.pipeline.migrate_stages import CutoverOptions, MigrationOutcome, migrate
-    from turnetl.pipeline.migrate_steps import ChangeOptions
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.parse_plan import parse_archives
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
-    from turnetl.pipeline.report_sources import ReportRequest
     from turnetl.pipeline.run_backfill import backfill, parse
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
-    from turnetl.pipeline.run_compare import compare_templates
-    from turnetl.pipeline.run_deferred import summarize_after
+    from turnetl.pipeline.run_compare import ComparisonOptions, compare_templates
     from turnetl.pipeline.run_evaluate import EvaluationOptions, evaluate
-    from turnetl.pipeline.run_export import ExportOptions, export
     from turnetl.pipeline.run_forget import forget, preview_forget
-    from turnetl.pipeline.run_import import import_lake
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.pipeline.run_plan import plan
     from turnetl.pipeline.run_redo import preview_redo, redo
-    from turnetl.pipeline.run_summarize import summarize
+    from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
     from turnetl.pipeline.run_verify import repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns
-    from turnetl.pipeline.trial_turns import ComparisonOptions
     from turnetl.retrieval.digest import Digest
 
 __all__ = [
@@ -148,15 +143,14 @@ __getattr__ = lazy_exports(
         "turnetl.retrieval.digest": ("Digest",),
         "turnetl.migration.comparison": ("MigrationComparison",),
         "turnetl.pipeline.agent_sources": ("sources",),
-        "turnetl.pipeline.run_compare": ("compare_templates",),
+        "turnetl.pipeline.run_compare": ("compare_templates", "ComparisonOptions"),
         "turnetl.pipeline.run_evaluate": ("EvaluationOptions", "evaluate"),
         "turnetl.activity_report.report": ("ReportFile",),
-        "turnetl.pipeline.activity_report": ("write_report",),
-        "turnetl.pipeline.report_sources": ("ReportRequest",),
+        "turnetl.pipeline.activity_report": ("write_report", "ReportRequest"),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
-        "turnetl.pipeline.run_import": ("import_lake",),
+        "turnetl.pipeline.exchange": ("import_lake", "ExportOptions", "export"),
         "turnetl.pipeline.index": ("update_index",),
         "turnetl.pipeline.inspect": (
             "check_model",
@@ -167,7 +161,7 @@ __getattr__ = lazy_exports(
         ),
         "turnetl.pipeline.migrate_compare": ("compare_migration",),
         "turnetl.pipeline.migrate_estimate": ("plan_estimated_migration",),
-        "turnetl.pipeline.migrate_cutover": ("execute_change", "preview_change"),
+        "turnetl.pipeline.migrate_cutover": ("execute_change", "preview_change", "ChangeOptions"),
         "turnetl.pipeline.migrate_plan": (
             "MigrationOptions",
             "check_plan_file",
@@ -175,19 +169,14 @@ __getattr__ = lazy_exports(
             "write_plan_file",
         ),
         "turnetl.pipeline.migrate_run": ("run_migration",),
-        "turnetl.pipeline.migrate_steps": ("ChangeOptions",),
         "turnetl.pipeline.migrate_stages": ("CutoverOptions", "MigrationOutcome", "migrate"),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
         "turnetl.pipeline.origin": ("why",),
-        "turnetl.pipeline.questions": (
-            "estimate_index_questions",
-            "update_index_with_questions",
-        ),
+        "turnetl.pipeline.questions": ("estimate_index_questions", "update_index_with_questions"),
         "turnetl.pipeline.recipes": ("search_recipe",),
         "turnetl.pipeline.run_backfill": ("backfill", "parse"),
         "turnetl.pipeline.run_communities": ("CommunityOptions", "build_communities"),
-        "turnetl.pipeline.run_deferred": ("summarize_after",),
-        "turnetl.pipeline.run_export": ("ExportOptions", "export"),
+        "turnetl.pipeline.run_summarize": ("summarize_after", "summarize"),
         "turnetl.pipeline.run_forget": ("forget", "preview_forget"),
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
@@ -196,10 +185,8 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns"),
         "turnetl.pipeline.run_plan": ("plan",),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
-        "turnetl.pipeline.run_summarize": ("summarize",),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
-        "turnetl.pipeline.trial_turns": ("ComparisonOptions",),
         "turnetl.pipeline.run_options": ("RunOptions",),
     },
 )

@@ -11,21 +11,24 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
-from turnetl.estimation import timing
+from turnetl.estimation import estimator as timing
 from turnetl.estimation.disk import disk_growth
-from turnetl.estimation.estimator import Estimator, ModelKnowledge, PilotOptions, Prediction
+from turnetl.estimation.estimator import (
+    Estimator,
+    ModelKnowledge,
+    PilotOptions,
+    Prediction,
+    RateLimits,
+)
 from turnetl.estimation.history import earlier_turns, speeds
-from turnetl.estimation.interval import exactly
-from turnetl.estimation.observed_requests import ObservedModel, SilentModel
-from turnetl.estimation.pilot import PilotResources
+from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
 from turnetl.estimation.report import Estimate, GroupEstimate, PilotSummary
-from turnetl.estimation.timing import RateLimits
-from turnetl.estimation.usage_range import NO_USAGE
+from turnetl.estimation.usage_range import NO_USAGE, exactly
 from turnetl.estimation.workload import Workload
 from turnetl.extraction.preview_builder import model_for
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
-from turnetl.index.location import index_folder
+from turnetl.index.files import index_folder
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.estimate_record import (
     EstimateMethod,
@@ -36,7 +39,7 @@ from turnetl.llm.journal.stats import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices
 from turnetl.llm.stack import ModelStack
-from turnetl.pipeline.tokens import tokens
+from turnetl.pipeline.previews import tokens
 from turnetl.settings import Settings
 
 _NO_JOURNAL = (

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
+from turnetl.base.ids import is_shadow
 from turnetl.base.model import GroupId
-from turnetl.base.shadow_groups import is_shadow
 from turnetl.base.shard import Shard
 
 

@@ -14,17 +14,16 @@ from turnetl.index.selection import Selection
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index
-from turnetl.pipeline.search_arguments import check_conditions, warn_if_cut
+from turnetl.pipeline.search import check_conditions, warn_if_cut
 from turnetl.retrieval.details import EntityDetails, entity_details
 from turnetl.retrieval.digest import Digest, DigestSections
 from turnetl.retrieval.digest import digest as digest_of
-from turnetl.retrieval.error_question import without_passing
-from turnetl.retrieval.fix import ErrorHistory, find_fixes
+from turnetl.retrieval.fix import ErrorHistory, find_fixes, without_passing
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.items import find_entity
 from turnetl.retrieval.search import Hits, search
-from turnetl.retrieval.timeline import Timeline
-from turnetl.retrieval.timeline import timeline as timeline_of
+from turnetl.retrieval.turn_summary import Timeline
+from turnetl.retrieval.turn_summary import timeline as timeline_of
 from turnetl.settings import Settings
 
 

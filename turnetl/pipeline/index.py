@@ -1,10 +1,10 @@
 """The search index of a graph: bring it up to date, or rebuild it."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -13,15 +13,15 @@ from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import plural
 from turnetl.graph.port import GraphStore
+from turnetl.index.files import DamagedIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.report import CatchUpReport, IndexReport
 from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
-from turnetl.pipeline.index_repair import open_repaired, repaired
 from turnetl.pipeline.session_level import follow_session_level, forget_replaced_data
-from turnetl.pipeline.waiting import after_other_writers
+from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # a search without a model does without it
@@ -255,3 +255,50 @@ async def state_cost(
 
 def _reporter(progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress(ProgressUpdate(_STAGE, "turns", done, total))
+
+
+T = TypeVar("T")
+
+
+async def repaired(
+    settings: Settings, work: Callable[[], Awaitable[T]], *, seconds: float = WAIT
+) -> T:
+    """Return the result of work with the index; if it is damaged, replace it and work again.
+
+    What another process replaced meanwhile is used as it is.
+
+    Args:
+        settings: the graph, its index and its embedder.
+        work: may be done again after it raised `DamagedIndex`.
+        seconds: to wait for a process that writes the damaged index; it may replace it.
+
+    Raises:
+        DamagedIndex: the index that this call made is damaged too.
+        IndexBusy: another process still writes the damaged index.
+    """
+    is_replaced = False
+    while True:
+        damaged_id = wiring.index_id(settings)
+        try:
+            return await work()
+        except DamagedIndex as error:
+            if is_replaced:
+                raise
+            damage = error
+
+        async def replace() -> bool:
+            async with wiring.embedder(settings) as embedder:
+                return wiring.repair_index(settings, embedder, damage, damaged_id)  # noqa: B023 - called here
+
+        is_replaced = await after_other_writers(replace, seconds=seconds)
+
+
+async def open_repaired(
+    settings: Settings, embedder: Embedder, *, seconds: float = WAIT
+) -> closing[PersistentIndex]:
+    """Open the index, or create an empty one; replace one that cannot be opened; see `repaired`."""
+
+    async def work() -> PersistentIndex:
+        return wiring.search_index(settings, embedder)
+
+    return closing(await repaired(settings, work, seconds=seconds))

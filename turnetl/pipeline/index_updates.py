@@ -12,8 +12,7 @@ from turnetl.base.progress import Progress
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
-from turnetl.pipeline.index import OpenIndex, current_index, state_cost
-from turnetl.pipeline.index_repair import open_repaired
+from turnetl.pipeline.index import OpenIndex, current_index, open_repaired, state_cost
 from turnetl.pipeline.session_level import forget_replaced_data
 from turnetl.settings import Settings
 

@@ -14,8 +14,8 @@ from turnetl.extraction.templates import TEMPLATES_FOLDER
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
+from turnetl.pipeline.previews import tokens
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
-from turnetl.pipeline.tokens import tokens
 from turnetl.settings import Settings
 
 _SHORT_RETRIES = RetryPolicy(attempts=4, max_responses=3)

@@ -16,9 +16,8 @@ from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.base.schema import TURNS
 from turnetl.base.text import plural
 from turnetl.index.catalog_state import OtherVersion
-from turnetl.index.files import DamagedIndex
+from turnetl.index.files import DamagedIndex, index_folder
 from turnetl.index.integrity import check_index
-from turnetl.index.location import index_folder
 from turnetl.index.session_index import session_index_folder
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.lake import QUARANTINE, ArchiveMetadata, Lake
@@ -35,13 +34,13 @@ from turnetl.lake.table_checks import (
     special_file,
     table_paths,
 )
-from turnetl.llm.journal.integrity import count_damaged
+from turnetl.llm.journal.file import count_damaged
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import episode_archives, filter_turns
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
-from turnetl.verification.file_problem import FileProblem
+from turnetl.verification.report import FileProblem
 from turnetl.wiring.clients import JOURNAL
 
 _STAGE = "verify"

@@ -12,12 +12,14 @@ from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
-from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
-from turnetl.migration.cutover_check import incomplete
+from turnetl.migration.comparison import cutover_refusal, state_digest
 from turnetl.migration.moves import (
     NOTHING,
     GroupRows,
+    MigrationChange,
+    MigrationCommand,
     Moves,
+    NewEpisode,
     everything,
     of_turns,
     old_data,
@@ -26,9 +28,8 @@ from turnetl.migration.moves import (
     turn_episodes,
     unused,
 )
-from turnetl.migration.phases import remedy
+from turnetl.migration.phases import incomplete, remedy
 from turnetl.migration.start import open_migration
-from turnetl.migration.verdict import cutover_refusal, state_digest
 from turnetl.summaries.records import decode
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)

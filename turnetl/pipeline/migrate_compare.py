@@ -1,24 +1,29 @@
 """Compare the old data of a migration with its turns, and record the verdict."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from tempfile import gettempdir
 from uuid import uuid4
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
-from turnetl.base.graph_model import GroupContents
-from turnetl.base.model import GroupId, SessionId
+from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion
+from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.shadow_store import ShadowStore
-from turnetl.ingestion import lease_owner
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.session_index import SessionIndex
+from turnetl.ingestion import held_lease as lease_owner
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.migration.classify import EpisodeClassifier
@@ -31,20 +36,24 @@ from turnetl.migration.compare import (
     turns_part,
 )
 from turnetl.migration.comparison import (
+    CompareVerdict,
     GroupComparison,
     MigrationComparison,
+    ProbeResult,
     SearchProbe,
+    Thresholds,
+    encoded,
+    state_digest,
+    verdict_reasons,
 )
 from turnetl.migration.phases import remedy
-from turnetl.migration.probes import generated_probes, of_known_sessions, read_probes
+from turnetl.migration.probes import generated_probes, of_known_sessions, rank_of, read_probes
 from turnetl.migration.sessions import loaded_sessions
 from turnetl.migration.start import open_migration
-from turnetl.migration.thresholds import Thresholds, verdict_reasons
-from turnetl.migration.verdict import CompareVerdict, encoded, state_digest
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.migrate_probes import PROBE_SESSIONS, probe_results
+from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 
 _STAGE = "compare"
@@ -222,3 +231,124 @@ async def _save(
         if current is not None and current.migration_id == side.migration.migration_id:
             judged = replace(current, verdict=encoded(verdict))
             await shadow.save_migration(lease, judged, now=clock(), ttl=ttl)
+
+
+PROBE_SESSIONS = 10
+"""Distinct sessions among which that of a probe must be."""
+_TURNS_PER_SESSION = 3
+"""Hits that are looked at for each of them: several turns may be of one session."""
+_GROUP = GroupId("compared")
+_TEMPORARY = "turnetl-compare"
+"""Name of the folder with the indexes."""
+
+
+async def probe_results(
+    probes: Sequence[SearchProbe],
+    old: OldData,
+    new: GroupContents,
+    embedder: Embedder,
+    *,
+    now: datetime,
+    on_probe: Callable[[int], None],
+) -> tuple[ProbeResult, ...]:
+    """Search old and new data with each probe. The indexes are temporary.
+
+    Args:
+        probes: the questions.
+        old: the session-level data.
+        new: the turns.
+        embedder: of both indexes.
+        now: the current time.
+        on_probe: called with the number of probes that are done.
+    """
+    if not probes:
+        return ()
+    with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
+        of_turns = PersistentIndex(_folder(folder, "turns"), embedder.name, embedder.dimensions)
+        of_old = SessionIndex(_folder(folder, "sessions"), embedder.name, embedder.dimensions)
+        with closing(of_turns) as turns, closing(of_old) as sessions:
+            await turns.catch_up(_LoadedTurns(new), embedder, now=now)
+            await sessions.follow(
+                _LoadedSessions(old.data), embedder, lambda _: old.sessions, lambda _: None
+            )
+            results: list[ProbeResult] = []
+            for probe in probes:
+                old_rank = await _rank(sessions, probe, embedder)
+                new_rank = await _rank(turns, probe, embedder)
+                results.append(ProbeResult(probe, old_rank, new_rank))
+                on_probe(len(results))
+    return tuple(results)
+
+
+async def _rank(index: PersistentIndex, probe: SearchProbe, embedder: Embedder) -> int | None:
+    limit = PROBE_SESSIONS * _TURNS_PER_SESSION
+    found = await search(index, probe.question, embedder, limit=limit, nearest=True)
+    rank = rank_of(probe, (hit.session_id or None for hit in found.hits))
+    return rank if rank is not None and rank <= PROBE_SESSIONS else None
+
+
+def _folder(folder: Path, name: str) -> Path:
+    """Return the folder of an index in a lake."""
+    return folder / "lake" / "index" / name
+
+
+class _LoadedTurns:
+    """`FollowedGraph` over loaded turns, under another group: an index reads no shadow group."""
+
+    def __init__(self, contents: GroupContents) -> None:
+        self._contents = contents
+        self._entities = {one.uuid: one for one in contents.entities}
+        self._facts = {one.uuid: one for one in contents.facts}
+        self._of_turn: dict[TurnId, list[Fact]] = {}
+        for fact in contents.facts:
+            for turn in fact.turns:
+                self._of_turn.setdefault(turn, []).append(fact)
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        count = len(self._contents.receipts)
+        return {_GROUP: GroupVersion(count, count)}
+
+    async def commits(self, _: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        chosen = self._contents.receipts[after : after + limit]
+        found = []
+        for number, receipt in enumerate(chosen, start=after + 1):
+            facts = self._of_turn.get(receipt.turn_id, [])
+            found.append(
+                CommittedTurn(
+                    replace(receipt, group_id=_GROUP),
+                    number,
+                    self._contents.texts.get(receipt.turn_id, ""),
+                    tuple(sorted({end for one in facts for end in (one.source, one.target)})),
+                    tuple(sorted(one.uuid for one in facts)),
+                )
+            )
+        return found
+
+    async def turn_ids(self, _: GroupId) -> frozenset[TurnId]:
+        return frozenset(receipt.turn_id for receipt in self._contents.receipts)
+
+    async def entities(self, _: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        return [self._entities[uuid] for uuid in uuids if uuid in self._entities]
+
+    async def facts(self, _: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        return [self._facts[uuid] for uuid in uuids if uuid in self._facts]
+
+    async def pause(self) -> None:
+        """Do nothing: nothing is open."""
+
+
+class _LoadedSessions:
+    """`SessionLevelGraph` over loaded data, under another group as above."""
+
+    def __init__(self, data: SessionLevelData) -> None:
+        episodes = tuple(replace(one, group_id=_GROUP) for one in data.episodes)
+        self._data = replace(data, group_id=_GROUP, episodes=episodes)
+
+    async def session_level_groups(self) -> Sequence[GroupId]:
+        return [_GROUP]
+
+    async def session_level(self, _: GroupId, *, vectors: bool) -> SessionLevelData:  # noqa: ARG002
+        return self._data
+
+    async def pause(self) -> None:
+        """Do nothing: nothing is open."""

@@ -11,8 +11,7 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.recording import record_estimate
-from turnetl.estimation.report import Estimate, EstimatedMigration
+from turnetl.estimation.report import Estimate, EstimatedMigration, record_estimate
 from turnetl.estimation.workload import Workload
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore

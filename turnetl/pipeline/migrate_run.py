@@ -1,17 +1,18 @@
 """Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
-from turnetl.base.graph_model import Lease
+from turnetl.base.graph_model import GroupProfile, Lease
+from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.migrations import DropGroupStep, MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import IngestResources
@@ -20,12 +21,12 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.llm.stack import ModelStack
-from turnetl.migration.report import GroupMigration, MigrationPlan
-from turnetl.migration.run_report import MigrationRun, RefusedGroup
+from turnetl.migration.phases import phase_text, remedy
+from turnetl.migration.report import GroupMigration, MigrationPlan, MigrationRun, RefusedGroup
+from turnetl.migration.start import begun, open_migration, refusal
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.kept_report import kept_report
-from turnetl.pipeline.migrate_begin import begin_migration, check_still_begun, planned_states
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_ingest import (
@@ -263,3 +264,132 @@ def _not_read(group: GroupId, problems: Sequence[str]) -> str:
     first, *others = problems
     more = f" (and {len(others):,} more)" if others else ""
     return f"group `{group}`: nothing was ingested, because {first}{more}; run again"
+
+
+async def planned_states(
+    plan: MigrationPlan, settings: Settings, migration: MigrationOptions, clock: Clock
+) -> tuple[list[TurnMigration], list[RefusedGroup]]:
+    """Return the states to begin with, and the groups that cannot be migrated. Writes nothing.
+
+    Raises:
+        BadUsage, GraphUnusable: a group that the user named cannot be migrated.
+    """
+    states, refused = list[TurnMigration](), list[RefusedGroup]()
+    async with wiring.store(settings, write=False) as store:
+        recorded, with_turns = await store.migrations(), await store.groups()
+        taken = [
+            one.group for one in plan.groups if any(await store.counts(turns_group(one.group)))
+        ]
+    for group in plan.groups:
+        try:
+            _check_name(group.group, recorded, taken)
+            _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
+            states.append(begun(group, recorded, clock()))
+        except (BadUsage, GraphUnusable) as error:
+            if migration.groups:
+                raise
+            refused.append(RefusedGroup(group.group, str(error)))
+    return states, refused
+
+
+async def begin_migration(
+    store: GraphStore,
+    plan: GroupMigration,
+    profile: GroupProfile,
+    run: IngestRun,
+    *,
+    dimensions: int | None,
+) -> TurnMigration:
+    """Record the state with which a run of the group begins, and return it.
+
+    The leases of both groups are held meanwhile, so that no other command is adding turns to one:
+    each that begins later reads the state.
+
+    Args:
+        store: the graph.
+        plan: of the group, with at least one matched session.
+        profile: of the turns.
+        run: its owner, clock and limits.
+        dimensions: of the embedder; None if they are not known.
+
+    Raises:
+        BadUsage: the group cannot be migrated, or its migration is past its runs.
+        GraphBusy: another command writes one of the groups.
+        GraphUnusable: another version of turnetl began the migration.
+    """
+    group = plan.group
+    # Before the leases, which write something: a refused group stays as it is.
+    await _begun(store, plan, run.clock, dimensions=dimensions)
+    async with AsyncExitStack() as held:
+        leases = [
+            await held.enter_async_context(
+                held_lease(
+                    store,
+                    name,
+                    profile,
+                    owner=run.owner,
+                    clock=run.clock,
+                    ttl=run.lease_ttl,
+                    migrates=True,
+                )
+            )
+            for name in sorted((group, turns_group(group)))
+        ]
+        # Another command may have changed it since.
+        state = await _begun(store, plan, run.clock, dimensions=dimensions)
+        # The lease made the group one of turnetl's, which it becomes with the cutover only.
+        step, now = DropGroupStep(group), run.clock()
+        await store.migrate(leases, step, state, now=now, ttl=run.lease_ttl)
+    return state
+
+
+async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> None:
+    """Check, under the lease of the shadow group, that a run may add turns to it.
+
+    Raises:
+        GraphUnusable: another command ended the migration or cut it over since the run began it.
+    """
+    recorded = {one.migration_id: one for one in await store.migrations()}
+    now = recorded.get(begun_with.migration_id, begun_with)
+    if not now.phase.precedes_cutover:
+        raise GraphUnusable(
+            f"group `{now.group_id}`: another command changed its migration, which is "
+            f"{phase_text(now.phase)}: {remedy(now)}"
+        )
+
+
+async def _begun(
+    store: GraphStore, plan: GroupMigration, clock: Clock, *, dimensions: int | None
+) -> TurnMigration:
+    """Return the state to begin with, as of now; errors as of `begin_migration`."""
+    recorded, with_turns = await store.migrations(), await store.groups()
+    _check_begins(plan, recorded, dimensions=dimensions, with_turns=with_turns)
+    return begun(plan, recorded, clock())
+
+
+def _check_name(
+    group: GroupId, recorded: Sequence[TurnMigration], taken: Collection[GroupId]
+) -> None:
+    """Raise BadUsage if the group of the turns has data, and no migration of it is recorded."""
+    if group in taken and open_migration(recorded, group) is None:
+        raise BadUsage(
+            f"group `{group}` cannot be migrated: its turns would be kept in the group "
+            f"`{turns_group(group)}`, which has data of another program; rename that group"
+        )
+
+
+def _check_begins(
+    plan: GroupMigration,
+    recorded: Sequence[TurnMigration],
+    *,
+    dimensions: int | None,
+    with_turns: Collection[GroupId],
+) -> None:
+    """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
+    migration = open_migration(recorded, plan.group)
+    if migration is not None and not migration.phase.precedes_cutover:
+        return
+    is_begun = migration is not None
+    reason = refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
+    if reason is not None:
+        raise BadUsage(reason)

@@ -9,16 +9,15 @@ from turnetl.base.errors import BadUsage, Retryable
 from turnetl.base.exit_code import is_failure
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.report import EstimatedMigration
-from turnetl.migration.change_report import MigrationChange, MigrationCommand
 from turnetl.migration.comparison import MigrationComparison
-from turnetl.migration.run_report import MigrationRun, exit_code_of
+from turnetl.migration.moves import MigrationChange, MigrationCommand
+from turnetl.migration.report import MigrationRun, exit_code_of
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.migrate_compare import compare_migration
-from turnetl.pipeline.migrate_cutover import execute_change
+from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.pipeline.migrate_estimate import plan_estimated_migration
 from turnetl.pipeline.migrate_plan import MigrationOptions
 from turnetl.pipeline.migrate_run import run_migration
-from turnetl.pipeline.migrate_steps import ChangeOptions
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 

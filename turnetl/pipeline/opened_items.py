@@ -24,7 +24,7 @@ from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
-from turnetl.transfer.redacted_paths import archive_machine
+from turnetl.transfer.redaction import archive_machine
 
 log = logging.getLogger(__name__)
 

@@ -1,14 +1,18 @@
 """Attribution of a file, or of a line of it, to turns."""
 
+import os
+import re
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import Fatal
+from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
@@ -16,10 +20,163 @@ from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.parsing.archive_edits import archived_edits
-from turnetl.pipeline.git import FileInRepository, blame, file_in_repository, previous_change
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
-from turnetl.retrieval.why import Attribution, EditSources, attribute
+from turnetl.retrieval.why import Attribution, BlamedCommit, EditSources, attribute, parse_blame
 from turnetl.settings import Settings
+
+_CONFIG = (
+    "core.quotePath=false",
+    # What the repository may name as a program to be run.
+    "core.fsmonitor=false",
+    f"core.hooksPath={os.devnull}",
+    "log.showSignature=false",
+    "credential.helper=",
+    f"mailmap.file={os.devnull}",
+    # A folder of the working tree that looks like a repository is none.
+    "safe.bareRepository=explicit",
+)
+_OPTIONS = (
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "--no-pager",
+    *(part for setting in _CONFIG for part in ("-c", setting)),
+)
+_NO_CONNECTIONS = {
+    # In a repository that lacks objects, git would fetch them with a program that its configuration
+    # names. Before git 2.44 only the list of protocols prevents it: an empty one allows none.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+_INVALID_LINE = "invalid object name: "
+"""Git quotes a line of the file that `blame.ignoreRevsFile` names, which may be any file."""
+_COUNT = "GIT_CONFIG_COUNT"
+_FILTER = re.compile(r"filter\..+\.(?:clean|smudge|process|required)", re.DOTALL)
+_PARTIAL = re.compile(r"remote\..+\.promisor|extensions\.partialclone", re.DOTALL)
+_FETCH = (
+    "; the repository is a partial clone, and turnetl fetches none of its objects: if you trust "
+    "it, run `git blame` on the file, which fetches them, and then this command again"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileInRepository:
+    root: Path
+    path: Annotated[str, described("Path of the file from the root of its repository.")]
+    """With slashes."""
+    environment: Mapping[str, str]
+    """Of git: see `_environment`."""
+    is_partial: bool = False
+    """Objects may be missing in the repository."""
+
+
+def file_in_repository(path: Path) -> FileInRepository:
+    """Return where a file is in its repository.
+
+    Raises:
+        BadUsage: there is no such file, it is a folder, or it is in no repository.
+        Fatal: there is no `git`.
+    """
+    if path.is_dir():
+        raise BadUsage(f"`{path}` is a folder: only the lines of a file have turns; name a file")
+    if not path.is_file():
+        raise BadUsage(f"there is no file `{path}`")
+    file = path.resolve()
+    result = _git(file.parent, _own_environment(), "rev-parse", "--show-toplevel")
+    root = Path(result.stdout.removesuffix("\n")).resolve()
+    # The configuration may name any folder as the working tree.
+    if result.returncode != 0 or not file.is_relative_to(root):
+        raise BadUsage(
+            f"`{path}` is in no git repository: only commits say when a line was written"
+        )
+    # Of the folder in which git will run: its repository may be another one than that of the file.
+    names = _configured_names(root)
+    is_partial = any(_PARTIAL.fullmatch(name) for name in names)
+    path_in_root = file.relative_to(root).as_posix()
+    return FileInRepository(root, path_in_root, _environment(names), is_partial)
+
+
+def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
+    """Return the commits that the lines of a file come from, the newest first.
+
+    Args:
+        file: the file.
+        line: only this line, from 1; None: all lines.
+
+    Raises:
+        BadUsage: git does not know the file, or it has no such line.
+    """
+    if line is not None and line < 1:
+        raise BadUsage(f"`{file.path}` has no line {line}: lines are counted from 1")
+    only = ["-L", f"{line},{line}"] if line is not None else []
+    arguments = ("blame", "--no-textconv", "--porcelain", *only, "--", file.path)
+    output = _output(file, *arguments)
+    return sorted(parse_blame(output), key=lambda commit: commit.authored_at, reverse=True)
+
+
+def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | None:
+    """Return when the commit of the file before this one was made; None if it is the first.
+
+    Raises:
+        BadUsage: git cannot read the history.
+    """
+    if commit.previous is None:
+        return None
+    arguments = ("log", "-1", "--no-mailmap", "--format=%at", commit.previous, "--", commit.path)
+    seconds = _output(file, *arguments).strip()
+    return datetime.fromtimestamp(int(seconds), UTC) if seconds.isdecimal() else None
+
+
+def _own_environment() -> Mapping[str, str]:
+    return {**os.environ, **_NO_CONNECTIONS}  # noqa: TID251 - for a child
+
+
+def _configured_names(folder: Path) -> list[str]:
+    listed = _git(folder, _own_environment(), "config", "--null", "--name-only", "--list")
+    return listed.stdout.split("\0")
+
+
+def _environment(names: Sequence[str]) -> Mapping[str, str]:
+    """Return the environment in which git runs none of the filters that a repository names.
+
+    A repository that was unpacked, and not cloned, has a configuration of its author.
+    """
+    own = _own_environment()
+    filters = [name for name in names if _FILTER.fullmatch(name)]
+    given = own.get(_COUNT, "")
+    first = int(given) if given.isdecimal() else 0
+    disabled = {f"GIT_CONFIG_KEY_{first + number}": name for number, name in enumerate(filters)}
+    # As a Boolean, the empty text is false.
+    values = {f"GIT_CONFIG_VALUE_{first + number}": "" for number in range(len(filters))}
+    return {**own, **disabled, **values, _COUNT: str(first + len(filters))}
+
+
+def _output(file: FileInRepository, *arguments: str) -> str:
+    result = _git(file.root, file.environment, *arguments)
+    if result.returncode != 0:
+        reason = result.stderr.strip().partition("\n")[0].removeprefix("fatal: ")
+        if reason.startswith(_INVALID_LINE):
+            reason = "a line of the file that `blame.ignoreRevsFile` names is no commit"
+        remedy = _FETCH if file.is_partial else ""
+        raise BadUsage(f"git cannot say who wrote `{file.path}`: {reason}{remedy}")
+    return result.stdout
+
+
+def _git(
+    folder: Path, environment: Mapping[str, str], *arguments: str
+) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            ["git", *_OPTIONS, *arguments],
+            cwd=folder,
+            env=dict(environment),
+            capture_output=True,
+            check=False,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except FileNotFoundError as error:
+        raise Fatal("`turnetl why` needs the command `git`: install it") from error
 
 
 @dataclass(frozen=True, slots=True)

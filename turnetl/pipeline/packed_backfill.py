@@ -3,19 +3,20 @@
 A pack is picklable values only. The process that does it has settings of its own.
 """
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from importlib import metadata
+from typing import Protocol, TypeVar
 
 from turnetl import wiring
 from turnetl.backfill_report import BackfillReport
+from turnetl.base import ids
 from turnetl.base.clock import Clock
 from turnetl.base.errors import TurnetlError
 from turnetl.base.model import GroupId, Usage
 from turnetl.episodes import FilterReport
 from turnetl.ingestion.report import IngestReport
 from turnetl.parsing import ParseReport
-from turnetl.pipeline.packs import packed
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_backfill import parse
 from turnetl.pipeline.run_ingest import ingest
@@ -152,3 +153,57 @@ def _all_filtered(packs: Sequence[IngestedPack]) -> FilterReport:
     )
     removed = sum(pack.filtered.removed_temporary_files for pack in packs)
     return FilterReport(tuple(groups), removed)
+
+
+_ANY_GROUP, _ANY_KIND = GroupId(""), ""
+
+
+def worker_profile(settings: Settings, options: RunOptions) -> Mapping[str, str]:
+    """Return what must be equal in all processes of a run, by names for a message. No secrets.
+
+    Raises:
+        BadUsage: the settings are not complete, such as a model without a key.
+    """
+    run_settings = settings_for_run(settings, options)
+    wiring.check(run_settings, options.preprocessing)
+    filters, recipe = wiring.filters(run_settings), wiring.recipe(run_settings)
+    parts = () if recipe is None else recipe(_ANY_GROUP, _ANY_KIND)
+    return {
+        "turnetl": metadata.version("turnetl"),
+        "extractor": run_settings.extractor_name,
+        "model": f"{run_settings.llm.provider} {run_settings.llm.model or ''}".strip(),
+        "recipe": ids.digest(repr(parts)),
+        "noise rules": ids.digest(*sorted(filters.active_rules), *filters.recipe(_ANY_GROUP)),
+        "redaction of personal data": str(run_settings.redact_pii),
+        "lake": str(run_settings.lake),
+    }
+
+
+def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+    """Return what differs, as `extractor (structural instead of llm)`; digests are not shown."""
+    return [
+        name if name in ("recipe", "noise rules") else f"{name} ({found[name]} instead of {value})"
+        for name, value in expected.items()
+        if found[name] != value
+    ]
+
+
+T = TypeVar("T")
+
+
+def packed(sizes: Mapping[T, int], count: int) -> list[tuple[T, ...]]:
+    """Return at most `count` packs of all items, the largest pack first; none is empty.
+
+    Args:
+        sizes: the size of each item, in any unit, at least 0.
+        count: number of packs, at least 1.
+    """
+    # The largest first, each into the smallest pack so far.
+    packs: list[list[T]] = [[] for _ in range(min(count, len(sizes)))]
+    totals = [0] * len(packs)
+    for item in sorted(sizes, key=lambda one: -sizes[one]):
+        smallest = totals.index(min(totals))
+        packs[smallest].append(item)
+        totals[smallest] += sizes[item] + 1
+    by_size = sorted(range(len(packs)), key=lambda number: -totals[number])
+    return [tuple(packs[number]) for number in by_size]

@@ -12,11 +12,10 @@ from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.shard import Shard
 from turnetl.formats import Format
-from turnetl.parsing.archive_files import ArchiveFiles
-from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
+from turnetl.parsing.archives import redacted_problems
+from turnetl.parsing.expand import own_archives
 from turnetl.parsing.name_collisions import with_name_collisions
-from turnetl.parsing.redacted_problems import redacted_problems
-from turnetl.parsing.shards import own_archives
 from turnetl.redact.plain import is_plain
 from turnetl.settings import Settings
 

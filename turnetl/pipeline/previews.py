@@ -2,14 +2,16 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 
+import polars as pl
+
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Episode
+from turnetl.episodes.tokens import estimate
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
 from turnetl.pipeline.group_plans import PlannedGroups
 from turnetl.pipeline.run_options import RunOptions, has_work, settings_for_run
-from turnetl.pipeline.tokens import tokens
 from turnetl.settings import Settings
 
 
@@ -61,3 +63,7 @@ async def previews_of(
             for preview in previews:
                 yield preview
     await model.close()
+
+
+def tokens(text: str) -> int:
+    return int(estimate(pl.Series([text]))[0])

@@ -18,8 +18,7 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.routing import PromptRouter
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.index import advice_if_busy, check_graph, update_index
-from turnetl.pipeline.index_repair import open_repaired
+from turnetl.pipeline.index import advice_if_busy, check_graph, open_repaired, update_index
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.settings import Settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from turnetl import wiring
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import RunTotals, TurnRun
-from turnetl.ingestion import estimate_record, lease_owner
+from turnetl.ingestion import estimate_record, held_lease
 from turnetl.ingestion.run_recorder import with_totals
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.pipeline.group_names import select_groups
@@ -74,4 +74,4 @@ def _state(run: TurnRun) -> RunState:
         return RunState.UNDONE
     if run.outcome:
         return RunState(run.outcome.value)
-    return RunState.INTERRUPTED if lease_owner.is_dead(run.owner) else RunState.RUNNING
+    return RunState.INTERRUPTED if held_lease.is_dead(run.owner) else RunState.RUNNING

@@ -13,28 +13,29 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.base.text import plural
-from turnetl.evaluation.located_turns import LocatedTurn, LocatedTurns
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
+    LocatedTurn,
+    LocatedTurns,
     WrittenQuestions,
     read_question_file,
     sample_by_group,
     written_questions,
 )
-from turnetl.evaluation.recall import Searcher, rerank_all
-from turnetl.evaluation.recall_report import (
+from turnetl.evaluation.recall import (
     Baseline,
     EvaluationReport,
     QuestionSource,
+    Searcher,
     read_baseline,
+    rerank_all,
 )
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.index import OpenIndex, check_graph, current_index
-from turnetl.pipeline.index_repair import repaired
+from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.settings import Settings
 

@@ -5,37 +5,39 @@ list in the lake is written, which is marked as complete last. Every step betwee
 after a kill, the same command completes the removal, or one without a selection.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage
+from turnetl.base.errors import BadUsage, Fatal
+from turnetl.base.graph_model import TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.open import rewrite_graph
+from turnetl.graph.open import embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
 from turnetl.ingestion.forget_text import holds, spellings
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
+from turnetl.lake.byte_search import FoundText, files_under, search_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
-from turnetl.migration.other_commands import check_not_moved, summarised_groups
+from turnetl.migration.phases import check_not_moved, summarised_groups
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,
     remove_forgotten_turns,
 )
 from turnetl.pipeline import forget_selection
-from turnetl.pipeline.forget_proof import prove, texts_to_find
-from turnetl.pipeline.forget_runs import erase_from_runs
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_communities import remove_communities
-from turnetl.pipeline.run_undo import preview_group, undo_in_graph
+from turnetl.pipeline.run_undo import id_with_prefix, preview_group, undo_in_graph
 from turnetl.pipeline.tables import filter_turns
 from turnetl.settings import Settings
 
@@ -278,3 +280,108 @@ def _json_strings(text: str) -> Sequence[object]:
         return [msgspec.json.decode(text)]
     except msgspec.DecodeError:
         return []
+
+
+async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
+    """Return the report with the places that still hold the text, or a sample of a turn.
+
+    Journal and index are in the lake's folder. Of a lake in an object store all objects are read;
+    of a graph on a server only the stored values are searched.
+
+    Raises:
+        Fatal: a file cannot be read; the same command searches again.
+        GraphBusy: the graph did not respond, or another process writes it.
+    """
+    texts = texts_to_find(report)
+    lake = wiring.lake(settings)
+    lake.files.fetch_all(lake.root)
+    files = files_under([settings.lake, lake.root, *_graph_files(settings)])
+    try:
+        in_files = search_files(files, texts)
+    except (OSError, sqlite3.Error) as error:
+        raise Fatal(
+            f"the files cannot be searched for what was removed: {error}; repeat the command"
+        ) from error
+    found = [*in_files, *await _search_graph(settings, texts)]
+    parts = urlsplit(settings.graph_url)
+    on_server = embedded_file(settings.graph_url) is None
+    return replace(
+        report,
+        found=tuple(found),
+        files_searched=len(files),
+        is_proven=not found,
+        graph_server=f"{parts.hostname}:{parts.port or ''}".rstrip(":") if on_server else None,
+    )
+
+
+def texts_to_find(report: ForgetReport) -> list[str]:
+    """Return the text in its spellings, and the samples of the turns."""
+    text = report.selection.text
+    return [*(spellings(text) if text is not None else ()), *report.samples]
+
+
+def _graph_files(settings: Settings) -> Sequence[Path]:
+    """Return the files of an embedded graph, with logs and copies beside it."""
+    path = embedded_file(settings.graph_url)
+    if path is None or not path.parent.is_dir():
+        return ()
+    return [file for file in path.parent.iterdir() if file.name.startswith(path.name)]
+
+
+async def _search_graph(settings: Settings, texts: Sequence[str]) -> list[FoundText]:
+    """Search the values, also those that another program wrote."""
+    if not texts or wiring.missing_graph(settings) is not None:
+        return []
+    found = []
+    async with wiring.store(settings, write=False) as store:
+        runs = await store.runs()
+        if holds(runs, texts):
+            found.append(FoundText("graph", "runs"))
+        recipes = {recipe for run in runs for recipe in run.recipes}
+        for group in await store.versions():
+            contents = await store.load(group)
+            recipes |= {receipt.recipe for receipt in contents.receipts}
+            values = (
+                contents,
+                await store.load_subgraphs(group),
+                await store.commit_records(group),
+            )
+            if any(holds(value, texts) for value in values):
+                found.append(FoundText("graph", f"group {group}"))
+        if holds(await store.recipes(recipes), texts):
+            found.append(FoundText("graph", "recipes"))
+    return found
+
+
+MARK = "[forgotten]"
+"""Stands for an argument, an archive or an error that held a forgotten text."""
+
+
+async def erase_from_runs(settings: Settings, texts: Sequence[str]) -> None:
+    """Replace the arguments, archives and errors of all runs that hold one of the texts.
+
+    Raises:
+        GraphBusy: the graph did not respond, or another process uses it.
+        GraphUnusable: it cannot be written.
+    """
+    if not texts or wiring.missing_graph(settings) is not None:
+        return
+    async with wiring.store(settings, write=True) as store:
+        for run in await store.runs():
+            erased = without_texts(run, texts)
+            if erased != run:
+                await store.save_run(erased)
+
+
+def without_texts(run: TurnRun, texts: Sequence[str]) -> TurnRun:
+    """Return the run with `MARK` for each argument, archive and error that holds a text."""
+
+    def erased(value: str) -> str:
+        return MARK if holds(value, texts) else value
+
+    return replace(
+        run,
+        command=tuple(map(erased, run.command)),
+        archives=tuple(map(erased, run.archives)),
+        error=None if run.error is None else erased(run.error),
+    )

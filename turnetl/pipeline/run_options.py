@@ -9,10 +9,9 @@ from turnetl.base.clock import Clock, as_utc
 from turnetl.base.errors import BadUsage
 from turnetl.base.shard import Shard
 from turnetl.extraction.config import MAX_REFLEXION, NO_PROMPT_VALUES, ExtractionConfig
-from turnetl.ingestion import lease_owner
-from turnetl.ingestion.assumed_time import AssumedTime
+from turnetl.ingestion import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.plan import Scope
+from turnetl.ingestion.plan import AssumedTime, Scope
 from turnetl.ingestion.report import GroupReport
 from turnetl.settings import Settings
 
@@ -101,7 +100,7 @@ def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
     run_id = str(uuid4())
     return IngestRun(
         run_id=run_id,
-        owner=lease_owner.owner_name(run_id),
+        owner=held_lease.owner_name(run_id),
         clock=clock,
         lease_ttl=timedelta(seconds=settings.lease_seconds),
         prefetch=settings.prefetch,

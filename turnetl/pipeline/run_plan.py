@@ -12,13 +12,12 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.recording import record_estimate
-from turnetl.estimation.report import PlanReport, Work
+from turnetl.estimation.report import PlanReport, Work, record_estimate
 from turnetl.estimation.workload import Workload
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.redo_plan import RedoSelection
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.report import GroupReport
 from turnetl.lake import shared_responses
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
@@ -26,8 +25,8 @@ from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.parse_plan import parse_archives
-from turnetl.pipeline.redo_planning import RedoPlanning
 from turnetl.pipeline.run_options import RunOptions, has_work, settings_for_run
+from turnetl.pipeline.run_redo import RedoPlanning
 from turnetl.pipeline.tables import filter_turns
 from turnetl.settings import Settings
 

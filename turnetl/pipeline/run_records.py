@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 from turnetl import wiring
 from turnetl.base.graph_model import TurnRun
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import GroupId, Usage
-from turnetl.base.recipe_parts import recipe_digest
-from turnetl.base.url_scheme import without_credentials
+from turnetl.base.object_url import without_credentials
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.run_recorder import RunRecorder

@@ -1,7 +1,8 @@
 """Write the summaries of groups that are still deferred, under the lease of each group."""
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
@@ -14,20 +15,116 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import lease_owner
-from turnetl.ingestion.extractor_change import check_extractor
+from turnetl.ingestion import held_lease as lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.report import IngestReport, check_extractor
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
+from turnetl.llm.cost_bounds import amount_of
 from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.routing import PromptRouter
+from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.summary_writers import SummaryWriter, opened_summary_writer
-from turnetl.settings import Settings
+from turnetl.settings import BudgetSettings, Settings
 
 if TYPE_CHECKING:  # imports numpy
-    from turnetl.ingestion.turn_summaries import DeferredEstimate
+    from turnetl.ingestion.turn_summaries import DeferredEstimate, SummaryRules
+
+
+async def summarize_after(
+    ingested: IngestReport, settings: Settings, clock: Clock
+) -> SummarizeReport:
+    """Write the deferred summaries of the groups of an ingest, with what it left of the budget.
+
+    After an ingest that the budget or the provider stopped nothing is written. A group that was not
+    completed is left to the next run.
+
+    Args:
+        ingested: the report of the ingest.
+        settings: of the ingest.
+        clock: returns the current time.
+
+    Returns:
+        The report as of `summarize`; without a group if nothing was to be tried.
+
+    Raises:
+        BadUsage, GraphBusy, GraphUnusable: as `summarize`.
+    """
+    is_stopped = any(group.stop_cause is not None for group in ingested.groups)
+    groups = [group.group for group in ingested.groups if group.in_graph and group.error is None]
+    budget = _rest(settings.budget, sum(ingested.usage_by_prompt.values(), Usage()))
+    if ingested.error is not None or is_stopped or budget is None or not groups:
+        return SummarizeReport(())
+    return await summarize(settings.model_copy(update={"budget": budget}), clock, groups)
+
+
+def _rest(budget: BudgetSettings, used: Usage) -> BudgetSettings | None:
+    """Return what a run leaves of its budget; None if that is nothing."""
+    amount = amount_of(used)
+    tokens = None if budget.tokens is None else budget.tokens - amount.tokens
+    usd = None if budget.usd is None else budget.usd - amount.usd
+    if any(limit is not None and limit <= 0 for limit in (tokens, usd)):
+        return None
+    return BudgetSettings(tokens=None if tokens is None else int(tokens), usd=usd)
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryWriter:
+    """How deferred summaries are written, with what it costs."""
+
+    rules: "SummaryRules"
+    model: str | None = None
+    """Provider and model; None: rules write summaries."""
+    stack: ModelStack | None = None
+    """Of the model."""
+
+    @property
+    def usage(self) -> Usage:
+        """What was used so far."""
+        return Usage() if self.stack is None else self.stack.used()
+
+    def state_cost(self, group: GroupId, count: int, estimate: Usage) -> None:
+        """Say what the summaries of a group may cost, before the first request."""
+        if estimate.calls:
+            log.warning(
+                "asking `%s` for summaries of group `%s`, %s: %s requests, about %s tokens, cost "
+                "%s; responses in the journal cost nothing",
+                self.model,
+                group,
+                f"{count:,}",
+                f"{estimate.calls:,}",
+                f"{estimate.tokens:,}",
+                format_cost(estimate.cost),
+            )
+
+
+@asynccontextmanager
+async def opened_summary_writer(settings: Settings, clock: Clock) -> AsyncIterator[SummaryWriter]:
+    """Open the writer, and close its model afterwards.
+
+    Raises:
+        BadUsage: the extractor uses a model, and none is configured.
+    """
+    if not settings.uses_model:
+        yield SummaryWriter(wiring.flush_rules(settings, None))
+        return
+    from turnetl.summaries.model_summariser import PROMPT  # noqa: PLC0415 - the models
+
+    async with wiring.model_stack(settings, clock) as stack:
+        model = wiring.model(settings, stack)
+        used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
+        price = wiring.prices(clock()).find(used.name)
+        try:
+            yield SummaryWriter(wiring.flush_rules(settings, model, price), used.name, stack)
+        finally:
+            await model.close()
+
 
 _STAGE = "summarize"
 

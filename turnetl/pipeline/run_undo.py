@@ -14,13 +14,12 @@ from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.undo import UndoProgress, UndoRun, diff_undo, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.id_prefix import id_with_prefix
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.settings import Settings
@@ -111,7 +110,7 @@ async def undo_in_graph(
     if preview.is_refused:
         return preview
     run = UndoRun(
-        lease_owner.owner_name(str(uuid4())), clock, timedelta(seconds=settings.lease_seconds)
+        held_lease.owner_name(str(uuid4())), clock, timedelta(seconds=settings.lease_seconds)
     )
     async with wiring.store(settings, write=True) as store:
         groups = [
@@ -271,3 +270,23 @@ async def prompts_of(
             if commit.receipt.turn_id in wanted
         }
     return prompts
+
+
+def id_with_prefix(noun: str, prefix: str, ids: Iterable[str]) -> str | None:
+    """Return the id that has the prefix; None if none has it.
+
+    Args:
+        noun: what has such an id.
+        prefix: as the user typed it.
+        ids: all ids.
+
+    Raises:
+        BadUsage: several ids have the prefix.
+    """
+    matching = sorted({one for one in ids if one.startswith(prefix)})
+    if len(matching) > 1:
+        raise BadUsage(
+            f"`{prefix}` begins the ids of {len(matching)} {noun}s, such as `{matching[0]}` "
+            f"and `{matching[1]}`: give more of the id"
+        )
+    return matching[0] if matching else None

@@ -1,6 +1,7 @@
 """Verify the files of the lake, and the graph against lake and index; repair what is safe."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -9,34 +10,35 @@ from uuid import uuid4
 import polars as pl
 
 from turnetl import wiring
+from turnetl.base import private_files as rights
 from turnetl.base.clock import Clock
 from turnetl.base.errors import Fatal, GraphUnusable, IndexBusy, IndexUnusable
 from turnetl.base.model import GroupId
+from turnetl.base.private_files import LooseFile
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease as lease_owner
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.lake import Lake
-from turnetl.migration.other_commands import moved_groups
-from turnetl.pipeline.graph_check import accept_graph, graph_file_problems
+from turnetl.migration.phases import moved_groups
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph, update_index
 from turnetl.pipeline.lake_check import check_lake, mend_lake
-from turnetl.pipeline.permissions import loose_files, take_rights_away
-from turnetl.settings import Settings
+from turnetl.settings import Settings, secret_files
 from turnetl.verification.check import Check
-from turnetl.verification.file_checks import file_findings
-from turnetl.verification.file_problem import FileProblem
-from turnetl.verification.index_checks import IndexedTurns
-from turnetl.verification.permission_checks import permission_finding
-from turnetl.verification.read import read_group
-from turnetl.verification.repairs import group_repairs
-from turnetl.verification.report import GroupVerification, VerifyReport
-from turnetl.verification.turn_checks import Examples
+from turnetl.verification.graph_checks import Examples
+from turnetl.verification.report import FileProblem, GroupVerification, VerifyReport
 from turnetl.verification.vector_checks import vector_checks
-from turnetl.verification.verify import verify_group
+from turnetl.verification.verify import (
+    IndexedTurns,
+    file_findings,
+    group_repairs,
+    permission_finding,
+    read_group,
+    verify_group,
+)
 
 EXAMPLES = 5
 """Examples of each finding, by default."""
@@ -256,3 +258,99 @@ def _lake_turns(lake: Lake, group: GroupId) -> tuple[pl.DataFrame | None, str | 
             return lake.scan_episodes(group).select(_LAKE_COLUMNS).collect(), None
     except Fatal as error:
         return None, str(error)
+
+
+def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
+    """Yield what is wrong with the file of an embedded graph; a server has its own checks.
+
+    Raises:
+        GraphBusy: another process writes it.
+        GraphUnusable: its lock cannot be used.
+    """
+    path = embedded_file(settings.graph_url)
+    if path is None or not path.exists():
+        return
+    # Only here: it imports the database.
+    from turnetl.graph.ladybug.check import check_file  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.checksum import (  # noqa: PLC0415 - as above
+        ChecksumMatch,
+        checksum_path,
+    )
+
+    found = check_file(path)
+    if found.problem is not None:
+        remedy = "restore it from a backup; keep the damaged file until that is done"
+        if found.is_emptied:
+            remedy = (
+                f"restore it from a backup, or move it and `{checksum_path(path)}` away: `turnetl "
+                "ingest` then fills a new graph with the turns of the lake"
+            )
+        yield FileProblem(Check.UNREADABLE_GRAPH, path, str(path), found.problem, remedy)
+    elif found.comparison is ChecksumMatch.DAMAGED:
+        problem = "differs from what turnetl wrote, as no program changes it; it can be read"
+        remedy = f"to take it as it is all the same, move `{checksum_path(path)}` away"
+        yield FileProblem(Check.DAMAGED_GRAPH, path, str(path), problem, remedy)
+    elif found.comparison is ChecksumMatch.CHANGED:
+        problem = "is not as it was when turnetl closed it"
+        yield FileProblem(Check.CHANGED_GRAPH, path, str(path), problem)
+    elif found.comparison is ChecksumMatch.UNRECORDED:
+        problem = "has no checksum; all of it was read"
+        yield FileProblem(Check.UNRECORDED_GRAPH, path, str(path), problem)
+
+
+def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
+    """Record the checksum of a changed graph as it is.
+
+    Raises:
+        GraphBusy: another process has it open.
+        GraphUnusable: its lock cannot be used.
+    """
+    path = embedded_file(settings.graph_url)
+    accepted = (Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
+    if path is None or not any(problem.check in accepted for problem in problems):
+        return
+    from turnetl.graph.ladybug import checksum  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.file import lock_graph  # noqa: PLC0415 - as above
+
+    lock = lock_graph(path, write=True)
+    try:
+        checksum.accept(path)
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+_log = logging.getLogger(__name__)
+
+
+def loose_files(settings: Settings, config: Path | None) -> tuple[LooseFile, ...]:
+    """Return what of lake, graph, trust store and configuration too many users may use, sorted.
+
+    Args:
+        settings: the lake, which contains index and journal, and the graph.
+        config: a config file beside those in the usual places.
+    """
+    return tuple(sorted(set(_loose_files(settings, config))))
+
+
+def take_rights_away(files: Iterable[LooseFile]) -> int:
+    """Take the rights away that are too many; return the number of files."""
+    count = 0
+    for file in files:
+        try:
+            rights.tighten(file)
+        except OSError as error:
+            _log.warning("`%s` keeps its permissions: %s", file.path, error.strerror)
+        else:
+            count += 1
+    return count
+
+
+def _loose_files(settings: Settings, config: Path | None) -> Iterator[LooseFile]:
+    for folder in dict.fromkeys([settings.lake, wiring.lake(settings).root]):
+        yield from rights.loose_in_lake(folder)
+    graph = embedded_file(settings.graph_url)
+    if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
+        yield from rights.loose_beside(graph)
+    for path in secret_files(config):
+        yield from rights.loose_private(path)

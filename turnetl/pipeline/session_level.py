@@ -6,13 +6,13 @@ from contextlib import closing
 
 from turnetl import wiring
 from turnetl.base.graph_model import CommittedTurn
+from turnetl.base.ids import is_shadow
 from turnetl.base.model import SessionId
-from turnetl.base.shadow_groups import is_shadow
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import split_passages
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
-from turnetl.graph.unrecorded import UnrecordedEpisode
+from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder

@@ -7,7 +7,6 @@ type, a policy, a label or a call. A change here that changes a result raises `_
 
 import re
 
-from turnetl.redact import chosen_words as words
 from turnetl.redact import plausible
 
 _MIN_CHARS = 4
@@ -51,14 +50,14 @@ def is_chosen_line(value: str) -> bool:
 def is_cell(value: str) -> bool:
     """Return whether the cell of a table can be: no state, and no name of another column."""
     word = value.strip(" `*\"'").lower()
-    is_state = word in words.STATES or (word.isalpha() and word.endswith(words.STATE_ENDINGS))
-    return is_chosen_line(value) and not is_state and word not in words.COLUMNS
+    is_state = word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
+    return is_chosen_line(value) and not is_state and word not in COLUMNS
 
 
 def is_chosen_argument(value: str) -> bool:
     """Return whether an argument of a command can be: it is no reference but by a sign."""
     word = value.lower().rstrip(".,:;)")
-    is_word = word in words.STATES or word in words.PROSE or word in words.OPTION_WORDS
+    is_word = word in STATES or word in PROSE or word in OPTION_WORDS
     is_metavariable = value.isupper() and value.replace("_", "").isalpha()
     return is_chosen(value) and not (_OPTION.match(value) or is_word or is_metavariable)
 
@@ -75,13 +74,13 @@ _PORT = re.compile("[0-9]{1,5}(?:[:/][0-9a-z]{1,5})*|[a-z]+:.*")
 def is_said(value: str) -> bool:
     """Return whether a word after `the password is` can be: it says nothing about a password."""
     word = value.strip("`'\"").rstrip(".,:;!)").lower()
-    is_state = word in words.STATES or (word.isalpha() and word.endswith(words.STATE_ENDINGS))
+    is_state = word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
     return is_chosen_word(value) and not is_state
 
 
 def is_said_within(value: str) -> bool:
     """Like `is_said`, before more words: `with password authentication in the next step`."""
-    return is_said(value) and value.lower() not in words.COMPOUNDS
+    return is_said(value) and value.lower() not in COMPOUNDS
 
 
 def is_told(value: str) -> bool:
@@ -275,15 +274,15 @@ def _is_placeholder(value: str) -> bool:
 
 def _is_phrase(value: str) -> bool:
     parts = [word.strip(".,:;!?'\"()").lower() for word in value.split()]
-    has_sentence = any(word in words.PROSE or word in words.LABELS for word in parts)
+    has_sentence = any(word in PROSE or word in LABELS for word in parts)
     has_sentence = has_sentence and _DRAWN_WORD.search(value) is None
-    is_code = parts[0] in words.TYPES or _CODE.search(value) is not None
+    is_code = parts[0] in TYPES or _CODE.search(value) is not None
     return len(parts) <= _MAX_WORDS and not has_sentence and not is_code
 
 
 def _is_word_of_code(value: str) -> bool:
     lower = value.lower()
-    return lower in words.TYPES or lower in words.LABELS or plausible.is_variable(value)
+    return lower in TYPES or lower in LABELS or plausible.is_variable(value)
 
 
 def _is_label(value: str) -> bool:
@@ -294,17 +293,15 @@ def _is_label(value: str) -> bool:
 def _has_name_of_password(value: str) -> bool:
     """Return whether a name of a password is in the value; a short one, at one of its ends."""
     lower = value.lower()
-    at_end = lower.startswith(words.SHORT_NAMES_OF_PASSWORDS) or lower.endswith(
-        words.SHORT_NAMES_OF_PASSWORDS
-    )
-    return at_end or any(name in lower for name in words.NAMES_OF_PASSWORDS)
+    at_end = lower.startswith(SHORT_NAMES_OF_PASSWORDS) or lower.endswith(SHORT_NAMES_OF_PASSWORDS)
+    return at_end or any(name in lower for name in NAMES_OF_PASSWORDS)
 
 
 def _is_reference(value: str) -> bool:
     """Return whether the value is a name or a path."""
     if plausible.is_path(value) or plausible.is_attribute(value):
         return True
-    if value.lower() in words.VARIABLES:
+    if value.lower() in VARIABLES:
         return True
     is_name = _CAMEL.match(value) is not None or _SNAKE.match(value) is not None
     if _has_name_of_password(value) and value.replace("_", "").isalpha():
@@ -337,3 +334,112 @@ _NO_VALUE = re.compile(
 )
 """Selectors, rules of a form, pins of a chip, and references to a store of secrets."""
 _OPTION = re.compile(r"--?[A-Za-z]|[<>|&]|\d?>")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+TYPES = _words(
+    "str string text bytes byte char varchar nvarchar int integer number bool boolean any "
+    "object null none nil undefined void unknown never optional secretstr buffer uint8array "
+    "array list dict map vec option path func function callable binary blob uuid date email "
+    "password passwordfield charfield stringfield textfield proptypes maybe literal"
+)
+"""Types of code and of databases."""
+LABELS = _words(
+    "password passwords passwd pwd passphrase passcode secret token passwort kennwort "
+    "contraseña contrasena senha wachtwoord hasło пароль mot passe salasana lösenord heslo "
+    "parola şifre required optional hidden invalid missing empty blank true false default "
+    "enabled disabled changed unchanged incorrect wrong confirm confirmation current forgot "
+    "reset show hide label placeholder username user email login plaintext plain encrypted "
+    "hashed masked sensitive prompt stdin keyring keychain trust peer md5 scram-sha-256 "
+    "prohibit-password without-password again repeat file files compat yes no ask always "
+    "never auto automatic enter submit "
+    "basic digest bearer negotiate oauth oauth2 saml ldap kerberos "
+    "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
+)
+"""Labels of fields, states of settings, and placeholders."""
+VARIABLES = _words(
+    "value val raw input data env config settings args opts options self this pass pw pin "
+    "hash hashed cipher generated random result res response payload body key name content "
+    "param params request req field form state props item entry row line arg var foo bar "
+    "secret cred creds credential credentials text lambda"
+)
+"""Names of variables that often hold a password."""
+PROSE = _words(
+    "a an the is are was were be been being must should shall will would can cannot could may "
+    "might do does did not no of to for from with without in on at by as and or but if this "
+    "that these those your my our their its it you we they i least most character characters "
+    "letters digits enter please field type minimum maximum contain contains repeat change "
+    "set get use using used only when then than has have had new old first last too so very "
+    "just also der die das ein eine ist nicht muss und oder mit für le la les un une est pas "
+    "doit et ou el los es debe y o não deve em com per il non deve het een niet moet"
+)
+"""Words of a sentence, in the languages of the rules: no passphrase is a sentence."""
+STATES = _words(
+    "a an the not no in on at of to for from with by as and or if this that too so very also "
+    "always never only still being set unset here there below above known unknown correct "
+    "incorrect right wrong valid invalid empty null blank hidden visible secure insecure weak "
+    "strong reset sent kept lost gone safe unsafe fine ok okay good bad different same "
+    "necessary mandatory present absent available unavailable short long random static plain "
+    "yours mine unique persistent plaintext hardcoded case-sensitive what where when how why "
+    "which easy hard read written shown bad new old back up down out off done due meant given "
+    "taken chosen broken forgotten likely probably currently now actually really already yet "
+    "just simply something anything nothing one it its my your our their success failure "
+    "succeeded successful ready falsch richtig abgelaufen vergessen gesetzt неверный "
+    "неправильный устарел leer "
+    "sicher unsicher notwendig nicht erforderlich pflicht gleich incorrecta correcta errada "
+    "correta vacía vazia obligatoria obrigatória incorrect vide faux obligatoire juist "
+    "onjuist leeg verplicht wymagane nieprawidłowe puste povinné nesprávné prázdné obligatorisk "
+    "krävs fel påkrævet forkert pakollinen väärä gerekli zorunlu yanlış kötelező hibás "  # noqa: RUF001
+    "obligatoriu greșită wajib diperlukan salah sai requise requis richiesta errata requerida "
+    "feil forkert fel felaktigt ugyldig ugyldigt ogiltigt väärä väärin pakollinen onjuist ongeldig "
+    "verplicht nieprawidłowe błędne wymagane nesprávné chybné neplatné povinné hibás helytelen "
+    "kötelező érvénytelen geçersiz yanlış zorunlu gerekli hatalı obligatorie obligatoriu necesar "  # noqa: RUF001
+    "incorectă wunsch anfrage anforderung невірний "
+    "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
+)
+"""Words that follow `the password is` and say something about it."""
+COLUMNS = _words(
+    "role roles host hostname port url uri website site status state notes note comment comments "
+    "description details type group groups team created updated modified expires age name value "
+    "shell home default location environment region service server database account mail address "
+    "passed failed skipped pass fail quota plan owner version rotation scope faster slower"
+)
+"""Names of columns beside that of a password, and results."""
+OPTION_WORDS = _words(
+    "flag flags option options argument arguments parameter parameters command commands "
+    "switch requires field fields param params are"
+)
+"""Words that follow the name of an option in prose."""
+COMPOUNDS = _words(
+    "authentication auth authorization field form reset reset-flow manager hashing hash policy "
+    "protection prompt login access change changes recovery rotation input option validation "
+    "entry logic support"
+)
+"""Words that form a compound with `password`: `with password authentication`."""
+STATE_ENDINGS = (
+    "ed",
+    "ing",
+    "able",
+    "ible",
+    "less",
+    "iert",
+    "tet",
+    "ido",
+    "ida",
+    "ado",
+    "ada",
+    "uta",
+    "ata",
+    "uto",
+)
+"""Endings of participles: `the password is expired`."""
+NAMES_OF_PASSWORDS = _words(
+    "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "
+    "密码 パスワード 비밀번호 secret token credential apikey api_key api-key"
+)
+"""Names of passwords and other secrets, which labels and references contain."""
+SHORT_NAMES_OF_PASSWORDS = ("pwd",)
+"""Names so short that a drawn password may contain one."""

@@ -1,19 +1,21 @@
 """The prefilter: two passes over all texts select the few that need a closer look.
 
 Equal texts are scanned once: every turn repeats the name of its working directory.
+
+A session that was resumed or forked repeats the texts of its parent, and every session those of its
+tools.
 """
 
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from types import MappingProxyType
 
 import polars as pl
 
-from turnetl.redact.clean_texts import CleanTexts
 from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
 from turnetl.redact.normalised import ENCODED, INVISIBLE, MAY_BE_ENCODED, normalised_texts
@@ -21,6 +23,53 @@ from turnetl.redact.rule_spans import spans_of_match, spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.text_column import text_column
+
+_DIGESTED = 100
+"""Characters from which on a text is remembered by a digest of 128 bits. Most are shorter."""
+_REMEMBERED = 50_000
+"""Texts that are remembered at least; twice as many take 20 MB if they are ASCII."""
+
+_HALF = (1 << 64) - 1
+
+TextKey = str | int
+"""What a text is remembered by: itself, or its digest."""
+
+
+class CleanTexts:
+    """Remembers the last texts that were found clean."""
+
+    def __init__(self, size: int = _REMEMBERED) -> None:
+        """Remember no text yet.
+
+        Args:
+            size: number of texts that are remembered at least; at most twice as many are.
+        """
+        self._size = size
+        self._newer: set[TextKey] = set()
+        self._older: set[TextKey] = set()
+
+    def unknown(self, texts: Iterable[str]) -> dict[str, TextKey]:
+        """Return the distinct texts that are not remembered, in their order, each with its key."""
+        newer, older = self._newer, self._older
+        keys = {
+            text: text if len(text) < _DIGESTED else _digest(text) for text in dict.fromkeys(texts)
+        }
+        if not newer and not older:
+            return keys
+        return {text: key for text, key in keys.items() if key not in newer and key not in older}
+
+    def add(self, clean: Mapping[str, TextKey]) -> None:
+        """Remember texts, by their keys; of more than the size, the first ones."""
+        if len(self._newer) + len(clean) > self._size:
+            self._older, self._newer = self._newer, set()
+        self._newer.update(islice(clean.values(), self._size))
+
+
+def _digest(text: str) -> int:
+    # SipHash with a key of this process: the first half is known already, from the text as a key.
+    # It takes a quarter of the time of SHA-256.
+    return hash(text) << 64 | hash(text[1:]) & _HALF
+
 
 SEPARATOR = b"\n\x1e\n"
 """Separates texts that are scanned as one: no secret contains it."""

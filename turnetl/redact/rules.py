@@ -1,15 +1,13 @@
 """Rules for secrets that the native scanner misses: by their own form, and by a keyword."""
 
 from turnetl.redact import chosen, plausible, token_prefixes
-from turnetl.redact.announced_rules import ANNOUNCED_RULES
+from turnetl.redact.announced_rules import ANNOUNCED_RULES, FIELD_RULES
 from turnetl.redact.command_rules import COMMAND_RULES
 from turnetl.redact.drawn_tokens import TOKEN_RULES
-from turnetl.redact.field_rules import FIELD_RULES
 from turnetl.redact.general_rules import GENERAL_RULES
 from turnetl.redact.key_lines import KEY_LINE_RULES
-from turnetl.redact.key_rules import KEY_RULES
+from turnetl.redact.key_rules import KEY_RULES, PAYMENT_RULES
 from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
-from turnetl.redact.payment import PAYMENT_RULES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.said_rules import SAID_RULES
 from turnetl.redact.sentence_rules import SENTENCE_RULES

@@ -1,6 +1,9 @@
 """Rules for secrets in sentences and notes: name, link and value, in any language."""
 
-from turnetl.redact import chosen, sentence_values
+import re
+from collections.abc import Iterator
+
+from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import (
@@ -21,6 +24,36 @@ from turnetl.redact.vocabulary import (
     SERVICES,
     SHORT_PASSWORD,
 )
+
+MAX_BEFORE = 160
+_SAID_VALUE = (
+    r"[\"'`*]{0,2}([^ \t\r\n\"'`\\;<>|&(){}\[\]0-9!#%^*~+@]{0,60}[0-9!#%^*~+@]"
+    r"[^ \t\r\n\"'`\\;<>|&(){}\[\]]{0,60}+|[0-9]{3} [0-9]{3})[\"'`*]{0,2}"
+)
+_OWNER = r"(?:[ \t]+[a-z][a-z'-]{0,14}){0,4}[ \t]+"
+BEFORE_NAME = (
+    r"(?i:\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|tried|trying|entered|typed|with|then"
+    r"|choos(?:e|ing)|chose"
+    rf"|picked|set|put|have|took|made|got|pick|keep|need|to)[ \t]+{_SAID_VALUE}"
+    rf"[ \t]+(?:as|for){_OWNER}"
+    rf"|(?:\A|[ \t\r\n\"'>:(-]){_SAID_VALUE}[ \t]+(?:is|was|ist|est|es){_OWNER})"
+)
+"""A value with a digit or a sign, up to the name: it decides whether a text is a candidate."""
+_BEFORE_NAME = re.compile(rf"{BEFORE_NAME}\Z".encode())
+
+
+def before_name(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+    """Yield the value before a name of a password or of a code.
+
+    Args:
+        data: one text.
+        match: starts with the name.
+    """
+    first = max(0, match.start() - MAX_BEFORE)
+    found = _BEFORE_NAME.search(data, first, match.start())
+    if found is not None:
+        yield found.span(found.lastindex or 0)
+
 
 _NAMES = rf"(?:{PASSWORD}(?:-?nya)?|{FOREIGN_PASSWORD})"
 _MARKUP = r"[\"'`*()\[\]“”„«»「」『』 \t]"
@@ -304,9 +337,9 @@ SAID_RULES = (
         rf"(?i)(?:{PASSWORD}|{_CODES})\b",
         "A value before its name, within a sentence.",
         chosen.is_told_or_number,
-        locate=sentence_values.before_name,
-        before=sentence_values.BEFORE_NAME,
-        before_bytes=sentence_values.MAX_BEFORE,
+        locate=before_name,
+        before=BEFORE_NAME,
+        before_bytes=MAX_BEFORE,
     ),
     SecretRule(
         "secret-value",

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.activity_report.model import Activity, ReportedFact, ReportedTurn, WeekCount
+from turnetl.activity_report.personal import values_of
 from turnetl.activity_report.report import ActivityReport
-from turnetl.activity_report.walk import values_of
 from turnetl.base.text import format_cost
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href

@@ -9,7 +9,7 @@ from turnetl.base.exit_code import is_failure
 from turnetl.ingestion.report import StopCause, exit_code_of
 from turnetl.report import filter as filtering
 from turnetl.report import ingest, parse
-from turnetl.report import markdown as md
+from turnetl.report import layout as md
 from turnetl.report.layout import unwrapped
 
 

@@ -6,8 +6,8 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
-from turnetl.ingestion.community_report import CommunityReport, GroupCommunities
-from turnetl.ingestion.group_messages import error_messages
+from turnetl.ingestion.community_build import CommunityReport, GroupCommunities
+from turnetl.ingestion.report import error_messages
 from turnetl.report.layout import add_group_column, caption
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from turnetl.base.model import Usage
 from turnetl.base.text import format_cost
-from turnetl.report import markdown as md
+from turnetl.report import layout as md
 
 UNKNOWN = (
     "the cost is unknown because a model that was used has no price; its tokens are counted: "

@@ -8,8 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from turnetl.base.text import format_minute, format_span, plural
-from turnetl.report.layout import LISTED, caption, indented, relative_path
-from turnetl.report.markdown import escaped
+from turnetl.report.layout import LISTED, caption, escaped, indented, relative_path
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
 from turnetl.retrieval.turn_summary import short_id
 

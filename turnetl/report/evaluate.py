@@ -7,11 +7,12 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.text import format_cost, plural
-from turnetl.evaluation.recall import DEPTHS, RankingStage
-from turnetl.evaluation.recall_report import (
+from turnetl.evaluation.recall import (
+    DEPTHS,
     EvaluationReport,
     QuestionSource,
     RankChange,
+    RankingStage,
     StageRecall,
 )
 from turnetl.report.index import unread_messages

@@ -9,7 +9,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.object_url import path_text
 from turnetl.base.text import plural
 from turnetl.ingestion.forget_report import ForgetReport, TurnToForget
-from turnetl.ingestion.group_messages import error_messages
+from turnetl.ingestion.report import error_messages
 from turnetl.report import undo as undo_view
 from turnetl.report.layout import caption, limited
 from turnetl.report.turns import section

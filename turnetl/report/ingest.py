@@ -5,11 +5,16 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.text import format_cost, plural
-from turnetl.ingestion.group_messages import error_messages
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupReport, IngestReport, lacks_times, turns_without_time
+from turnetl.ingestion.report import (
+    GroupReport,
+    IngestReport,
+    error_messages,
+    lacks_times,
+    turns_without_time,
+)
 from turnetl.report import costs, estimates, request_previews, status
-from turnetl.report import markdown as md
+from turnetl.report import layout as md
 from turnetl.report.layout import add_group_column, caption
 
 _LISTED_IN_MARKDOWN = 50

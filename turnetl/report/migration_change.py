@@ -8,8 +8,7 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
-from turnetl.migration.change_report import MigrationChange, MigrationCommand, NewEpisode
-from turnetl.migration.moves import Moves
+from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves, NewEpisode
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.report.layout import caption, limited
 from turnetl.report.turns import section

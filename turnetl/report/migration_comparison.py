@@ -9,7 +9,7 @@ from rich.text import Text
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.migration.comparison import FactDates, GroupComparison, MigrationComparison
-from turnetl.report import markdown as md
+from turnetl.report import layout as md
 from turnetl.report.layout import caption, limited
 
 _LITTLE = 0.005

@@ -13,7 +13,7 @@ from turnetl.base.text import plural
 from turnetl.estimation.report import Estimate
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.report import GroupMigration, MigrationPlan
-from turnetl.report import markdown as md
+from turnetl.report import layout as md
 from turnetl.report import plan as estimates
 from turnetl.report.layout import add_group_column, caption
 

@@ -11,7 +11,7 @@ from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.report import StopCause
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.phases import phase_text, remedy
-from turnetl.migration.run_report import MigrationRun
+from turnetl.migration.report import MigrationRun
 from turnetl.report import ingest
 from turnetl.report.layout import add_group_column, caption
 from turnetl.report.migration_plan import parse_messages

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from turnetl.base.url_scheme import without_credentials
+from turnetl.base.object_url import without_credentials
 
 
 def next_command(

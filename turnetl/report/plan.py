@@ -7,11 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.text import format_cost, plural
-from turnetl.estimation.interval import CONFIDENCE
 from turnetl.estimation.report import Estimate, PilotSummary, PlanReport
+from turnetl.estimation.usage_range import CONFIDENCE
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.report import estimates
-from turnetl.report import markdown as md
+from turnetl.report import layout as md
 from turnetl.report import parse as parse_view
 from turnetl.report.layout import add_group_column, caption
 

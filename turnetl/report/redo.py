@@ -8,8 +8,8 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
-from turnetl.ingestion.group_messages import error_messages, stale_part_line
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
+from turnetl.ingestion.report import error_messages, stale_part_line
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.report import costs, estimates, status
 from turnetl.report.layout import add_group_column, caption, limited

@@ -9,9 +9,8 @@ from rich.text import Text
 
 from turnetl.base.text import format_cost, plural
 from turnetl.graph.migrations import MigrationPhase
-from turnetl.ingestion.group_messages import error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import TurnsOfGroup
+from turnetl.ingestion.report import TurnsOfGroup, error_messages, stale_part_line
 from turnetl.migration.phases import migration_message, phase_text
 from turnetl.report import costs, index, summary_counts
 from turnetl.report.layout import add_group_column, caption, indented

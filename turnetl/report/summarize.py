@@ -6,7 +6,7 @@ from rich.text import Text
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
-from turnetl.ingestion.group_messages import error_messages
+from turnetl.ingestion.report import error_messages
 from turnetl.ingestion.summarize_report import (
     ALIKE,
     LISTED_EDITED,

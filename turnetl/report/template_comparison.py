@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from turnetl.base.text import format_cost, plural
-from turnetl.evaluation.template_report import ComparedTemplate, TemplateComparison
+from turnetl.evaluation.compare_templates import ComparedTemplate, TemplateComparison
 from turnetl.report.costs import UNKNOWN, total
 from turnetl.report.layout import caption, limited
 from turnetl.report.migration_comparison import percent

@@ -5,7 +5,7 @@ from rich.console import Group
 from turnetl.base.text import plural
 from turnetl.report.layout import caption
 from turnetl.report.turns import files_line, turns_grid
-from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import Timeline
 
 _NO_TURNS = "no turn meets these conditions; `turnetl status` prints what the graph holds"
 

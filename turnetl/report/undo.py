@@ -7,12 +7,13 @@ from rich.text import Text
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Entity, Fact
 from turnetl.base.text import plural
-from turnetl.ingestion.group_messages import error_messages
+from turnetl.ingestion.report import error_messages
 from turnetl.ingestion.undo_report import (
     GroupUndo,
+    Restored,
     UndoReport,
+    ValueChange,
 )
-from turnetl.ingestion.undo_state import Restored, ValueChange
 from turnetl.report.layout import add_group_column, caption, limited
 from turnetl.report.turns import section, turn_line
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from turnetl.base.archived_edit import NotRead
 from turnetl.base.text import format_minute, plural
-from turnetl.formats.kit.diff_summary import ADDED_CHARS
+from turnetl.formats.kit.tool_input import ADDED_CHARS
 from turnetl.report.layout import caption, indented
 from turnetl.report.turns import fact_text, files_line, lineage, turns_grid
 from turnetl.retrieval.why import Attribution, Certainty

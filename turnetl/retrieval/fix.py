@@ -1,9 +1,14 @@
 """Where an error occurred, and what resolved it.
 
 A failure is resolved when the graph says that it no longer holds: the same command succeeded later.
+
+A text may be a message, a part of one, or the output of a run with many tests.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated
@@ -12,6 +17,7 @@ import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.base.results import described
+from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
 from turnetl.index.lookup import LookupIndex, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
@@ -19,12 +25,94 @@ from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.digest import FAILURE
-from turnetl.retrieval.error_match import EXACT, ErrorMatcher
-from turnetl.retrieval.error_question import without_passing
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze
 from turnetl.retrieval.ranking import rank
 from turnetl.retrieval.turn_summary import TurnSummary, summarize
+
+EXACT = 2.0
+"""The score of an error whose name is the text."""
+_MIN_SHARE = 0.6
+"""Share of the query's terms that an error must have: a type alone is enough for `KeyError`."""
+_MIN_NAME_SHARE = 0.8
+_MIN_NAME_TERMS = 4
+"""A log contains few words of many errors by chance, and most of a long name by no chance."""
+_CUT = "…"
+
+
+class ErrorMatcher:
+    """Compares errors with one query."""
+
+    def __init__(self, text: str, names: Iterable[str] = ()) -> None:
+        """Prepare the comparison.
+
+        Args:
+            text: a message, a part of one, or a log that contains it. Its lines about what passed
+                are not compared.
+            names: of the errors that are compared: what few of them contain says more.
+        """
+        self._tokenizer = Tokenizer()
+        text = without_passing(text)
+        self._text = _normalized(text)
+        self._terms = set(self._tokenizer.count(text))
+        known = [set(self._tokenizer.count(name)) for name in names]
+        tests = self._term_sets(failed_tests(text))
+        self._tests = tests
+        self._required = tests or self._rarest(self._term_sets(identifiers(text)), known)
+
+    def score(self, name: str, statement: str) -> float:
+        """Return how well an error matches: from 0 to 1, or `EXACT`; 0 if it does not.
+
+        Args:
+            name: of the error.
+            statement: the fact that it occurred.
+        """
+        normalized = _normalized(name).rstrip(_CUT)
+        if not self._terms or not normalized or is_passing(name):
+            return 0.0
+        if normalized == self._text:
+            return EXACT
+        name_terms = set(self._tokenizer.count(name))
+        known = name_terms | set(self._tokenizer.count(statement))
+        contained = self._contained(name, normalized, name_terms)
+        return max(self._named(name_terms), self._shared(known), contained)
+
+    def _named(self, name_terms: AbstractSet[str]) -> float:
+        """Return 1 if the error is a test that the text says failed."""
+        return 1.0 if any(test == name_terms for test in self._tests) else 0.0
+
+    def _shared(self, known: AbstractSet[str]) -> float:
+        """Return the share of the text that is in the error; 0 without the text's rarest name."""
+        share = len(self._terms & known) / len(self._terms)
+        has_name = not self._required or any(name <= known for name in self._required)
+        return share if share >= _MIN_SHARE and has_name else 0.0
+
+    def _contained(self, name: str, normalized: str, name_terms: AbstractSet[str]) -> float:
+        """Return the share of the name that the text contains; 0 if it may do so by chance."""
+        share = len(self._terms & name_terms) / max(len(name_terms), 1)
+        if len(name_terms) > 1 and normalized in self._text:
+            return 1.0
+        is_much = share >= _MIN_NAME_SHARE and len(name_terms) >= _MIN_NAME_TERMS
+        complete = identifiers(name)[: -1 if name.endswith(_CUT) else None]
+        has_names = all(terms <= self._terms for terms in self._term_sets(complete))
+        return share if is_much and has_names else 0.0
+
+    def _term_sets(self, names: Iterable[str]) -> list[frozenset[str]]:
+        counted = (frozenset(self._tokenizer.count(name)) for name in names)
+        return [terms for terms in counted if terms]
+
+    def _rarest(
+        self, names: Collection[frozenset[str]], known: Collection[AbstractSet[str]]
+    ) -> list[frozenset[str]]:
+        """Return the names that the fewest errors have."""
+        counts = Counter({name: sum(name <= terms for terms in known) for name in names})
+        fewest = min(counts.values(), default=0)
+        return [name for name, count in counts.items() if count == fewest]
+
+
+def _normalized(text: str) -> str:
+    return " ".join(text.casefold().split())
+
 
 _CHANGES = frozenset({"CREATED", "MODIFIED", "DELETED", "ADDED"})
 _RUN = "RAN"
@@ -227,3 +315,112 @@ def _ending(text: str) -> str:
         kept.insert(0, paragraph)
     ending = "\n\n".join(kept).strip()
     return ending if len(ending) <= 2 * _ANSWER_CHARS else f"{ending[: 2 * _ANSWER_CHARS]}…"
+
+
+_FAILED_COUNT = re.compile(
+    r"\b[1-9]\d* (?:\w+ )?(?:failed|failures?|errors?|problems?|issues?)\b"
+    r"|\b(?:failures?|failed|errors?)\s?[:=]\s?[1-9]",
+    re.IGNORECASE,
+)
+_PASSED = re.compile(
+    r"---\s+(?:PASS|SKIP)\b.*|===\s+(?:RUN|PAUSE|CONT)\b.*|PASS(?:ED)?(?:\s.*)?"
+    r"|.*\sPASSED(?:\s+\[\s*\d+%\])?|.*\.\.\.\s*ok|(?:OK|ok)(?:\s+\(.*\))?"
+    r"|ok\s+(?:\d+\b.*|\S+\s+(?:\(cached\)|[\d.]+s\b).*)|[\u2713\u2714\u221a].*"
+    r"|(?i:(?:(?:success|info|result|done|ok): )?(?:no (?:errors?|issues?|problems?"
+    r"|failures?)(?: (?:was|were))?(?: (?:found|detected|reported))?"
+    r"|all checks passed|build success(?:ful)?)\b.{0,60})"
+)
+_COUNT = r"(?:\d+ [a-z]+(?: out| tests?| files?)?|[a-z]+(?: run)?: \d+)"
+_COUNTS = re.compile(
+    rf"[^\w]*(?:test result: ok\.|found|tests?:|result:)?\s*{_COUNT}(?:\s*[,;.]?\s*{_COUNT})*"
+    r"(?:[\s;,]+(?:finished\b|in\b).*)?[^\w]*",
+    re.IGNORECASE,
+)
+_NO_FAILURE = re.compile(
+    r"\b0 (?:failed|failures?|errors?|problems?|issues?)\b|\b(?:failures?|failed|errors?): 0\b"
+    r"|\b\d+ passed\b",
+    re.IGNORECASE,
+)
+_TESTS = (
+    re.compile(r"---\s+FAIL:\s+(?P<test>\S+)"),
+    re.compile(r"(?:FAILED|ERROR)\s+\S+?::(?P<test>\S+)"),
+    re.compile(r"\S+?\.\w+::(?P<test>\S+)\s+(?:FAILED|ERROR)\b.*"),
+    re.compile(r"test\s+(?P<test>[\w:]+)\s+\.\.\.\s+FAILED"),
+    re.compile(r"(?:FAIL|ERROR):?\s+(?P<test>test\w+)\b"),
+    re.compile("\u25cf\\s+(?P<test>.+ \u203a .+)"),
+    re.compile("[\u2715\u2717\u00d7]\\s+(?P<test>.+?)(?:\\s+\\(?\\d+ ?ms\\)?)?"),
+)
+_FRAME = re.compile(r"at\s+\S.*|File \".*|-->\s.*|\d+ \|.*")
+_QUOTED = re.compile(r"(?<!\w)(['\"`])([^\s'\"`]{1,80})\1(?!\w)")
+_NOT_FOUND = re.compile(r"(\S+): (?:command )?not found(?!:)|command not found: (\S+)")
+_STATUS = re.compile(
+    r"\b(?:HTTP(?:/[\d.]+)?|status(?: code)?|error:?)\s+([1-5]\d\d)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|::|-)[\w$]+)*")
+_NAME = re.compile(
+    r".*[a-z0-9][A-Z].*|.*[A-Z]{2}[a-z].*|.*\w_\w.*|[A-Z]{1,6}\d{2,}|[A-Z]{5,}|.*::.*|[a-z]\w*\.\w+"
+)
+"""Camel case, snake case, a code such as `E0308`, capitals, or a name with a namespace."""
+_FILE = re.compile(r".*\.(?:[a-z]{1,4}|json|toml|yaml|java|scala|swift)", re.IGNORECASE)
+_COMMON = frozenset(
+    {"ERROR", "ERRORS", "FAILED", "FAILURE", "FAILURES", "FATAL", "PANIC", "WARNING"}
+)
+"""Capitals that name nothing."""
+_MAX_LINE = 500
+"""Characters of a line that are examined."""
+
+
+def is_passing(line: str) -> bool:
+    """Return whether a line says that something passed, or that nothing failed."""
+    line = line.strip()
+    if len(line) > _MAX_LINE:
+        return False
+    if _FAILED_COUNT.search(line):
+        return False
+    is_summary = _COUNTS.fullmatch(line) is not None and _NO_FAILURE.search(line) is not None
+    return is_summary or _PASSED.fullmatch(line) is not None
+
+
+def without_passing(text: str) -> str:
+    """Return the lines of a text without those of what passed."""
+    return "\n".join(line for line in text.split("\n") if not is_passing(line))
+
+
+def failed_tests(text: str) -> list[str]:
+    """Return the names of the tests that failed, in order, without classes and parameters."""
+    found = (_failed_test(line.strip()[:_MAX_LINE]) for line in text.split("\n"))
+    return list(dict.fromkeys(name for name in found if name))
+
+
+def identifiers(text: str) -> list[str]:
+    """Return what names one error among others: types, codes, quoted words, functions.
+
+    Paths and lines of a stack are none: the same error occurs in several places.
+    """
+    cut = (line.strip()[:_MAX_LINE] for line in text.split("\n"))
+    lines = (line for line in cut if not _FRAME.fullmatch(line))
+    return list(dict.fromkeys(name for line in lines for name in _names(line)))
+
+
+def _failed_test(line: str) -> str:
+    matches = (pattern.match(line) for pattern in _TESTS[:-1])
+    match = next((one for one in matches if one is not None), None) or _TESTS[-1].fullmatch(line)
+    if match is None:
+        return ""
+    test = match["test"].strip()
+    if " " in test:
+        return test.rpartition(" \u203a ")[2]
+    return test.rpartition("::")[2].partition("[")[0].partition("/")[0].strip(".,:;")
+
+
+def _names(line: str) -> Iterator[str]:
+    for _, quoted in _QUOTED.findall(line):
+        if any(char.isalpha() for char in quoted) and "/" not in quoted:
+            yield quoted
+    for before, after in _NOT_FOUND.findall(line):
+        yield before or after
+    yield from _STATUS.findall(line)
+    pieces = (piece for piece in re.split(r"[\s()\[\]{}<>,;='\"`]+", line) if "/" not in piece)
+    for word in (word for piece in pieces for word in _WORD.findall(piece)):
+        if _NAME.fullmatch(word) and word not in _COMMON and not _FILE.fullmatch(word):
+            yield word

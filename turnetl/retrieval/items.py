@@ -10,9 +10,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import ID_CHARS, Entity, GroupId
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
-from turnetl.index.folding import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
 from turnetl.index.port import IndexedTurn
+from turnetl.index.selection import fold
 
 _LISTED = 8
 """Candidates that a message lists."""

@@ -3,25 +3,130 @@
 It works on loaded groups, so every graph store returns the same results. It writes nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from difflib import get_close_matches
+from itertools import chain
 from math import inf
 from typing import Annotated
 
+from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import Community, EpisodeNode, Receipt
-from turnetl.base.model import Entity, Fact, Usage
+from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
+from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search import recipes as graphiti_recipes
 from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.reranker import GraphitiReranker
-from turnetl.retrieval.center import find_entity
-from turnetl.retrieval.lineage import Lineage, turns_by_episode
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
+
+_MAX_CANDIDATES = 8
+"""Candidates that a message names."""
+_SHORT_UUID = 8
+"""Characters."""
+
+
+def find_entity(entities: Iterable[Entity], reference: str) -> Entity:
+    """Return the entity with this uuid, this exact name, or a uuid that begins so; in this order.
+
+    Raises:
+        BadUsage: no entity, or several; names the candidates.
+    """
+    known = list(entities)
+    for matching in (
+        [entity for entity in known if entity.uuid == reference],
+        [entity for entity in known if entity.name == reference],
+        [entity for entity in known if reference and entity.uuid.startswith(reference.lower())],
+    ):
+        if len(matching) == 1:
+            return matching[0]
+        if matching:
+            raise _ambiguous(reference, matching)
+    raise _unknown(reference, known)
+
+
+def _ambiguous(reference: str, candidates: Sequence[Entity]) -> BadUsage:
+    in_groups = len({entity.group_id for entity in candidates}) > 1
+    group = ", or its group with `--group`" if in_groups else ""
+    return BadUsage(
+        f"`{reference}` is {len(candidates):,} entities: {_listed(candidates)}; "
+        f"name one by its uuid or the beginning of it{group}"
+    )
+
+
+def _unknown(reference: str, entities: Sequence[Entity]) -> BadUsage:
+    by_name = {entity.name.lower(): entity for entity in reversed(entities)}
+    close = get_close_matches(reference.lower(), by_name, n=_MAX_CANDIDATES)
+    if close:
+        hint = f"similar are {_listed([by_name[name] for name in close])}"
+    else:
+        hint = "a search with a NODE recipe lists entities with their uuids"
+    return BadUsage(f"no entity of the searched groups is named `{reference}`; {hint}")
+
+
+def _listed(candidates: Sequence[Entity]) -> str:
+    """Return name, labels, group and the beginning of the uuid of the first candidates."""
+    shortest = _distinct_length(candidates)
+    named = [
+        f"`{entity.name}` ({', '.join((*entity.labels, entity.group_id))}, "
+        f"{entity.uuid[:shortest]})"
+        for entity in candidates[:_MAX_CANDIDATES]
+    ]
+    more = len(candidates) - len(named)
+    return ", ".join(named) + (f" and {more:,} more" if more else "")
+
+
+def _distinct_length(candidates: Sequence[Entity]) -> int:
+    """Return how many characters of the uuids tell the candidates apart, at least 8."""
+    longest = max(len(entity.uuid) for entity in candidates)
+    lengths = range(_SHORT_UUID, longest)
+    is_distinct = (
+        len({entity.uuid[:length] for entity in candidates}) == len(candidates)
+        for length in lengths
+    )
+    return next((n for n, distinct in zip(lengths, is_distinct, strict=True) if distinct), longest)
+
+
+class Lineage:
+    """The turns of facts, entities and episodes: their receipts name archive and lines."""
+
+    def __init__(self, groups: Iterable[SearchedGroup]) -> None:
+        groups = tuple(groups)
+        self._receipts = {
+            receipt.turn_id: receipt for group in groups for receipt in group.contents.receipts
+        }
+        self._by_episode = turns_by_episode(self._receipts.values())
+        self._by_entity: dict[str, list[str]] = {}
+        for mention in chain.from_iterable(group.subgraphs.mentions for group in groups):
+            self._by_entity.setdefault(mention.entity, []).append(mention.episode)
+
+    def of_turns(self, turns: Iterable[TurnId]) -> tuple[Receipt, ...]:
+        """Return the receipts of these turns, oldest first; a turn without one is omitted."""
+        known = [self._receipts[turn] for turn in set(turns) if turn in self._receipts]
+        return tuple(sorted(known, key=lambda receipt: (receipt.started_at, receipt.turn_id)))
+
+    def of_entity(self, uuid: str) -> tuple[Receipt, ...]:
+        """Return the receipts of the turns that mention the entity, oldest first."""
+        episodes = self._by_entity.get(uuid, ())
+        return self.of_turns(
+            self._by_episode[episode] for episode in episodes if episode in self._by_episode
+        )
+
+    def of_episode(self, uuid: str) -> Receipt | None:
+        """Return the receipt of the episode's turn; None if it has none."""
+        turn = self._by_episode.get(uuid)
+        return self._receipts[turn] if turn is not None else None
+
+
+def turns_by_episode(receipts: Iterable[Receipt]) -> dict[str, TurnId]:
+    """Return the turn of each episode, by the episode's uuid: long turns have several."""
+    return {uuid: receipt.turn_id for receipt in receipts for uuid in chunk_ids(receipt)}
+
 
 _ScoreField = Annotated[
     float,

@@ -12,7 +12,7 @@ from turnetl.episode_text.passages import prompt_title
 from turnetl.index.port import IndexedFact
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.reranker import GraphitiReranker
-from turnetl.retrieval.excerpts import ExcerptRanking
+from turnetl.retrieval.hits import ExcerptRanking
 from turnetl.retrieval.ranking import RERANKED, RankedTurn
 
 _TITLE_CHARS = 300

@@ -1,30 +1,106 @@
 """Run a search: from a query to hits, each with its best fact and its lineage.
 
 It reads only the index, so hits do not depend on the graph store. It writes nothing.
+
+Only expressions that are unlikely to mean anything else are read: not `may`, `now` or `today`. What
+is in quotes is left alone.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
+from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from turnetl.base.time_span import TimeSpan
+from turnetl.base.terms import Tokenizer, content_words
+from turnetl.base.time_span import (
+    DATED,
+    RELATIVE,
+    CalendarUnit,
+    TimeSpan,
+    calendar_span,
+    parse_time_span,
+)
+from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.retrieval.cut_off import CutOff, cut_off
-from turnetl.retrieval.excerpts import ExcerptRanking
-from turnetl.retrieval.hits import SearchHit, build_hits, held_facts
-from turnetl.retrieval.query import analyze, used_part
-from turnetl.retrieval.query_time import asks_for_all, find_time, weigh_by_time
-from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank
+from turnetl.retrieval.hits import ExcerptRanking, SearchHit, build_hits, held_facts
+from turnetl.retrieval.query import Query, analyze, used_part
+from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank, sort_key
 
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.chat import ChatModel
+
+MIN_CLOSENESS = 0.275
+"""Of the score and the weighted familiarity, for a turn that is close to the query.
+
+It is low on purpose: a user skips a wrong hit at a glance, and never sees a hit that is missing.
+"""
+FAMILIARITY_WEIGHT = 0.35
+RARE_TURNS = 2
+"""A term of the query that no more turns contain, and not this one, is strange to it."""
+MIN_SCORE = 0.15
+"""The least score of a close turn if familiarity says nothing: see `FEW_TURNS`."""
+FEW_TURNS = 200
+"""Among fewer turns most words are rare, so that a missing one is no sign of another subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """Tells which turns are close to a query."""
+
+    query: Query
+    information: Mapping[str, float]
+    """Of each term of the query, by its rarity."""
+    rare: frozenset[str]
+    is_score_alone: bool
+    """Familiarity says nothing: there are few turns, or the query is one word."""
+
+    def is_close(self, ranked: RankedTurn, facts: Sequence[IndexedFact]) -> bool:
+        """Return whether a turn is close to the query; to one with a quoted part it always is.
+
+        A turn that contains all terms of the query is close. So is one with a sufficient score,
+        more of which is needed the more of the query is strange: a foreign subject has words that
+        occur nowhere, and a score that comes from the common words around them.
+        """
+        if self.query.phrases:
+            return True
+        text = "\n".join((ranked.turn.text, *map(fact_text, facts)))
+        found = Tokenizer().occurring(text, self.information)
+        if self.information and self.information.keys() <= found:
+            return True
+        if self.is_score_alone:
+            return ranked.score >= MIN_SCORE
+        familiarity = 1 - self._share(self.rare - found)
+        return ranked.score + FAMILIARITY_WEIGHT * familiarity >= MIN_CLOSENESS
+
+    def _share(self, terms: frozenset[str]) -> float:
+        """Return the share of the query's information that is in these terms."""
+        total = sum(self.information.values())
+        return sum(self.information[term] for term in terms) / total if total else 0.0
+
+
+def cut_off(query: Query, index: SearchIndex) -> CutOff:
+    """Return the cut-off for a query in an index."""
+    frequencies, turns = index.term_frequencies(query.terms)
+    is_one_word = len(content_words(query.text).split()) <= 1
+    return CutOff(
+        query,
+        {term: _information(count, turns) for term, count in frequencies.items()},
+        frozenset(term for term, count in frequencies.items() if count <= RARE_TURNS),
+        is_score_alone=turns < FEW_TURNS or is_one_word,
+    )
+
+
+def _information(matching: int, turns: int) -> float:
+    matching = min(matching, turns)
+    return log(1 + (turns - matching + 0.5) / (matching + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +220,102 @@ def _any_close(
     limit: CutOff, ranked: Sequence[RankedTurn], facts: Mapping[int, Sequence[IndexedFact]]
 ) -> bool:
     return any(limit.is_close(hit, facts[hit.turn.key]) for hit in ranked)
+
+
+OUTSIDE = 0.7
+"""What a turn outside of the time that the query names keeps of its score."""
+
+_PREPOSITION = "since|after|before|until"
+_EXPRESSION = (
+    rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
+    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED})(?![\w/:-]|\.\w)"
+)
+_PART = re.compile(r"[0-9]{4}|yesterday|ago|last|past|this", re.IGNORECASE)
+"""What every expression contains. Few queries do, and compiling `_EXPRESSION` takes 5 ms."""
+_GENERAL_WORDS = """
+change changed changes doing done happen happened happening made make work worked working all
+anything everything between during since until before after
+"""
+_ASKS_FOR_ALL = frozenset(_GENERAL_WORDS.split())
+"""Words of a question about all that was done, beside stop words."""
+_AGO = re.compile(r".* (second|minute|hour|day|week|month|year)s? ago", re.IGNORECASE)
+_QUOTED = re.compile(r'"[^"\n]*"')
+_SPACES = re.compile(r"[^\S\n]+")
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def find_time(text: str, now: datetime) -> tuple[TimeSpan | None, str]:
+    """Return the time that a query names, if any, and the query without it.
+
+    Several expressions name the time from the first to the last. An ISO date stays in the query
+    too: the texts of turns contain such dates.
+    """
+    text = _SPACES.sub(" ", text)
+    if not _PART.search(text):
+        return None, text
+    spans, kept, end = [], [], 0
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    for match in re.finditer(_EXPRESSION, text, re.IGNORECASE):
+        if any(start < match.end() and match.start() < stop for start, stop in quoted):
+            continue
+        span = _span(match["time"], match["preposition"], now)
+        if span is None:
+            continue
+        spans.append(span)
+        if match["relative"] or " " in match["time"]:
+            kept.append(text[end : match.start()])
+            end = match.end()
+    if not spans:
+        return None, text
+    whole = TimeSpan(min(span.start for span in spans), max(span.end for span in spans))
+    return whole, " ".join((*kept, text[end:]))
+
+
+def asks_for_all(text: str) -> bool:
+    """Return whether a query that names a time asks for all that was done then."""
+    words = content_words(re.sub(_EXPRESSION, " ", text, flags=re.IGNORECASE)).lower().split()
+    return not _QUOTED.search(text) and _ASKS_FOR_ALL.issuperset(words)
+
+
+def weigh_by_time(
+    ranked: Sequence[RankedTurn], within: Sequence[RankedTurn], outside: float = OUTSIDE
+) -> list[RankedTurn]:
+    """Return the turns, those outside of the time with a lower score, best first.
+
+    Args:
+        ranked: turns of any time.
+        within: turns of the time that the query names.
+        outside: what the others keep of their score.
+    """
+    found = {turn.turn.key: turn for turn in within}
+    others = [
+        replace(turn, score=outside * turn.score) for turn in ranked if turn.turn.key not in found
+    ]
+    return sorted((*within, *others), key=sort_key)
+
+
+def _span(expression: str, preposition: str | None, now: datetime) -> TimeSpan | None:
+    span = parse_time_span(expression, now)
+    if span is None:
+        return None
+    if ago := _AGO.fullmatch(expression):
+        span = calendar_span(_unit(ago[1].lower()), span.start.astimezone(now.tzinfo))
+    present = max(now.astimezone(UTC), span.end)
+    match (preposition or "").lower():
+        case "since":
+            return TimeSpan(span.start, present)
+        case "after":
+            return TimeSpan(span.end, present)
+        case "before":
+            return TimeSpan(_FIRST, span.start)
+        case "until":
+            return TimeSpan(_FIRST, span.end)
+        case _:
+            return span
+
+
+def _unit(word: str) -> CalendarUnit:
+    try:
+        return CalendarUnit(word)
+    except ValueError:  # an hour, a minute
+        return CalendarUnit.DAY

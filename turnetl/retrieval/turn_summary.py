@@ -8,10 +8,12 @@ from typing import Annotated
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS
 from turnetl.base.result_fields import ChangedFilesField, PromptField, ShortTurnIdField
-from turnetl.base.results import INLINED
+from turnetl.base.results import INLINED, described
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
+from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
+from turnetl.index.selection import Selection
 
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
@@ -61,3 +63,25 @@ def changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
 def short_id(id_: str) -> str:
     """Return the beginning of an id; of one with words, which share their beginning, more of it."""
     return id_[:ID_CHARS] if _HEX.match(id_) else one_line(id_, _NAME_CHARS)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The last turns that meet the conditions."""
+
+    turns: Annotated[tuple[TurnSummary, ...], described("The turns, oldest first.")]
+    count: Annotated[int, described("How many turns meet the conditions.")]
+
+
+def timeline(index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0) -> Timeline:
+    """Return the last turns that meet the conditions.
+
+    Args:
+        index: of the graph.
+        selection: the conditions, with ids of groups.
+        limit: at most this many turns.
+        skip: leave out this many turns after those that are returned.
+    """
+    count = len(index.select(selection))
+    last = index.newest(selection, limit=limit, skip=skip)[::-1]
+    return Timeline(tuple(summarize(index, last)), count)

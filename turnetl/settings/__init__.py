@@ -6,7 +6,6 @@ config file, then the defaults. A config file of the working directory counts on
 trusts it. Unknown names are rejected. Secrets are never printed.
 """
 
-from turnetl.settings.explanation import explain
 from turnetl.settings.loading import (
     LoadedSettings,
     load_settings,
@@ -15,7 +14,7 @@ from turnetl.settings.loading import (
 )
 from turnetl.settings.model import ExtractorName, Settings
 from turnetl.settings.model_intent import CONFIGURE_MODEL, model_intent
-from turnetl.settings.secret_files import secret_files
+from turnetl.settings.secret_files import secret_files, trust_store, trusted_project
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -23,8 +22,7 @@ from turnetl.settings.sections import (
     NoiseSettings,
 )
 from turnetl.settings.sources import ENV_PREFIX
-from turnetl.settings.trusting import list_trust, revoke_trust, trust_folder
-from turnetl.settings.working_folder import trust_store, trusted_project
+from turnetl.settings.trusting import explain, list_trust, revoke_trust, trust_folder
 
 __all__ = [
     "CONFIGURE_MODEL",

@@ -13,17 +13,17 @@ from pydantic import ValidationError
 from turnetl.base.errors import BadUsage
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings import credentials
-from turnetl.settings.errors import error_sentence
-from turnetl.settings.layers import Layer, has, merge_layers
+from turnetl.settings.credentials import Layer, has, merge_layers
 from turnetl.settings.locations import default_lake
 from turnetl.settings.model import Settings
+from turnetl.settings.secret_files import working_folder
 from turnetl.settings.sources import (
+    error_sentence,
     from_config_file,
     from_environment,
     from_neo4j_environment,
     parse_config,
 )
-from turnetl.settings.working_folder import working_folder
 from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER
 

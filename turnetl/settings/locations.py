@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator
 
-from turnetl.base.object_url import SCHEMES, object_url
-from turnetl.base.url_scheme import url_scheme
+from turnetl.base.object_url import SCHEMES, object_url, url_scheme
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity
 from turnetl.summaries.group_facts import GroupFacts
+from turnetl.summaries.port import SummaryInput
 from turnetl.summaries.records import EntityRecord, EntitySummary, decode, replay
-from turnetl.summaries.summary_input import SummaryInput
 
 
 def kept_summaries(contents: GroupContents, limit: int) -> tuple[SummaryInput, ...]:

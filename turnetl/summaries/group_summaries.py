@@ -4,25 +4,29 @@ Its cost for a turn depends on the entities that the turn touches, not on the si
 """
 
 import heapq
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from turnetl.base.model import Change, Entity, Fact
-from turnetl.summaries.delta import NodeDelta, node_deltas
 from turnetl.summaries.gate import (
     EVERY_FACT,
+    Decision,
     GateLimits,
     GateState,
+    NodeDelta,
     after_turn,
     has_ended,
     may_flush,
+    node_deltas,
     should_refresh,
     without_text,
 )
 from turnetl.summaries.group_facts import FactsAhead, FactsOfGroup, GroupFacts
+from turnetl.summaries.port import SummaryInput
+from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import (
     EntitySummary,
     add_record,
@@ -30,8 +34,47 @@ from turnetl.summaries.records import (
     replay,
     with_flushed,
 )
-from turnetl.summaries.summary_input import SummaryInput
-from turnetl.summaries.summary_plan import SummaryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPlan:
+    """What a turn does with the summaries of the entities that it touches."""
+
+    decisions: Mapping[str, Decision]
+    """By uuid."""
+    inputs: tuple[SummaryInput, ...]
+    """Of those that are refreshed, sorted by uuid."""
+    states: Mapping[str, GateState]
+    """After the turn, by uuid."""
+    deltas: Mapping[str, NodeDelta]
+    """Of those that are refreshed, by uuid."""
+    flushed: tuple[SummaryInput, ...] = ()
+    """Of those that remain deferred, if the run ends with the turn; sorted by uuid."""
+
+
+def outcome(
+    plan: SummaryPlan, texts: Mapping[str, str], *, is_flushed: bool = True
+) -> Mapping[GateReason, int]:
+    """Return how many summaries a turn refreshed and kept, by reason, sorted.
+
+    Args:
+        plan: of the turn.
+        texts: the new summaries, also the flushed ones.
+        is_flushed: whether all of `plan.flushed` were asked for; else those without a text do not
+            count: they are asked for again when the run ends.
+    """
+    reasons = [
+        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision.reason
+        for uuid, decision in plan.decisions.items()
+    ]
+    flushes = (given.entity.uuid in texts for given in plan.flushed)
+    reasons += [
+        GateReason.FLUSHED if has_text else GateReason.FLUSH_NO_TEXT
+        for has_text in flushes
+        if has_text or is_flushed
+    ]
+    return dict(sorted(Counter(reasons).items()))
+
 
 _NOTHING = EntitySummary()
 _NO_CHANGES: Mapping[str, int] = {}

@@ -3,15 +3,15 @@
 from datetime import datetime
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.llm.checks.check_requests import (
+from turnetl.llm.checks.check import (
     SAMPLE_FACT,
     SAMPLE_NAMES,
     SAMPLE_TIME,
     CheckRequest,
     check_of,
 )
-from turnetl.summaries.refresh_prompt import RefreshedSummaries, refresh_request
-from turnetl.summaries.summary_input import SummaryInput
+from turnetl.summaries.model_summariser import RefreshedSummaries, refresh_request
+from turnetl.summaries.port import SummaryInput
 
 _GROUP = GroupId("check")
 

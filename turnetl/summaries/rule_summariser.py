@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from turnetl.base.model import Usage
-from turnetl.summaries.port import Summarised
+from turnetl.summaries.port import Summarised, SummaryInput
 from turnetl.summaries.rule_summary import rule_summary
-from turnetl.summaries.summary_input import SummaryInput
 
 
 class RuleSummariser:

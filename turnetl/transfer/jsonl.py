@@ -1,11 +1,13 @@
 """JSON Lines: one object per turn, entity and fact, after a line about the export."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
 
 import msgspec
 
-from turnetl.transfer.content import ExportContent
-from turnetl.transfer.rows import entity_row, fact_row, turn_row
+from turnetl.base.model import Entity, Fact
+from turnetl.transfer.content import ExportContent, ExportedTurn
 
 MARK = b'{"kind":"export","turnetl_export":1,'
 
@@ -25,3 +27,28 @@ def _lines(content: ExportContent) -> Iterator[bytes]:
         yield encode(entity_row(entity)) + b"\n"
     for fact in content.facts:
         yield encode(fact_row(fact)) + b"\n"
+
+
+def turn_row(exported: ExportedTurn) -> dict[str, Any]:
+    """Return a turn with the names of `schema.TURNS`, `noise` and `copies`."""
+    return {
+        "kind": "turn",
+        **asdict(exported.turn),
+        "noise": exported.noise,
+        "copies": exported.copies,
+    }
+
+
+def entity_row(entity: Entity) -> dict[str, Any]:
+    return _without_embedding("entity", entity)
+
+
+def fact_row(fact: Fact) -> dict[str, Any]:
+    """Return a fact; `source` and `target` are uuids of entities."""
+    return _without_embedding("fact", fact)
+
+
+def _without_embedding(kind: str, item: Entity | Fact) -> dict[str, Any]:
+    values = {"kind": kind, **asdict(item)}
+    del values["embedding"]
+    return values

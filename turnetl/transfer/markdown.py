@@ -5,13 +5,14 @@ markup. Nothing of it is a link, an image or HTML.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from turnetl.base import ids
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.model import Entity, Fact, ToolCall, Turn, TurnId
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
-from turnetl.transfer.file_names import entity_file, session_file
 
 INDEX = "index.md"
 _MARKUP = re.compile(r"[\\`*_\[\]<>#!|~&@:$]|^[-+=]|(?<=www)\.", re.IGNORECASE)
@@ -181,3 +182,29 @@ def _anchor(turn: Turn) -> str:
 
 def _time(time: datetime | None) -> str:
     return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
+
+
+_MAX_CHARS = 60
+
+
+def session_file(session: ExportedSession) -> str:
+    """Return the path of a session below the folder of the export: `sessions/<date>-….md`."""
+    start = session.turns[0].turn.started_at
+    date = "no-time" if start is None else f"{start:%Y-%m-%d}"
+    unique = ids.digest(session.group_id, session.session_id)[:12]
+    return f"sessions/{date}-{slug(session.group_id)}-{unique}.md"
+
+
+def entity_file(entity: Entity) -> str:
+    """Return the path of an entity below the folder of the export: `entities/<name>-….md`."""
+    unique = ids.digest(entity.group_id, entity.uuid)[:12]
+    return f"entities/{slug(entity.name)}-{unique}.md"
+
+
+def slug(text: str) -> str:
+    """Return lower-case letters, digits and single hyphens; never empty, never a reserved name.
+
+    What follows it in a file name keeps it from being one of Windows' names of devices.
+    """
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return "-".join(re.findall("[a-z0-9]+", plain))[:_MAX_CHARS].strip("-") or "unnamed"

@@ -9,15 +9,12 @@ import polars as pl
 
 from turnetl.base import ids
 from turnetl.base.model import MessageCounts, SubagentUsage
-from turnetl.formats.kit.subagent_messages import place_of, usage_of_messages
-from turnetl.formats.kit.usage import Tokens, greatest
+from turnetl.formats.kit.usage import Tokens, greatest, place_of, usage_of_messages
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
-from turnetl.transfer.redacted_paths import local_path
-from turnetl.transfer.redacted_usage import redacted_models
+from turnetl.transfer.redaction import local_path, redacted_models, redacted_tables
 from turnetl.transfer.report import ImportOutcome
-from turnetl.transfer.turn_rows import redacted_tables
 
 _encode = msgspec.json.Encoder().encode
 

@@ -1,19 +1,90 @@
 """Redaction on the way out: the lake was redacted with the rules and settings of its time."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import chain
 
-from turnetl.base.model import Attribute, Entity, Fact, ToolCall, Turn
+import polars as pl
+
+from turnetl.base import schema
+from turnetl.base.model import Attribute, Entity, Fact, SubagentUsage, ToolCall, Turn
+from turnetl.lake import ArchiveMetadata, TurnFile, turn_from_row
+from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.person_names import (
     branch_without_persons,
     path_without_persons,
     users_in,
 )
 from turnetl.parsing.redaction import NAME_FIELDS, turn_names
+from turnetl.parsing.table import content_hash as content_hash_of
 from turnetl.redact import Redactor
+from turnetl.redact.placeholder import pieces
 from turnetl.transfer.content import ExportContent, ExportedTurn
-from turnetl.transfer.redacted_paths import local_path, redacted_paths
+
+
+def usage_of(files: Iterable[TurnFile]) -> list[SubagentUsage]:
+    """Return the tokens of subagents in the metadata of turns files."""
+    return [one for file in files for one in file.metadata.subagent_usage or ()]
+
+
+def redacted_models(usage: Iterable[SubagentUsage], redactor: Redactor) -> Mapping[str, str]:
+    """Return the models of subagents without secrets: an archive may name any text as its model.
+
+    One scan of the models of several archives is faster than one for each.
+    """
+    models = sorted({one.model for one in usage if one.model})
+    if not models:
+        return {}
+    [redacted] = redactor.redact_many([models])
+    return dict(zip(models, redacted.texts, strict=True))
+
+
+BATCH_FILES = 64
+"""Turns files whose texts are scanned together."""
+
+
+def redacted_tables(
+    tables: Sequence[pl.DataFrame], redactor: Redactor
+) -> list[tuple[pl.DataFrame, int]]:
+    """Return the rows of each archive without secrets, and the number of redactions.
+
+    Rows in which nothing is redacted are returned as they are. One scan over several archives is
+    faster than one for each.
+    """
+    turns = [[turn_from_row(row) for row in table.iter_rows(named=True)] for table in tables]
+    redacted = redacted_archives(turns, redactor)
+    return [_with_turns(table, one) for table, one in zip(tables, redacted, strict=True)]
+
+
+def _with_turns(
+    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]]
+) -> tuple[pl.DataFrame, int]:
+    count = sum(found for _, found in redacted)
+    if not count:
+        return table, 0
+    changed = [
+        replace(turn, content_hash=content_hash(turn)) if found else turn
+        for turn, found in redacted
+    ]
+    return turns_frame(changed), count
+
+
+def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
+    """Return turns as rows of `schema.TURNS`."""
+    rows = [asdict(turn) for turn in turns]
+    columns = {
+        name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
+        for name in schema.TURNS.polars
+    }
+    return pl.DataFrame(columns, schema=schema.TURNS.polars)
+
+
+def content_hash(turn: Turn) -> str:
+    """Return the digest that a parse gives a turn with this content."""
+    calls = [(call.name, call.input, call.result, call.is_error) for call in turn.tool_calls]
+    return content_hash_of(turn, turn.assistant_text, calls)
+
 
 _BATCH_TEXTS = 20_000
 """Texts of sessions that are scanned together."""
@@ -234,3 +305,73 @@ def _with_attribute_texts(item: Entity | Fact, texts: Iterator[str]) -> dict[str
         key: next(texts) if isinstance(value, str) else value
         for key, value in item.attributes.items()
     }
+
+
+_MACHINE = re.compile(r"([a-z0-9._-]+):(?=/(?!/)|[A-Za-z]:[/\\]|[a-z0-9]+://)")
+"""What an import puts before the path of an archive."""
+
+
+def redacted_paths(
+    paths: Mapping[str, Collection[str]], redactor: Redactor, *, keeps_machines: bool = False
+) -> dict[str, str]:
+    """Return what stands in place of each path, also of one after the name of its machine.
+
+    Args:
+        paths: the folders whose users are persons in a path, by path; the path itself is one.
+        redactor: removes secrets, and persons on request.
+        keeps_machines: whether the name of the machine stays.
+    """
+    distinct = sorted(paths)
+    texts = [path_texts(local_path(path)) for path in distinct]
+    redacted = redactor.redact_many(texts)
+    clean = {}
+    for path, before, after in zip(distinct, texts, redacted, strict=True):
+        name = redacted_path(local_path(path), dict(zip(before, after.texts, strict=True)))
+        if redactor.redacts_persons:
+            users = users_in({local_path(path), *paths[path]})
+            name = path_without_persons(name, users, redactor.person_placeholder)
+        clean[path] = _machine(path, redactor, keeps_machines) + name
+    return clean
+
+
+def redacted_machine(name: str, redactor: Redactor) -> str:
+    """Return the name of a machine, or what stands in its place: also a name of a machine."""
+    if not name or not redactor.redacts_persons:
+        return name
+    _, digests = pieces(redactor.person_placeholder(name))
+    return f"machine-{digests[0]}" if digests else name
+
+
+def metadata_paths(archives: Iterable[ArchiveMetadata]) -> dict[str, set[str]]:
+    """Return the paths that the metadata of turns files name, as `redacted_paths` takes them."""
+    paths: dict[str, set[str]] = {}
+    for one in archives:
+        folders = {one.cwd} if one.cwd else set()
+        for path in (one.archive, *folders):
+            paths.setdefault(path, set()).update(folders)
+    return paths
+
+
+def with_paths(metadata: ArchiveMetadata, paths: Mapping[str, str]) -> ArchiveMetadata:
+    """Return metadata with what stands in place of each of its `metadata_paths`."""
+    archive, cwd = metadata.archive, metadata.cwd
+    return replace(metadata, archive=paths[archive], cwd=cwd and paths[cwd])
+
+
+def local_path(path: str) -> str:
+    """Return the path of an archive on its machine."""
+    found = _MACHINE.match(path)
+    return path[found.end() :] if found else path
+
+
+def archive_machine(path: str) -> str | None:
+    """Return the machine of an imported archive; None: it is of this machine."""
+    found = _MACHINE.match(path)
+    return found[1] if found else None
+
+
+def _machine(path: str, redactor: Redactor, keeps_machines: bool) -> str:
+    machine = archive_machine(path)
+    if machine is None:
+        return ""
+    return f"{machine if keeps_machines else redacted_machine(machine, redactor)}:"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.base.regular_files import NotReadable, read_regular
+from turnetl.base.private_files import NotReadable, read_regular
 from turnetl.base.results import described
 
 CONFIG_NAME = "graphiti.config.json"

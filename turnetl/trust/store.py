@@ -15,7 +15,7 @@ import msgspec
 
 from turnetl.base import private_files
 from turnetl.base.errors import Fatal
-from turnetl.base.regular_files import NotReadable, read_regular
+from turnetl.base.private_files import NotReadable, read_regular
 
 if sys.platform != "win32":
     import fcntl

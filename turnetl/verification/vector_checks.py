@@ -8,7 +8,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Vector
 from turnetl.llm.vectors import stack, unpack
 from turnetl.verification.check import Check
-from turnetl.verification.turn_checks import Examples
+from turnetl.verification.graph_checks import Examples
 
 EmbedAgain = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
 

@@ -1,21 +1,118 @@
 """All checks of one group."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
+from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import GroupVersion
+from turnetl.base.model import GroupId, TurnId
+from turnetl.base.private_files import LooseFile
+from turnetl.graph.group_repair import (
+    GroupRepair,
+)
+from turnetl.graph.port import GraphStore
 from turnetl.verification.check import Check
-from turnetl.verification.entity_checks import entity_checks
-from turnetl.verification.fact_checks import fact_checks
-from turnetl.verification.foreign_checks import foreign_checks
+from turnetl.verification.graph_checks import (
+    Examples,
+    entity_checks,
+    entity_repairs,
+    fact_checks,
+    fact_repairs,
+    foreign_checks,
+    session_checks,
+    session_repairs,
+    turn_checks,
+)
 from turnetl.verification.group_state import GroupState
-from turnetl.verification.index_checks import IndexedTurns, index_checks
-from turnetl.verification.lake_checks import lake_checks
-from turnetl.verification.repairs import group_repairs
-from turnetl.verification.report import Finding, GroupVerification
-from turnetl.verification.session_checks import session_checks
-from turnetl.verification.turn_checks import Examples, turn_checks
+from turnetl.verification.report import FileProblem, Finding, GroupVerification
+
+
+def lake_checks(state: GroupState, turns: pl.DataFrame) -> Iterator[Examples]:
+    """Compare the receipts with the lake.
+
+    Args:
+        state: the group.
+        turns: the episodes table of the group: `turn_id`, `content_hash`, `noise`.
+    """
+    commits = state.known_commits
+    pending = turns.filter(pl.col("noise").is_null()).join(commits, on="turn_id", how="anti")
+    yield Check.PENDING, _turns(pending)
+    yield Check.NOT_IN_LAKE, _turns(commits.join(turns, on="turn_id", how="anti"))
+    both = commits.join(turns, on="turn_id", suffix="_in_lake")
+    yield Check.STALE, _turns(both.filter(pl.col("content_hash") != pl.col("content_hash_in_lake")))
+
+
+def _turns(rows: pl.DataFrame) -> list[str]:
+    return [f"turn {turn}" for turn in rows["turn_id"]]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTurns:
+    """The turns of a group in the search index, read before the graph."""
+
+    sequence: int
+    """The number of the last commit that the index has read; 0 if none."""
+    creation_id: str
+    turns: Collection[TurnId]
+
+
+def index_checks(
+    state: GroupState, indexed: IndexedTurns, version: GroupVersion | None
+) -> Iterator[Examples]:
+    """Compare the receipts with the index.
+
+    Args:
+        state: the group.
+        indexed: the group in the index.
+        version: the group in the graph, read after the index; None: it is not in the graph.
+    """
+    is_same = version is None or indexed.creation_id == version.creation_id
+    last = version.sequence if version is not None else indexed.sequence
+    is_ahead = is_same and indexed.sequence > last
+    # The next catch-up reads the whole group if it is another one, or an older state of it.
+    read_up_to = indexed.sequence if is_same and not is_ahead else 0
+    found = pl.Series("turn_id", sorted(indexed.turns), dtype=pl.String)
+    lacking = state.known_commits.filter(~pl.col("turn_id").is_in(found.implode()))
+    missing = lacking.filter(pl.col("sequence") <= read_up_to)
+    behind = state.known_commits.filter(pl.col("sequence") > read_up_to)
+    surplus = found.filter(~found.is_in(state.known_commits["turn_id"].implode()))
+    yield Check.INDEX_MISSING, [f"turn {turn}" for turn in missing["turn_id"]]
+    yield Check.INDEX_SURPLUS, [f"turn {turn}" for turn in surplus] if is_same else []
+    ahead = f"group {state.group}: commit {indexed.sequence} of {last}"
+    yield Check.INDEX_SEQUENCE, [ahead] if is_ahead else []
+    yield Check.INDEX_BEHIND, [f"turn {turn}" for turn in behind["turn_id"]]
+
+
+def file_findings(problems: Sequence[FileProblem], *, examples: int) -> tuple[Finding, ...]:
+    """Return the findings about files, in the order of `Check`.
+
+    Args:
+        problems: all of them.
+        examples: of each finding, at most.
+    """
+    found: dict[Check, list[str]] = {}
+    for problem in problems:
+        found.setdefault(problem.check, []).append(problem.sentence)
+    return tuple(
+        Finding(check, len(found[check]), tuple(sorted(found[check])[:examples]))
+        for check in Check
+        if check in found
+    )
+
+
+def permission_finding(loose: Sequence[LooseFile], *, examples: int) -> Finding | None:
+    """Return the finding about files with too many rights; None without such files.
+
+    Args:
+        loose: the files.
+        examples: at most.
+    """
+    if not loose:
+        return None
+    lines = sorted(f"{file.path}: {file.mode:04o} instead of {file.allowed:04o}" for file in loose)
+    return Finding(Check.LOOSE_PERMISSIONS, len(loose), tuple(lines[:examples]))
 
 
 def verify_group(
@@ -64,3 +161,31 @@ def _checks_of_graph(state: GroupState) -> Iterator[Examples]:
 
 def _finding(check: Check, found: list[str], examples: int) -> Finding:
     return Finding(check, len(found), tuple(sorted(found)[:examples]))
+
+
+_READS = 3
+
+
+async def read_group(store: GraphStore, group: GroupId) -> GroupState:
+    """Read the group; again if a turn of it was undone meanwhile.
+
+    Raises:
+        GraphBusy: turns are being undone.
+    """
+    profile = await store.profile(group)
+    dimensions = profile.dimensions if profile is not None else None
+    for _ in range(_READS):
+        state = GroupState(group, await store.tables(group), dimensions)
+        if not state.undone_meanwhile:
+            return state
+    raise GraphBusy(
+        f"another process is undoing turns of group `{group}`: wait until it ends, then verify it "
+        "again"
+    )
+
+
+def group_repairs(state: GroupState) -> tuple[GroupRepair, ...]:
+    """Return the repairs of a group; none if it has no profile, so that it cannot be leased."""
+    if state.dimensions is None:
+        return ()
+    return (*session_repairs(state), *entity_repairs(state), *fact_repairs(state))

@@ -6,26 +6,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+import polars as pl
+
+from turnetl.activity_report.contents import Period, activity
+from turnetl.activity_report.model import Activity
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
-from turnetl.base.model import Entity
+from turnetl.base.ids import is_shadow
+from turnetl.base.model import Entity, GroupId
+from turnetl.index.lookup import LookupIndex
+from turnetl.index.overview import Overview, StatedEntity
 from turnetl.index.port import IndexedFact
 from turnetl.index.report import IndexedGroup
+from turnetl.index.selection import Selection
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, archived_turn, with_lake_text
 from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
+from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.items import FILE_LABEL, find_entity
 from turnetl.retrieval.session_hits import CombinedHits
-from turnetl.web import links
+from turnetl.retrieval.turn_summary import timeline
+from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.index_overview import frequent_errors, index_overview, listed_groups
 from turnetl.web.views.entities import PAGE_SIZE as ENTITY_TURNS
 from turnetl.web.views.entities import EntityPage, entity_page
 from turnetl.web.views.errors import FixPage, fix_page
-from turnetl.web.views.overview import OverviewPage, overview_page
+from turnetl.web.views.overview import GroupTurns, IndexOverview, OverviewPage, overview_page
 from turnetl.web.views.search import MAX_PAGES, SearchPage, search_limit, search_page
 from turnetl.web.views.turns import PAGE_SIZE as TIMELINE_TURNS
 from turnetl.web.views.turns import LinesPage, TimelinePage, lines_page, timeline_page
@@ -139,7 +148,7 @@ class PageAnswers:
     async def entity(self, form: PageForm) -> IndexAnswer[EntityPage]:
         """Return the page of the entity that the form names: by id, by name, or by path."""
         skip = (form.page - 1) * ENTITY_TURNS
-        page = links.FILE if form.value("path") else links.ENTITY
+        page = forms.FILE if form.value("path") else forms.ENTITY
 
         def read(opened: OpenIndex) -> EntityPage:
             index = opened.index
@@ -192,3 +201,63 @@ def _entity(opened: OpenIndex, form: PageForm) -> Entity:
         return exact
     name = form.value("id") or form.value("name")
     return find_entity(index.lookup(), name, form.values.get("label"), groups)
+
+
+_RECENT = 10
+_DECISIONS = 10
+_ERRORS = 10
+_LABELS = 8
+_ENTITIES = 6
+"""Of each label."""
+_WEEKS = 52
+_FREQUENT_ERRORS = 50
+
+
+def listed_groups(index: LookupIndex) -> list[IndexedGroup]:
+    """Return the groups but those of unfinished migrations."""
+    return [group for group in index.status().groups if not is_shadow(group.group_id)]
+
+
+def index_overview(index: LookupIndex) -> IndexOverview:
+    """Return what an index holds, without groups of unfinished migrations."""
+    groups = listed_groups(index)
+    selection = Selection(groups=tuple(group.group_id for group in groups))
+    overview = index.lookup().overview(index.select(selection))
+    errors, _ = overview.targets([FAILURE], _ERRORS)
+    return IndexOverview(
+        groups=tuple(_group_turns(index, group) for group in groups),
+        recent=timeline(index, selection, limit=_RECENT),
+        weeks=_weeks(overview),
+        facts=overview.counts(),
+        labels=tuple(overview.most_stated(_ENTITIES)[:_LABELS]),
+        errors=tuple(errors),
+        decisions=overview.newest(DECISIONS, _DECISIONS),
+    )
+
+
+def frequent_errors(index: LookupIndex, groups: Sequence[GroupId]) -> Sequence[StatedEntity]:
+    """Return the errors and failed tests of most turns.
+
+    Args:
+        index: of the graph.
+        groups: only those of these groups; all groups if empty.
+    """
+    chosen = tuple(groups) or tuple(group.group_id for group in listed_groups(index))
+    keys = index.select(Selection(groups=chosen))
+    errors, _ = index.lookup().overview(keys).targets([FAILURE], _FREQUENT_ERRORS)
+    return errors
+
+
+def _weeks(overview: Overview) -> Activity | None:
+    rows = pl.DataFrame(
+        overview.started(),
+        schema={"group_id": pl.String, "started_at": pl.Datetime("us", "UTC")},
+        orient="row",
+    )
+    return activity(rows, "group_id", pl.lit(1, pl.Int64), period=Period.WEEK, limit=_WEEKS)
+
+
+def _group_turns(index: LookupIndex, group: IndexedGroup) -> GroupTurns:
+    newest = index.newest(Selection(groups=(group.group_id,)), limit=1)
+    last = next(iter(index.turns(newest).values()), None)
+    return GroupTurns(group.group_id, group.turns, last.receipt.started_at if last else None)

@@ -17,14 +17,14 @@ from turnetl.report.activity_page import reported_turns
 from turnetl.report.index import unread_messages
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.items import AmbiguousItem
-from turnetl.web import links
+from turnetl.web import forms
 from turnetl.web.access import Refusal
 from turnetl.web.answers import OpenedItem, PageAnswers
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.live_report import LiveReports, live_report_page
 from turnetl.web.policy import DIRECTIVES
-from turnetl.web.views.choices import choices_page
 from turnetl.web.views.entities import fact_page
+from turnetl.web.views.references import choices_page
 from turnetl.web.views.turns import session_page, turn_page
 
 log = logging.getLogger(__name__)
@@ -62,15 +62,15 @@ class Pages:
         """Return the handler of each page, by its address."""
         found = {
             "": self._overview,
-            links.SEARCH: self._search,
-            links.TIMELINE: self._timeline,
-            links.FIX: self._fixes,
-            links.ENTITY: self._entity,
-            links.FILE: self._entity,
-            links.LINES: self._lines,
-            links.REPORT: self._report,
+            forms.SEARCH: self._search,
+            forms.TIMELINE: self._timeline,
+            forms.FIX: self._fixes,
+            forms.ENTITY: self._entity,
+            forms.FILE: self._entity,
+            forms.LINES: self._lines,
+            forms.REPORT: self._report,
         }
-        items = dict.fromkeys((links.TURN, links.SESSION, links.FACT), self._item)
+        items = dict.fromkeys((forms.TURN, forms.SESSION, forms.FACT), self._item)
         return {page: self._guarded(handler) for page, handler in (found | items).items()}
 
     def refusal(self, refusal: Refusal) -> Response:
@@ -207,13 +207,13 @@ def _kind(item: OpenedItem) -> tuple[str, str]:
     """Return the page of an item, and its address."""
     match item.details:
         case TurnDetails(summary=summary):
-            return links.TURN, links.turn_link(summary.receipt.turn_id)
+            return forms.TURN, forms.turn_link(summary.receipt.turn_id)
         case SessionDetails(session_id=session_id):
-            return links.SESSION, links.session_link(session_id)
+            return forms.SESSION, forms.session_link(session_id)
         case EntityDetails(entity=entity):
-            return links.ENTITY, links.entity_link(entity.uuid)
+            return forms.ENTITY, forms.entity_link(entity.uuid)
         case FactDetails(indexed=indexed):
-            return links.FACT, links.fact_link(indexed.fact.uuid)
+            return forms.FACT, forms.fact_link(indexed.fact.uuid)
 
 
 def _item_page(form: PageForm, item: OpenedItem) -> tuple[str, str, object]:

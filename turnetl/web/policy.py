@@ -1,5 +1,7 @@
 """What a page may load and run: its own style sheet and the one script of this server."""
 
+from jinja2 import PackageLoader
+
 from turnetl.html.pages import content_security_policy
 
 DIRECTIVES = {
@@ -22,3 +24,6 @@ HEADERS = {
     "X-Frame-Options": "DENY",
 }
 """Of every response. No header lets another origin read anything (CORS)."""
+
+
+LOADER = PackageLoader("turnetl.web")

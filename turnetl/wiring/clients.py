@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
@@ -52,9 +52,9 @@ async def model_stack(settings: Settings, clock: Clock) -> AsyncIterator[ModelSt
 
 def journal(settings: Settings, clock: Clock) -> closing[Journal]:
     """Return the journal of the lake, closed on exit. No file is touched before its first use."""
-    owner = lease_owner.owner_name(uuid4().hex)
+    owner = held_lease.owner_name(uuid4().hex)
     path = settings.lake / JOURNAL
-    return closing(Journal(path, clock=clock, owner=owner, is_dead=lease_owner.is_dead))
+    return closing(Journal(path, clock=clock, owner=owner, is_dead=held_lease.is_dead))
 
 
 def shared_responses(settings: Settings) -> ResponseFiles | None:

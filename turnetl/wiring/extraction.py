@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, Usage
-from turnetl.base.recipe_parts import RecipeParts
-from turnetl.episodes.kinds import KINDS
+from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
 from turnetl.extraction.prompt_config import PromptConfigs
@@ -124,8 +124,8 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
         ModelUnusable: the user must act first.
         ModelBusy: no response after all retries.
     """
-    from turnetl.extraction import reflexion_checks
-    from turnetl.extraction.fact_questions_check import fact_questions_check
+    from turnetl.extraction import model_checks
+    from turnetl.extraction.model_checks import fact_questions_check
     from turnetl.llm.checks import check
     from turnetl.llm.checks.result import ModelCheck
     from turnetl.summaries.refresh_check import refresh_check
@@ -133,7 +133,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
 
     kinds = ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates()).for_turn(GroupId(""))
-    reflexion = reflexion_checks.reflexion_requests() if prompts.reflexion else ()
+    reflexion = model_checks.reflexion_requests() if prompts.reflexion else ()
     several_facts = (fact_questions_check(),) if prompts.is_compact else ()
     model = clients.model(settings, stack)
     try:

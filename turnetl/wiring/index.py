@@ -7,8 +7,7 @@ from pathlib import Path
 from turnetl.graph.open import embedded_file
 from turnetl.index import creation
 from turnetl.index.catalog_state import BUSY_TIMEOUT
-from turnetl.index.files import DamagedIndex
-from turnetl.index.location import IndexEmbedder, index_folder
+from turnetl.index.files import DamagedIndex, IndexEmbedder, index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex, session_index_folder
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot

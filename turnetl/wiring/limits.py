@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from turnetl.base.clock import Clock
 from turnetl.graph import open as graphs
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease
 from turnetl.llm.rate_limits import AdmissionLimits, OwnLimits, ProviderLimits
 from turnetl.llm.shared_limits import LimitsStore, SharedLimits, SqliteLimits
 from turnetl.settings import Settings
@@ -32,8 +32,8 @@ async def opened(settings: Settings, clock: Clock) -> AsyncIterator[AdmissionLim
         _store(settings, clock),
         name,
         configured(settings),
-        owner=lease_owner.owner_name(uuid4().hex),
-        is_dead=lease_owner.is_dead,
+        owner=held_lease.owner_name(uuid4().hex),
+        is_dead=held_lease.is_dead,
         request_seconds=settings.llm.timeout_seconds,
     )
     try:

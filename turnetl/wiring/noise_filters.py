@@ -9,8 +9,7 @@ from turnetl import formats, noise
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.episodes import Filters
-from turnetl.episodes.filters import ALL_GROUPS
-from turnetl.episodes.kinds import KINDS
+from turnetl.episodes.filters import ALL_GROUPS, KINDS
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.formats import Format
 from turnetl.lake.redaction_key import redaction_key

@@ -9,8 +9,7 @@ from pathlib import Path
 from turnetl.agents import AgentMachine
 from turnetl.base.object_url import cache_folder
 from turnetl.lake import Lake
-from turnetl.parsing.archive_files import ArchiveFiles, RoutedArchives
-from turnetl.parsing.local_archives import LOCAL
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles, RoutedArchives
 from turnetl.settings import Settings
 
 _PREFIXES = {"s3": "AWS", "gs": "GOOGLE", "az": "AZURE"}

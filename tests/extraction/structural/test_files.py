@@ -2,7 +2,7 @@ import pytest
 
 from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.extraction.structural.project_paths import project_paths
+from turnetl.extraction.structural.turn_features import project_paths
 
 PATHS = project_paths("shop", "/home/dev/shop", "main")
 

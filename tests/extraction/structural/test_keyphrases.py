@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.extraction.structural import keyphrases
+from turnetl.extraction.structural import concepts
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from turnetl.extraction.structural import keyphrases
 def test_phrases_of_both_texts_are_topics_and_function_words_are_not(
     prompt: str, response: str, phrases: list[str]
 ) -> None:
-    assert keyphrases.shared_phrases(prompt, response, 2) == phrases
+    assert concepts.shared_phrases(prompt, response, 2) == phrases
 
 
 def test_longer_phrases_come_first_and_contain_no_other() -> None:
     text = "An olive oil press and a wooden olive oil barrel."
-    assert keyphrases.shared_phrases(text, text, 5) == [
+    assert concepts.shared_phrases(text, text, 5) == [
         "olive oil press",
         "wooden olive oil",
         "olive oil barrel",
@@ -33,24 +33,24 @@ def test_longer_phrases_come_first_and_contain_no_other() -> None:
 
 def test_a_phrase_that_a_text_repeats_is_a_topic() -> None:
     text = "A tide table lists tides. Every tide table is local."
-    assert keyphrases.repeated_phrases(text, 2) == ["tide table"]
+    assert concepts.repeated_phrases(text, 2) == ["tide table"]
 
 
 def test_capitalised_names_inside_sentences_are_proper_names() -> None:
     text = "Yesterday the Baker Street Station closed. On Monday, Anna comes."
-    assert keyphrases.proper_names(text, 5) == ["Baker Street Station", "Anna"]
+    assert concepts.proper_names(text, 5) == ["Baker Street Station", "Anna"]
 
 
 def test_topics_ignore_case_when_one_contains_another() -> None:
     topics = ["team meeting", "Meeting", "room", "door"]
-    assert keyphrases.distinct(topics, 2) == ["team meeting", "room"]
+    assert concepts.distinct(topics, 2) == ["team meeting", "room"]
 
 
 @given(prompt=st.text(max_size=200), response=st.text(max_size=200))
 def test_no_text_raises_an_error_and_the_result_is_constant(prompt: str, response: str) -> None:
     for _ in range(2):
-        shared = keyphrases.shared_phrases(prompt, response, 2)
-        assert shared == keyphrases.shared_phrases(prompt, response, 2)
+        shared = concepts.shared_phrases(prompt, response, 2)
+        assert shared == concepts.shared_phrases(prompt, response, 2)
         assert len(shared) <= 2
         assert all(phrase.strip() for phrase in shared)
-        assert all(name.strip() for name in keyphrases.proper_names(response, 2))
+        assert all(name.strip() for name in concepts.proper_names(response, 2))

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.llm.rate_limits import ProviderLimits
-from turnetl.llm.shared_limits.allocation import exchange
-from turnetl.llm.shared_limits.block import Block
-from turnetl.llm.shared_limits.fair_share import fair_shares
-from turnetl.llm.shared_limits.report import Grant, Report, Rules
-from turnetl.llm.shared_limits.state import LimitsState, decode, encode
+from turnetl.llm.shared_limits.allocation import exchange, fair_shares
+from turnetl.llm.shared_limits.block import Block, Grant, Report, Rules
+from turnetl.llm.shared_limits.store import LimitsState, decode, encode
 
 MINUTE = 60.0
 RULES = Rules(window=61.5, burst=1.0, is_dead=lambda owner: owner.startswith("dead"))

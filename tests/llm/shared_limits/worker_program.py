@@ -16,7 +16,7 @@ from uuid import uuid4
 from turnetl.base import clock
 from turnetl.base.errors import ModelBusy
 from turnetl.graph.open import server_limits
-from turnetl.ingestion import lease_owner
+from turnetl.ingestion import held_lease
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.providers.registry import open_model
@@ -75,8 +75,8 @@ def _shared(spec: WorkerSpec) -> SharedLimits:
         _store(spec.store),
         spec.name,
         ProviderLimits(*spec.limits),
-        owner=lease_owner.owner_name(uuid4().hex),
-        is_dead=lease_owner.is_dead,
+        owner=held_lease.owner_name(uuid4().hex),
+        is_dead=held_lease.is_dead,
         request_seconds=REQUEST_SECONDS,
         window=spec.window,
     )

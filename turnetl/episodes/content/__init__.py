@@ -5,13 +5,21 @@ in tests/episodes/content covers it then.
 """
 
 from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense
-from turnetl.episodes.content.code import CODE
-from turnetl.episodes.content.commands import COMMANDS, ERRORS, OTHERS, REJECTED, REPORTS, SHORT
-from turnetl.episodes.content.diffs import DIFFS
-from turnetl.episodes.content.json import JSON
-from turnetl.episodes.content.logs import LOGS
-from turnetl.episodes.content.tool_output import DISCARDED, DISPLAYED, FILE_CHANGE, SEARCH_RESULT
-from turnetl.episodes.content.traces import TRACES
+from turnetl.episodes.content.documents import CODE, DIFFS, JSON
+from turnetl.episodes.content.program_output import (
+    COMMANDS,
+    DISCARDED,
+    DISPLAYED,
+    ERRORS,
+    FILE_CHANGE,
+    LOGS,
+    OTHERS,
+    REJECTED,
+    REPORTS,
+    SEARCH_RESULT,
+    SHORT,
+    TRACES,
+)
 
 __all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense"]
 

@@ -9,23 +9,26 @@ It takes the steps of Graphiti's `add_episode` in their order, with these differ
 - If there are instructions, the stoplist discards meaningless names.
 - Keys are digests of the turn and of the names it contains, so that a repeated turn gives the same
   result.
+
+A call whose result is no longer needed runs on: it is paid for, and the journal stores its
+response.
 """
 
 import asyncio
 from asyncio import Task
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from turnetl.base import ids
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, Usage, Vector
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.llm import graphiti_log, graphiti_patch, mapping, prompt_context
-from turnetl.extraction.llm.background import BackgroundTasks
+from turnetl.extraction.llm import graphiti_calls, mapping
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
@@ -92,8 +95,8 @@ class LlmExtractor:
         self._prompts = prompts
         self._ontology = ontology
         self._parameters = parameters
-        graphiti_patch.cache_forms_of_names()
-        graphiti_log.prepare()
+        graphiti_calls.cache_forms_of_names()
+        graphiti_calls.prepare()
         self._chunk_extractor = ChunkExtractor(
             model, GraphitiEmbedder(embedder), ontology, split_text
         )
@@ -117,7 +120,7 @@ class LlmExtractor:
         """Return the entities of the turn; the requests for its facts may still be running."""
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         inputs = _inputs(episode, context, full_context=config.instructions is None)
-        with graphiti_log.called():
+        with graphiti_calls.called():
             chunks = [await self._extract_chunk(source, config) for source in inputs]
         return ExtractedTurn(tuple(chunks))
 
@@ -130,7 +133,7 @@ class LlmExtractor:
         now: datetime,
     ) -> Resolved:
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
-        with graphiti_log.called():
+        with graphiti_calls.called():
             return await self._resolve(extracted, group, now, is_compact=config.is_compact)
 
     async def _resolve(
@@ -196,8 +199,8 @@ class LlmExtractor:
 def _inputs(
     episode: Episode, context: Sequence[Episode], *, full_context: bool
 ) -> Iterator[ExtractionInput]:
-    for number, node in enumerate(prompt_context.chunk_nodes(episode)):
-        previous = prompt_context.previous(episode, number, context, full=full_context)
+    for number, node in enumerate(graphiti_calls.chunk_nodes(episode)):
+        previous = graphiti_calls.previous(episode, number, context, full=full_context)
         yield ExtractionInput(node, previous, ids.chunk_id(episode.turn_id, number))
 
 
@@ -232,3 +235,32 @@ async def _apply(overlay: Overlay, resolved: Resolved, embedder: GraphitiEmbedde
             for fact in resolved.facts
         ),
     )
+
+
+Result = TypeVar("Result")
+
+
+class BackgroundTasks:
+    """The running background tasks of an extractor."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
+        """Start the work now. Awaiting the task raises the error of the work."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    async def cancel(self) -> None:
+        """Cancel all running tasks and wait for them."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        # Reads the exception, because asyncio logs one that is never retrieved.
+        if not task.cancelled():
+            task.exception()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.extraction.llm import fact_questions
+from turnetl.extraction.llm import fact_batches
 from turnetl.graph.mirror.group import folded
 from turnetl.llm import validate
 from turnetl.llm.ahead import Guesses
@@ -18,8 +18,8 @@ from turnetl.llm.chat import ChatRequest
 
 _ENTITIES, _FACT, _FACTS = (
     "dedupe_nodes.nodes",
-    fact_questions.SINGLE_PROMPT,
-    fact_questions.PROMPT,
+    fact_batches.SINGLE_PROMPT,
+    fact_batches.PROMPT,
 )
 _NO_OTHER_FACT: Mapping[str, Any] = {"duplicate_facts": [], "contradicted_facts": []}
 _NEW = -1
@@ -33,7 +33,7 @@ class ResolutionGuesses(Guesses):
         if request.prompt_name == _FACT:
             return json.dumps(_NO_OTHER_FACT)
         if request.prompt_name == _FACTS:
-            return fact_questions.no_other_fact(request)
+            return fact_batches.no_other_fact(request)
         if request.prompt_name != _ENTITIES:
             return None
         try:
@@ -76,7 +76,7 @@ def _effect(request: ChatRequest, response: str) -> object:
     """Return what Graphiti reads from a response."""
     text = validate.strip_wrapping(response)
     if request.prompt_name == _FACTS:
-        of_facts = fact_questions.responses(text, len(fact_questions.numbers(request)))
+        of_facts = fact_batches.responses(text, len(fact_batches.numbers(request)))
         return {number: _effect_of_fact(json.loads(one)) for number, one in of_facts.items()}
     parsed = validate.parse_object(text)
     if request.prompt_name == _FACT:

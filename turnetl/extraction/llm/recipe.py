@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.metadata import version
 
-from turnetl.base.recipe_parts import RecipePart, RecipeParts
+from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.prompt_config import PromptConfig
 

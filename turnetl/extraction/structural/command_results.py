@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from turnetl.extraction.structural import failures, packages, prose
+from turnetl.extraction.structural import failures, prose, shell_commands
 from turnetl.extraction.structural.failures import CommandFailure
 from turnetl.extraction.structural.findings import (
     COMMAND,
@@ -196,8 +196,8 @@ def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
 
 def _package_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:
     for run in runs:
-        for package in packages.installed(run.command) if not run.failed else ():
-            is_dependency = packages.is_dependency(run.command)
+        for package in shell_commands.installed(run.command) if not run.failed else ():
+            is_dependency = shell_commands.is_dependency(run.command)
             verb = "added as a dependency" if is_dependency else "installed"
             text = f"`{package}` was {verb} with `{run.command.line}`"
             source = EntityKey(PACKAGE, package)

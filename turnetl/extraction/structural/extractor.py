@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from turnetl.base import ids
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     command_results,

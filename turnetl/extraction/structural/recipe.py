@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from turnetl.base import ids
-from turnetl.base.recipe_parts import RecipePart, RecipeParts
+from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.extraction.structural import decision_cues, lexicon
 
 _VERSION = "structural 5"

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from datetime import datetime
 
-from turnetl.extraction.structural import packages, prose
+from turnetl.extraction.structural import prose, shell_commands
 from turnetl.extraction.structural.findings import FILE, PACKAGE, TOOL, EntityKey, FactDraft
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import TurnFeatures
@@ -24,7 +24,7 @@ def file_change_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     for name in features.edited_files:
         yield _file_change(features, name, calls[name])
         for call in calls[name]:
-            for package in packages.in_manifest(name, call.detail):
+            for package in shell_commands.in_manifest(name, call.detail):
                 text = f"`{package}` was added as a dependency in `{name}`"
                 source = EntityKey(PACKAGE, package)
                 at = features.at(call)

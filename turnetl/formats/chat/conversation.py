@@ -6,9 +6,8 @@ from datetime import datetime
 
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn, SourceSpan
-from turnetl.formats.chat import message_content
-from turnetl.formats.chat.roles import Speaker
-from turnetl.formats.chat.rows import ChatLogMessage
+from turnetl.formats.chat import rows
+from turnetl.formats.chat.rows import ChatLogMessage, Speaker
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
@@ -36,13 +35,13 @@ class ChatConversation:
         """Read a message; return the reason if it added nothing to a turn."""
         self.messages.append(message)
         speaker = message.speaker
-        if speaker is _USER and message_content.is_prompt(message):
+        if speaker is _USER and rows.is_prompt(message):
             self._read_prompt(message, span)
             return None
         if speaker is None or speaker is _SYSTEM:
             return SkipReason.SYSTEM if speaker else SkipReason.OTHER
         is_call = speaker is _TOOL_CALL
-        calls = (message_content.standalone_calls if is_call else message_content.calls)(message)
+        calls = (rows.standalone_calls if is_call else rows.calls)(message)
         turn = self.builder.turns[-1] if self.builder.turns else None
         if turn is None:
             self.builder.counts.tool_calls += len(calls)
@@ -63,7 +62,7 @@ class ChatConversation:
             self._drop_calls_without_result()
         body, id_ = message.body, message.id
         turn = self.builder.open(
-            body if isinstance(body, str) else "\n\n".join(message_content.texts(body)),
+            body if isinstance(body, str) else "\n\n".join(rows.texts(body)),
             span,
             prompt_id=id_ if isinstance(id_, str) else None,
             previous=self.builder.current,
@@ -73,7 +72,7 @@ class ChatConversation:
         turn.started_at = self.time
 
     def _read_texts(self, turn: RawTurn, message: ChatLogMessage) -> None:
-        turn.assistant_texts += message_content.nonblank_texts(message.body)
+        turn.assistant_texts += rows.nonblank_texts(message.body)
         if message.refusal:
             turn.assistant_texts.append(message.refusal)
         if message.model:
@@ -81,11 +80,11 @@ class ChatConversation:
         if self._has_result:
             self._drop_calls_without_result()
 
-    def _read_calls(self, turn: RawTurn, calls: Sequence[message_content.MessageCall]) -> None:
+    def _read_calls(self, turn: RawTurn, calls: Sequence[rows.MessageCall]) -> None:
         if self._has_result:
             self._drop_calls_without_result()
         for call in calls:
-            arguments = message_content.decoded(call.arguments)
+            arguments = rows.decoded(call.arguments)
             raw = RawToolCall(call.name, format_input(arguments), arguments=arguments)
             recorded = call.arguments
             encoded = recorded if isinstance(recorded, str) else compact_json(recorded)
@@ -94,14 +93,14 @@ class ChatConversation:
 
     def _read_user_results(self, turn: RawTurn, message: ChatLogMessage) -> None:
         """Read the tool results in a user's message, and the texts beside them."""
-        self.builder.add_steering(turn, message_content.nonblank_texts(message.body))
-        for result in message_content.tool_results(message):
-            text = message_content.joined_texts(result.get("content"))
+        self.builder.add_steering(turn, rows.nonblank_texts(message.body))
+        for result in rows.tool_results(message):
+            text = rows.joined_texts(result.get("content"))
             call = self._called(turn, result.get("tool_use_id"), message)
             self._complete(call, text, message, is_error=result.get("is_error") is True)
 
     def _read_result(self, turn: RawTurn, message: ChatLogMessage) -> None:
-        text = message_content.joined_texts(message.body)
+        text = rows.joined_texts(message.body)
         for result in self._listed_results(message, text) or [text]:
             call = self._called(turn, message.tool_call_id, message)
             self._complete(call, result, message, is_error=message.is_error is True)
@@ -110,10 +109,10 @@ class ChatConversation:
         """Return the result of each pending call, if one message without a key has them all."""
         if message.tool_call_id is not None or len(self._pending) < 2:  # noqa: PLR2004  several
             return []
-        results = message_content.decoded(text)
+        results = rows.decoded(text)
         if not isinstance(results, list) or len(results) != len(self._pending):
             return []
-        return [message_content.listed_result(result) for result in results]
+        return [rows.listed_result(result) for result in results]
 
     def _complete(
         self, call: RawToolCall, result: str, message: ChatLogMessage, *, is_error: bool

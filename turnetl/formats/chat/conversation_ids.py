@@ -8,11 +8,9 @@ from collections.abc import Iterable, Sequence
 
 from turnetl.base.model import SessionId
 from turnetl.formats.base import RawTurn
-from turnetl.formats.chat.message_content import is_prompt
-from turnetl.formats.chat.roles import Speaker
-from turnetl.formats.chat.rows import ChatLogMessage
-from turnetl.formats.kit.session_ids import derived_session_id
+from turnetl.formats.chat.rows import ChatLogMessage, Speaker, is_prompt
 from turnetl.formats.kit.tool_input import encoded_json
+from turnetl.formats.kit.turn_builder import derived_session_id
 
 
 def assign_complete_ids(

@@ -8,7 +8,7 @@ one is preferred.
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.chat.detect import ChatShape
 from turnetl.formats.chat.reader import read
-from turnetl.formats.chat.roles import OPENAI
+from turnetl.formats.chat.rows import OPENAI
 
 _SHAPE = ChatShape("role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True)
 

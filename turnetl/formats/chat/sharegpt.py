@@ -6,7 +6,7 @@ An archive has one conversation per line or per array element, or is a document 
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.chat.detect import ChatShape
 from turnetl.formats.chat.reader import read
-from turnetl.formats.chat.roles import SHAREGPT
+from turnetl.formats.chat.rows import SHAREGPT
 
 _SHAPE = ChatShape("from", frozenset(SHAREGPT), ("value", "content", "text", "arguments"))
 

@@ -15,12 +15,10 @@ from turnetl.base import ids
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn, SourceSpan
 from turnetl.formats.claude import machine_text
-from turnetl.formats.kit.damaged_lines import Envelope
 from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.session_ids import derived_session_id
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.formats.kit.turn_builder import TurnBuilder
+from turnetl.formats.kit.turn_builder import TurnBuilder, derived_session_id
 
 _PASTED = re.compile(
     r"\[(?:Pasted text|\.\.\.Truncated text) #(\d{1,9})(?: \+\d+ lines)?(?:\.\.\.)?\]"

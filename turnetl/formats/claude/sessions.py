@@ -1,9 +1,30 @@
-"""The session of each row, and the turn that the row continues."""
+"""The session of each row, and the turn that the row continues.
+
+With `--input-format stream-json` and after a compaction, Claude Code repeats earlier rows. The
+model's messages keep their ids. A prompt is a repetition if the response that follows it repeats
+the response to the same prompt.
+
+Versions of 2025 announced each such call under role user, in the form of a command that the user
+typed. The announcement follows the call before the model's next message.
+"""
 
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import RawTurn
-from turnetl.formats.claude.rows import ClaudeRow
+from turnetl.base.model import ClosedBy
+from turnetl.base.skip_reasons import SkipReason
+from turnetl.formats.base import RawToolCall, RawTurn
+from turnetl.formats.claude.rows import (
+    ClaudeMessage,
+    ClaudeProgress,
+    ClaudeRow,
+    MessageContent,
+    ProgressMessage,
+    blocks_of,
+    count_calls,
+)
+from turnetl.formats.kit.times import parse_timestamp
+from turnetl.formats.kit.turn_builder import TurnBuilder
+from turnetl.formats.kit.usage import MessageTokens
 
 
 @dataclass(slots=True)
@@ -54,3 +75,145 @@ class ClaudeSessions:
             self._turns.pop(session, None)
         else:
             self._turns[session] = turn
+
+
+SYNTHETIC = "<synthetic>"
+"""The model of a message that the client wrote."""
+# Bound once: access through the class of an enum is slow, and sessions may have many such rows.
+_SIDECHAIN = SkipReason.SIDECHAIN
+
+
+def is_sidechain(row: ClaudeRow) -> bool:
+    """Return whether a row is of a subagent."""
+    return bool(row.is_sidechain or row.parent_tool_use_id)
+
+
+def read_sidechain(row: ClaudeRow, builder: TurnBuilder) -> SkipReason:
+    """Count a row of a subagent, with its calls and tokens."""
+    builder.counts.sidechain_rows += 1
+    if row.type == "assistant" and row.message is not None:
+        builder.counts.tool_calls += count_calls(blocks_of(row.message.content))
+        tokens = message_tokens(row.message, row.timestamp)
+        _add(
+            row, row.agent_id or row.parent_tool_use_id, row.message.id or row.uuid, tokens, builder
+        )
+    elif row.data is not None:
+        add_progress(row, row.data, builder)
+    return _SIDECHAIN
+
+
+def add_progress(row: ClaudeRow, progress: ClaudeProgress, builder: TurnBuilder) -> None:
+    """Add the tokens of a subagent's message that a progress row reports."""
+    reported = progress.message
+    if reported is not None and reported.message is not None:
+        tokens = message_tokens(reported.message, reported.timestamp or row.timestamp)
+        _add(row, progress.agent_id, reported.message.id or reported.uuid, tokens, builder)
+
+
+def message_tokens(
+    message: ClaudeMessage | ProgressMessage, timestamp: str | float | None
+) -> MessageTokens | None:
+    """Return the tokens of an API message; None: it has none, or the client wrote it."""
+    if message.usage is None or message.model == SYNTHETIC:
+        return None
+    return MessageTokens(message.usage, message.model, parse_timestamp(timestamp))
+
+
+def _add(
+    row: ClaudeRow,
+    agent: str | None,
+    key: str | None,
+    tokens: MessageTokens | None,
+    builder: TurnBuilder,
+) -> None:
+    if tokens is not None:
+        session = row.session_id
+        builder.subagents.add(session, agent, started_by=session, key=key, message=tokens)
+
+
+_KEPT = ("text", "tool_use")
+
+
+@dataclass(slots=True)
+class Replays:
+    """The messages of one archive, as far as it was read."""
+
+    _owners: dict[str, RawTurn] = field(default_factory=dict)
+    """The turn of a message's first row, by message id."""
+    _rows: set[tuple[str, int]] = field(default_factory=set)
+    _last: RawTurn | None = None
+    _previous: RawTurn | None = None
+    """The turn that the last turn follows in its session."""
+    _closed_by: ClosedBy | None = None
+    """How that turn was closed before the last one."""
+
+    def owner(self, message_id: str | None, turn: RawTurn) -> RawTurn:
+        """Return the turn of a message's first row, which is the given turn for a new message."""
+        return turn if message_id is None else self._owners.setdefault(message_id, turn)
+
+    def is_repeated(self, message_id: str | None, content: MessageContent, turn: RawTurn) -> bool:
+        """Record the row of a message; return whether an earlier row had the same content."""
+        if message_id is None:
+            return False
+        if not any(block.type in _KEPT for block in content.blocks):
+            return self.repeats(turn, self.owner(message_id, turn))
+        key = message_id, content.key
+        is_repeated = key in self._rows
+        self._rows.add(key)
+        return is_repeated
+
+    def repeats(self, turn: RawTurn, owner: RawTurn) -> bool:
+        """Return whether a turn has only the prompt of the turn whose message follows it."""
+        return turn is not owner and turn.user_text == owner.user_text and not _has_content(turn)
+
+    def open(self, turn: RawTurn, previous: RawTurn | None, closed_by: ClosedBy | None) -> None:
+        """Record a turn, the turn that it follows, and how that was closed before."""
+        self._last, self._previous, self._closed_by = turn, previous, closed_by
+
+    def reopen_previous(self) -> RawTurn | None:
+        """Return the turn before the last one, which is taken back, open again if it was open."""
+        previous, self._last = self._previous, None
+        if previous is not None:
+            previous.closed_by = self._closed_by
+        return previous
+
+    def is_last(self, turn: RawTurn) -> bool:
+        return turn is self._last
+
+
+def _has_content(turn: RawTurn) -> bool:
+    texts = turn.assistant_texts or turn.steering or turn.user_answers
+    return bool(texts or turn.tool_calls or turn.usage)
+
+
+_TOOLS = ("Skill", "SlashCommand")
+
+
+@dataclass(slots=True)
+class SkillCalls:
+    """The calls that may still be announced."""
+
+    _message: str | None = None
+    _inputs: list[str] = field(default_factory=list)
+
+    def start_message(self, message_id: str | None) -> None:
+        """Start a line of the model. Lines with the same message id are one message."""
+        if message_id is None or message_id != self._message:
+            self.clear()
+        self._message = message_id
+
+    def add(self, call: RawToolCall) -> None:
+        if call.name in _TOOLS:
+            self._inputs.append(call.input)
+
+    def pop(self, command: str | None) -> bool:
+        """Return whether the model called this command. Each call is announced once."""
+        name = (command or "").lstrip("/")
+        call = next((call for call in self._inputs if name and name in call), None)
+        if call is not None:
+            self._inputs.remove(call)
+        return call is not None
+
+    def clear(self) -> None:
+        """Expect no more announcements: the model continued, or the user interrupted it."""
+        self._inputs.clear()

@@ -16,11 +16,10 @@ from turnetl.formats.base import (
     SourceSpan,
 )
 from turnetl.formats.claude import machine_text
-from turnetl.formats.claude.authorship import is_by_machine, is_typed, text_of
+from turnetl.formats.claude.machine_text import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.queue import Delivery, MessageQueue
-from turnetl.formats.claude.replays import Replays
-from turnetl.formats.claude.row_types import MESSAGE_TYPES, skip_reason_of
 from turnetl.formats.claude.rows import (
+    MESSAGE_TYPES,
     ClaudeAttachment,
     ClaudeBlock,
     ClaudeMessage,
@@ -30,16 +29,18 @@ from turnetl.formats.claude.rows import (
     content_of,
     count_calls,
     joined_text,
+    skip_reason_of,
 )
-from turnetl.formats.claude.sessions import ClaudeSessions
-from turnetl.formats.claude.sidechain import (
+from turnetl.formats.claude.sessions import (
     SYNTHETIC,
+    ClaudeSessions,
+    Replays,
+    SkillCalls,
     add_progress,
     is_sidechain,
     message_tokens,
     read_sidechain,
 )
-from turnetl.formats.claude.skill_calls import SkillCalls
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend

@@ -1,8 +1,7 @@
 """The format of claude.ai/code exports: the rows of a Claude Code session as one document."""
 
 from turnetl.formats.base import ParsedArchive, Probe
-from turnetl.formats.claude.row_types import MESSAGE_TYPES
-from turnetl.formats.claude.rows import ROWS
+from turnetl.formats.claude.rows import MESSAGE_TYPES, ROWS
 from turnetl.formats.claude.turns import ClaudeReader
 from turnetl.formats.kit.documents import parse_document, read_elements
 

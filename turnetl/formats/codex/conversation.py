@@ -1,22 +1,132 @@
 """The turns of one rollout, built from prompts, texts, tool calls and events."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 
 from turnetl.base.model import SessionId
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawTurn, parse_time
 from turnetl.formats.codex import authorship
-from turnetl.formats.codex.assistant_text import AgentTexts, TextSource
+from turnetl.formats.codex.authorship import are_versions
 from turnetl.formats.codex.calls import CodexCalls
 from turnetl.formats.codex.prompts import Prompt, PromptKind, Prompts
 from turnetl.formats.codex.requests import Request, Requests
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
 from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
-from turnetl.formats.codex.tasks import CodexTask
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import MessageTokens, MessageUsages, add_message
+
+_RECENT = 4
+"""Texts among which the one on the line before is."""
+
+TextSource = Literal["event", "completed", "item"]
+"""The kind of the row that holds a text: an event, a completed item or a response item."""
+
+
+@dataclass(slots=True)
+class _Text:
+    index: int
+    """In the texts of the turn."""
+    sources: set[TextSource]
+    line: int
+    """The last of its rows."""
+
+
+@dataclass(slots=True)
+class AgentTexts:
+    """Fills the list of a turn's texts.
+
+    Two rows of different kinds hold the same text if their texts are equal, or if they are on
+    adjacent lines and versions of one. A text that the agent wrote twice is in two rows of each
+    kind. The response item's text is kept, because it is what the model wrote.
+    """
+
+    texts: list[str]
+    _by_text: defaultdict[str, list[_Text]] = field(default_factory=lambda: defaultdict(list))
+    _recent: list[_Text] = field(default_factory=list)
+    _supplements: list[str] = field(default_factory=list)
+
+    def add(self, text: str, source: TextSource, line: int) -> bool:
+        """Add a text from one source; return whether it is new."""
+        known = next(self._known(text, source, line), None)
+        if known is None:
+            known = _Text(len(self.texts), {source}, line)
+            self.texts.append(text)
+            self._by_text[text].append(known)
+            self._recent = [*self._recent[1 - _RECENT :], known]
+            return True
+        known.sources.add(source)
+        known.line = line
+        if source == "item" and self.texts[known.index] != text:
+            self.texts[known.index] = text
+            self._by_text[text].append(known)
+        return False
+
+    def _known(self, text: str, source: TextSource, line: int) -> Iterator[_Text]:
+        """Yield the texts that a row may repeat, the most likely one first."""
+        equal: Iterable[_Text] = self._by_text.get(text, ())
+        yield from (one for one in equal if source not in one.sources)
+        if source == "completed":
+            # Migration writes a completed item twice, under two ids.
+            yield from (one for one in equal if line - one.line == 1)
+        for one in self._recent:
+            is_adjacent = abs(line - one.line) <= 1 and source not in one.sources
+            if is_adjacent and are_versions(self.texts[one.index], text):
+                yield one
+
+    def add_supplement(self, text: str) -> None:
+        """Add a text that another text of the turn may contain."""
+        self._supplements.append(text)
+
+    def finish(self) -> None:
+        """Add the supplements that no text of the turn contains."""
+        texts = tuple(self.texts)
+        self.texts += [
+            supplement
+            for supplement in dict.fromkeys(self._supplements)
+            if not any(supplement in text for text in texts)
+        ]
+        self._supplements.clear()
+
+
+@dataclass(slots=True)
+class CodexTask:
+    """Follows the events at the start and the end of tasks. Old versions write none."""
+
+    turn_id: str | None = None
+    in_review: bool = False
+    """Whether a review runs: Codex writes the messages to its reviewer."""
+    _is_running: bool = False
+    _has_prompt: bool = False
+    """Whether the task has its prompt: the next one steers it."""
+
+    @property
+    def is_running(self) -> bool:
+        return self._is_running
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether a task is running and has its prompt."""
+        return self._is_running and self._has_prompt
+
+    def start(self, turn_id: str | None) -> None:
+        """Start a task. The previous one may have no event at its end."""
+        self._has_prompt = self._has_prompt and not self._is_running
+        self._is_running, self.in_review = True, False
+        self.turn_id = unique_id(turn_id)
+
+    def end(self) -> None:
+        self._is_running = self._has_prompt = self.in_review = False
+        self.turn_id = None
+
+    def add_prompt(self) -> bool:
+        """Add a prompt; return whether it steers the running task."""
+        is_steering = self.has_prompt
+        self._has_prompt = True
+        return is_steering
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from turnetl.formats.base import ParsedArchive, Probe, parse_time
 from turnetl.formats.codex.rows import ROWS
 from turnetl.formats.codex.turns import CodexReader
 from turnetl.formats.kit.documents import JsonDocument, parse_document, read_elements
-from turnetl.formats.kit.session_ids import derived_session_id
+from turnetl.formats.kit.turn_builder import derived_session_id
 
 _ITEMS = "items"
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.damaged_lines import Envelope
-from turnetl.formats.kit.row_decoder import RowDecoder
-from turnetl.formats.kit.spans import SourceSpan
+from turnetl.formats.kit.lines import SourceSpan
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.usage import OpenAIUsage
 
 

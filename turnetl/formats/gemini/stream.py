@@ -13,11 +13,10 @@ from turnetl.base.model import ClosedBy
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
 from turnetl.formats.gemini import authorship
-from turnetl.formats.gemini.results import text_of
-from turnetl.formats.kit.damaged_lines import Envelope
+from turnetl.formats.gemini.rows import text_of
 from turnetl.formats.kit.jsonl import read_lines
 from turnetl.formats.kit.probe import LazyObject
-from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import GeminiRunUsage, MessageTokens

@@ -8,13 +8,16 @@ from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn, parse_time
 from turnetl.formats.gemini import authorship
 from turnetl.formats.gemini.history import GeminiMessage
-from turnetl.formats.gemini.results import FAILED, response_result, responses_in, result_of
 from turnetl.formats.gemini.rows import (
+    FAILED,
     GeminiFunctionResponse,
     GeminiRow,
     GeminiToolCall,
     calls_of,
     parts_of,
+    response_result,
+    responses_in,
+    result_of,
     texts_of,
 )
 from turnetl.formats.kit.times import latest

@@ -15,17 +15,16 @@ import msgspec
 
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.formats.kit.json_scanner import JsonScanner
-from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows, limited, may_have_too_many_rows
-from turnetl.formats.kit.lines import iter_lines, overwrite_message
-from turnetl.formats.kit.row_decoder import RowDecoder, unread_reason
-from turnetl.formats.kit.shallow_json import (
+from turnetl.formats.kit.json_scanner import (
     DECODE_ERRORS,
+    JsonScanner,
     is_single_value,
     replace_lone_surrogates,
     shallow_object,
 )
-from turnetl.formats.kit.spans import SourceSpan
+from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows, limited, may_have_too_many_rows
+from turnetl.formats.kit.lines import SourceSpan, iter_lines, overwrite_message
+from turnetl.formats.kit.row_decoder import RowDecoder, unread_reason
 
 _LINES = 64
 """Lines that `is_document` examines."""

@@ -8,11 +8,10 @@ import msgspec
 from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.formats.kit.documents import is_document, parse_document, read_elements
+from turnetl.formats.kit.json_scanner import is_single_value
 from turnetl.formats.kit.limits import has_too_many_values
-from turnetl.formats.kit.lines import count_lines, iter_filled_lines, overwrite_bom
+from turnetl.formats.kit.lines import SourceSpan, count_lines, iter_filled_lines, overwrite_bom
 from turnetl.formats.kit.row_decoder import PlacedRow, RowDecoder
-from turnetl.formats.kit.shallow_json import is_single_value
-from turnetl.formats.kit.spans import SourceSpan
 
 _HEAD = 4096
 """Bytes in which the first JSON value must start; leading whitespace counts."""

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from turnetl.formats.kit.shallow_json import is_single_value
+import msgspec
+
+from turnetl.formats.kit.json_scanner import is_single_value
 
 # Spaces alone take half of the time of a class, and a history of prompts is mostly spaces.
 _BLANK_LINES = re.compile(rb"(?: *+[ \t\r\v\f]*+\n)*+")
@@ -70,3 +72,18 @@ def overwrite_message(data: bytes) -> bytes:
     if start[1] is None and not is_single_value(document.strip()):
         return data
     return _find_text(b" ", data[: start.start()]) + document
+
+
+class SourceSpan(msgspec.Struct, gc=False):
+    """The position of a row or an element of a document. Cheap, because every line has one."""
+
+    line: int
+    """First line, counted from 1."""
+    last_line: int
+    start: int
+    """Offset of the first byte."""
+    end: int
+    """Offset just after the last byte."""
+    lines: int = 1
+    """Lines that are counted with this span. A line with several elements is counted once, with the
+    first of them."""

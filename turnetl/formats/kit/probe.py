@@ -2,6 +2,9 @@
 
 An archive is JSON Lines, one JSON document, or concatenated JSON objects. In each case the probe
 holds its first objects, and decodes their values only when they are read.
+
+An object starts on a line that starts with a brace. Nested objects are indented or are on the same
+line. An invalid object therefore ends where the next one starts.
 """
 
 import json
@@ -12,17 +15,15 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.concatenated_json import split_objects
 from turnetl.formats.kit.documents import (
     first_elements,
     is_document,
     object_fields,
     partial_fields,
 )
-from turnetl.formats.kit.json_scanner import JsonScanner
+from turnetl.formats.kit.json_scanner import DECODE_ERRORS, JsonScanner
 from turnetl.formats.kit.limits import has_too_many_values
 from turnetl.formats.kit.lines import iter_filled_lines, overwrite_message
-from turnetl.formats.kit.shallow_json import DECODE_ERRORS
 
 _ROWS = 64
 """Elements, or lines that are not blank, examined: an archive may start with rows that identify no
@@ -183,3 +184,18 @@ def _lazy_objects(data: bytes) -> Iterator[LazyObject]:
             yield from (LazyObject(object_fields(raw)) for raw in first_elements(data, _ROWS))
     except DECODE_ERRORS:
         return
+
+
+_NEXT = b"\n{"
+
+
+def split_objects(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield offset and bytes of each object, or of invalid content, stripped of whitespace."""
+    start, size = 0, len(data)
+    while start < size:
+        end = data.find(_NEXT, start) + 1 or size
+        chunk = data[start:end]
+        raw = chunk.strip()
+        if raw:
+            yield start + len(chunk) - len(chunk.lstrip()), raw
+        start = end

@@ -2,10 +2,15 @@
 
 A field of a type that the format does not expect counts as missing. A number may be written as a
 string, and a whole one as a float.
+
+A program that dies while it writes leaves a part of a row without a newline, and the next row
+follows on the same line. A file system may leave a run of NUL. An object inside a row is no row: it
+is told by the keys that rows of a format have, and by its place.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from types import UnionType
@@ -14,8 +19,167 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 import msgspec
 
 from turnetl.base.skip_reasons import SkipReason
-from turnetl.formats.kit.damaged_lines import Envelope, rows_on_line
+from turnetl.formats.kit.json_scanner import DECODE_ERRORS, replace_lone_surrogates, shallow_object
 from turnetl.formats.kit.limits import MIN_BYTES_OF_TOO_MANY, has_too_many_values
+
+_find_start = re.compile(rb'\{[ \t\r\n]*+["}]').search
+_find_key = re.compile(rb'"([^"\\]*)"\s*:\s*\Z').search
+_skip_empty = re.compile(rb"[ \t\r\n\v\f]*+").match
+_EMPTY = b" \t\r\n\v\f"
+_OPENING, _CONTINUING = b":,[", b",]}"
+"""What is before an object inside of another value, and what is after it."""
+_CONTEXT = 128
+"""Bytes before and after an object that show whether it is inside of another one."""
+_ERROR_AT = re.compile(r"(trailing characters )?\(byte (\d+)\)\Z")
+_decode = msgspec.json.Decoder(msgspec.Raw).decode
+_scan_leniently = json.JSONDecoder(strict=False).raw_decode
+_SCANS, _LARGE_SCANS, _SMALL_SCANS = 32, 64 << 20, 64 << 20
+"""Times that each byte of a line may be scanned, bytes of a long line that may be scanned more than
+a few times, and bytes that may be scanned on any line: of objects inside of each other that are all
+cut off, each is scanned once."""
+_LENIENT_COST = 16
+"""Bytes that are scanned in the time in which Python scans one."""
+_START_COST, _NESTING_COST = 1 << 11, 1 << 13
+"""Bytes that are scanned in the time that each start of an object takes, and one that is nested too
+deep."""
+_MAX_LENIENT = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The keys by which a row is told from other objects."""
+
+    own: Collection[frozenset[str]] = ()
+    """Sets of keys; an object with all keys of one of them is a row."""
+    shared: Collection[frozenset[str]] = ()
+    """Of rows that look like objects inside of rows: the place of the object must decide."""
+    holders: frozenset[str] = frozenset()
+    """Keys of rows under which there are such objects. They may also be in any array."""
+
+    def is_row(self, keys: Collection[str], *, own_only: bool) -> bool:
+        sets = self.own if own_only else (*self.own, *self.shared)
+        return any(needed <= set(keys) for needed in sets)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOnLine:
+    """The complete rows on a damaged line."""
+
+    places: list[tuple[int, int]]
+    """Offset and end of each, in order."""
+    is_all: bool
+    """Whether there is nothing else on the line."""
+
+
+def rows_on_line(line: bytes, envelope: Envelope) -> RowsOnLine:
+    """Find the complete rows on a line, in time proportional to its length.
+
+    The object with which the line starts is a row in any case, and so is every one of a line that
+    holds nothing but objects.
+    """
+    finder = _RowFinder(replace_lone_surrogates(line), envelope)
+    finder.find()
+    is_all = finder.is_all
+    places = [place for place, is_sure in finder.objects if is_sure or is_all]
+    return RowsOnLine(places, is_all)
+
+
+class _RowFinder:
+    def __init__(self, line: bytes, envelope: Envelope) -> None:
+        self._line, self._view, self._envelope = line, memoryview(line), envelope
+        self._budget = min(_SCANS * len(line), 4 * len(line) + _LARGE_SCANS) + _SMALL_SCANS
+        self._broken = -1
+        """Offset of the last byte at which an object before could not be continued."""
+        self._next = self._after_empty(0)
+        """Offset of the first byte that is not blank after the last row."""
+        self.objects: list[tuple[tuple[int, int], bool]] = []
+        """Offset and end of each object that is a row, or is one if the line holds nothing else;
+        whether it is one in any case."""
+        self.is_all = True
+
+    def find(self) -> None:
+        position = 0
+        while (found := _find_start(self._line, position)) and self._budget > 0:
+            start = found.start()
+            end = self._object_end(start)
+            position = end or start + 1
+            if end is None:
+                continue
+            is_sure = self._is_row(start, end) or (not self.objects and start == self._next)
+            if is_sure or (self.is_all and start == self._next):
+                self.is_all = self.is_all and start == self._next
+                self.objects.append(((start, end), is_sure))
+                self._next = self._after_empty(end)
+        self.is_all = self.is_all and self._next == len(self._line)
+
+    def _after_empty(self, offset: int) -> int:
+        empty = _skip_empty(self._line, offset)
+        return empty.end() if empty is not None else offset
+
+    def _object_end(self, start: int) -> int | None:
+        """Return the end of the object at an offset; None if it is incomplete or invalid."""
+        end, failed = self._scan(start)
+        self._budget -= (failed if end is None else end) - start + _START_COST
+        if end is None and self._may_be_lenient(failed):
+            end = self._lenient_end(start)
+        if end is None:
+            self._broken = max(self._broken, failed)
+        return end
+
+    def _scan(self, start: int) -> tuple[int | None, int]:
+        """Return the end of the object, or None and the offset at which it is invalid."""
+        try:
+            _decode(self._view[start:])
+        except RecursionError:
+            return None, min(start + _NESTING_COST, len(self._line))
+        except msgspec.DecodeError as error:
+            found = _ERROR_AT.search(str(error))
+            if found is None:
+                return None, len(self._line)
+            at = start + int(found[2])
+            if found[1] is None:
+                return None, at
+            return start + len(self._line[start : at - 1].rstrip(_EMPTY)), at
+        return start + len(self._line[start:].rstrip(_EMPTY)), 0
+
+    def _may_be_lenient(self, at: int) -> bool:
+        """Return whether Python may accept what is invalid: NaN, or a control character."""
+        return self._line[at : at + 1] in (b"N", b"I") or self._line[at : at + 1] < b" "
+
+    def _lenient_end(self, start: int) -> int | None:
+        size = len(self._line) - start
+        if size > _MAX_LENIENT or size * _LENIENT_COST > self._budget:
+            return None
+        self._budget -= size * _LENIENT_COST
+        text = self._line[start:].decode("utf-8", "surrogateescape")
+        try:
+            _, end = _scan_leniently(text)
+        except (ValueError, RecursionError):
+            return None
+        return start + len(text[:end].encode("utf-8", "surrogateescape"))
+
+    def _is_row(self, start: int, end: int) -> bool:
+        before = self._line[max(0, start - _CONTEXT) : start].rstrip(_EMPTY)
+        after = self._line[end : end + _CONTEXT].lstrip(_EMPTY)[:1]
+        # What is before cannot be continued from some byte of the object on: it is no part of it.
+        is_apart = start <= self._broken < end
+        if not is_apart and after and after in _CONTINUING:
+            return False
+        is_nested = not is_apart and before[-1:] and before[-1:] in _OPENING
+        own_only = bool(is_nested) and not self._is_under_other_key(before)
+        return self._envelope.is_row(self._keys(start, end), own_only=own_only)
+
+    def _is_under_other_key(self, before: bytes) -> bool:
+        """Return whether an object is under a key that never holds objects like rows."""
+        key = _find_key(before)
+        return key is not None and key[1].decode("utf-8", "replace") not in self._envelope.holders
+
+    def _keys(self, start: int, end: int) -> Collection[str]:
+        try:
+            return shallow_object(self._line[start:end]).keys()
+        except DECODE_ERRORS:
+            return ()
+
 
 _load = json.JSONDecoder(strict=False).decode
 _INVALID = object()
@@ -42,7 +206,7 @@ class PlacedRow(Generic[_Row]):
 class RowDecoder(Generic[_Row]):
     """Decodes one kind of row."""
 
-    def __init__(self, row_type: type[_Row], envelope: Envelope = Envelope()) -> None:  # noqa: B008 - a frozen value
+    def __init__(self, row_type: type[_Row], envelope: Envelope = Envelope()) -> None:
         self._row_type, self._envelope = row_type, envelope
         self._decode = msgspec.json.Decoder(row_type).decode
 

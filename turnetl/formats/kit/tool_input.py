@@ -3,18 +3,19 @@
 The input of a call that changes a file is its path, ` :: ` and a summary of the removed and added
 lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
 `*** Update File: a.py - x + y *** Delete File: b.py`.
+
+It has the first removed or added line, then lines that name something (functions, classes,
+headings), then others as far as they fit. Lines stay complete and separate, because a secret must
+still be detected in them.
 """
 
 import re
 import shlex
-from collections.abc import Mapping
-from itertools import chain
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, islice, starmap
+from typing import Any, NamedTuple
 
 import msgspec
-
-from turnetl.formats.kit.diff_summary import changed_lines, line_changes, summarize_changes
-from turnetl.formats.kit.patches import is_patch, patch_lines, patched_files, summarize_patch
 
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
 _REMOVED = ("old_string", "oldString")
@@ -135,3 +136,140 @@ def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
         if isinstance(text := fields.get(key), str):
             return text
     return None
+
+
+_BEGIN = "*** Begin Patch"
+_APPLY = re.compile(r"\s*(?:cd \S+ && )?apply_patch\b[^\n]*\n")
+"""A shell command that does nothing but apply a patch."""
+_HEADER = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+
+
+class PatchedFile(NamedTuple):
+    """The change of one file in a patch."""
+
+    operation: str
+    """`Add`, `Update` or `Delete`."""
+    path: str
+    body: str
+
+
+def is_patch(text: str) -> bool:
+    return text.lstrip().startswith(_BEGIN)
+
+
+def summarize_patch(text: str) -> str:
+    """Return a patch as its files and the first changed lines; other texts unchanged.
+
+    One file: `src/app.py :: - return None + return cart`. Several files keep their headers.
+    """
+    match [(file, _summary(file)) for file in patched_files(text)]:
+        case []:
+            return text
+        case [(file, summary)]:
+            summary = summary or ("deleted" if file.operation == "Delete" else "")
+            return f"{file.path} :: {summary}" if summary else file.path
+        case several:
+            entries = (f"*** {file.operation} File: {file.path} {text}" for file, text in several)
+            return " ".join(entry.rstrip() for entry in entries)
+
+
+def patched_files(text: str) -> list[PatchedFile]:
+    """Return the files of a patch, or of a shell command that applies one; else none."""
+    patch = text if is_patch(text) else _applied_patch(text)
+    if patch is None:
+        return []
+    _, *fields = _HEADER.split(patch)
+    return list(starmap(PatchedFile, zip(fields[::3], fields[1::3], fields[2::3], strict=True)))
+
+
+def patch_lines(file: PatchedFile, sign: str) -> list[str]:
+    """Return the lines of one file with a sign, `+` or `-`, stripped of whitespace."""
+    return [line[1:].strip() for line in file.body.split("\n") if line.startswith(sign)]
+
+
+def _applied_patch(text: str) -> str | None:
+    """Return the patch that a shell command applies, or None if it does something else."""
+    command = _APPLY.match(text)
+    patch = text[command.end() :] if command is not None else ""
+    return patch if is_patch(patch) else None
+
+
+def _summary(file: PatchedFile) -> str:
+    """Return the first removed and added lines of one file in a patch."""
+    return summarize_changes(patch_lines(file, "-"), patch_lines(file, "+"))
+
+
+_REMOVED_LINE, ADDED_CHARS = 80, 260
+"""Characters of removed lines and of added lines."""
+_LINE = 500
+"""Maximum characters of the first line; it is kept even above the limit."""
+_EXAMINED = 500
+"""Changed lines that are examined."""
+_KEY = re.compile("-----(?:BEGIN|END)")
+"""Encloses a secret of many lines: then only the first line is used."""
+_has_words = re.compile(r"\w").search
+"""A line without any is not informative."""
+_DEFINITIONS = (
+    *("def ", "async def ", "class ", "func ", "fn ", "pub fn ", "pub struct ", "function "),
+    *("export ", "interface ", "struct ", "enum ", "trait ", "impl ", "type ", "public "),
+    *("#", "CREATE TABLE", "module ", "resource "),
+)
+
+
+def summarize_changes(removed: Iterable[str], added: Iterable[str]) -> str:
+    """Return `- removed lines + added lines`, each part only if it has lines."""
+    parts = (
+        "\n".join(_informative(removed, _REMOVED_LINE)),
+        "\n".join(_informative(added, ADDED_CHARS)),
+    )
+    return " ".join(f"{sign} {lines}" for sign, lines in zip("-+", parts, strict=True) if lines)
+
+
+def changed_lines(text: str, *, but_not_in: str) -> Iterator[str]:
+    """Yield the lines of a text that another text does not have, stripped of whitespace."""
+    if not text:
+        return
+    others = set(map(str.strip, but_not_in.splitlines()))
+    others.add("")
+    for line in text.splitlines():
+        if (stripped := line.strip()) not in others:
+            yield stripped
+
+
+def line_changes(old: str, new: str) -> tuple[Iterable[str], Iterable[str]]:
+    """Return `changed_lines` of the old text and of the new one, as far as they are read."""
+    if not old or not new:
+        return changed_lines(old, but_not_in=""), changed_lines(new, but_not_in="")
+    before, after = ([*map(str.strip, text.splitlines())] for text in (old, new))
+    only_before, only_after = {*before}.difference(after), {*after}.difference(before)
+    only_before.discard("")
+    only_after.discard("")
+    return filter(only_before.__contains__, before), filter(only_after.__contains__, after)
+
+
+def _informative(changed: Iterable[str], limit: int) -> list[str]:
+    """Return the most informative lines, in their order."""
+    # The first character of most lines is enough, and examined in a third of the time.
+    with_words = (line for line in changed if line[:1].isalnum() or _has_words(line))
+    lines = list(dict.fromkeys(islice(with_words, _EXAMINED)))
+    if len(lines) < 2 or _KEY.search("\n".join(lines)):  # noqa: PLR2004  none but the first
+        return [line[:_LINE] for line in lines[:1]]
+    selected, remaining = {0}, limit - len(lines[0])
+    for index in _by_rank(lines):
+        if remaining <= 1:
+            break
+        if len(lines[index]) < remaining:
+            selected.add(index)
+            remaining -= len(lines[index]) + 1
+    return [lines[index][:_LINE] for index in sorted(selected)]
+
+
+def _by_rank(lines: list[str]) -> Iterator[int]:
+    """Yield the indexes of the lines after the first one: first those that name something."""
+    others = []
+    for index in range(1, len(lines)):
+        if lines[index].startswith(_DEFINITIONS):
+            yield index
+        else:
+            others.append(index)
+    yield from others

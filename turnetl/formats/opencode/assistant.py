@@ -8,8 +8,13 @@ from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
 from turnetl.formats.kit.usage import MessageTokens, OpenCodeUsage, add_message
 from turnetl.formats.opencode import authorship
-from turnetl.formats.opencode.messages import OpenCodeMessage, parse_raw_timestamp
-from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, ToolState
+from turnetl.formats.opencode.rows import (
+    MessageInfo,
+    OpenCodeMessage,
+    OpenCodePart,
+    ToolState,
+    parse_raw_timestamp,
+)
 
 _SUBAGENTS = ("task",)
 _CONTINUES = ("tool-calls", "unknown")

@@ -13,8 +13,14 @@ from turnetl.formats.base import RawTurn, SourceSpan
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.turn_builder import TurnBuilder, close_by_prompt, extend
 from turnetl.formats.opencode import assistant, authorship
-from turnetl.formats.opencode.messages import OpenCodeMessage, folder_of, parse_raw_timestamp
-from turnetl.formats.opencode.rows import MessageInfo, OpenCodePart, OpenCodeSession
+from turnetl.formats.opencode.rows import (
+    MessageInfo,
+    OpenCodeMessage,
+    OpenCodePart,
+    OpenCodeSession,
+    folder_of,
+    parse_raw_timestamp,
+)
 
 _ENDS = {
     "succeeded": ClosedBy.SESSION_END,

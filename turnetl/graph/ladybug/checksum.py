@@ -16,7 +16,7 @@ from zlib import crc32
 import msgspec
 
 from turnetl.base import private_files
-from turnetl.base.regular_files import NotReadable, read_regular
+from turnetl.base.private_files import NotReadable, read_regular
 
 _SUFFIX = ".checksum"
 _BLOCK = 1 << 20

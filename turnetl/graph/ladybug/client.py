@@ -11,8 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TypeVar
 
+import msgspec
+
 from turnetl.base.errors import GraphUnusable
-from turnetl.graph.ladybug.errors import DAMAGE, reason
 
 T = TypeVar("T")
 
@@ -205,3 +206,13 @@ def _translate_errors() -> Generator[None]:
             f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
             "and that the file is writable"
         ) from error
+
+
+DAMAGE = (UnicodeError, msgspec.DecodeError, MemoryError, OverflowError)
+"""Errors of a file that holds a wrong length or wrong text: no statement causes them."""
+_MAX_CHARS = 160
+
+
+def reason(error: Exception) -> str:
+    """Return the first line of an error, truncated: no text of a turn gets into a message."""
+    return (str(error).splitlines() or [""])[0][:_MAX_CHARS]

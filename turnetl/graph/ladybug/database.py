@@ -8,9 +8,9 @@ from typing import Any
 import ladybug
 
 from turnetl.base.errors import GraphBusy, GraphUnusable
-from turnetl.graph import schema_version
+from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher
-from turnetl.graph.ladybug.errors import reason
+from turnetl.graph.ladybug.client import reason
 from turnetl.graph.ladybug.probe import COMPRESSION, NEEDS_RECOVERY
 
 SMALL_POOL = 128 << 20
@@ -148,12 +148,12 @@ def is_prepared(connection: Any, path: Path) -> bool:
         return False
     columns = {column.name for column in cypher.TURN_COMMIT}
     if not columns <= values(connection, cypher.TURN_COMMIT_COLUMNS):
-        raise schema_version.other_version(str(path), None)
+        raise to_rows.other_version(str(path), None)
     if "schema_version" not in values(connection, cypher.TURN_GROUP_COLUMNS):
-        raise schema_version.other_version(str(path), None)
+        raise to_rows.other_version(str(path), None)
     for version in values(connection, cypher.SCHEMA_VERSION):
-        if version != schema_version.CURRENT:
-            raise schema_version.other_version(str(path), version)
+        if version != to_rows.CURRENT:
+            raise to_rows.other_version(str(path), version)
     return True
 
 

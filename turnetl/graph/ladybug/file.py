@@ -22,7 +22,8 @@ import ladybug
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, cypher, log, repair
-from turnetl.graph.ladybug import space as ladybug_space
+from turnetl.graph.ladybug import log as ladybug_space
+from turnetl.graph.ladybug.client import DAMAGE, reason
 from turnetl.graph.ladybug.database import (
     SMALL_POOL,
     SeparateConnections,
@@ -34,8 +35,7 @@ from turnetl.graph.ladybug.database import (
     is_prepared,
     open_database,
 )
-from turnetl.graph.ladybug.errors import DAMAGE, reason
-from turnetl.graph.ladybug.space import DiskSpace
+from turnetl.graph.ladybug.log import DiskSpace
 
 if sys.platform != "win32":
     import fcntl

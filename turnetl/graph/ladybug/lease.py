@@ -1,15 +1,75 @@
 """The lease of a group in Ladybug. What reads or changes it runs in a transaction of the caller."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from turnetl.base.graph_model import GroupProfile, Lease
-from turnetl.base.model import GroupId
-from turnetl.graph.ladybug import cypher, reads
+from turnetl.base.graph_model import GroupProfile, Lease, Receipt
+from turnetl.base.model import Change, GroupId, TurnId
+from turnetl.graph import to_rows
+from turnetl.graph.ladybug import cypher, reads, rows
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
+from turnetl.graph.ladybug.log import DiskSpace
 from turnetl.graph.lease import LeaseState, check_lease, grant
+
+
+class LadybugWriter:
+    """What writes over a client."""
+
+    _client: LadybugClient
+    _space: DiskSpace | None
+
+    async def _write_row(self, statement: str, parameters: Mapping[str, Any]) -> None:
+        def write(client: LadybugClient) -> None:
+            self._check_space()
+            client.query(statement, parameters)
+
+        await self._client.run(write)
+
+    async def _write_under(
+        self, lease: Lease, until: datetime, write: Callable[[LadybugClient], None]
+    ) -> None:
+        """Write in one transaction under the lease, which it extends."""
+
+        def run(client: LadybugClient) -> None:
+            self._check_space()
+            with client.transaction():
+                check(client, lease)
+                extend(client, lease, until)
+                write(client)
+
+        await self._client.run(run)
+
+    def _check_space(self, size: int = 0) -> None:
+        if self._space is not None:
+            self._space.check(size)
+
+
+def is_committed(client: LadybugClient, turn: TurnId) -> bool:
+    return bool(client.query(cypher.IS_COMMITTED, {"turn_id": turn}))
+
+
+def write_turn(
+    client: LadybugClient,
+    lease: Lease,
+    change: Change,
+    receipt: Receipt,
+    *,
+    now: datetime,
+    until: datetime,
+) -> None:
+    """Write a turn with the next number of its group, within a transaction; extend the lease.
+
+    Raises:
+        GraphUnusable: another writer took the group, or the turn names an entity or a fact that
+            the graph does not hold.
+    """
+    sequence = next_sequence(client, lease, until)
+    statements = rows.statements(change, receipt, now, sequence=sequence)
+    for query, parameters, must_match in statements:
+        if not client.query(query, parameters) and must_match:
+            raise to_rows.incomplete_graph(lease.group_id)
 
 
 def acquire(

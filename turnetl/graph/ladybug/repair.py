@@ -25,9 +25,8 @@ from turnetl.graph.ladybug.database import (
     open_database,
     values,
 )
-from turnetl.graph.ladybug.log import DroppedTail
+from turnetl.graph.ladybug.log import DiskSpace, DroppedTail
 from turnetl.graph.ladybug.probe import FileState, probe
-from turnetl.graph.ladybug.space import DiskSpace
 
 log = logging.getLogger(__name__)
 

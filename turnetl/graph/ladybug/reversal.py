@@ -8,7 +8,7 @@ from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt, Reversal, Reverted
-from turnetl.graph import from_rows, saga_rows, to_rows
+from turnetl.graph import from_rows, to_rows
 from turnetl.graph.ladybug import cypher, summaries
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
@@ -113,7 +113,7 @@ def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> 
         client.query(_DELETE_EPISODE, {"uuid": episode})
     if before and after:
         shared = {"group_id": receipt.group_id, "now": ladybug_rows.without_zone(now)}
-        client.query(cypher.LINK_NEXT, asdict(saga_rows.next_link(before, after)) | shared)
+        client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(before, after)) | shared)
     saga = {"uuid": ids.saga_id(receipt.group_id, receipt.session_id)}
     for first, last in client.query(_SAGA_BOUNDARIES, saga):
         boundaries = {

@@ -17,10 +17,10 @@ import ladybug
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, cypher, log
+from turnetl.graph.ladybug.client import reason
 from turnetl.graph.ladybug.database import abandon, open_database
-from turnetl.graph.ladybug.errors import reason
 from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.space import RESERVE, free_bytes
+from turnetl.graph.ladybug.log import RESERVE, free_bytes
 
 _SUFFIX = ".rewritten"
 _TABLES = "CALL show_tables() RETURN name, type"

@@ -17,9 +17,9 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
+from turnetl.base.ids import final_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, Vector
-from turnetl.base.shadow_groups import final_group
-from turnetl.graph import from_rows, saga_rows, schema_version, to_rows
+from turnetl.graph import from_rows, to_rows
 from turnetl.graph.ladybug import cypher, summaries
 from turnetl.graph.lease import LeaseState, new_creation_id
 
@@ -41,12 +41,12 @@ def statements(
     shared = {"group_id": receipt.group_id, "now": without_zone(now)}
     links = [
         *((cypher.LINK_MENTION, link, True) for link in to_rows.mention_links(change)),
-        *((cypher.LINK_SAGA, link, True) for link in saga_rows.saga_links(change)),
-        *((cypher.LINK_NEXT, link, False) for link in saga_rows.next_links(change)),
+        *((cypher.LINK_SAGA, link, True) for link in to_rows.saga_links(change)),
+        *((cypher.LINK_NEXT, link, False) for link in to_rows.next_links(change)),
     ]
-    outdated = saga_rows.outdated_links(change)
+    outdated = to_rows.outdated_links(change)
     commit = commit_row(change, receipt, sequence)
-    episodes, saga = to_rows.episode_rows(change, now), saga_rows.saga_row(change, now)
+    episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
     return [
         *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
         (cypher.SAVE_SAGA, _parameters(saga), False),
@@ -65,7 +65,7 @@ def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
     """Return the parameters of `cypher.GRANT`."""
     return {
         "group_id": lease.group_id,
-        "schema_version": str(schema_version.CURRENT),
+        "schema_version": str(to_rows.CURRENT),
         "embedder": profile.embedder,
         "dimensions": str(profile.dimensions),
         "recipe": profile.recipe,
@@ -180,7 +180,7 @@ def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
 
 
 def _saga_boundaries(change: Change) -> Iterable[LadybugStatement]:
-    links = saga_rows.saga_links(change)
+    links = to_rows.saga_links(change)
     if change.previous_turn is None:
         yield cypher.SET_FIRST_EPISODE, _link_params(links[0]), False
     if change.next_turn is None:

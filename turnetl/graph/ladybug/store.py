@@ -22,18 +22,14 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
-from turnetl.base.recipe_parts import RecipeParts
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug import (
-    communities as ladybug_communities,
-)
-from turnetl.graph.ladybug import (
     cypher,
     group_repair,
-    group_tables,
     reads,
     rows,
     summaries,
@@ -41,15 +37,16 @@ from turnetl.graph.ladybug import (
 from turnetl.graph.ladybug import (
     lease as ladybug_lease,
 )
+from turnetl.graph.ladybug import reads as ladybug_communities
 from turnetl.graph.ladybug import (
     reversal as ladybug_reversal,
 )
 from turnetl.graph.ladybug.client import LadybugClient, LadybugConnection, OpenConnection, Reopen
-from turnetl.graph.ladybug.commit import is_committed, write_turn
 from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
+from turnetl.graph.ladybug.lease import is_committed, write_turn
+from turnetl.graph.ladybug.log import DiskSpace, change_size
 from turnetl.graph.ladybug.migrations import LadybugMigrations
 from turnetl.graph.ladybug.session_level import LadybugSessionLevelReader
-from turnetl.graph.ladybug.space import DiskSpace, change_size
 
 
 class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
@@ -153,7 +150,7 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
 
     async def tables(self, group: GroupId) -> GroupTables:
         return await self._client.run_in_low_memory(
-            lambda client: group_tables.read_tables(client, group)
+            lambda client: group_repair.read_tables(client, group)
         )
 
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:

@@ -9,7 +9,7 @@ import msgspec
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, SessionId, SummaryWrites, TurnId
-from turnetl.graph import saga_rows
+from turnetl.graph import to_rows
 from turnetl.graph.ladybug.client import LadybugClient
 from turnetl.graph.ladybug.cypher import RECEIPT
 
@@ -43,7 +43,7 @@ def saga_statements(
     group: GroupId, texts: Mapping[SessionId, str]
 ) -> list[tuple[str, dict[str, Any], bool]]:
     """Return the statements that set the summaries of sagas, by session."""
-    rows = saga_rows.saga_summary_rows(group, texts)
+    rows = to_rows.saga_summary_rows(group, texts)
     return [(_SET_SAGA_SUMMARY, row, True) for row in rows]
 
 

@@ -4,10 +4,15 @@ Graphiti's building blocks search candidates through `driver.search_interface` a
 through `driver.graph_operations_interface`. Both return copies here, because Graphiti changes
 candidates in place. Every other query reaches the driver, which raises and records it: some of
 Graphiti's reads suppress every exception.
+
+Graphiti starts the searches for all entities or facts of a turn before it waits for one of them.
+Together they read the vectors of the group once.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+import asyncio
+from asyncio import Future
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NoReturn, TypeVar
 
 from graphiti_core.driver.driver import GraphDriver, GraphDriverSession, GraphProvider
 from graphiti_core.driver.graph_operations.graph_operations import GraphOperationsInterface
@@ -15,6 +20,7 @@ from graphiti_core.driver.search_interface.search_interface import SearchInterfa
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
 from graphiti_core.search.search_filters import SearchFilters
+from graphiti_core.search.search_utils import MAX_QUERY_LENGTH
 from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
@@ -22,8 +28,48 @@ from turnetl.base.model import Entity, Fact, Vector
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView
-from turnetl.graph.mirror.query_limits import is_too_long, require_filters
-from turnetl.graph.mirror.search_batch import SearchBatch
+from turnetl.graph.mirror.similarity import QueryVector
+
+Found = TypeVar("Found")
+SearchAll = Callable[[Sequence[QueryVector], int, float], Sequence[Found]]
+"""Takes vectors, a limit and a minimum score; returns what it finds for each vector."""
+
+
+class SearchBatch(Generic[Found]):
+    """Collects searches until the event loop has run all that is ready, then makes them."""
+
+    def __init__(self, search_all: SearchAll[Found]) -> None:
+        self._search_all = search_all
+        self._waiting: dict[tuple[int, float], list[tuple[QueryVector, Future[Found]]]] = {}
+
+    async def search(self, vector: QueryVector, limit: int, min_score: float) -> Found:
+        """Return what is found for the vector; raises what the search of its batch raises."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._search_waiting)
+        found: Future[Found] = loop.create_future()
+        self._waiting.setdefault((limit, min_score), []).append((vector, found))
+        return await found
+
+    def _search_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for (limit, min_score), searches in waiting.items():
+            wanted = [(vector, future) for vector, future in searches if not future.done()]
+            if wanted:
+                self._search(wanted, limit, min_score)
+
+    def _search(
+        self, wanted: Sequence[tuple[QueryVector, Future[Found]]], limit: int, min_score: float
+    ) -> None:
+        try:
+            results = self._search_all([vector for vector, _ in wanted], limit, min_score)
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            for _, future in wanted:
+                future.set_exception(error)
+            return
+        for (_, future), found in zip(wanted, results, strict=True):
+            future.set_result(found)
+
 
 _PAIR = 2
 
@@ -234,3 +280,21 @@ def _pair(search_filter: SearchFilters) -> frozenset[str] | None:
     if pair != frozenset(filters.get("edge_target_node_uuids", ())) or not 1 <= len(pair) <= _PAIR:
         raise NotImplementedError("a search for facts by anything but a pair of endpoints")
     return pair
+
+
+def is_too_long(query: str, group_ids: Sequence[str] | None) -> bool:
+    """Return whether Graphiti would send Lucene no query, and return nothing."""
+    return len(query.split(" ")) + len(group_ids or ()) >= MAX_QUERY_LENGTH
+
+
+def require_filters(search_filter: SearchFilters, supported: Sequence[str]) -> Mapping[str, Any]:
+    """Return the filters that are set.
+
+    Raises:
+        NotImplementedError: one of them is not supported; names it.
+    """
+    filters = {name: value for name, value in vars(search_filter).items() if value is not None}
+    unsupported = sorted(set(filters) - set(supported))
+    if unsupported:
+        raise NotImplementedError(f"a search filtered by {', '.join(unsupported)}")
+    return filters

@@ -12,8 +12,8 @@ from typing import Any, LiteralString
 from neo4j import AsyncDriver, AsyncTransaction, Query, Record
 
 from turnetl.graph import to_rows
-from turnetl.graph.neo4j.errors import translate_errors
-from turnetl.graph.neo4j.parameters import abbreviated, with_shared_times
+from turnetl.graph.neo4j.cypher import abbreviated, with_shared_times
+from turnetl.graph.neo4j.driver import translate_errors
 
 _READ_FACTOR = 10
 """A read locks nothing, and a large group takes time: each of its answers has the limit."""

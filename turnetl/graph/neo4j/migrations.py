@@ -8,22 +8,26 @@ from neo4j import AsyncTransaction
 
 from turnetl.base.graph_model import Lease
 from turnetl.base.model import GroupId
-from turnetl.graph.migration_steps import (
+from turnetl.graph.migrations import (
+    OWN_TYPES,
     DeleteStep,
     DropGroupStep,
     DropTurnsStep,
     MarkStep,
     MigrationStep,
+    MigrationSummary,
     MoveCommitsStep,
     MovedKind,
     MoveStep,
+    OtherRelation,
     SwitchStep,
+    TurnMigration,
+    decoded,
+    encoded,
+    summaries,
 )
-from turnetl.graph.migrations import MigrationSummary, TurnMigration, decoded, encoded, summaries
-from turnetl.graph.neo4j.lease import lock_group
-from turnetl.graph.neo4j.relations import read_other_relations
-from turnetl.graph.neo4j.writer import Neo4jWriter
-from turnetl.graph.other_relations import OWN_TYPES, OtherRelation
+from turnetl.graph.neo4j.client import Neo4jClient
+from turnetl.graph.neo4j.lease import Neo4jWriter, lock_group
 
 _MIGRATIONS: LiteralString = "MATCH (m:TurnMigration) RETURN m.state AS state"
 _SAVE: LiteralString = """
@@ -167,3 +171,28 @@ def _switch(step: SwitchStep) -> Iterator[_Parametrised]:
         yield _DROP_GROUP, {"group": step.source}
     else:
         yield _RESET_GROUP, {"source": step.source, "creation_id": step.new_creation_id}
+
+
+_RELATIONS: LiteralString = """
+MATCH (item:Entity|Episodic|Saga|Community)-[r]-(other)
+WHERE item.group_id IN $groups
+WITH item, r, other, type(r) IN $own AS is_own,
+     (other:Entity OR other:Episodic OR other:Saga OR other:Community)
+     AND coalesce(other.group_id IN $groups, false) AS is_inside
+WHERE CASE
+    WHEN NOT is_own THEN true
+    WHEN type(r) = 'RELATES_TO' THEN NOT is_inside OR NOT coalesce(r.group_id IN $groups, false)
+    ELSE NOT is_inside AND endNode(r) = item
+END
+RETURN DISTINCT item.uuid AS node,
+    CASE WHEN NOT is_own AND is_inside THEN other.uuid END AS other
+ORDER BY node, other
+"""
+
+
+async def read_other_relations(
+    client: Neo4jClient, groups: Sequence[GroupId]
+) -> Sequence[OtherRelation]:
+    """See `MigrationStore.other_relations`."""
+    rows = await client.read(_RELATIONS, groups=list(groups), own=list(OWN_TYPES))
+    return [OtherRelation(row["node"], row["other"]) for row in rows]

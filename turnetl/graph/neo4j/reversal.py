@@ -8,9 +8,10 @@ from neo4j import AsyncTransaction
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt, Reversal, Reverted
-from turnetl.graph import from_rows, saga_rows
-from turnetl.graph.neo4j import cypher, summaries
+from turnetl.graph import from_rows, to_rows
+from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
+from turnetl.graph.neo4j import rows as summaries
 from turnetl.graph.neo4j.client import write_rows
 
 _NEIGHBOURS: LiteralString = """
@@ -90,7 +91,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
         (cypher.UPDATE_FACTS, facts),
         (
             summaries.SET_SAGA_SUMMARIES,
-            saga_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
+            to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
         ),
     )
     for query, rows in restored:
@@ -113,7 +114,7 @@ async def _remove_episodes(
     before, after = neighbours["before"], neighbours["after"]
     await transaction.run(_DELETE_EPISODES, episodes=episodes)
     if before and after:
-        rows = [asdict(saga_rows.next_link(before, after))]
+        rows = [asdict(to_rows.next_link(before, after))]
         await write_rows(transaction, cypher.LINK_NEXT, {**shared, "rows": rows})
     saga = ids.saga_id(receipt.group_id, receipt.session_id)
     await transaction.run(

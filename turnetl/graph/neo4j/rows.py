@@ -5,8 +5,10 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
 
+from neo4j import AsyncTransaction
 from neo4j.time import DateTime
 
+from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -18,10 +20,12 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
-from turnetl.base.model import Change, Entity, Fact, Vector
-from turnetl.graph import from_rows, saga_rows, schema_version, to_rows
+from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId, Vector
+from turnetl.graph import from_rows, to_rows
 from turnetl.graph.lease import LeaseState
-from turnetl.graph.neo4j import cypher, summaries
+from turnetl.graph.neo4j import cypher
+from turnetl.graph.neo4j.client import Neo4jClient
+from turnetl.graph.neo4j.cypher import NODE, in_pages
 from turnetl.llm.vectors import pack
 
 Neo4jStatement = tuple[LiteralString, dict[str, Any]]
@@ -49,18 +53,18 @@ def statements(
     with_rows: list[tuple[LiteralString, list[dict[str, Any]]]] = [
         (cypher.DROP_LABELS, _dropped_labels(change)),
         (cypher.SAVE_ENTITIES, [entity_properties(entity) for entity in change.entities]),
-        (summaries.SET_SUMMARIES, summaries.summary_rows(change.summary_texts)),
+        (SET_SUMMARIES, summary_rows(change.summary_texts)),
         (
-            summaries.SET_SAGA_SUMMARIES,
-            saga_rows.saga_summary_rows(
+            SET_SAGA_SUMMARIES,
+            to_rows.saga_summary_rows(
                 receipt.group_id, change.saga_texts, without=receipt.session_id
             ),
         ),
         (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
         (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
         (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
-        (cypher.UNLINK_NEXT, [asdict(link) for link in saga_rows.outdated_links(change)]),
-        (cypher.LINK_NEXT, [asdict(link) for link in saga_rows.next_links(change)]),
+        (cypher.UNLINK_NEXT, [asdict(link) for link in to_rows.outdated_links(change)]),
+        (cypher.LINK_NEXT, [asdict(link) for link in to_rows.next_links(change)]),
     ]
     turn = _turn_parameters(change, receipt, now, sequence)
     return [
@@ -73,7 +77,7 @@ def group_properties(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
     """Return the properties of a TurnGroup that a new lease sets."""
     return {
         "group_id": lease.group_id,
-        "schema_version": schema_version.CURRENT,
+        "schema_version": to_rows.CURRENT,
         "embedder": profile.embedder,
         "dimensions": profile.dimensions,
         "recipe": profile.recipe,
@@ -182,9 +186,9 @@ def _turn_parameters(
     change: Change, receipt: Receipt, now: datetime, sequence: int | None
 ) -> dict[str, Any]:
     """Return the parameters of `cypher.CREATE_TURN`."""
-    episodes, links = to_rows.episode_rows(change, now), saga_rows.saga_links(change)
+    episodes, links = to_rows.episode_rows(change, now), to_rows.saga_links(change)
     return {
-        "saga": saga_rows.saga_row(change, now),
+        "saga": to_rows.saga_row(change, now),
         "first": links[0].target if change.previous_turn is None else None,
         "last": links[-1].target if change.next_turn is None else None,
         "commit": to_rows.commit_row(change, receipt, sequence),
@@ -219,3 +223,74 @@ def from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str,
     given = ((name, row.get(name)) for name in names)
     times = {name: _EPOCH + timedelta(microseconds=at) for name, at in given if at is not None}
     return {**row, **times}
+
+
+SET_SUMMARIES: LiteralString = """
+UNWIND $rows AS row
+MATCH (n:Entity {uuid: row.uuid})
+SET n.summary = row.summary
+RETURN count(*) AS done
+"""
+SET_SAGA_SUMMARIES: LiteralString = """
+UNWIND $rows AS row
+MATCH (s:Saga {uuid: row.uuid})
+SET s.summary = row.summary
+RETURN count(*) AS done
+"""
+_SET_RECORDS: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:TurnCommit {turn_id: row.turn_id})
+SET c.summaries = row.summaries
+RETURN count(*) AS done
+"""
+_SET_USAGES: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:TurnCommit {turn_id: row.turn_id})
+SET c += row.usage
+"""
+_RENUMBER: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+SET g.sequence = g.sequence + 1
+WITH g.sequence AS sequence
+MATCH (c:TurnCommit {turn_id: $turn_id})
+SET c.sequence = sequence
+"""
+_RECORDS: LiteralString = in_pages(
+    "MATCH (item:TurnCommit {group_id: $group})",
+    NODE,
+    "[item.sequence, item.turn_id, item.summaries]",
+)
+
+
+def summary_rows(texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the rows of `SET_SUMMARIES`."""
+    return [{"uuid": uuid, "summary": text} for uuid, text in sorted(texts.items())]
+
+
+async def write(transaction: AsyncTransaction, writes: SummaryWrites) -> None:
+    """Write summaries and records. Runs in a transaction of the caller.
+
+    Raises:
+        GraphUnusable: a turn is not committed.
+    """
+    if writes.texts:
+        await transaction.run(SET_SUMMARIES, rows=summary_rows(writes.texts))
+    if writes.records:
+        rows = [{"turn_id": turn, "summaries": text} for turn, text in writes.records.items()]
+        result = await transaction.run(_SET_RECORDS, rows=rows)
+        if (await result.single(strict=True))["done"] != len(rows):
+            raise GraphUnusable("a turn is no longer in the graph; run again")
+    if writes.usages:
+        usages = [{"turn_id": turn, "usage": asdict(use)} for turn, use in writes.usages.items()]
+        await transaction.run(_SET_USAGES, rows=usages)
+
+
+async def renumber(transaction: AsyncTransaction, group: GroupId, turn: TurnId) -> None:
+    """Give a commit the next number of its group. Runs in a transaction of the caller."""
+    await transaction.run(_RENUMBER, group=group, turn_id=turn)
+
+
+async def records(client: Neo4jClient, group: GroupId) -> dict[TurnId, str]:
+    """Return what each turn of the group records, in the order of the commits."""
+    rows = await client.paged_rows(_RECORDS, group=group)
+    return {TurnId(turn): summaries for _, turn, summaries in sorted(rows)}

@@ -7,7 +7,7 @@ from typing import LiteralString
 from turnetl.base.errors import GraphBusy
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.errors import AlreadyExists, TransactionTimedOut
+from turnetl.graph.neo4j.driver import AlreadyExists, TransactionTimedOut
 
 _INDEX_SECONDS = 300
 """For which a run waits until the indexes of a graph that existed before are complete."""

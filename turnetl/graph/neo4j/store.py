@@ -23,29 +23,24 @@ from turnetl.base.graph_model import (
     Subgraphs,
     TurnRun,
 )
+from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
-from turnetl.base.recipe_parts import RecipeParts
-from turnetl.graph import schema_version, to_rows
+from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.lease import grant, new_creation_id
 from turnetl.graph.neo4j import (
-    communities as neo4j_communities,
-)
-from turnetl.graph.neo4j import (
     cypher,
     group_repair,
-    group_tables,
     reads,
     rows,
-    summaries,
 )
+from turnetl.graph.neo4j import reads as neo4j_communities
 from turnetl.graph.neo4j import (
     reversal as neo4j_reversal,
 )
 from turnetl.graph.neo4j.client import Neo4jClient, write_all
-from turnetl.graph.neo4j.driver import CONNECT_TIMEOUT, open_driver
-from turnetl.graph.neo4j.errors import translate_errors
+from turnetl.graph.neo4j.driver import CONNECT_TIMEOUT, open_driver, translate_errors
 from turnetl.graph.neo4j.lease import lock_group
 from turnetl.graph.neo4j.migrations import Neo4jMigrations
 from turnetl.graph.neo4j.rows import statements
@@ -86,8 +81,8 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
         return store
 
     async def _check_version(self, address: str) -> None:
-        for row in await self._client.read(cypher.OTHER_VERSION, version=schema_version.CURRENT):
-            raise schema_version.other_version(address, row["version"])
+        for row in await self._client.read(cypher.OTHER_VERSION, version=to_rows.CURRENT):
+            raise to_rows.other_version(address, row["version"])
 
     async def prepare(self) -> None:
         await create_schema(self._client)
@@ -128,7 +123,7 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
         return await reads.commit_records(self._client, group, turns)
 
     async def tables(self, group: GroupId) -> GroupTables:
-        return await group_tables.read_tables(self._client, group)
+        return await group_repair.read_tables(self._client, group)
 
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         return await reads.turn_ids(self._client, group)
@@ -225,9 +220,9 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._writing_under(lease, now + ttl) as transaction:
-            await summaries.write(transaction, writes)
+            await rows.write(transaction, writes)
             *_, latest = writes.records
-            await summaries.renumber(transaction, lease.group_id, latest)
+            await rows.renumber(transaction, lease.group_id, latest)
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta

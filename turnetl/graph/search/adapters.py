@@ -7,8 +7,11 @@ a group does not match everything in the group; and a search in several groups f
 them, where Graphiti's full-text query requires the last one.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, Generic, TypeVar
 
 from graphiti_core.driver.graph_operations.graph_operations import GraphOperationsInterface
 from graphiti_core.driver.search_interface.search_interface import SearchInterface
@@ -19,18 +22,14 @@ from graphiti_core.search.search_utils import rrf
 from pydantic import ConfigDict, PrivateAttr
 from typing_extensions import override
 
+from turnetl.base.graph_model import Community, EpisodeNode, Mention
+from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.query_limits import is_too_long, require_filters
-from turnetl.graph.search.index import (
-    TextSearch,
-    VectorSearch,
-    community_texts,
-    entity_texts,
-    episode_texts,
-    fact_texts,
-)
-from turnetl.graph.search.neighbourhood import Neighbourhood
-from turnetl.graph.search.searched_graph import SearchedGraph
+from turnetl.graph.mirror.fulltext import FullTextIndex
+from turnetl.graph.mirror.graphiti_adapters import is_too_long, require_filters
+from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, query_matrix
+from turnetl.graph.search.searched_graph import Embedded, SearchedGraph
+from turnetl.llm.float_lists import floats
 
 
 class SearchIndexes:
@@ -242,3 +241,157 @@ def _best_first(
     """Return the uuids and the scores from `min_score` on, best first; equal ones as given."""
     kept = sorted((pair for pair in scored if pair[1] >= min_score), key=lambda pair: -pair[1])
     return [uuid for uuid, _ in kept], [score for _, score in kept]
+
+
+Indexed = TypeVar("Indexed", Entity, Fact, EpisodeNode, Community)
+
+
+class TextSearch(Generic[Indexed]):
+    """Values by the terms of their texts, as Neo4j's full-text index finds them."""
+
+    def __init__(
+        self, values: Iterable[Indexed], texts: Callable[[Indexed], tuple[str, ...]]
+    ) -> None:
+        """Index the values.
+
+        Args:
+            values: in the order that decides between equal scores.
+            texts: returns the fields of a value, as many for each.
+        """
+        self.by_uuid: dict[str, Indexed] = {value.uuid: value for value in values}
+        self._texts: Callable[[Indexed], tuple[str, ...]] = texts
+
+    def matching(self, query: str, limit: int) -> list[Indexed]:
+        """Return the values that share terms with the query, best first."""
+        return [self.by_uuid[uuid] for uuid, _ in self.scored(query, limit)]
+
+    def scored(self, query: str, limit: int) -> list[ScoredUuid]:
+        """Return the uuids of the same values with their scores."""
+        return self._fulltext.search(query, limit) if self._fulltext is not None else []
+
+    @cached_property
+    def _fulltext(self) -> FullTextIndex | None:
+        """None without values."""
+        index: FullTextIndex | None = None
+        for uuid, value in self.by_uuid.items():
+            texts = self._texts(value)
+            index = index or FullTextIndex(len(texts))
+            index.add(uuid, *texts)
+        return index
+
+
+class VectorSearch(Generic[Embedded]):
+    """Values by the similarity of their vectors."""
+
+    def __init__(self, values: Iterable[Embedded]) -> None:
+        self._by_uuid: dict[str, Embedded] = {value.uuid: value for value in values}
+
+    def nearest(self, vector: Sequence[float], limit: int, min_score: float) -> list[Embedded]:
+        """Return the values nearest to the vector, best first, with a score above `min_score`."""
+        return [self._by_uuid[uuid] for uuid, _ in self.scored(vector, limit, min_score)]
+
+    def scored(self, vector: Sequence[float], limit: int, min_score: float) -> list[ScoredUuid]:
+        """Return the uuids of the same values with their scores."""
+        return self._similarity.nearest(query_matrix([vector]), limit, min_score)[0]
+
+    def vectors(self, uuids: Iterable[str]) -> dict[str, list[float]]:
+        """Return the vectors of these values, in the same order, without those that have none."""
+        values = (self._by_uuid[uuid] for uuid in uuids)
+        return {value.uuid: floats(value.embedding) for value in values if value.embedding}
+
+    @cached_property
+    def _similarity(self) -> SimilarityIndex:
+        index = SimilarityIndex()
+        index.extend(self._by_uuid.values())
+        return index
+
+
+def fact_texts(fact: Fact) -> tuple[str, ...]:
+    """Return the fields of Graphiti's full-text index of facts, without the group's name.
+
+    Graphiti's index of a Neo4j has that name as a further field, so that a query that contains it
+    matches everything in the group. Its index of an embedded graph has not.
+    """
+    return fact.relation, fact.text
+
+
+def entity_texts(entity: Entity) -> tuple[str, ...]:
+    """Return the fields of Graphiti's full-text index of entities, without the group's name."""
+    return entity.name, entity.summary
+
+
+def episode_texts(episode: EpisodeNode) -> tuple[str, ...]:
+    """Return the fields of Graphiti's full-text index of episodes, without the group's name."""
+    return episode.text, episode.source, episode.source_description
+
+
+def community_texts(community: Community) -> tuple[str, ...]:
+    """Return the fields of Graphiti's full-text index of communities, without the group's name."""
+    return (community.name,)
+
+
+_CENTER, _ADJACENT, _ELSEWHERE = 10.0, 1.0, 0.0
+"""Graphiti's scores of the center itself, of an entity with a fact about both, and of others."""
+
+
+class Neighbourhood:
+    """The edges of a graph, by where they start: facts, and mentions of entities in episodes."""
+
+    def __init__(self, facts: Iterable[Fact], mentions: Iterable[Mention]) -> None:
+        """Keep the edges.
+
+        Args:
+            facts: in the order in which a search follows them.
+            mentions: as facts; two edges between the same nodes count twice.
+        """
+        self._facts: dict[str, list[Fact]] = defaultdict(list)
+        self._mentioned: dict[str, list[str]] = defaultdict(list)
+        self._mentions: Counter[str] = Counter()
+        for fact in facts:
+            self._facts[fact.source].append(fact)
+        for mention in mentions:
+            self._mentioned[mention.episode].append(mention.entity)
+            self._mentions[mention.entity] += 1
+
+    def entities_within(self, depth: int, origins: Iterable[str]) -> list[str]:
+        """Return the entities that 1 to `depth` edges lead to, nearest first, each once.
+
+        Edges are followed in their direction. An origin is among them if edges lead to it.
+
+        Args:
+            depth: number of edges.
+            origins: uuids of entities or episodes.
+        """
+        passed = self._nodes_within(depth - 1, origins)
+        return list(dict.fromkeys(entity for node in passed for entity in self._targets(node)))
+
+    def facts_within(self, depth: int, origins: Iterable[str]) -> list[Fact]:
+        """Return the facts that are the 1st to `depth`-th edge from an origin, nearest first."""
+        passed = self._nodes_within(depth - 1, origins)
+        return [fact for node in passed for fact in self._facts.get(node, ())]
+
+    def closeness(self, entity: str, center: str) -> float:
+        """Return Graphiti's score of an entity by its distance to the center."""
+        if entity == center:
+            return _CENTER
+        one_way = any(fact.target == center for fact in self._facts.get(entity, ()))
+        other_way = any(fact.target == entity for fact in self._facts.get(center, ()))
+        return _ADJACENT if one_way or other_way else _ELSEWHERE
+
+    def mentions(self, entity: str) -> int:
+        """Return how many episodes mention the entity."""
+        return self._mentions[entity]
+
+    def _nodes_within(self, depth: int, origins: Iterable[str]) -> Sequence[str]:
+        """Return the origins and the nodes that at most `depth` edges lead to, nearest first."""
+        frontier = list(dict.fromkeys(origins)) if depth >= 0 else []
+        found = dict.fromkeys(frontier)
+        for _ in range(depth):
+            targets = dict.fromkeys(chain.from_iterable(map(self._targets, frontier)))
+            frontier = [node for node in targets if node not in found]
+            found |= dict.fromkeys(frontier)
+        return list(found)
+
+    def _targets(self, node: str) -> Iterator[str]:
+        yield from self._mentioned.get(node, ())
+        yield from (fact.target for fact in self._facts.get(node, ()))

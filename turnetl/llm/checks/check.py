@@ -4,18 +4,287 @@ The requests are Graphiti's, with its own prompts and schemas, about a text of t
 little to interpret.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TypeVar
 
-from pydantic import ValidationError
+from graphiti_core.prompts import prompt_library
+from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
+from graphiti_core.prompts.dedupe_nodes import NodeResolutions
+from graphiti_core.prompts.extract_edges import EdgeTimestamps, ExtractedEdges
+from graphiti_core.prompts.extract_nodes import ExtractedEntities
+from graphiti_core.prompts.models import Message
+from graphiti_core.utils.maintenance.node_operations import _build_entity_types_context
+from pydantic import BaseModel, ValidationError
 
 from turnetl.base.errors import BadTurn
 from turnetl.llm import validate
-from turnetl.llm.chat import ChatModel
-from turnetl.llm.checks import check_requests
-from turnetl.llm.checks.check_requests import CheckRequest, TypesByName
+from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.graphiti import GraphitiModel
 from turnetl.llm.routing import PromptRouter
+
+TypesByName = Mapping[str, type[BaseModel]]
+ResponseT = TypeVar("ResponseT", bound=BaseModel)
+
+SAMPLE_TEXT = "user: What does the cart keep its orders in?\nassistant: `cart.py` uses `sqlite`."
+SAMPLE_TIME = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+SAMPLE_NAMES = ("cart.py", "sqlite")
+SAMPLE_FACT = "cart.py uses sqlite."
+_LONG = "\n".join(
+    [SAMPLE_TEXT, *(f"Line {line} of the log is like the one before it." for line in range(2, 392))]
+)
+"""As long as a chunk of a turn may be, about 6,000 tokens, with everything relevant at its start:
+some servers silently drop the start of a prompt that exceeds their context window."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """One request and the check of its response."""
+
+    prompt_name: str
+    """Or a text that begins with it."""
+    run: Callable[[GraphitiModel], Awaitable[str]]
+    """Sends the request and returns the problem of the response, empty if there is none. Raises
+    pydantic's ValidationError if the response does not match its schema."""
+
+
+def graphiti_requests(
+    entity_types: TypesByName | None, edge_types: TypesByName | None, instructions: str | None
+) -> Iterator[CheckRequest]:
+    """Yield the requests that Graphiti's functions send, in the order of a turn."""
+    yield _entities(entity_types, instructions or "", SAMPLE_TEXT)
+    yield _resolutions()
+    yield _edges(edge_types, instructions or "")
+    yield _duplicates()
+    yield _timestamps()
+    if entity_type := _with_fields(entity_types):
+        yield _attributes(entity_type)
+    if edge_type := _with_fields(edge_types):
+        yield _edge_attributes(edge_type)
+    long = _entities(entity_types, instructions or "", _LONG)
+    yield replace(long, prompt_name=f"{long.prompt_name} of a long turn")
+
+
+def build_request(
+    prompt_name: str,
+    messages: Callable[[], list[Message]],
+    response_model: type[ResponseT],
+    find_problem: Callable[[ResponseT], str] = lambda _: "",
+    *,
+    attributes: bool = False,
+) -> CheckRequest:
+    """Return a request as Graphiti sends it.
+
+    Args:
+        prompt_name: Graphiti's name of the prompt.
+        messages: builds the messages for each request: the client appends to them.
+        response_model: of the response.
+        find_problem: returns the problem of a valid response; empty if there is none.
+        attributes: Graphiti adds instructions to requests that extract attributes.
+    """
+
+    async def run(client: GraphitiModel) -> str:
+        response = await client.generate_response(
+            messages(), response_model, prompt_name=prompt_name, attribute_extraction=attributes
+        )
+        return find_problem(response_model.model_validate(response))
+
+    return CheckRequest(prompt_name, run)
+
+
+def check_of(
+    request: ChatRequest,
+    response_model: type[ResponseT],
+    find_problem: Callable[[ResponseT], str],
+) -> CheckRequest:
+    """Return a check of a request that is not Graphiti's.
+
+    Args:
+        request: as a run sends it.
+        response_model: of the response.
+        find_problem: returns the problem of a valid response; empty if there is none.
+    """
+    return build_request(
+        request.prompt_name,
+        lambda: [Message(role=one.role, content=one.text) for one in request.messages],
+        response_model,
+        find_problem,
+    )
+
+
+def _entities(entity_types: TypesByName | None, instructions: str, text: str) -> CheckRequest:
+    types = _build_entity_types_context(dict(entity_types) if entity_types else None)
+    context = {
+        "episode_content": text,
+        "episode_timestamp": SAMPLE_TIME.isoformat(),
+        "previous_episodes": [],
+        "custom_extraction_instructions": instructions,
+        "entity_types": types,
+        "source_description": "",
+    }
+
+    def find_problem(response: ExtractedEntities) -> str:
+        names = [entity.name.lower() for entity in response.extracted_entities]
+        missing = [sample for sample in SAMPLE_NAMES if not any(sample in name for name in names)]
+        if not names or missing:
+            return f"does not find {_quoted(missing)}, which the text is about"
+        type_ids = [entity.entity_type_id for entity in response.extracted_entities]
+        if any(not 0 <= type_id < len(types) for type_id in type_ids):
+            return "assigns an entity type that was not offered"
+        return ""
+
+    return build_request(
+        "extract_nodes.extract_message",
+        lambda: prompt_library.extract_nodes.extract_message(context),
+        ExtractedEntities,
+        find_problem,
+    )
+
+
+def _resolutions() -> CheckRequest:
+    type_fields = {"entity_type": ["Entity"], "entity_type_description": "Default Entity Type"}
+    known = {"entity_types": ["Entity"], "summary": ""}
+    context = {
+        "extracted_nodes": [
+            {"id": index, "name": name} | type_fields for index, name in enumerate(SAMPLE_NAMES)
+        ],
+        "existing_nodes": [
+            {"candidate_id": index, "name": name} | known
+            for index, name in enumerate(("redis", "Cart.py"))
+        ],
+        "episode_content": SAMPLE_TEXT,
+        "previous_episodes": [],
+    }
+
+    def find_problem(response: NodeResolutions) -> str:
+        candidates = {
+            resolution.id: resolution.duplicate_candidate_id
+            for resolution in response.entity_resolutions
+        }
+        if set(candidates) != {0, 1}:
+            return f"resolves entities with the ids {sorted(candidates)} instead of 0 and 1"
+        if not set(candidates.values()) <= {-1, 0, 1}:
+            return "names a candidate that does not exist"
+        if candidates[0] != 1:
+            return "does not resolve `Cart.py` to `cart.py`"
+        return "resolves `sqlite` to another entity" if candidates[1] != -1 else ""
+
+    return build_request(
+        "dedupe_nodes.nodes",
+        lambda: prompt_library.dedupe_nodes.nodes(context),
+        NodeResolutions,
+        find_problem,
+    )
+
+
+def _edges(edge_types: TypesByName | None, instructions: str) -> CheckRequest:
+    context = {
+        "episode_content": SAMPLE_TEXT,
+        "nodes": [{"name": name, "entity_types": ["Entity"]} for name in SAMPLE_NAMES],
+        "previous_episodes": [],
+        "reference_time": SAMPLE_TIME,
+        "edge_types": [
+            {
+                "fact_type_name": name,
+                "fact_type_signatures": [("Entity", "Entity")],
+                "fact_type_description": edge_type.__doc__,
+            }
+            for name, edge_type in (edge_types or {}).items()
+        ],
+        "strict_edge_types": False,
+        "custom_extraction_instructions": instructions,
+    }
+
+    def find_problem(response: ExtractedEdges) -> str:
+        endpoints = [
+            name
+            for edge in response.edges
+            for name in (edge.source_entity_name, edge.target_entity_name)
+        ]
+        if not endpoints:
+            return f"finds no fact, though the text says that {_quoted(SAMPLE_NAMES, ' uses ')}"
+        if any(name.strip().lower() not in SAMPLE_NAMES for name in endpoints):
+            return "names entities that the prompt does not contain"
+        return ""
+
+    return build_request(
+        "extract_edges.edge",
+        lambda: prompt_library.extract_edges.edge(context),
+        ExtractedEdges,
+        find_problem,
+    )
+
+
+def _duplicates() -> CheckRequest:
+    context = {
+        "existing_edges": [{"idx": 0, "fact": SAMPLE_FACT}],
+        "new_edge": "`cart.py` uses `sqlite`",
+        "edge_invalidation_candidates": [{"idx": 1, "fact": "cart.py is written in Python."}],
+    }
+
+    def find_problem(response: EdgeDuplicate) -> str:
+        if not {*response.duplicate_facts, *response.contradicted_facts} <= {0, 1}:
+            return "names a fact that does not exist"
+        if response.duplicate_facts != [0]:
+            return "does not recognise a repeated fact"
+        return "invalidates a fact that nothing contradicts" if response.contradicted_facts else ""
+
+    return build_request(
+        "dedupe_edges.resolve_edge",
+        lambda: prompt_library.dedupe_edges.resolve_edge(context),
+        EdgeDuplicate,
+        find_problem,
+    )
+
+
+def _timestamps() -> CheckRequest:
+    context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME.isoformat()}
+
+    def find_problem(response: EdgeTimestamps) -> str:
+        # An invalid time was removed already.
+        return "" if response.valid_at else "returns no valid time for a fact that is true now"
+
+    return build_request(
+        "extract_edges.extract_timestamps",
+        lambda: prompt_library.extract_edges.extract_timestamps(context),
+        EdgeTimestamps,
+        find_problem,
+    )
+
+
+def _attributes(entity_type: type[BaseModel]) -> CheckRequest:
+    context = {
+        "node": {"name": SAMPLE_NAMES[0], "entity_types": [entity_type.__name__], "attributes": {}},
+        "episode_content": SAMPLE_TEXT,
+        "previous_episodes": [],
+    }
+    return build_request(
+        "extract_nodes.extract_attributes",
+        lambda: prompt_library.extract_nodes.extract_attributes(context),
+        entity_type,
+        attributes=True,
+    )
+
+
+def _edge_attributes(edge_type: type[BaseModel]) -> CheckRequest:
+    context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME, "existing_attributes": {}}
+    return build_request(
+        "extract_edges.extract_attributes",
+        lambda: prompt_library.extract_edges.extract_attributes(context),
+        edge_type,
+        attributes=True,
+    )
+
+
+def _with_fields(types: TypesByName | None) -> type[BaseModel] | None:
+    return next((model for model in (types or {}).values() if model.model_fields), None)
+
+
+def _quoted(names: Sequence[str], separator: str = " and ") -> str:
+    return separator.join(f"`{name}`" for name in names)
+
 
 __all__ = ["CheckResult", "check"]
 
@@ -42,7 +311,7 @@ async def check(
         ModelBusy: no response after all retries.
     """
     requests = [
-        *check_requests.graphiti_requests(entity_types, edge_types, instructions),
+        *graphiti_requests(entity_types, edge_types, instructions),
         *extra_requests,
     ]
     return tuple([await _result(model, request) for request in requests])

@@ -10,7 +10,7 @@ from turnetl.base.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.llm.embedders.cached import CachedEmbedder
     from turnetl.llm.embedders.registry import BUILT_IN, EMBEDDERS, REMOTE, open_embedder
-    from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
+    from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 __all__ = [
     "BUILT_IN",
@@ -26,6 +26,6 @@ __getattr__ = lazy_exports(
     {
         "turnetl.llm.embedders.cached": ("CachedEmbedder",),
         "turnetl.llm.embedders.registry": ("BUILT_IN", "EMBEDDERS", "REMOTE", "open_embedder"),
-        "turnetl.llm.embedders.wordllama": ("WordLlamaEmbedder",),
+        "turnetl.llm.embedders.static_model": ("WordLlamaEmbedder",),
     },
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from turnetl.base.errors import BadUsage
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.embedders.wordllama import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 if TYPE_CHECKING:  # these import pydantic and the prices, which the built-in one does without
     from turnetl.llm.meter import Meter

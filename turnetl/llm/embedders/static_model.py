@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from turnetl.base.errors import Fatal
-from turnetl.llm.vectors import Matrix
+from turnetl.base.model import Vector
+from turnetl.llm.vectors import Matrix, pack
 
 PACKAGE = "wordllama"
 MODEL = "l2_supercat"
@@ -101,3 +102,37 @@ def _unit(rows: Matrix) -> Matrix:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     unit: Matrix = (rows / np.maximum(lengths, np.finfo("<f4").tiny)).astype("<f4")
     return unit
+
+
+_BATCH_SIZE = 256
+"""Texts. A larger batch would only need more memory."""
+
+
+class WordLlamaEmbedder:
+    """Static embeddings: a text is the mean of its tokens' vectors. A fact costs 0.02 ms of CPU."""
+
+    @cached_property
+    def name(self) -> str:
+        return self._model.name
+
+    @property
+    def dimensions(self) -> int:
+        return DIMENSIONS
+
+    async def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector per text, in order. A vector does not depend on the other texts."""
+        batches = (
+            texts[start : start + _BATCH_SIZE] for start in range(0, len(texts), _BATCH_SIZE)
+        )
+        return [
+            pack(row)
+            for batch in batches
+            for row in self._model.text_vectors(self._model.tokenize(batch))
+        ]
+
+    async def close(self) -> None:
+        """Do nothing: there is no connection."""
+
+    @cached_property
+    def _model(self) -> StaticModel:
+        return StaticModel.open()

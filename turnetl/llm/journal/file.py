@@ -4,19 +4,81 @@ In WAL mode, readers never wait for a writer, and a killed process leaves comple
 """
 
 import math
+import os
 import shutil
 import sqlite3
+import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from turnetl.base import private_files
+from turnetl.base.errors import JournalUnusable
 from turnetl.base.sqlite_path import sqlite_path
-from turnetl.llm.journal import errors
-from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow
+from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow, to_response
+
+
+def erase(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
+    """Remove the responses that the function selects, and rewrite the file.
+
+    It is rewritten even if nothing is removed: an earlier call may have been killed between.
+
+    Args:
+        connection: for writing.
+        is_erased: called with each response.
+
+    Returns:
+        The number of removed responses.
+
+    Raises:
+        sqlite3.OperationalError: another process has the journal open.
+    """
+    connection.execute("PRAGMA secure_delete = ON")
+    rows = connection.execute("SELECT key, response FROM responses")
+    keys = [(key,) for key, response in rows if is_erased(_bytes(response))]
+    with transaction(connection):
+        connection.executemany("DELETE FROM responses WHERE key = ?", keys)
+    connection.execute("VACUUM")
+    [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        # The write-ahead log may still hold pages with the responses.
+        error = sqlite3.OperationalError("the write-ahead log is in use")
+        error.sqlite_errorcode = sqlite3.SQLITE_BUSY
+        raise error
+    return len(keys)
+
+
+def _bytes(value: object) -> bytes:
+    """Return a response as it is stored; a damaged row may hold a text."""
+    return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
+
+
+_WAIT = 5.0
+"""Seconds to wait for a process that changes the file's structure."""
+_SELECT_ALL = f"SELECT key, {READ} FROM responses"  # noqa: S608 - constants
+
+
+def count_damaged(path: Path) -> tuple[int, int]:
+    """Return the numbers of responses of a journal, and of those that are damaged.
+
+    Raises:
+        JournalUnusable: it is damaged as a whole, is no journal, or is of another version.
+    """
+    with translated(path, _WAIT), closing(connect(path, _WAIT)) as connection:
+        connection.execute("PRAGMA query_only = ON")
+        check_version(connection, path)
+        [found, *_] = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise sqlite3.DatabaseError(str(found))
+        responses = damaged = 0
+        for key, *row in connection.execute(_SELECT_ALL):
+            responses += 1
+            damaged += to_response(key, row) is None
+        return responses, damaged
+
 
 VERSION = 3
 _APPLICATION_ID = 0x7475726E
@@ -173,7 +235,7 @@ def _enable_wal(connection: sqlite3.Connection, wait: float) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if not errors.is_busy(error) or time.monotonic() > deadline:
+            if not is_busy(error) or time.monotonic() > deadline:
                 raise
             time.sleep(_POLL_INTERVAL)
         else:
@@ -186,9 +248,9 @@ def check_version(connection: sqlite3.Connection, path: Path) -> None:
     if _is_empty(connection):
         return
     if _pragma(connection, "application_id") != _APPLICATION_ID:
-        raise errors.not_a_journal(path)
+        raise not_a_journal(path)
     if (version := _pragma(connection, "user_version")) != VERSION:
-        raise errors.other_version(path, version, VERSION)
+        raise other_version(path, version, VERSION)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -198,3 +260,178 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 def _pragma(connection: sqlite3.Connection, name: str) -> int | str:
     value: int | str = connection.execute(f"PRAGMA {name}").fetchone()[0]
     return value
+
+
+class JournalConnection:
+    """The file, and the failure after which no request is sent."""
+
+    def __init__(self, path: Path, wait: float) -> None:
+        """Open no file.
+
+        Args:
+            path: of the file.
+            wait: seconds to wait for other processes.
+        """
+        self._path = path
+        self._wait = wait
+        self._opening = threading.Lock()
+        self._failure: JournalUnusable | None = None
+        self.file: JournalFile | None = None
+        """None before the first use."""
+        self.is_writable = False
+        """Whether the file was found to be writable."""
+
+    def open(self) -> JournalFile:
+        """Return the file; the first call opens it.
+
+        Raises:
+            JournalUnusable: it cannot be opened, now or earlier.
+        """
+        with self._opening:
+            if self.file is None:
+                self.raise_failure()
+                with self.recorded(), self.translated():
+                    self.file = JournalFile.open(self._path, self._wait)
+            return self.file
+
+    def check_writable(self) -> None:
+        """Check once that the file can be written.
+
+        Raises:
+            JournalUnusable: it cannot.
+        """
+        if not self.is_writable:
+            self.raise_failure()
+            with self.recorded(), self.translated():
+                self.open().check_writable()
+            self.is_writable = True
+
+    def close(self) -> None:
+        """Close the file, if it is open."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Remember a failure: no request is sent after it."""
+        try:
+            yield
+        except JournalUnusable as error:
+            self._failure = error
+            raise
+
+    def raise_failure(self) -> None:
+        """Raise an earlier failure again: each new try could wait a long time for a lock."""
+        if self._failure is not None:
+            raise self._failure
+
+    def translated(self) -> AbstractContextManager[None]:
+        """Translate SQLite's exceptions into JournalUnusable."""
+        return translated(self._path, self._wait)
+
+
+FAILURES = (sqlite3.Error, OSError, UnicodeError)
+"""Exceptions of SQLite; UnicodeError where it quotes damaged text."""
+_NO_LOSS = "turns in the graph are not requested again"
+
+
+@contextmanager
+def translated(path: Path, wait: float) -> Iterator[None]:
+    """Translate SQLite's exceptions.
+
+    Args:
+        path: of the journal.
+        wait: seconds spent waiting for other processes, for the message.
+
+    Raises:
+        JournalUnusable: says what is wrong and what to do.
+    """
+    try:
+        yield
+    except FAILURES as error:
+        raise JournalUnusable(_sentence(path, error, wait)) from error
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Return whether another process holds the lock at this moment."""
+    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def not_a_journal(path: Path) -> JournalUnusable:
+    return JournalUnusable(
+        f"`{path}` is a database, but not a journal of turnetl: move it away and run again"
+    )
+
+
+def other_version(path: Path, version: int | str, supported: int) -> JournalUnusable:
+    is_newer = isinstance(version, int) and version > supported
+    remedy = "update turnetl" if is_newer else "use the turnetl that wrote it"
+    return JournalUnusable(
+        f"journal `{path}` has version {version}, and this turnetl supports version {supported}: "
+        f"{remedy}, or move it away and run again; {_NO_LOSS}"
+    )
+
+
+def disk_full(path: Path, free: float) -> JournalUnusable:
+    return JournalUnusable(
+        f"the disk of journal `{path}` has {free / 1e6:,.0f} MB free: responses could be paid for "
+        "and not stored; free some space (`turnetl journal prune` may help), then run again"
+    )
+
+
+def unreadable_row(path: Path, prompt_name: str) -> str:
+    return f"journal `{path}`: cannot read a response to `{prompt_name}`; it is requested again"
+
+
+def not_stored(count: int, error: JournalUnusable) -> str:
+    responses = "1 response is" if count == 1 else f"{count:,} responses are"
+    return f"{responses} paid for but not stored, and requested again if needed: {error}"
+
+
+def _sentence(path: Path, error: Exception, wait: float) -> str:
+    # First: SQLite's own error about a pipe is that of a full disk.
+    if (special := _special_file(path)) is not None:
+        return special
+    if isinstance(error, OSError):
+        return f"journal `{path}`: {error.strerror}; make sure that its folder is writable"
+    match _primary_code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return (
+                f"journal `{path}` was locked by another program for {wait:g} s: end the program "
+                "that has it open and run again"
+            )
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR:
+            return (
+                f"journal `{path}` cannot be written ({error}): make sure that its disk has free "
+                "space and is not damaged, then run again"
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return (
+                f"journal `{path}` cannot be opened for writing ({error}): make sure that it is a "
+                "file that you may write, in a folder that you may write to"
+            )
+        case _:
+            reason = "unreadable" if isinstance(error, UnicodeError) else str(error)
+            return (
+                f"journal `{path}` is damaged ({reason}): move it and its `-wal` and `-shm` files "
+                f"away, and run again; {_NO_LOSS}"
+            )
+
+
+def _special_file(path: Path) -> str | None:
+    """Return the sentence about a link, a pipe, a socket or a device; None for all else."""
+    if path.is_symlink():
+        return (
+            f"journal `{path}` is a symbolic link, which turnetl does not follow: put the file "
+            "there, or the lake where the file is"
+        )
+    if os.path.lexists(path) and not (path.is_file() or path.is_dir()):
+        return f"journal `{path}` is no regular file: move it away and run again; {_NO_LOSS}"
+    return None
+
+
+def _primary_code(error: Exception) -> int:
+    """Return SQLite's error code without its extended part; 0 if there is none."""
+    # Errors about values come from Python and have no code.
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -11,9 +11,8 @@ from turnetl.base.errors import TooLong
 from turnetl.base.model import Usage
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.journal.claims import TTL
-from turnetl.llm.journal.key import request_key
-from turnetl.llm.journal.store import Journal
+from turnetl.llm.journal.rows import request_key
+from turnetl.llm.journal.store import TTL, Journal
 
 log = logging.getLogger(__name__)
 

@@ -14,8 +14,7 @@ import msgspec
 from turnetl.base.errors import Fatal, Retryable
 from turnetl.llm import validate
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.journal.key import request_key
-from turnetl.llm.journal.rows import checksum, to_response, usage_fields
+from turnetl.llm.journal.rows import checksum, request_key, to_response, usage_fields
 
 log = logging.getLogger(__name__)
 

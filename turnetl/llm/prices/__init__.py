@@ -1,7 +1,6 @@
 """Prices of models: the user's price files, then the offline data of `genai-prices`."""
 
-from turnetl.llm.prices.price import Price, PriceTier
+from turnetl.llm.prices.price import Price, Prices, PriceTier
 from turnetl.llm.prices.price_files import PriceFile, load_prices
-from turnetl.llm.prices.table import Prices
 
 __all__ = ["Price", "PriceFile", "PriceTier", "Prices", "load_prices"]

@@ -16,8 +16,7 @@ from typing import Any
 import msgspec
 
 from turnetl.base.errors import BadUsage
-from turnetl.llm.prices.price import Price
-from turnetl.llm.prices.table import NAME, Prices
+from turnetl.llm.prices.price import NAME, Price, Prices
 
 _MAX_BYTES = 1_000_000
 _MAX_DOLLARS = 100_000.0

@@ -13,7 +13,7 @@ from typing import Any
 
 from turnetl.llm.chat import ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.providers import schemas
-from turnetl.llm.transport.payload import join_path, nested, text_or_empty, token_count
+from turnetl.llm.transport.error_responses import join_path, nested, text_or_empty, token_count
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"

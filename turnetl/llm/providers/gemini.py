@@ -7,7 +7,7 @@ from typing import Any
 
 from turnetl.llm.chat import ChatRequest, ChatResponse, Role
 from turnetl.llm.providers.schemas import gemini
-from turnetl.llm.transport.payload import join_path, nested, text_or_empty, token_count
+from turnetl.llm.transport.error_responses import join_path, nested, text_or_empty, token_count
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}

@@ -7,7 +7,7 @@ from typing import Any
 
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.providers.schemas import strict
-from turnetl.llm.transport.payload import join_path, nested, text_or_empty, token_count
+from turnetl.llm.transport.error_responses import join_path, nested, text_or_empty, token_count
 
 BASE_URL = "https://api.openai.com/v1"
 

@@ -8,9 +8,8 @@ import math
 from collections.abc import Sequence
 
 from turnetl.llm.rate_limits import ProviderLimits
-from turnetl.llm.shared_limits.fair_share import fair_shares
-from turnetl.llm.shared_limits.report import Grant, Report, Rules
-from turnetl.llm.shared_limits.state import LimitsState, Member, bucket_end
+from turnetl.llm.shared_limits.block import Grant, Report, Rules
+from turnetl.llm.shared_limits.store import LimitsState, Member, bucket_end
 
 BLOCK_SECONDS = 3.0
 """A block may be used for this time; longer if the processes take turns less often."""
@@ -253,3 +252,31 @@ def _least(limits: Sequence[int | None]) -> int | None:
 
 def _as_tuple(limits: ProviderLimits) -> tuple[int | None, int | None, int]:
     return limits.requests_per_minute, limits.tokens_per_minute, limits.concurrency
+
+
+def fair_shares(amount: int, wants: Sequence[int]) -> list[int]:
+    """Return what each one gets: at most what it wants, and the same for all that want more.
+
+    Args:
+        amount: to divide; what nobody wants is left.
+        wants: not negative. What cannot be divided equally goes to the first ones.
+    """
+    level = _level(max(amount, 0), wants)
+    shares = [min(want, level) for want in wants]
+    left = max(amount, 0) - sum(shares)
+    for index, want in enumerate(wants):
+        if left and want > level:
+            shares[index] += 1
+            left -= 1
+    return shares
+
+
+def _level(amount: int, wants: Sequence[int]) -> int:
+    """Return what each one may get at most, so that the sum is not above the amount."""
+    left, level = amount, 0
+    for count, want in enumerate(sorted(wants)):
+        level = left // (len(wants) - count)
+        if want > level:
+            return level
+        left -= want
+    return max(wants, default=level)

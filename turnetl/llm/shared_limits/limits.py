@@ -8,14 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from turnetl.base.errors import ModelUnusable, TurnetlError
-from turnetl.llm.rate_limits import ProviderLimits
-from turnetl.llm.rate_window import BURST, WINDOW, Admission
+from turnetl.llm.rate_limits import BURST, WINDOW, Admission, ProviderLimits
 from turnetl.llm.shared_limits.allocation import exchange
-from turnetl.llm.shared_limits.block import Block
-from turnetl.llm.shared_limits.demand import Demand
-from turnetl.llm.shared_limits.report import Grant, Report, Rules
-from turnetl.llm.shared_limits.state import UnknownState, decode, encode
-from turnetl.llm.shared_limits.store import LimitsStore
+from turnetl.llm.shared_limits.block import Block, Demand, Grant, Report, Rules
+from turnetl.llm.shared_limits.store import LimitsStore, UnknownState, decode, encode
 
 log = logging.getLogger(__name__)
 

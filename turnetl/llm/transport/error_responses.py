@@ -1,17 +1,21 @@
-"""Error responses of providers, and the exception that names the remedy for each."""
+"""Error responses of providers, and the exception that names the remedy for each.
+
+Many servers reject a request if prompt and maximal response together exceed the context window, or
+if the maximal response exceeds what the model can generate. Their errors state the limit. It is
+learned from the error, once per model.
+"""
 
 import re
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any
 
 from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TooLong, TurnetlError
-from turnetl.llm.transport.context_window import states_output_limit
-from turnetl.llm.transport.payload import nested, text_or_empty
+from turnetl.llm.chat import ChatRequest
 
 _MAX_QUOTED = 200
 """Characters."""
@@ -237,3 +241,116 @@ def _retry_delay(body: Any) -> float | None:
     delays = (nested(detail, "retryDelay") for detail in _details(body))
     waits = (_number(delay.removesuffix("s")) for delay in delays if isinstance(delay, str))
     return next(waits, None)
+
+
+_MIN_RESPONSE = 1_000
+"""Tokens. If less remains for the response, the prompt is too long."""
+_MARGIN = 1.1
+"""Factor on the prompt's tokens: another prompt may have more tokens per character."""
+_OVERHEAD = 100
+"""Tokens that a server adds to a prompt."""
+
+_OUTPUT_LIMIT = re.compile(
+    r"at most (\d+) (?:completion|output) tokens|max_tokens: \d+ > (\d+)"
+    r"|from 1 \(inclusive\) to (\d+) \((?:in|ex)clusive\)"
+)
+"""The limit of any response, as OpenAI, Anthropic and Gemini state it."""
+_CONTEXT = re.compile(r"(?:maximum context length is|context window of) (\d+)")
+_PROMPT = re.compile(r"(\d+) (?:in the messages|in your prompt|in the prompt|input tokens)")
+"""As OpenAI, vLLM and gateways state it."""
+
+
+def states_output_limit(message: str) -> bool:
+    """Return whether an error message states the limit of a response."""
+    return _stated_number(_OUTPUT_LIMIT, message) is not None
+
+
+class ContextWindow:
+    """The known limits of a model; none at first."""
+
+    def __init__(self) -> None:
+        self._output_limit: int | None = None
+        self._context: int | None = None
+        self._tokens_per_character = 0.0
+
+    def limited(self, request: ChatRequest) -> ChatRequest:
+        """Return the request with `max_tokens` reduced to the known limits.
+
+        Raises:
+            TooLong: the prompt leaves no room for a response.
+        """
+        limit = request.max_tokens
+        if self._output_limit is not None:
+            limit = min(limit, self._output_limit)
+        if self._context is not None:
+            prompt = self._prompt_tokens(request)
+            remaining = self._context - prompt
+            if remaining < min(_MIN_RESPONSE, limit):
+                raise TooLong(
+                    f"a prompt of about {prompt:,} tokens leaves no room for a response in the "
+                    f"model's context window of {self._context:,}"
+                )
+            limit = min(limit, remaining)
+        return request if limit == request.max_tokens else replace(request, max_tokens=limit)
+
+    def learn(self, message: str, sent: ChatRequest) -> bool:
+        """Learn limits from an error; return whether to retry with a smaller `max_tokens`.
+
+        Args:
+            message: the provider's error message.
+            sent: the request as it was sent.
+
+        Raises:
+            TooLong: the prompt leaves no room for any response.
+        """
+        if limit := _stated_number(_OUTPUT_LIMIT, message):
+            # Some providers state the first number that is too large.
+            self._output_limit = min(self._output_limit or limit, limit - 1)
+        context, tokens = (
+            _stated_number(_CONTEXT, message),
+            _stated_number(_PROMPT, message),
+        )
+        if context and tokens:
+            self._context = context
+            per_character = tokens * _MARGIN / max(1, sent.characters)
+            self._tokens_per_character = max(self._tokens_per_character, per_character)
+        return self.limited(sent).max_tokens < sent.max_tokens
+
+    def _prompt_tokens(self, request: ChatRequest) -> int:
+        return int(request.characters * self._tokens_per_character) + _OVERHEAD
+
+
+def _stated_number(pattern: re.Pattern[str], message: str) -> int | None:
+    match = pattern.search(message.replace(",", ""))
+    return next((int(group) for group in match.groups() if group), None) if match else None
+
+
+_MAX_TOKENS = 1_000_000_000
+"""A larger number is not a token count, and no table column could store it."""
+
+
+def join_path(base_url: str, path: str) -> str:
+    """Return the base URL with a path appended; a query string stays at the end."""
+    base, mark, query = base_url.partition("?")
+    return f"{base.rstrip('/')}{path}{mark}{query}"
+
+
+def nested(value: Any, *path: str | int) -> Any:
+    """Return the value under a path of keys and indexes in parsed JSON; None if there is none."""
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return value
+
+
+def token_count(value: Any) -> int:
+    """Return a token count; 0 for any other value."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 <= value <= _MAX_TOKENS else 0
+
+
+def text_or_empty(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,27 +1,165 @@
 """A model over HTTP: one attempt per request, each failure as the error that names its remedy.
 
 Retries, waits, usage and the journal are handled by its wrappers; see `turnetl.llm.stack`.
+
+For known model names, the adapters know which models accept a temperature, an effort, or which of
+two names for the response limit. A name that the user chose, as of a deployment, may stand for any
+model.
 """
 
 import asyncio
 import json
 import logging
+import re
+import ssl
 import time
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from http import HTTPStatus
 from typing import Any
 
 import httpx
 
-from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TooLong
+from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable, TooLong
 from turnetl.base.loopback import is_loopback
 from turnetl.llm.chat import ChatRequest, ChatResponse, ProviderAdapter
 from turnetl.llm.transport import error_responses
-from turnetl.llm.transport.address import check_key, split_credentials
-from turnetl.llm.transport.connections import Connections, Timeouts
-from turnetl.llm.transport.context_window import ContextWindow
-from turnetl.llm.transport.unsupported_params import UnsupportedParams
+from turnetl.llm.transport.error_responses import ContextWindow
+
+
+def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:
+    """Return the URL without user and password, and the header that carries them.
+
+    The HTTP library logs the complete URL of each request.
+
+    Args:
+        url: may contain `user:password@`.
+        env_prefix: prefix of the environment variables, for messages.
+
+    Raises:
+        BadUsage: the URL is invalid. The message omits it: it may contain a password.
+    """
+    invalid = BadUsage(f"{env_prefix}__BASE_URL is not a valid URL; set it again")
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        raise invalid from None
+    if parsed.scheme not in ("http", "https") or not parsed.host or " " in url:
+        raise invalid
+    if not parsed.userinfo:
+        return url, {}
+    login = f"{parsed.username}:{parsed.password}".encode()
+    header = {"Authorization": f"Basic {b64encode(login).decode()}"}
+    return str(parsed.copy_with(userinfo=b"")), header
+
+
+def check_key(key: str | None, env_prefix: str) -> None:
+    """Check that an HTTP header can carry the key.
+
+    Raises:
+        BadUsage: it cannot. The message omits the key.
+    """
+    if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
+        raise BadUsage(
+            f"{env_prefix}__API_KEY contains a space, a line break or another character that no "
+            "key has; set it again"
+        )
+
+
+_PROXY_VARIABLES = "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Timeouts of one attempt, in seconds."""
+
+    total: float = 120.0
+    """From the first byte sent to the last byte read."""
+    connect: float = 10.0
+
+
+class Connections:
+    """A pool without a limit of its own: the limiter bounds the requests in flight.
+
+    Each connection is a client of its own. A single client would examine all its connections, with
+    a system call for each, on every request: with 16 connections that is half of a request's CPU.
+    """
+
+    def __init__(
+        self, headers: Mapping[str, str], timeouts: Timeouts, *, by_proxy: bool = True
+    ) -> None:
+        """Create a pool; opens no connection yet.
+
+        Args:
+            headers: of every request.
+            timeouts: of one attempt.
+            by_proxy: use the proxy that the environment names, if it names one.
+        """
+        self._by_proxy = by_proxy
+        self._headers = {"Content-Type": "application/json", **headers}
+        # The total timeout is enforced by the caller, over all chunks of a response.
+        self._timeout = httpx.Timeout(None, connect=timeouts.connect)
+        self._extensions = {"timeout": self._timeout.as_dict()}
+        self._idle: list[httpx.AsyncClient] = []
+        self._closed = False
+
+    @asynccontextmanager
+    async def post(self, url: httpx.URL, body: bytes) -> AsyncIterator[httpx.Response]:
+        client = self._idle.pop() if self._idle else self._open()
+        try:
+            # The client would merge URL, headers, parameters and cookies again for each request.
+            request = httpx.Request(
+                "POST", url, headers=client.headers, content=body, extensions=self._extensions
+            )
+            response = await client.send(request, stream=True)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        finally:
+            if self._closed:
+                await client.aclose()
+            else:
+                self._idle.append(client)
+
+    async def close(self) -> None:
+        """Close idle connections; the others close when their requests are done."""
+        self._closed = True
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    def _open(self) -> httpx.AsyncClient:
+        try:
+            return httpx.AsyncClient(
+                headers=self._headers,
+                timeout=self._timeout,
+                limits=_SINGLE,
+                verify=self._tls,
+                trust_env=self._by_proxy,
+            )
+        except httpx.InvalidURL:
+            # The message omits the URL: it may contain a password.
+            raise ModelUnusable(
+                "cannot open a connection: the proxy in the environment is not a valid URL; "
+                f"correct or unset {_PROXY_VARIABLES}"
+            ) from None
+        except (ValueError, ImportError, OSError) as error:
+            # Invalid proxy, or missing certificate files, in the environment.
+            raise ModelUnusable(
+                f"cannot open a connection: {error}; check the proxy ({_PROXY_VARIABLES}) and the "
+                "certificates (SSL_CERT_FILE, SSL_CERT_DIR) in the environment"
+            ) from error
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return httpx.create_ssl_context()
+
+
+_SINGLE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
+
 
 __all__ = ["Endpoint", "HttpModel", "Timeouts"]
 
@@ -207,3 +345,67 @@ def _json(body: bytes) -> Any:
         return None
     # Google wraps an error in a list in OpenAI's format.
     return parsed[0] if isinstance(parsed, list) and len(parsed) == 1 else parsed
+
+
+_REJECTION = re.compile(
+    r"(?:not|n't|no longer) (?:be )?(?:support|allow|permit|accept|avail)|unsupported|deprecated"
+    r"|unrecogni[sz]ed|unknown|unexpected|extra (?:inputs|fields)|only the default",
+    re.IGNORECASE,
+)
+_PARAMETERS: Mapping[str, re.Pattern[str]] = {
+    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "reasoning_effort": re.compile(r"\breasoning[_. ]effort\b", re.IGNORECASE),
+    "effort": re.compile(r"\beffort\b", re.IGNORECASE),
+    "thinkingConfig": re.compile(r"thinking[_ ]?(?:config|level|budget)", re.IGNORECASE),
+    "max_tokens": re.compile(r"\bmax_tokens\b"),
+    "max_completion_tokens": re.compile(r"\bmax_completion_tokens\b"),
+}
+"""How errors name them. Some are nested inside a section of the request body."""
+_ALTERNATIVES = {
+    "max_tokens": "max_completion_tokens",
+    "max_completion_tokens": "max_tokens",
+}
+"""The response limit must be sent under one of its names: a budget relies on it."""
+
+
+class UnsupportedParams:
+    """The parameters that one model rejects; none at first."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def removed_from(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the request body without rejected parameters."""
+        if not self._names:
+            return dict(body)
+        accepted = {}
+        for name, value in body.items():
+            if name not in self._names:
+                accepted[name] = self.removed_from(value) if isinstance(value, dict) else value
+            elif name in _ALTERNATIVES:
+                accepted[_ALTERNATIVES[name]] = value
+        return accepted
+
+    def learn(self, message: str, sent: Mapping[str, Any]) -> str:
+        """Return the parameter to retry without; an empty string if the error names none.
+
+        Args:
+            message: the provider's error message.
+            sent: the request body.
+        """
+        if not _REJECTION.search(message):
+            return ""
+        # An error may also name the parameter to use instead, which was not sent.
+        name = next((name for name in _known(sent) if _PARAMETERS[name].search(message)), "")
+        if _ALTERNATIVES.get(name) in self._names:
+            return ""
+        self._names |= {name} if name else set()
+        return name
+
+
+def _known(sent: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in sent.items():
+        if name in _PARAMETERS:
+            yield name
+        elif isinstance(value, dict):
+            yield from _known(value)

@@ -1,9 +1,31 @@
 """Rules for the names of people's machines."""
 
 from turnetl.redact.pii.common_accounts import is_personal_account
-from turnetl.redact.pii.common_hosts import is_personal_host
 from turnetl.redact.pii.subject import NAME_START, WORD_START, PiiSubject
 from turnetl.redact.rule import SecretRule
+
+_NAMES = """
+    localhost localhost.localdomain host hostname docker container ubuntu debian fedora alpine kali
+    codespaces sandbox machine server laptop computer desktop test example runner vm cluster svc
+    service kubernetes minikube kind github gitlab bitbucket api app web db redis postgres mysql box
+    remote target node master worker default your-host myhost my-host yourhost none null name
+    macbook macbook-pro macbook-air imac mac-mini archlinux raspberrypi linux macos windows
+"""
+_SHARED = frozenset(_NAMES.split())
+_HEX = frozenset("0123456789abcdef")
+_CONTAINER_CHARS = 12
+"""Characters of the id of a container, which is the name of its machine."""
+
+
+def is_personal_host(value: str) -> bool:
+    """Return whether the name can be that of a person's machine."""
+    name = value.lower().rstrip(".")
+    label = name.partition(".")[0]
+    is_container = len(label) >= _CONTAINER_CHARS and _HEX.issuperset(label)
+    is_service = name.endswith((".cluster.local", ".svc.local", ".internal"))
+    is_number = label.replace("-", "").isdigit()
+    return not (is_container or is_service or is_number or {name, label} & _SHARED)
+
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"{_LABEL}(?:\.{_LABEL}){{0,4}}"

@@ -1,7 +1,7 @@
 """Rules for user and host in the prompt of a shell."""
 
 from turnetl.redact.pii.common_accounts import is_personal_account
-from turnetl.redact.pii.common_hosts import is_personal_host
+from turnetl.redact.pii.hosts import is_personal_host
 from turnetl.redact.pii.subject import PiiSubject
 from turnetl.redact.rule import SecretRule
 

@@ -1,14 +1,78 @@
-"""Clusters of a network: by Leiden, or by label propagation."""
+"""Clusters of a network: by Leiden, or by label propagation.
+
+Graphiti's own version changes all labels at the same time and may alternate between two states
+forever. Here one label changes at a time, and only if that makes the connections within the
+communities heavier, so that it ends.
+"""
 
 import math
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from importlib.util import find_spec
 from typing import assert_never
 
 from turnetl.base.errors import BadUsage, RunStopped
-from turnetl.summaries.communities.label_propagation import propagate_labels
-from turnetl.summaries.communities.network import EntityNetwork
+from turnetl.base.model import Entity, Fact
+
+_SCALE = 1_000_000
+"""Weights are integers, so that sums do not depend on their order."""
+
+Pair = tuple[str, str]
+"""Uuids of two different entities, the smaller one first."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityNetwork:
+    """Entities that at least one valid fact connects with another one."""
+
+    entities: tuple[str, ...]
+    """Uuids, sorted."""
+    weights: Mapping[Pair, int]
+    """How closely two entities are connected, by pair, sorted; positive."""
+
+    def neighbours(self) -> dict[str, dict[str, int]]:
+        """Return the weights by entity and neighbour, both sorted."""
+        found: dict[str, dict[str, int]] = {uuid: {} for uuid in self.entities}
+        for (one, other), weight in self.weights.items():
+            found[one][other] = weight
+            found[other][one] = weight
+        return {uuid: dict(sorted(of_entity.items())) for uuid, of_entity in found.items()}
+
+
+def entity_network(entities: Iterable[Entity], facts: Iterable[Fact]) -> EntityNetwork:
+    """Return the network of a group.
+
+    A fact that was invalidated, that connects an entity with itself, or that names an entity which
+    is not given, connects nothing. Further facts about the same two entities count less and less,
+    and the weight of a pair is divided by the square root of the product of their degrees: the user
+    or a command that is connected with everything would merge all communities into one.
+
+    Args:
+        entities: of the group.
+        facts: of the group.
+    """
+    known = {entity.uuid for entity in entities}
+    counts = Counter(
+        (min(fact.source, fact.target), max(fact.source, fact.target))
+        for fact in facts
+        if fact.invalid_at is None
+        and fact.source != fact.target
+        and fact.source in known
+        and fact.target in known
+    )
+    degrees = Counter(uuid for pair in counts for uuid in pair)
+    weights = {
+        (one, other): _weight(counts[one, other], degrees[one] * degrees[other])
+        for one, other in sorted(counts)
+    }
+    return EntityNetwork(tuple(sorted(degrees)), weights)
+
+
+def _weight(facts: int, degrees: int) -> int:
+    return max(1, round(_SCALE * (1 + math.log(facts)) / math.sqrt(degrees)))
+
 
 Cluster = tuple[str, ...]
 """Uuids of its entities, sorted; two at least."""
@@ -105,3 +169,46 @@ def _members(labels: Mapping[str, object]) -> tuple[Cluster, ...]:
         found.setdefault(labels[uuid], []).append(uuid)
     large = (tuple(members) for members in found.values() if len(members) >= _MIN_MEMBERS)
     return tuple(sorted(large, key=lambda members: (-len(members), members)))
+
+
+MAX_ROUNDS = 100
+"""After which the labels are taken as they are. Real groups need fewer than ten."""
+
+CHECKED = 1_000
+"""Entities that are visited between two checks."""
+
+
+def propagate_labels(
+    network: EntityNetwork,
+    *,
+    max_rounds: int = MAX_ROUNDS,
+    check: Callable[[], None] = lambda: None,
+) -> Mapping[str, str]:
+    """Return the label of each entity: the uuid of one that had it first.
+
+    Args:
+        network: the entities.
+        max_rounds: in each of which every entity is visited once, in the order of the uuids.
+        check: called at least once per `CHECKED` entities; what it raises ends the propagation.
+    """
+    neighbours = network.neighbours()
+    labels = {uuid: uuid for uuid in network.entities}
+    for _ in range(max_rounds):
+        changed = False
+        for place, uuid in enumerate(network.entities):
+            if place % CHECKED == 0:
+                check()
+            label = _heaviest(neighbours[uuid], labels, labels[uuid])
+            changed |= label != labels[uuid]
+            labels[uuid] = label
+        if not changed:
+            break
+    return labels
+
+
+def _heaviest(neighbours: Mapping[str, int], labels: Mapping[str, str], own: str) -> str:
+    """Return the label with the greatest weight: of several its own, or else the smallest."""
+    weights: dict[str, int] = {}
+    for neighbour, weight in neighbours.items():
+        weights[labels[neighbour]] = weights.get(labels[neighbour], 0) + weight
+    return min(weights, key=lambda label: (-weights[label], label != own, label))

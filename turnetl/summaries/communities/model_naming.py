@@ -21,9 +21,8 @@ from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schem
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.sanitize import strip_invisible
-from turnetl.summaries.communities.plan import CommunityInput
-from turnetl.summaries.communities.port import CommunityText, CommunityWriter
+from turnetl.llm.validate import strip_invisible
+from turnetl.summaries.communities.plan import CommunityInput, CommunityText, CommunityWriter
 from turnetl.summaries.communities.rule_naming import rule_text
 from turnetl.summaries.rule_summary import MAX_CHARS
 

@@ -2,12 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from turnetl.base import ids
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.summaries.communities.changes import community_changes
-from turnetl.summaries.communities.clustering import Algorithm, Cluster, clusters
-from turnetl.summaries.communities.network import EntityNetwork, entity_network
+from turnetl.summaries.communities.clustering import (
+    Algorithm,
+    Cluster,
+    EntityNetwork,
+    clusters,
+    entity_network,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +134,62 @@ def _inputs(
 
 def _by_weight(cluster: Cluster, weights: Mapping[str, int]) -> list[str]:
     return sorted(cluster, key=lambda uuid: (-weights[uuid], uuid))
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityText:
+    """Name and summary of a community; neither is empty."""
+
+    name: str
+    summary: str
+
+
+class CommunityWriter(Protocol):
+    """Names and summarises communities."""
+
+    async def describe(self, communities: Sequence[CommunityInput]) -> Sequence[CommunityText]:
+        """Return a text for each community, in their order.
+
+        Raises:
+            RunStopped: the budget is used up.
+            TurnetlError: as the model, unless another request may succeed.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class CommunityChanges:
+    """The communities of a group that stay, that are missing, and that are out of date."""
+
+    kept: tuple[str, ...]
+    """Uuids, sorted: their members are those of a cluster."""
+    missing: Mapping[str, Cluster]
+    """The members of each community to create, by its uuid, in the order of the clusters."""
+    stale: tuple[str, ...]
+    """Uuids of communities to remove, sorted: those that another program wrote are among them."""
+
+
+def community_changes(
+    group: GroupId, existing: Mapping[str, Iterable[str]], clusters: Iterable[Cluster]
+) -> CommunityChanges:
+    """Compare the communities of the graph with the clusters.
+
+    A community is kept if its uuid is that of a cluster and it has all of its members. One that
+    lost a member, because its turn was undone, is stale, and so is one with a random uuid, which
+    Graphiti's `build_communities` wrote: an entity is never in two communities.
+
+    Args:
+        group: of both.
+        existing: the members of each community of the graph, by its uuid.
+        clusters: those of today.
+    """
+    wanted = {ids.community_id(group, cluster): cluster for cluster in clusters}
+    kept = {
+        uuid
+        for uuid, members in existing.items()
+        if uuid in wanted and sorted(members) == list(wanted[uuid])
+    }
+    return CommunityChanges(
+        kept=tuple(sorted(kept)),
+        missing={uuid: members for uuid, members in wanted.items() if uuid not in kept},
+        stale=tuple(sorted(existing.keys() - kept)),
+    )

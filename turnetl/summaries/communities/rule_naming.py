@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing_extensions import override
 
 from turnetl.base.model import Entity, Fact
-from turnetl.summaries.communities.plan import CommunityInput
-from turnetl.summaries.communities.port import CommunityText, CommunityWriter
+from turnetl.summaries.communities.plan import CommunityInput, CommunityText, CommunityWriter
 from turnetl.summaries.rule_summary import with_facts
 
 _NAMED = 3

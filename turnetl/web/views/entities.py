@@ -9,21 +9,22 @@ from turnetl.retrieval.details import EntityDetails, FactDetails, TurnFacts
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.repetition import quotes_title
 from turnetl.retrieval.repetition import shown_text as title_words
-from turnetl.web import links
+from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.paging import Paging, paging
 from turnetl.web.views.references import (
     CutText,
     EntityLink,
     LinkedFact,
     LinkedTurn,
     NamedLink,
+    Paging,
     cut,
     entity_link,
     group_link,
     is_file,
     linked_fact,
     listed_turn,
+    paging,
 )
 
 PAGE_SIZE = 30
@@ -82,8 +83,8 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         summary=cut(entity.summary),
         created_at=entity.created_at,
         is_file=is_file(entity),
-        fixes=links.link(links.FIX, [("q", entity.name), of_group]) if is_error else None,
-        timeline=links.link(links.TIMELINE, [condition, of_group]),
+        fixes=forms.link(forms.FIX, [("q", entity.name), of_group]) if is_error else None,
+        timeline=forms.link(forms.TIMELINE, [condition, of_group]),
         turns=turns,
         counts=f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}",
         paging=paging(page, form, size=PAGE_SIZE, shown=len(turns), total=found.turn_count),

@@ -10,7 +10,7 @@ from turnetl.base.text import plural
 from turnetl.html.charts import Chart
 from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
 from turnetl.report.activity_page import activity_chart
-from turnetl.retrieval.timeline import Timeline
+from turnetl.retrieval.turn_summary import Timeline
 from turnetl.web.views.references import (
     EntityLink,
     LinkedFact,

@@ -8,9 +8,55 @@ from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
 from turnetl.retrieval.hits import SearchHit
-from turnetl.retrieval.items import FILE_LABEL
+from turnetl.retrieval.items import FILE_LABEL, AmbiguousItem
 from turnetl.retrieval.turn_summary import TurnSummary
-from turnetl.web import links
+from turnetl.web import forms
+from turnetl.web.forms import PageForm, link
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """The place of a page in its list."""
+
+    first: int
+    """Number of the first item that is shown, from 1; 0 if none is."""
+    last: int
+    total: int | None
+    """Items of the whole list; None: unknown."""
+    previous: str | None
+    """Address of the page before it."""
+    next: str | None
+
+
+def paging(
+    page: str,
+    form: PageForm,
+    *,
+    size: int,
+    shown: int,
+    total: int | None = None,
+    more: bool = False,
+) -> Paging:
+    """Return the place of a page.
+
+    Args:
+        page: name of the page, as in `links`.
+        form: its parameters.
+        size: items of a full page.
+        shown: items that this one shows.
+        total: items of the whole list; None: unknown.
+        more: of an unknown total: whether there are items after those that are shown.
+    """
+    skipped = (form.page - 1) * size
+    has_next = more if total is None else skipped + size < total
+    return Paging(
+        first=skipped + 1 if shown else 0,
+        last=skipped + shown if shown else 0,
+        total=total,
+        previous=link(page, form.pairs(page=form.page - 1)) if form.page > 1 else None,
+        next=link(page, form.pairs(page=form.page + 1)) if has_next else None,
+    )
+
 
 MAX_CHARS = 50_000
 """Characters of a text that a page shows."""
@@ -80,7 +126,7 @@ def turn_reference(turn: TurnSummary) -> TurnReference:
         turn_id=receipt.turn_id,
         title=turn.prompt,
         started_at=receipt.started_at,
-        href=links.turn_link(receipt.turn_id),
+        href=forms.turn_link(receipt.turn_id),
         source=source,
     )
 
@@ -91,14 +137,14 @@ def hit_reference(hit: SearchHit) -> TurnReference:
         turn_id=hit.turn_id,
         title=hit.prompt,
         started_at=hit.started_at,
-        href=links.turn_link(hit.turn_id),
+        href=forms.turn_link(hit.turn_id),
         source=archive_lines(hit.turn_id, hit.archive, hit.first_line, hit.last_line),
     )
 
 
 def archive_lines(turn_id: str, archive: str, first_line: int, last_line: int) -> SourceLines:
     """Return where a turn is in its archive, with the page that shows these lines."""
-    return SourceLines(archive, first_line, last_line, links.lines_link(turn_id))
+    return SourceLines(archive, first_line, last_line, forms.lines_link(turn_id))
 
 
 def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
@@ -114,17 +160,17 @@ def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
 
 def group_link(group: GroupId) -> NamedLink:
     """Return the link to the turns of a group."""
-    return NamedLink(group, links.link(links.TIMELINE, [("group", group)]))
+    return NamedLink(group, forms.link(forms.TIMELINE, [("group", group)]))
 
 
 def file_links(paths: Iterable[str], group: GroupId) -> tuple[NamedLink, ...]:
     """Return the links to the pages of files."""
-    return tuple(NamedLink(path, links.file_link(path, group)) for path in paths)
+    return tuple(NamedLink(path, forms.file_link(path, group)) for path in paths)
 
 
 def entity_link(entity: Entity) -> EntityLink:
     """Return the link to the page of an entity."""
-    return EntityLink(entity.name, entity.labels, links.entity_link(entity.uuid))
+    return EntityLink(entity.name, entity.labels, forms.entity_link(entity.uuid))
 
 
 def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
@@ -134,7 +180,7 @@ def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
         relation=fact.relation,
         valid_at=fact.valid_at,
         invalid_at=fact.invalid_at,
-        href=links.fact_link(fact.uuid),
+        href=forms.fact_link(fact.uuid),
         entities=tuple(map(entity_link, entities)),
     )
 
@@ -154,3 +200,21 @@ def distinct(entities: Iterable[Entity]) -> tuple[Entity, ...]:
 def is_file(entity: Entity) -> bool:
     """Return whether an entity is a file."""
     return FILE_LABEL in entity.labels
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesPage:
+    text: str
+    """The id or the name."""
+    items: tuple[NamedLink, ...]
+    has_more: bool
+    """Whether it leads to more than these."""
+
+
+def choices_page(found: AmbiguousItem) -> ChoicesPage:
+    """Return a link to each of the items that the error lists."""
+    items = tuple(
+        NamedLink(one.description, forms.item_link(one.item.kind, one.item.id))
+        for one in found.matching
+    )
+    return ChoicesPage(found.text, items, found.has_more)

@@ -7,16 +7,17 @@ from turnetl.report.search_hits import no_hits_message
 from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.repetition import without_title
 from turnetl.retrieval.session_hits import CombinedHits
-from turnetl.web import links
+from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.paging import Paging, paging
 from turnetl.web.views.references import (
     LinkedFact,
     LinkedTurn,
     NamedLink,
+    Paging,
     file_links,
     group_link,
     hit_reference,
+    paging,
 )
 
 PAGE_SIZE = 20
@@ -82,7 +83,7 @@ def search_page(form: PageForm, found: CombinedHits) -> SearchPage:
     return SearchPage(
         form=form,
         hits=tuple(map(_hit, results)),
-        paging=paging(links.SEARCH, form, size=PAGE_SIZE, shown=len(results), more=more),
+        paging=paging(forms.SEARCH, form, size=PAGE_SIZE, shown=len(results), more=more),
         message=message,
     )
 
@@ -103,7 +104,7 @@ def _episode(hit: SessionHit) -> EpisodeHit:
     session = hit.session_id
     return EpisodeHit(
         name=hit.name,
-        session=NamedLink(session, links.session_link(session)) if session else None,
+        session=NamedLink(session, forms.session_link(session)) if session else None,
         group=group_link(hit.group_id),
         reference_time=hit.reference_time,
         facts=_facts(hit, hit.name),

@@ -9,17 +9,16 @@ from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.opened_items import ArchiveLines
 from turnetl.retrieval.details import SessionDetails, TurnDetails, by_validity
-from turnetl.retrieval.timeline import Timeline
-from turnetl.retrieval.turn_summary import TurnSummary
-from turnetl.web import links
+from turnetl.retrieval.turn_summary import Timeline, TurnSummary
+from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.paging import Paging, paging
 from turnetl.web.views.references import (
     CutText,
     EntityLink,
     LinkedFact,
     LinkedTurn,
     NamedLink,
+    Paging,
     archive_lines,
     cut,
     distinct,
@@ -29,6 +28,7 @@ from turnetl.web.views.references import (
     is_file,
     linked_facts,
     listed_turn,
+    paging,
     turn_reference,
 )
 
@@ -115,7 +115,7 @@ def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
     return TimelinePage(
         form=form,
         turns=turns,
-        paging=paging(links.TIMELINE, form, size=PAGE_SIZE, shown=len(turns), total=found.count),
+        paging=paging(forms.TIMELINE, form, size=PAGE_SIZE, shown=len(turns), total=found.count),
     )
 
 
@@ -134,7 +134,7 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
     return TurnPage(
         turn=turn_reference(found.summary),
         group=group_link(receipt.group_id),
-        session=NamedLink(receipt.session_id, links.session_link(receipt.session_id)),
+        session=NamedLink(receipt.session_id, forms.session_link(receipt.session_id)),
         format=receipt.format,
         model=conversation.model,
         branch=receipt.git_branch,
@@ -167,11 +167,11 @@ def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
         format=first.format,
         started_at=first.started_at,
         ended_at=last.ended_at or last.started_at,
-        parent=NamedLink(parent, links.session_link(parent)) if parent else None,
+        parent=NamedLink(parent, forms.session_link(parent)) if parent else None,
         resume=found.resume,
         turns=tuple(map(listed_turn, turns)),
         paging=paging(
-            links.SESSION, form, size=PAGE_SIZE, shown=len(turns), total=len(found.turns)
+            forms.SESSION, form, size=PAGE_SIZE, shown=len(turns), total=len(found.turns)
         ),
     )
 
@@ -181,7 +181,7 @@ def lines_page(found: ArchiveLines) -> LinesPage:
     receipt = found.receipt
     lines = found.lines[:_MAX_LINES]
     return LinesPage(
-        turn=NamedLink(receipt.turn_id, links.turn_link(receipt.turn_id)),
+        turn=NamedLink(receipt.turn_id, forms.turn_link(receipt.turn_id)),
         source=archive_lines(
             receipt.turn_id, receipt.archive, receipt.first_line, receipt.last_line
         ),

@@ -1,0 +1,310 @@
+"""The selected turns of the lake, with what the graph states about them, written to files."""
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+import polars as pl
+
+from turnetl import wiring
+from turnetl.base.batched import batched
+from turnetl.base.clock import Clock
+from turnetl.base.errors import BadUsage
+from turnetl.base.model import Entity, Fact, GroupId, TurnId
+from turnetl.base.object_url import path_text
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.selection import Selection
+from turnetl.lake import Lake, is_object
+from turnetl.pipeline.group_names import select_groups
+from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.opened_items import open_index
+from turnetl.pipeline.search import check_conditions, find_turns
+from turnetl.redact import Redactor
+from turnetl.retrieval.hits import held
+from turnetl.settings import Settings
+from turnetl.transfer import cypher, graphml, jsonl
+from turnetl.transfer.content import ExportContent, ordered
+from turnetl.transfer.lake_import import import_lake as import_into
+from turnetl.transfer.markdown import to_markdown
+from turnetl.transfer.output import WrittenFiles, write_file, write_folder
+from turnetl.transfer.redaction import redacted_content, redacted_machine
+from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
+from turnetl.transfer.select import condition, selected_turns
+
+_FACT_TURNS = 2_000
+"""Turns whose facts are read together."""
+_SUFFIXES = {
+    ExportFormat.JSONL: ".jsonl",
+    ExportFormat.GRAPHML: ".graphml",
+    ExportFormat.CYPHER: ".cypher",
+}
+"""Of the formats that are one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What is exported, and to where."""
+
+    format: ExportFormat
+    output: Path
+    """A folder, or a file for the formats of one file."""
+    query: str = ""
+    """Only turns that match it, as a search finds them; empty: all."""
+    selection: Selection = Selection()  # noqa: RUF009 - a frozen value
+    limit: int = 100
+    """Turns that match the query."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """What the graph states."""
+
+    groups: Sequence[GroupId]
+    """The selected groups, also those that only the graph holds."""
+    in_graph: AbstractSet[str] = frozenset()
+    """The selected turns that the graph holds."""
+    needs_graph: bool = False
+    """Whether only these turns meet the conditions."""
+    knowledge: ExportContent = ExportContent(())  # noqa: RUF009 - a frozen value
+    """Entities and facts, in no order."""
+    unread: str | None = None
+
+
+async def export(
+    settings: Settings,
+    options: ExportOptions,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> ExportReport:
+    """Export the turns of the lake that meet the conditions, redacted again.
+
+    Args:
+        settings: the lake, the graph with its index, and the redaction.
+        options: what is exported, and to where.
+        clock: returns the current time.
+        progress: called while the index is brought up to date, and after each step.
+
+    Raises:
+        BadUsage: a lake without turns, an unknown group, a condition that no turn meets, or an
+            output that holds files of others.
+        Fatal: a table cannot be read, or the output cannot be written.
+        GraphUnusable, IndexUnusable: a query or a condition on facts needs the graph.
+    """
+    lake = wiring.lake(settings)
+    existing = lake.groups()
+    if not existing:
+        raise BadUsage(
+            f"the lake `{settings.lake}` holds no turns: run `turnetl backfill ARCHIVES`, or name "
+            "another lake with --lake"
+        )
+    stated = await _stated(settings, options, clock, existing, progress)
+    groups = [group for group in stated.groups if group in existing]
+    where = condition(options.selection, stated.in_graph if stated.needs_graph else None)
+    turns = selected_turns(lake, groups, where)
+    progress(ProgressUpdate("export", "steps", 1, 2))
+    exported = {one.turn.turn_id for one in turns}
+    content = _of_turns(ordered(replace(stated.knowledge, turns=turns)), exported)
+    run = _Export(options, wiring.redactor(settings, stores=False), content)
+    if options.format is ExportFormat.PARQUET:
+        report = run.write_turns_files(lake, groups, where)
+    else:
+        report = run.write_content()
+    progress(ProgressUpdate("export", "steps", 2, 2))
+    missing = len(stated.in_graph - exported)
+    return replace(report, unread=stated.unread, only_in_graph=missing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Export:
+    """An export of one content."""
+
+    options: ExportOptions
+    redactor: Redactor
+    content: ExportContent
+
+    def write_content(self) -> ExportReport:
+        """Redact the content, and write it in its format."""
+        content = self.content
+        if self.options.format is not ExportFormat.JSONL:
+            content = content.without_noise()
+        clean, redactions = redacted_content(content, self.redactor)
+        written = _write(clean, self.options)
+        return self._report(written, len(clean.turns), redactions)
+
+    def write_turns_files(
+        self, lake: Lake, groups: Sequence[GroupId], where: pl.Expr | None
+    ) -> ExportReport:
+        """Redact the turns files, entities and facts, and write them as Parquet."""
+        from turnetl.transfer.parquet import to_parquet  # noqa: PLC0415 - pyarrow
+
+        graph = ExportContent((), self.content.entities, self.content.facts)
+        clean, in_graph = redacted_content(graph, self.redactor)
+        made = to_parquet(lake, groups, where, clean, self.redactor)
+        output, format_name = self.options.output, self.options.format
+        machine = redacted_machine(wiring.machine_name(), self.redactor)
+        written = write_folder(output, format_name, made.files, machine)
+        report = self._report(written, made.turns, made.redactions + in_graph)
+        return replace(report, subagents_left_out=made.subagents_left_out)
+
+    def _report(self, written: WrittenFiles, turns: int, redactions: int) -> ExportReport:
+        is_file = self.options.format in _SUFFIXES
+        return ExportReport(
+            format=self.options.format,
+            output=_file(self.options) if is_file else self.options.output,
+            turns=turns,
+            sessions=len(self.content.sessions),
+            entities=len(self.content.entities),
+            facts=len(self.content.facts),
+            noise=sum(one.noise is not None for one in self.content.turns),
+            redactions=redactions,
+            redacts_persons=self.redactor.redacts_persons,
+            files=written.files,
+            bytes=written.bytes,
+            changed=written.changed,
+            removed=written.removed,
+        )
+
+
+def _write(content: ExportContent, options: ExportOptions) -> WrittenFiles:
+    if options.format is ExportFormat.MARKDOWN:
+        return write_folder(options.output, options.format, to_markdown(content))
+    path = _file(options)
+    match options.format:
+        case ExportFormat.GRAPHML:
+            return write_file(path, graphml.MARK, graphml.to_graphml(content))
+        case ExportFormat.CYPHER:
+            return write_file(path, cypher.MARK, cypher.to_cypher(content))
+        case _:
+            return write_file(path, jsonl.MARK, jsonl.to_jsonl(content))
+
+
+def _file(options: ExportOptions) -> Path:
+    """Return the file of a format of one file; in a folder it is `turnetl` with its suffix."""
+    if options.output.is_dir():
+        return options.output / f"turnetl{_SUFFIXES[options.format]}"
+    return options.output
+
+
+async def _stated(
+    settings: Settings,
+    options: ExportOptions,
+    clock: Clock,
+    in_lake: Sequence[GroupId],
+    progress: Progress,
+) -> _Stated:
+    """Return what the graph states about the turns; nothing without a graph that is not needed."""
+    selection = options.selection
+    needs_graph = bool(options.query.strip()) or selection.selects_facts
+    if not needs_graph and (missing := wiring.missing_graph(settings)) is not None:
+        groups = select_groups(in_lake, selection.groups)
+        return _Stated(groups, unread=f"there is no graph at `{missing}`: no entities and facts")
+    async with open_index(settings, clock, progress) as opened:
+        index = opened.index
+        indexed = {one.group_id for one in index.groups()}
+        groups = select_groups(sorted({*in_lake, *indexed}), selection.groups)
+        within = replace(selection, groups=tuple(group for group in groups if group in indexed))
+        if not within.groups:
+            return _Stated(groups, needs_graph=needs_graph, unread=opened.unread)
+        keys = await _turn_keys(opened, options, clock, within)
+        turn_ids = index.lookup().turn_ids(keys)
+        knowledge = _knowledge(index, keys, turn_ids, selection.as_of)
+        return _Stated(groups, turn_ids, needs_graph, knowledge, opened.unread)
+
+
+async def _turn_keys(
+    opened: OpenIndex, options: ExportOptions, clock: Clock, within: Selection
+) -> list[int]:
+    """Return the turns of the graph that match the query, if there is one, and the conditions."""
+    index = opened.index
+    if options.query.strip():
+        hits = await find_turns(opened, options.query, clock, selection=within, limit=options.limit)
+        keys = (index.lookup().turn_key(hit.turn_id) for hit in hits.hits)
+        return [key for key in keys if key is not None]
+    selected = [int(key) for key in index.select(within)]
+    if not selected and within.selects_facts:
+        check_conditions(index, within)
+    return selected
+
+
+def _knowledge(
+    index: PersistentIndex,
+    keys: Sequence[int],
+    turn_ids: AbstractSet[TurnId],
+    as_of: datetime | None,
+) -> ExportContent:
+    """Return the entities and facts of the turns, with these keys and ids, as they held at a time.
+
+    None: all facts. An entity that no fact is about is one of the turns that name it.
+    """
+    entities: dict[str, Entity] = {}
+    facts: dict[str, Fact] = {}
+    mentioned: dict[int, list[str]] = {}
+    lookup = index.lookup()
+    for batch in batched(keys, _FACT_TURNS):
+        for key, without_fact in lookup.entities_without_fact(batch).items():
+            entities |= {one.uuid: one for one in without_fact}
+            mentioned[key] = [one.uuid for one in without_fact]
+        for of_turn in index.facts(batch).values():
+            for indexed in of_turn:
+                if held(indexed.fact, as_of):
+                    facts[indexed.fact.uuid] = indexed.fact
+                    entities[indexed.source.uuid] = indexed.source
+                    entities[indexed.target.uuid] = indexed.target
+    turns = lookup.turn_keys(turn_ids)
+    named = {TurnId(turn): mentioned[key] for turn, key in turns.items() if mentioned.get(key)}
+    return ExportContent((), list(entities.values()), list(facts.values()), named)
+
+
+def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
+    """Return the content with the facts that one of its turns states.
+
+    Of the entities, those of the other facts only are left out.
+    """
+    facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
+    left_out = _ends(content.facts) - _ends(facts)
+    entities = [entity for entity in content.entities if entity.uuid not in left_out]
+    return replace(content, entities=entities, facts=facts)
+
+
+def _ends(facts: Iterable[Fact]) -> set[str]:
+    return {uuid for fact in facts for uuid in (fact.source, fact.target)}
+
+
+def import_lake(
+    source: Path,
+    settings: Settings,
+    *,
+    machine: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> ImportReport:
+    """Add the turns of another lake, or of a Parquet export.
+
+    Args:
+        source: folder of the other lake or of the export; it is only read.
+        settings: the lake and the redaction.
+        machine: the name of the other machine; None: as the export says.
+        dry_run: write nothing.
+        progress: called after each turns file.
+
+    Raises:
+        BadUsage: there is no lake, no name of the machine, or it is the same lake.
+        Fatal: either lake has another schema version, or the lake cannot be written.
+    """
+    if is_object(source):
+        raise BadUsage(
+            f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "
+            "machine and name the copy"
+        )
+    return import_into(
+        wiring.lake_in(source),
+        wiring.lake(settings),
+        machine,
+        redactor=lambda: wiring.redactor(settings, stores=not dry_run),
+        dry_run=dry_run,
+        progress=lambda done, total: progress(ProgressUpdate("import", "archives", done, total)),
+    )
