@@ -16,7 +16,9 @@ import pytest
 
 import turnetl
 from tests.cli.command import ROOT, clean_environment
+from turnetl.api.arguments import Conditions
 from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.index.selection import DECLARED
 from turnetl.ingestion.redo_report import GroupRedo, RedoSelection, RequestCounts
 from turnetl.ingestion.undo_report import GroupUndo, UndoDiff, UndoneTurn
 from turnetl.parsing.sources import HEAD_BYTES, ParseLimits
@@ -78,6 +80,14 @@ def test_a_documented_signature_names_every_parameter(name: str) -> None:
     assert documented
     names = re.findall(r"(?:^|, )\*{0,2}(\w+)", documented[1])
     assert names == list(inspect.signature(getattr(turnetl, name)).parameters)
+
+
+def test_the_documented_conditions_are_those_of_a_selection() -> None:
+    (documented,) = re.findall(r"^`conditions` of [^:]+:", PAGE, flags=re.MULTILINE)
+    names = re.findall(r"`(\w+)=", documented)
+    assert names == list(Conditions.__annotations__)
+    declared = {"format_name" if name == "format" else name for name in DECLARED}
+    assert set(names) == declared
 
 
 def types_inside(kind: Any, seen: tuple[type, ...] = ()) -> tuple[type, ...]:

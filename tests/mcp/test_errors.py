@@ -52,13 +52,13 @@ def test_what_the_graph_does_not_have_is_named_with_what_it_has(
     ("tool", "arguments", "expected"),
     [
         ("search", {}, "`search` needs a `query`, or a condition"),
-        ("search", {"query": "x", "since": "soon"}, "`since` is no time: `soon`; write it as"),
+        ("search", {"query": "x", "since": "soon"}, "`soon` is no time for `since`: write it as"),
         (
             "search",
             {"query": "x", "since": "2026-05", "until": "2026-04"},
             "no turn can be selected",
         ),
-        ("search", {"query": "x", "as_of": "2026-99"}, "`as_of` is no time"),
+        ("search", {"query": "x", "as_of": "2026-99"}, "is no time for `as_of`"),
         ("search", {"query": "x", "limit": 0}, "Expected `int` >= 1"),
         ("search", {"query": "x", "max_tokens": 10**9}, "Expected `int` <= 10000"),
         ("search", {"query": "x", "shell": "ls"}, "unknown field `shell`; the arguments are"),

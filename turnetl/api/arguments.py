@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from os import PathLike, fspath
+from typing import Any, TypedDict, Unpack
 
 from turnetl.base.clock import as_utc
 from turnetl.base.errors import BadUsage
@@ -12,30 +13,31 @@ from turnetl.index.selection import Selection
 Path = str | PathLike[str]
 
 
-def selection_of(
-    groups: Sequence[str],
-    *,
-    since: datetime | None,
-    until: datetime | None,
-    as_of: datetime | None = None,
-    **conditions: str | None,
-) -> Selection:
-    """Return the turns that the arguments select.
+class Conditions(TypedDict, total=False):
+    """The conditions of a search, as keywords: what `Selection` declares under the same names."""
 
-    Args:
-        groups: group ids or project names; all groups if empty.
-        since: UTC without a time zone, as the other times.
-        until: only turns that started before.
-        as_of: only turns that started before, with the facts that held then.
-        conditions: other fields of a selection.
-    """
-    return Selection(
-        groups=group_ids(groups),
-        since=as_utc(since),
-        until=as_utc(until),
-        as_of=as_utc(as_of),
-        **conditions,
-    )
+    groups: Sequence[str]
+    since: datetime | None
+    until: datetime | None
+    as_of: datetime | None
+    session: str | None
+    format_name: str | None
+    """The `format`: an export has another one."""
+    branch: str | None
+    tool: str | None
+    file: str | None
+    entity: str | None
+    label: str | None
+    relation: str | None
+
+
+def selection_of(**conditions: Unpack[Conditions]) -> Selection:
+    """Return the turns that meet conditions; a time without a time zone is UTC."""
+    given: dict[str, Any] = dict(conditions)
+    if "format_name" in given:
+        given["format"] = given.pop("format_name")
+    times = {name: as_utc(given.get(name)) for name in ("since", "until", "as_of")}
+    return Selection(**given | times | {"groups": group_ids(given.get("groups", ()))})
 
 
 def group_ids(groups: Sequence[str]) -> tuple[GroupId, ...]:

@@ -1,12 +1,10 @@
 """The public functions that export turns, and import those of another lake."""
 
-from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path as FilePath
-from typing import Literal
+from typing import Literal, Unpack
 
 from turnetl import pipeline
-from turnetl.api.arguments import Path, check_limit, selection_of
+from turnetl.api.arguments import Conditions, Path, check_limit, selection_of
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
@@ -19,20 +17,9 @@ async def export(
     *,
     format: Literal["markdown", "jsonl", "parquet", "graphml", "cypher"] = "markdown",  # noqa: A002
     query: str = "",
-    groups: Sequence[str] = (),
-    since: datetime | None = None,
-    until: datetime | None = None,
-    as_of: datetime | None = None,
-    session: str | None = None,
-    format_name: str | None = None,
-    branch: str | None = None,
-    tool: str | None = None,
-    file: str | None = None,
-    entity: str | None = None,
-    label: str | None = None,
-    relation: str | None = None,
     limit: int = 100,
     progress: Progress = ignore_progress,
+    **conditions: Unpack[Conditions],
 ) -> ExportReport:
     """Write the selected turns with their facts and entities to files, redacted again.
 
@@ -41,20 +28,9 @@ async def export(
         settings: everything that is configured; None: as the command line would load it.
         format: what is written.
         query: only turns that match it, as `search` finds them; empty: all.
-        groups: as of `search`, as all conditions that follow.
-        since: only turns that started then or later; UTC without a time zone.
-        until: only turns that started before.
-        as_of: only turns that started before, with the facts that held then.
-        session: only turns of the session with this id, or the beginning of one.
-        format_name: only turns of archives of this format.
-        branch: only turns on this git branch.
-        tool: only turns in which this tool was called.
-        file: only turns with a fact about this file.
-        entity: only turns with a fact about the entity with this name.
-        label: only turns with a fact about an entity with this label.
-        relation: only turns with a fact with this relation.
         limit: at most this many turns that match the query.
         progress: called while the index is brought up to date, and after each step.
+        conditions: as of `search`.
 
     Raises:
         BadUsage: an unknown group, a condition that no turn meets, or an output that holds files of
@@ -62,20 +38,7 @@ async def export(
         Fatal: a table cannot be read, or the output cannot be written.
     """
     check_limit(limit)
-    selection = selection_of(
-        groups,
-        since=since,
-        until=until,
-        as_of=as_of,
-        session=session,
-        format=format_name,
-        branch=branch,
-        tool=tool,
-        file=file,
-        entity=entity,
-        label=label,
-        relation=relation,
-    )
+    selection = selection_of(**conditions)
     options = pipeline.ExportOptions(
         ExportFormat(format), FilePath(output), query, selection, limit
     )

@@ -81,7 +81,7 @@ async def timeline(
     """
     check_limit(limit)
     selection = selection_of(
-        groups, since=since, until=until, session=session, entity=entity, file=file
+        groups=groups, since=since, until=until, session=session, entity=entity, file=file
     )
     return await pipeline.timeline(
         settings or load_settings(), now, selection=selection, limit=limit
@@ -113,7 +113,7 @@ async def digest(
     kinds = [kind.value for kind in DigestSections]
     if by not in kinds:
         raise BadUsage(f"a digest is by {' or '.join(kinds)}, not by `{by}`")
-    selection = selection_of(groups, since=since, until=until)
+    selection = selection_of(groups=groups, since=since, until=until)
     return await pipeline.digest(
         settings or load_settings(), now, selection=selection, by=DigestSections(by)
     )

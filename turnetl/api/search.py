@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Unpack
 
 from turnetl import pipeline
-from turnetl.api.arguments import check_limit, selection_of
+from turnetl.api.arguments import Conditions, check_limit, selection_of
 from turnetl.base.clock import now
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.search import Order
@@ -40,7 +40,7 @@ async def search_sessions(
         GraphUnusable: the graph cannot be opened.
     """
     check_limit(limit)
-    selection = selection_of(groups, since=since, until=until)
+    selection = selection_of(groups=groups, since=since, until=until)
     return await pipeline.search_sessions(
         query, settings or load_settings(), now, selection=selection, limit=limit
     )
@@ -50,21 +50,10 @@ async def search(
     query: str,
     settings: Settings | None = None,
     *,
-    groups: Sequence[str] = (),
-    since: datetime | None = None,
-    until: datetime | None = None,
-    as_of: datetime | None = None,
-    session: str | None = None,
-    format_name: str | None = None,
-    branch: str | None = None,
-    tool: str | None = None,
-    file: str | None = None,
-    entity: str | None = None,
-    label: str | None = None,
-    relation: str | None = None,
     sort: Literal["score", "time"] = "score",
     limit: int = 10,
     rerank: bool = False,
+    **conditions: Unpack[Conditions],
 ) -> Sequence[SearchHit]:
     """Return the turns that match a query, best first, each with its facts.
 
@@ -73,24 +62,16 @@ async def search(
     up to date with the graph first.
 
     Args:
-        query: words or a whole question; an empty one lists the turns that the other arguments
-            select, newest first.
+        query: words or a whole question; an empty one lists the turns that the conditions select,
+            newest first.
         settings: everything that is configured; None: as the command line would load it.
-        groups: group ids or project names; all groups if empty.
-        since: only turns that started then or later; UTC without a time zone.
-        until: only turns that started before.
-        as_of: only turns that started before, with the facts that held then.
-        session: only turns of the session with this id, or the beginning of one.
-        format_name: only turns of archives of this format.
-        branch: only turns on this git branch.
-        tool: only turns in which this tool was called.
-        file: only turns with a fact about this file: its absolute path, or the end of its path.
-        entity: only turns with a fact about the entity with this name.
-        label: only turns with a fact about an entity with this label.
-        relation: only turns with a fact with this relation.
         sort: order of the hits: best first, or the same hits newest first.
         limit: at most this number of turns.
         rerank: let the configured model rate the best turns and order them.
+        conditions: `groups`, `since`, `until`, `as_of`, `session`, `format_name`, `branch`, `tool`,
+            `file`, `entity`, `label` and `relation`, each as the option of `turnetl search`. Groups
+            are ids or project names, a time without a time zone is UTC, and a file is an absolute
+            path or the end of one.
 
     Raises:
         BadUsage: an unknown group, a limit below 1, or settings that are not valid; without a hit,
@@ -99,20 +80,7 @@ async def search(
         TurnetlError: as the model, if it reranks.
     """
     check_limit(limit)
-    selection = selection_of(
-        groups,
-        since=since,
-        until=until,
-        as_of=as_of,
-        session=session,
-        format=format_name,
-        branch=branch,
-        tool=tool,
-        file=file,
-        entity=entity,
-        label=label,
-        relation=relation,
-    )
+    selection = selection_of(**conditions)
     result = await pipeline.search_turns(
         query,
         settings or load_settings(),

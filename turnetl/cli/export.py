@@ -1,7 +1,6 @@
 """`turnetl export` and `turnetl import`."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
@@ -17,7 +16,8 @@ from turnetl.cli.options import (
     Flag,
     NonEmptyPath,
     PathOption,
-    check_values,
+    checked,
+    condition,
 )
 from turnetl.cli.search import FilterOptions
 
@@ -31,8 +31,7 @@ _REDACT = "Also redact personal data: addresses, names of people, accounts and m
 class ExportFilterOptions(FilterOptions):
     """The conditions of a search; `--format` is what is written."""
 
-    format: Annotated[str | None, Parameter(name="--archive-format")] = None
-    "Only turns of archives of this format; `turnetl formats` lists them."
+    format: Annotated[str | None, condition("format"), Parameter(name="--archive-format")] = None
 
 
 NO_FILTERS = ExportFilterOptions()
@@ -63,14 +62,13 @@ def export(
     text = " ".join(query).strip()
     if output is None:
         raise BadUsage("`turnetl export` needs --output, a folder or a file")
-    check_values(**{"archive-format": filters.format})
     if limit is not None and not text:
         raise BadUsage("`--limit` needs a query: without one, all selected turns are exported")
     options = pipeline.ExportOptions(
         format=ExportFormat(format_),
         output=output.expanduser(),
         query=text,
-        selection=filters.selection(Path.cwd()),
+        selection=checked(filters, format="archive-format"),
         limit=limit or _MAX_TURNS,
     )
     settings = common.settings(redact_pii=redact_pii)

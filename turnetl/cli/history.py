@@ -19,10 +19,11 @@ from turnetl.cli.options import (
     GroupNames,
     Since,
     Until,
-    check_times,
-    check_values,
+    checked,
+    condition,
     joined_words,
 )
+from turnetl.index.selection import Selection
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.pipeline.opened_items import IndexAnswer
@@ -48,18 +49,12 @@ def digest(
         markdown: Print Markdown.
     """
     from turnetl import pipeline
-    from turnetl.base.model import GroupId
-    from turnetl.index.selection import Selection
     from turnetl.report import digest as view
     from turnetl.retrieval.digest import DigestSections
 
-    check_times(since, until=until)
-    at = now()
-    today = at.replace(hour=0, minute=0, second=0, microsecond=0)
-    begin = since if since is not None or until is not None else today - _DEFAULT
-    selection = Selection(
-        groups=tuple(GroupId(group) for group in groups), since=begin, until=until
-    )
+    if since is None and until is None:
+        since = now().replace(hour=0, minute=0, second=0, microsecond=0) - _DEFAULT
+    selection = checked(Selection(groups=groups, since=since, until=until))
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
             pipeline.digest(
@@ -89,9 +84,9 @@ _LINE = re.compile(r"(?P<path>.+):(?P<line>-?[0-9]{1,9})", re.DOTALL)
 
 def timeline(
     *,
-    session: str | None = None,
-    entity: str | None = None,
-    file: str | None = None,
+    session: Annotated[str | None, condition("session")] = None,
+    entity: Annotated[str | None, condition("entity")] = None,
+    file: Annotated[str | None, condition("file")] = None,
     groups: GroupNames = (),
     since: Since = None,
     until: Until = None,
@@ -101,26 +96,15 @@ def timeline(
     """Print turns in the order of time, with their prompts and the files that they changed.
 
     Args:
-        session: Only turns of the session with this id, or the beginning of one.
-        entity: Only turns with a fact about the entity with this name.
-        file: Only turns with a fact about this file: its path, or the end of it.
         limit: Print at most this many turns, the last ones.
     """
     from turnetl import pipeline
-    from turnetl.base.model import GroupId
-    from turnetl.index.selection import Selection
     from turnetl.report import timeline as view
-    from turnetl.retrieval.items import file_path
 
-    check_times(since, until=until)
-    check_values(session=session, entity=entity, file=file)
-    selection = Selection(
-        groups=tuple(GroupId(group) for group in groups),
-        since=since,
-        until=until,
-        session=session,
-        entity=entity,
-        file=file_path(file, Path.cwd()) if file else None,
+    selection = checked(
+        Selection(
+            groups=groups, since=since, until=until, session=session, entity=entity, file=file
+        )
     )
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(

@@ -5,7 +5,7 @@ A script whose variable is not set (`--output "$OUTPUT"`) would write there.
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -15,7 +15,8 @@ from cyclopts.validators import Number
 
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
-from turnetl.base.time_span import TimeSpan, check_between, parse_time_span
+from turnetl.base.model import GroupId
+from turnetl.index.selection import DECLARED, Selection
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.base.shard import Shard
@@ -37,25 +38,30 @@ def joined_words(command: str, words: Sequence[str]) -> str:
     return " ".join(words)
 
 
-def check_values(**options: str | None) -> None:
-    """Check that no option is empty, by the name of its parameter.
+def checked(selection: Selection, **options: str) -> Selection:
+    """Return what options select after a check, with the path of a file from the working directory.
+
+    Args:
+        selection: the conditions.
+        options: the names of options that are not those of their conditions.
 
     Raises:
-        BadUsage: an option is empty.
+        BadUsage: no time lies between --since and --until, or --as-of; an option is empty.
     """
-    for name, value in options.items():
-        if value is not None and not value.strip():
-            raise BadUsage(f"`--{name}` is empty: give it a value, or omit it")
 
+    def named(condition: str) -> str:
+        return f"`--{options.get(condition, condition).replace('_', '-')}`"
 
-def check_times(since: datetime | None, **ends: datetime | None) -> None:
-    """Check that some time lies between --since and each end, by the name of its parameter.
+    selection.check_times(named)
+    for name in DECLARED:
+        value = getattr(selection, name)
+        if isinstance(value, str) and not value.strip():
+            raise BadUsage(f"{named(name)} is empty: give it a value, or omit it")
+    if selection.file is None:
+        return selection
+    from turnetl.retrieval.items import file_path
 
-    Raises:
-        BadUsage: none does.
-    """
-    named = {f"`--{name.replace('_', '-')}`": end for name, end in ends.items()}
-    check_between(since, named, "`--since`")
+    return replace(selection, file=file_path(selection.file, Path.cwd()))
 
 
 def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
@@ -106,45 +112,24 @@ NonEmptyPath = Annotated[Path, Parameter(converter=path)]
 PathOption = Annotated[Path | None, Parameter(converter=path)]
 
 
-def _span(tokens: Sequence[Token]) -> TimeSpan:
-    span = parse_time_span(tokens[0].value, now())
-    if span is None:
-        raise ValueError  # `console.usage_errors` names what is accepted
-    return span
+def condition(name: str) -> Parameter:
+    """Return the option that states a condition of a selection, as it is declared there."""
+    declared = DECLARED[name]
+
+    def read_time(_type: Any, tokens: Sequence[Token]) -> datetime:
+        time = declared.read_time(tokens[0].value, now())
+        if time is None:
+            raise ValueError  # `console.usage_errors` names what is accepted
+        return time
+
+    return Parameter(help=declared.help, converter=read_time if declared.time else None)
 
 
-def beginning(_type: Any, tokens: Sequence[Token]) -> datetime:
-    """Convert an option to the beginning of the span that it names, in UTC."""
-    return _span(tokens).start
-
-
-def _end(_type: Any, tokens: Sequence[Token]) -> datetime:
-    return _span(tokens).end
-
-
-Since = Annotated[
-    datetime | None,
-    Parameter(
-        converter=beginning,
-        help="Only turns that started at this time or later: 2026-03-01, 2026-03, 7d, "
-        "'last tuesday' (UTC without a zone).",
-    ),
-]
+Since = Annotated[datetime | None, condition("since")]
 """The beginning of the day, month or other span that the user names, in UTC."""
-Until = Annotated[
-    datetime | None,
-    Parameter(converter=_end, help="Only turns that started before the end of this time."),
-]
+Until = Annotated[datetime | None, condition("until")]
 """The end of the span: `2026-03` includes March."""
-AsOf = Annotated[
-    datetime | None,
-    Parameter(
-        converter=_end,
-        help="What held at the end of this time: without later turns and facts, and "
-        "without facts that had been invalidated.",
-    ),
-]
-"""The end of the span: `2026-03` is the end of March."""
+AsOf = Annotated[datetime | None, condition("as_of")]
 
 
 INSPECTION_COMMANDS = Group("Inspection", sort_key=3)
@@ -176,8 +161,9 @@ BudgetOption = Annotated[
     ),
 ]
 GroupNames = Annotated[
-    tuple[str, ...],
-    Parameter(name="--group", negative="", show_default=False, help="Only this group; repeatable."),
+    tuple[GroupId, ...],
+    condition("groups"),
+    Parameter(name="--group", negative="", show_default=False),
 ]
 PilotTurns = Annotated[
     int | None,

@@ -11,8 +11,9 @@ from turnetl.cli.options import (
     NonEmptyPath,
     Since,
     Until,
-    check_times,
+    checked,
 )
+from turnetl.index.selection import Selection
 
 
 def report(
@@ -34,7 +35,7 @@ def report(
     from turnetl.report import activity_file as view
     from turnetl.report.activity_page import ActivityPageFile
 
-    check_times(since, until=until)
+    checked(Selection(groups=groups, since=since, until=until))
     request = pipeline.ReportRequest(groups, since, until, redact_personal)
     with console.show_progress(as_json=common.json) as progress:
         written = console.run_async(

@@ -1,9 +1,8 @@
 """`turnetl search`."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 from cyclopts.validators import Number
@@ -20,13 +19,10 @@ from turnetl.cli.options import (
     GroupNames,
     Since,
     Until,
-    check_times,
-    check_values,
+    checked,
     joined_words,
 )
-
-if TYPE_CHECKING:  # importing it takes a moment, which `--help` must not spend
-    from turnetl.index.selection import Selection
+from turnetl.index.selection import DECLARED, Selection
 
 
 @Parameter(name="*")
@@ -75,9 +71,7 @@ def search_with_recipe(
     arguments: RecipeArguments,
     common: CommonOptions,
     *,
-    groups: tuple[str, ...],
-    since: datetime | None,
-    until: datetime | None,
+    selection: Selection,
     by_time: bool,
     limit: int | None,
 ) -> int:
@@ -96,9 +90,9 @@ def search_with_recipe(
             common.settings(),
             options,
             now,
-            groups=groups,
-            since=since,
-            until=until,
+            groups=selection.groups,
+            since=selection.since,
+            until=selection.until,
             by_time=by_time,
             limit=limit,
         )
@@ -115,70 +109,23 @@ _QUERY = (
 )
 _MAX_TURNS = 10
 """Turns that a search prints by default."""
-_TEXT_FILTERS = ("session", "format", "branch", "tool", "file", "entity", "label", "relation")
-_NOT_OF_RECIPES = ("as_of", *_TEXT_FILTERS)
+_OF_RECIPES = ("groups", "since", "until")
 
 
 @Parameter(name="*", group=_FILTERS)
 @dataclass(frozen=True)
-class FilterOptions:
-    """The conditions on the turns of a search."""
+class FilterOptions(Selection):
+    """The conditions on the turns of a search; help and types of the others are as declared."""
 
     groups: GroupNames = ()
     since: Since = None
     until: Until = None
     as_of: AsOf = None
-    session: str | None = None
-    "Only turns of the session with this id, or the beginning of one."
-    format: str | None = None
-    "Only turns of archives of this format; `turnetl formats` lists them."
-    branch: str | None = None
-    "Only turns on this git branch."
-    tool: str | None = None
-    "Only turns in which this tool was called."
-    file: str | None = None
-    "Only turns with a fact about this file: its path, or the end of it."
-    entity: str | None = None
-    "Only turns with a fact about the entity with this name."
-    label: str | None = None
-    "Only turns with a fact about an entity with this label: File, Error, Decision."
-    relation: str | None = None
-    "Only turns with a fact with this relation: MODIFIED, FAILED_WITH, PREFERS."
-
-    def selection(self, directory: Path) -> "Selection":
-        """Return the conditions.
-
-        Args:
-            directory: the one to which a path that starts with a dot is relative.
-
-        Raises:
-            BadUsage: no time lies between --since and --until, or --as-of; an option is empty.
-        """
-        from turnetl.base.model import GroupId
-        from turnetl.index.selection import Selection
-        from turnetl.retrieval.items import file_path
-
-        check_times(self.since, until=self.until, as_of=self.as_of)
-        check_values(**{name: getattr(self, name) for name in _TEXT_FILTERS})
-        return Selection(
-            groups=tuple(GroupId(group) for group in self.groups),
-            since=self.since,
-            until=self.until,
-            as_of=self.as_of,
-            session=self.session,
-            format=self.format,
-            branch=self.branch,
-            tool=self.tool,
-            file=file_path(self.file, directory) if self.file else None,
-            entity=self.entity,
-            label=self.label,
-            relation=self.relation,
-        )
 
     def check_recipe(self) -> None:
         """Check that no filter is given that a recipe does not have."""
-        for name in _NOT_OF_RECIPES:
-            if getattr(self, name) is not None:
+        for name in DECLARED:
+            if name not in _OF_RECIPES and getattr(self, name) is not None:
                 raise BadUsage(
                     f"`--{name.replace('_', '-')}` is not an option of a recipe: a recipe takes "
                     "--group, --since and --until"
@@ -217,7 +164,7 @@ def search(
         recipe: One of Graphiti's recipes in place of the search for turns.
     """
     text = joined_words("search", query)
-    selection = filters.selection(Path.cwd())
+    selection = checked(filters)
     if not text.strip() and (selection.is_empty or recipe.recipe is not None):
         raise BadUsage(
             "`turnetl search` needs a query, or a filter such as `--since 7d`; "
@@ -233,16 +180,14 @@ def search(
         recipe.recipe,
         recipe,
         common,
-        groups=filters.groups,
-        since=filters.since,
-        until=filters.until,
+        selection=selection,
         by_time=ranking.sort == "time",
         limit=ranking.limit,
     )
 
 
 def _search_turns(
-    query: str, selection: "Selection", ranking: RankingOptions, common: CommonOptions
+    query: str, selection: Selection, ranking: RankingOptions, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
     from turnetl.report import search_hits as view

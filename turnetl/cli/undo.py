@@ -1,6 +1,5 @@
 """The command that undoes committed turns."""
 
-from datetime import datetime
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,14 +7,13 @@ from cyclopts import Parameter
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.cli.confirmation import Yes, check_options, execute_previewed
-from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames, beginning
+from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames, Since
 
 _CommittedSince = Annotated[
-    datetime | None,
+    Since,
     Parameter(
-        converter=beginning,
         help="Only turns committed at this time or later: 2026-03-01, 7d, 'last tuesday' (UTC "
-        "without a zone).",
+        "without a zone)."
     ),
 ]
 

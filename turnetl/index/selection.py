@@ -1,38 +1,126 @@
-"""Conditions on the turns of a search. Where case does not matter, see `folding.fold`."""
+"""Conditions on the turns of a search, each declared once for all who let it be stated.
+
+Options, arguments of tools and fields of forms take their texts from `DECLARED`. Where case does
+not matter, see `fold`.
+"""
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from operator import attrgetter
+from typing import Any
 
+from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
+from turnetl.base.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """How a condition is described, and how a text is read as one."""
+
+    help: str
+    """A sentence, for a person."""
+    brief: str
+    """For an agent, which pays for each word."""
+    title: str
+    """Of the field of a form."""
+    example: str
+    """What that field shows while it is empty."""
+    time: Callable[[TimeSpan], datetime] | None
+    """The end that counts of the span which a text names; None: the text is the value."""
+
+    def read_time(self, text: str, now: datetime) -> datetime | None:
+        """Return the time, in UTC, that a text names; None if it names none.
+
+        Args:
+            text: such as `2026-03`.
+            now: the current time, to which texts such as `7d` are relative.
+        """
+        span = parse_time_span(text, now)
+        return None if span is None or self.time is None else self.time(span)
+
+
+def _any(
+    text: str, brief: str = "", title: str = "", example: str = "", *, default: Any = None,
+    time: Callable[[TimeSpan], datetime] | None = None
+) -> Any:  # fmt: skip
+    """Declare a condition. Cyclopts prints the `help` of a field."""
+    declaration = Declaration(text, brief, title, example, time)
+    return field(default=default, metadata={"help": text, "declaration": declaration})
+
+
+_START, _END = attrgetter("start"), attrgetter("end")
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Conditions that a turn must meet, all of them. Every default means: any."""
 
-    groups: tuple[GroupId, ...] = ()
-    since: datetime | None = None
-    """Started at that time or later."""
-    until: datetime | None = None
-    """Started before that time."""
-    as_of: datetime | None = None
-    """Started before that time, too; the conditions on facts are met by facts that held then."""
-    session: str | None = None
-    """The beginning of a session id."""
-    format: str | None = None
-    branch: str | None = None
-    tool: str | None = None
-    """Name of a tool that was called; case does not matter."""
-    file: str | None = None
-    """The end of the path of a file that a fact of the turn is about. Of an absolute path, the
-    file whose path in its project is the longest end of it. Case does not matter."""
-    entity: str | None = None
-    """Name of an entity that the same fact is about; case does not matter."""
-    label: str | None = None
-    """Label of an entity that the same fact is about; case does not matter."""
-    relation: str | None = None
-    """Relation of the same fact; case does not matter."""
+    groups: tuple[GroupId, ...] = _any(
+        "Only this group; repeatable.", "only this project (see `list`)", default=()
+    )
+    since: datetime | None = _any(
+        "Only turns that started at this time or later: 2026-03-01, 2026-03, 7d, 'last tuesday' "
+        "(UTC without a zone).",
+        "from then on: 2026-03-01, 2026-03, 7d, yesterday",
+        "Since",
+        "2026-03, 7d, last tuesday",
+        time=_START,
+    )
+    until: datetime | None = _any(
+        "Only turns that started before the end of this time.",
+        "to the end of then",
+        "Until",
+        "2026-03-31, yesterday",
+        time=_END,
+    )
+    as_of: datetime | None = _any(
+        "What held at the end of this time: without later turns and facts, and without facts that "
+        "had been invalidated.",
+        "only what was known and held at the end of then",
+        "As of",
+        "2026-03",
+        time=_END,
+    )
+    session: str | None = _any(
+        "Only turns of the session with this id, or the beginning of one.",
+        "only this session: its id, or its beginning",
+        "Session",
+    )
+    format: str | None = _any(
+        "Only turns of archives of this format; `turnetl formats` lists them.",
+        title="Format",
+        example="claude_code",
+    )
+    branch: str | None = _any("Only turns on this git branch.", title="Git branch")
+    tool: str | None = _any(
+        "Only turns in which this tool was called.", title="Tool", example="Bash"
+    )
+    # Case does not matter from here on, and all that follow are about one fact. Of an absolute
+    # path, the file counts whose path in its project is the longest end of it.
+    file: str | None = _any(
+        "Only turns with a fact about this file: its path, or the end of it.",
+        "only turns about this file: its path or its end",
+        "File",
+        "src/cart.py",
+    )
+    entity: str | None = _any(
+        "Only turns with a fact about the entity with this name.",
+        "only turns about the entity with this name",
+        "Entity",
+    )
+    label: str | None = _any(
+        "Only turns with a fact about an entity with this label: File, Error, Decision.",
+        title="Label",
+        example="Error",
+    )
+    relation: str | None = _any(
+        "Only turns with a fact with this relation: MODIFIED, FAILED_WITH, PREFERS.",
+        title="Relation",
+        example="FAILED_WITH",
+    )
 
     @property
     def selects_facts(self) -> bool:
@@ -45,7 +133,56 @@ class Selection:
     @property
     def is_empty(self) -> bool:
         """Return whether every turn meets the conditions."""
-        return self == Selection()
+        return all(getattr(self, name) in (None, ()) for name in DECLARED)
+
+    def check_times(self, named: Callable[[str], str]) -> None:
+        """Check that some time lies between `since` and each end.
+
+        Args:
+            named: returns the name of a condition as a message of the caller writes it.
+
+        Raises:
+            BadUsage: none does.
+        """
+        ends = {named("until"): self.until, named("as_of"): self.as_of}
+        check_between(self.since, ends, named("since"))
+
+    def stated(
+        self,
+        texts: Mapping[str, str],
+        now: datetime,
+        named: Callable[[str], str],
+        shown: Callable[[str], str] = str,
+    ) -> "Selection":
+        """Return these conditions and those that texts state.
+
+        Args:
+            texts: by the name of the condition. An empty one states none; other names are ignored.
+            now: the current time, to which texts such as `7d` are relative.
+            named: as of `check_times`.
+            shown: returns a text as a message repeats it.
+
+        Raises:
+            BadUsage: a time cannot be read, or no time is within all of them.
+        """
+        values: dict[str, Any] = {name: text for name in DECLARED if (text := texts.get(name))}
+        for name, text in values.items():
+            if DECLARED[name].time is None:
+                continue
+            values[name] = DECLARED[name].read_time(text, now)
+            if values[name] is None:
+                raise BadUsage(
+                    f"`{shown(text)}` is no time for {named(name)}: write it as {EXAMPLES}"
+                )
+        selection = replace(self, **values)
+        selection.check_times(named)
+        return selection
+
+
+DECLARED: Mapping[str, Declaration] = {
+    one.name: one.metadata["declaration"] for one in fields(Selection)
+}
+"""The conditions by the names of their fields."""
 
 
 def fold(name: str) -> str:

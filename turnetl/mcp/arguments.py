@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
+from turnetl.index.selection import DECLARED
 from turnetl.mcp.answer import Answer, cut_to_tokens
 
 _NAME_CHARS = 1_000
@@ -22,23 +23,16 @@ class BadArguments(BadUsage):
     """Arguments that a tool does not take. The message holds no text of an archive."""
 
 
-_Project = Annotated[
-    str, Meta(max_length=_NAME_CHARS, description="only this project (see `list`)")
-]
-_Since = Annotated[
-    str,
-    Meta(max_length=_NAME_CHARS, description="from then on: 2026-03-01, 2026-03, 7d, yesterday"),
-]
-_Until = Annotated[str, Meta(max_length=_NAME_CHARS, description="to the end of then")]
-_Session = Annotated[
-    str, Meta(max_length=_NAME_CHARS, description="only this session: its id, or its beginning")
-]
-_File = Annotated[
-    str, Meta(max_length=_NAME_CHARS, description="only turns about this file: its path or its end")
-]
-_Entity = Annotated[
-    str, Meta(max_length=_NAME_CHARS, description="only turns about the entity with this name")
-]
+def _stated(condition: str) -> Meta:
+    return Meta(max_length=_NAME_CHARS, description=DECLARED[condition].brief)
+
+
+_Project = Annotated[str, _stated("groups")]
+_Since = Annotated[str, _stated("since")]
+_Until = Annotated[str, _stated("until")]
+_Session = Annotated[str, _stated("session")]
+_File = Annotated[str, _stated("file")]
+_Entity = Annotated[str, _stated("entity")]
 _Offset = Annotated[int, Meta(ge=0, le=100_000, description="items to skip: for the next page")]
 _MaxTokens = Annotated[int, Meta(ge=MIN_TOKENS, le=MAX_TOKENS, description="limit of the answer")]
 
@@ -61,10 +55,7 @@ class SearchArguments(_Arguments, frozen=True, kw_only=True):
     project: _Project = ""
     since: _Since = ""
     until: _Until = ""
-    as_of: Annotated[
-        str,
-        Meta(max_length=_NAME_CHARS, description="only what was known and held at the end of then"),
-    ] = ""
+    as_of: Annotated[str, _stated("as_of")] = ""
     session: _Session = ""
     file: _File = ""
     entity: _Entity = ""

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,8 +9,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.base.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
-from turnetl.index.selection import Selection
+from turnetl.index.selection import DECLARED, Selection
 from turnetl.mcp.arguments import (
     BadArguments,
     ListArguments,
@@ -58,54 +56,18 @@ async def read_index(
 
 
 def selection(
-    context: ToolContext, given: SearchArguments | TimelineArguments, as_of: str = ""
+    context: ToolContext, given: SearchArguments | TimelineArguments | ListArguments
 ) -> Selection:
     """Return the conditions of a call; its project is not looked up yet.
 
     Raises:
         BadArguments: a time cannot be read, or none is within all of them.
     """
-    since, until = time_limits(context, given)
-    known = _end(context, "as_of", as_of)
-    _check_end(since, "as_of", known)
-    return Selection(
-        groups=(GroupId(given.project),) if given.project else (),
-        since=since,
-        until=until,
-        as_of=known,
-        session=given.session or None,
-        file=file_path(given.file, context.directory) if given.file else None,
-        entity=given.entity or None,
-    )
-
-
-def time_limits(
-    context: ToolContext, given: SearchArguments | TimelineArguments | ListArguments
-) -> tuple[datetime | None, datetime | None]:
-    """Return since when and until when, in UTC; None: whenever.
-
-    Raises:
-        BadArguments: one of the times cannot be read, or no time lies between them.
-    """
-    since = _span(context, "since", given.since).start if given.since else None
-    until = _end(context, "until", given.until)
-    _check_end(since, "until", until)
-    return since, until
-
-
-def _check_end(since: datetime | None, name: str, end: datetime | None) -> None:
+    texts = {name: getattr(given, name, "") for name in DECLARED}
+    if texts["file"]:
+        texts["file"] = file_path(texts["file"], context.directory)
+    groups = (GroupId(given.project),) if given.project else ()
     try:
-        check_between(since, {f"`{name}`": end}, "`since`")
+        return Selection(groups).stated(texts, context.clock(), "`{}`".format, shown)
     except BadUsage as error:
         raise BadArguments(str(error)) from error
-
-
-def _end(context: ToolContext, name: str, text: str) -> datetime | None:
-    return _span(context, name, text).end if text else None
-
-
-def _span(context: ToolContext, name: str, text: str) -> TimeSpan:
-    span = parse_time_span(text, context.clock())
-    if span is None:
-        raise BadArguments(f"`{name}` is no time: `{shown(text)}`; write it as {EXAMPLES}")
-    return span

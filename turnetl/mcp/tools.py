@@ -18,7 +18,7 @@ from turnetl.mcp.arguments import (
     TimelineArguments,
     ToolRunner,
 )
-from turnetl.mcp.calls import ToolContext, read_index, selection, time_limits
+from turnetl.mcp.calls import ToolContext, read_index, selection
 from turnetl.mcp.entries import (
     error_entries,
     group_entry,
@@ -45,7 +45,7 @@ _MAX_HITS = 300
 
 async def search(context: ToolContext, given: SearchArguments) -> Answer:
     """Return the turns that match a query, best first."""
-    chosen = selection(context, given, given.as_of)
+    chosen = selection(context, given)
     if not given.query.strip() and chosen.is_empty:
         raise BadArguments("`search` needs a `query`, or a condition such as `since`")
     last = given.offset + given.limit
@@ -143,7 +143,8 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
 
 async def list_(context: ToolContext, given: ListArguments) -> Answer:
     """Return the projects, or the sessions, the one with the newest turn first."""
-    since, until = time_limits(context, given)
+    conditions = selection(context, given)
+    since, until = conditions.since, conditions.until
 
     async def projects(index: OpenIndex) -> tuple[int, list[str]]:
         chosen = _groups(index.index, given.project)

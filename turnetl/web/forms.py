@@ -7,16 +7,13 @@ from urllib.parse import urlencode
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.base.time_span import EXAMPLES, TimeSpan, check_between, parse_time_span
 from turnetl.index.lookup import ItemKind
-from turnetl.index.selection import Selection
+from turnetl.index.selection import DECLARED, Declaration, Selection
 from turnetl.retrieval.search import Order
 
-CONDITIONS = ("session", "format", "branch", "tool", "file", "entity", "label", "relation")
-"""Conditions of a `Selection` that name one value."""
+_CONDITIONS = tuple(name for name in DECLARED if name != "groups")
 _SUBJECTS = ("id", "name", "path")
 """What a page is about that is no list of turns."""
-_TIMES = ("since", "until", "as_of")
 _MAX_PAGE = 1_000_000
 
 Pairs = list[tuple[str, str]]
@@ -42,12 +39,16 @@ class PageForm:
 
     @property
     def has_conditions(self) -> bool:
-        """Return whether a condition or a time `as of` is given."""
-        return any(name in self.values for name in (*CONDITIONS, "as_of"))
+        """Return whether another condition is given than the two times."""
+        return any(name in self.values for name in _CONDITIONS if name not in ("since", "until"))
 
     def value(self, name: str) -> str:
         """Return what was typed into a field; empty if nothing."""
         return self.values.get(name, "")
+
+    def declared(self, condition: str) -> Declaration:
+        """Return how a condition is described."""
+        return DECLARED[condition]
 
     def pairs(self, *, page: int | None = None) -> Pairs:
         """Return the parameters of the same page, or of another page of the same list."""
@@ -67,26 +68,12 @@ class PageForm:
         Raises:
             BadUsage: a time cannot be read, or no time is within both ends.
         """
-        since, until, as_of = (self._span(name, now) for name in _TIMES)
-        start = since.start if since else None
-        end = until.end if until else None
-        known = as_of.end if as_of else None
-        check_between(start, {"“until”": end, "“as of”": known}, "“since”")
-        return Selection(
-            groups=tuple(GroupId(group) for group in self.groups),
-            since=start,
-            until=end,
-            as_of=known,
-            **{name: self.values.get(name) for name in CONDITIONS},
-        )
+        groups = tuple(GroupId(group) for group in self.groups)
+        return Selection(groups).stated(self.values, now, _named)
 
-    def _span(self, name: str, now: datetime) -> TimeSpan | None:
-        if (text := self.values.get(name)) is None:
-            return None
-        if (span := parse_time_span(text, now)) is None:
-            label = name.replace("_", " ")
-            raise BadUsage(f"`{text}` is no time for “{label}”: write {EXAMPLES}")
-        return span
+
+def _named(condition: str) -> str:
+    return f"“{condition.replace('_', ' ')}”"
 
 
 def read_form(parameters: Iterable[tuple[str, str]]) -> PageForm:
@@ -110,7 +97,7 @@ def read_form(parameters: Iterable[tuple[str, str]]) -> PageForm:
     return PageForm(
         query=given.get("q", ""),
         groups=tuple(dict.fromkeys(groups)),
-        values={name: given[name] for name in (*_SUBJECTS, *_TIMES, *CONDITIONS) if name in given},
+        values={name: given[name] for name in (*_SUBJECTS, *_CONDITIONS) if name in given},
         order=_order(given.get("sort")),
         page=_page(given.get("page")),
     )
