@@ -43,9 +43,14 @@ class Declaration:
 
 
 def _any(
-    text: str, brief: str = "", title: str = "", example: str = "", *, default: Any = None,
-    time: Callable[[TimeSpan], datetime] | None = None
-) -> Any:  # fmt: skip
+    text: str,
+    brief: str = "",
+    title: str = "",
+    example: str = "",
+    *,
+    default: Any = None,
+    time: Callable[[TimeSpan], datetime] | None = None,
+) -> Any:
     """Declare a condition. Cyclopts prints the `help` of a field."""
     declaration = Declaration(text, brief, title, example, time)
     return field(default=default, metadata={"help": text, "declaration": declaration})
@@ -56,7 +61,12 @@ _START, _END = attrgetter("start"), attrgetter("end")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Conditions that a turn must meet, all of them. Every default means: any."""
+    """Conditions that a turn must meet, all of them. Every default means: any.
+
+    Case does not matter for tools, files, entities, labels and relations. Those of a fact are met
+    by one fact, `as_of` by what held then. Of an absolute path, the file counts whose path in its
+    project is the longest end of it.
+    """
 
     groups: tuple[GroupId, ...] = _any(
         "Only this group; repeatable.", "only this project (see `list`)", default=()
@@ -98,8 +108,6 @@ class Selection:
     tool: str | None = _any(
         "Only turns in which this tool was called.", title="Tool", example="Bash"
     )
-    # Case does not matter from here on, and all that follow are about one fact. Of an absolute
-    # path, the file counts whose path in its project is the longest end of it.
     file: str | None = _any(
         "Only turns with a fact about this file: its path, or the end of it.",
         "only turns about this file: its path or its end",
