@@ -60,7 +60,7 @@ def test_a_token_with_an_unknown_prefix_or_none_is_redacted_in_every_place(kind:
         "https://docs.google.com/document/d/{w44}/edit",
         "data:image/png;base64,iVBORw0KGgo{b120}",
         "0x{h40}",
-        "pk_test_{a99}",
+        "pk_test_51{a97}",
         "/nix/store/{l32}-glibc-2.39",
         "-----BEGIN CERTIFICATE-----\n{b64}\n{b64}\n{b30}\n-----END CERTIFICATE-----",
         "OpenSSLX509CertificateStoreFactoryBuilder2 test_float8_e4m3fn_2_is_monotonic_3x4",

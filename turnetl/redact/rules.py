@@ -100,7 +100,8 @@ RULES = (
         r"((?:\+ASt|ACDb|AzSe|AzFu|AzCa|AZDO)[A-Za-z0-9+/_-]{4,8}={0,2})(?:[^A-Za-z0-9+/_-]|$)",
         "Keys of Azure: their mark is near their end.",
         _is_long_token,
-        reversed_prefix=rb"[A-Za-z0-9+/_-]{42,80}+",
+        # Longer runs are other keys, in which the mark occurs by chance.
+        reversed_prefix=rb"[A-Za-z0-9+/_-]{42,80}(?![A-Za-z0-9])",
     ),
     SecretRule(
         "vendor-token",
