@@ -10,8 +10,8 @@ from prefect.runtime import flow_run
 from prefect.utilities.urls import url_for
 
 from turnetl.backfill_report import BackfillReport
-from turnetl.report import digest, migration_comparison, migration_plan, summary_counts
-from turnetl.report.layout import escaped
+from turnetl.views import digest, migration, migration_comparison, status
+from turnetl.views.markdown import escaped, markdown
 
 if TYPE_CHECKING:
     from turnetl import pipeline
@@ -25,11 +25,11 @@ MIGRATION_COMPARISON = "migration-comparison"
 """Keys of artifacts."""
 
 
-async def publish_report(markdown: str) -> None:
+async def publish_report(page: str) -> None:
     """Publish the report of an ingest, with a link to its run."""
     link = f"[{escaped(str(flow_run.name))}]({url_for('flow-run', obj_id=flow_run.id)})"
     await acreate_markdown_artifact(
-        f"{link}\n\n{markdown}",
+        f"{link}\n\n{page}",
         key=REPORT,
         description="Groups, cost by prompt, and quarantined turns of a run.",
     )
@@ -44,22 +44,24 @@ def page_link(path: Path, host: str) -> str:
 
 async def publish_digest(found: "pipeline.Digest") -> None:
     """Publish what happened in the last days."""
-    text = digest.markdown(found, Path("/"))
+    text = markdown(digest.view(found), title="Digest")
     await acreate_markdown_artifact(text, key=DIGEST, description="What happened, by project.")
 
 
 async def publish_summaries(report: BackfillReport) -> None:
     """Publish the decisions about summaries of each group; nothing if there were none."""
-    if table := summary_counts.markdown(report.ingested.groups):
+    if table := status.summaries(report.ingested.groups):
         await acreate_markdown_artifact(
-            table, key=SUMMARIES, description="Decisions about summaries of entities, by reason."
+            markdown(table),
+            key=SUMMARIES,
+            description="Decisions about summaries of entities, by reason.",
         )
 
 
 async def publish_migration_plan(planned: "pipeline.EstimatedMigration") -> None:
     """Publish the classes of episodes of each group, and what a run takes."""
     await acreate_markdown_artifact(
-        migration_plan.markdown(planned.plan, planned.estimate),
+        markdown(migration.plan_view(planned)),
         key=MIGRATION_PLAN,
         description="Session-level data by group and class, and the estimate of the run.",
     )
@@ -68,7 +70,7 @@ async def publish_migration_plan(planned: "pipeline.EstimatedMigration") -> None
 async def publish_comparison(compared: "pipeline.MigrationComparison") -> None:
     """Publish what each group loses and gains, and whether it may be cut over."""
     await acreate_markdown_artifact(
-        migration_comparison.markdown(compared),
+        markdown(migration_comparison.view(compared)),
         key=MIGRATION_COMPARISON,
         description="Session-level data beside the turns, by group.",
     )

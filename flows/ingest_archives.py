@@ -23,9 +23,10 @@ from turnetl.base.exit_code import is_failure
 from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
-from turnetl.report import backfill as view
 from turnetl.report.page_file import check_page
 from turnetl.settings import Settings
+from turnetl.views import backfill as view
+from turnetl.views.markdown import markdown
 
 
 async def ingest_archives(
@@ -74,7 +75,7 @@ async def ingest_archives(
 
 async def publish(report: BackfillReport, link: str = "") -> None:
     """Publish the report of a backfill as Markdown, after a link to the written report."""
-    await publish_report(f"{link}{view.markdown(report)}")
+    await publish_report(f"{link}{markdown(view.view(report))}")
     await publish_summaries(report)
 
 

@@ -37,8 +37,8 @@ from turnetl.base.clock import now
 from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.ingestion import plan as assumed
-from turnetl.report import migration_change, migration_run
 from turnetl.settings import ExtractorName
+from turnetl.views import migration, migration_change
 
 
 @flow(
@@ -145,10 +145,10 @@ def _path(text: str | None) -> Path | None:
 
 def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
     run = outcome.run
-    if migration_run.is_budget_stop(run):
-        return budget_stopped(migration_run.errors(run)[0], _reports(outcome))
+    if migration.is_budget_stop(run):
+        return budget_stopped(migration.errors(run)[0], _reports(outcome))
     if outcome.has_failed_run:
-        return failed(migration_run.errors(run))
+        return failed(migration.errors(run))
     refused = [change for change in outcome.changes if not change.is_done]
     if refused:
         return failed([text for one in refused for text in migration_change.messages(one)])

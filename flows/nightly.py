@@ -27,8 +27,8 @@ from turnetl.base.clock import now
 from turnetl.base.control_characters import displayed_message
 from turnetl.base.errors import TurnetlError
 from turnetl.ingestion import plan as assumed
-from turnetl.report import summarize as summaries
 from turnetl.settings import ExtractorName, Settings
+from turnetl.views import summarize as summaries
 
 
 @flow(

@@ -18,7 +18,7 @@ from flows.stages import HOUR
 from flows.states import failed
 from turnetl import pipeline
 from turnetl.base.results import plain
-from turnetl.report import parse as view
+from turnetl.views import parse as view
 
 
 @flow(
@@ -83,6 +83,6 @@ async def rescue(
         log_problems(report)
         if errors := view.errors(report):
             return failed(errors)
-        return Completed(message=view.summary(report), data=plain(report))
+        return Completed(message="; ".join(view.lines(report)), data=plain(report))
 
     return await run_flow(work)

@@ -19,8 +19,8 @@ from turnetl.base.clock import now
 from turnetl.base.exit_code import is_failure
 from turnetl.base.results import plain
 from turnetl.base.text import plural
-from turnetl.report import summarize as view
 from turnetl.settings import ExtractorName
+from turnetl.views import summarize as view
 
 
 @flow(

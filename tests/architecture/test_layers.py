@@ -18,6 +18,7 @@ OF_FLOWS = {
     "prefect_report",
     "report",
     "settings",
+    "views",
 }
 """What the flows may import of turnetl: the pipeline, its options, reports and display."""
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from tests.agents.homes import transcript
 from tests.cli.command import run_in_process
 from tests.cli.typed_terminal import answered
+from tests.printed import printed
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.agents.report import Retention
-from turnetl.report import sources as view
+from turnetl.views import sources as view
 
 NOW = datetime.now(UTC)  # noqa: TID251 - the command reads the clock
 OLD = NOW - timedelta(days=29)
@@ -182,11 +182,9 @@ def test_at_80_columns_no_folder_is_broken_and_several_have_a_sum() -> None:
         folder=Path("/home/dev/.local/share/opencode"),
         archives=tuple(archive(number, 1_000) for number in range(1_200)),
     )
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(view.table(SourcesReport((first, second), NOW), Path("/home/dev")))
-    assert "~/.local/share/opencode" in capture.get()
-    assert re.search(r"all +. +1,201 . +1,201 . +0 . +1,200,003 ", capture.get())
+    text = printed(view.view(SourcesReport((first, second), NOW), Path("/home/dev")))
+    assert "~/.local/share/opencode" in text
+    assert re.search(r"all +. +1,201 . +1,201 . +0 . +1,200,003 ", text)
 
 
 def test_the_turns_of_all_archives_are_unknown_if_those_of_one_are() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 from graphiti_core.prompts.extract_nodes import extract_message
-from rich.console import Console, RenderableType
 
+from tests.printed import printed
 from turnetl.base.errors import BadUsage
 from turnetl.base.results import plain
 from turnetl.episodes.tokens import estimate
@@ -24,7 +24,7 @@ from turnetl.extraction.templates import (
     built_in_folder,
     search_folders,
 )
-from turnetl.report import templates as report
+from turnetl.views import templates as report
 
 BUILT_IN = {
     "code-heavy-turn.md": 470,
@@ -373,24 +373,17 @@ def test_an_unknown_name_is_rejected_with_the_known_names(folders: TemplateFolde
     assert select(folders.all(), []) == folders.all()
 
 
-def printed(renderable: RenderableType) -> str:
-    console = Console(width=300, no_color=True)
-    with console.capture() as captured:
-        console.print(renderable, soft_wrap=True)
-    return captured.get()
-
-
 def test_the_report_names_winning_and_overridden_files_and_their_problems(
     folders: TemplateFolders,
 ) -> None:
     project_file = folders.put("Be brief.", DEFAULT_TEMPLATE)
     folders.put(b"\xff")
     entries = folders.all()
-    listed = printed(report.table(entries))
+    listed = printed(report.view(entries), soft_wrap=True)
     assert f"{project_file} overrides {built_in_folder() / DEFAULT_TEMPLATE}" in listed
     assert "project (broken)" in listed
     assert "all turns" in listed
-    problems = printed(report.diagnostics(entries))
+    problems = printed(report.diagnostics(entries), soft_wrap=True)
     assert f"{project_file}: warning: names no entity type" in problems
     assert "own.md: error: is not UTF-8 text" in problems
     assert "7 templates checked: 1 error, 1 warning." in problems

@@ -5,17 +5,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from tests import real_archives
 from tests.extraction import sample_turns
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
+from tests.printed import printed
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl import pipeline, wiring
@@ -31,9 +30,9 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.providers.registry import open_model, open_models
-from turnetl.report import request_previews as report
 from turnetl.settings import ModelSettings, Settings
 from turnetl.settings.model import ExtractorName
+from turnetl.views import ingest
 
 INSTRUCTIONS = "Look for what broke."
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -175,9 +174,7 @@ async def test_each_preview_names_the_model_of_its_prompt(provider: FakeProvider
 
 async def test_previews_are_printed_and_serialised() -> None:
     previews = await preview(CannedModel())
-    printed = StringIO()
-    Console(width=100, file=printed).print(report.text(previews))
-    text = printed.getvalue()
+    text = printed(ingest.previews(previews), 100)
     assert INSTRUCTIONS in text
     assert "extract_edges.edge" in text
     assert "placeholder" in text

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, Field
-from rich.console import Console
 
+from tests.printed import printed
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.summary_responses import RESPONDERS
 from turnetl.base.errors import ModelUnusable
@@ -23,8 +23,8 @@ from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
 from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
-from turnetl.report import model_check as report
 from turnetl.summaries.refresh_check import refresh_check
+from turnetl.views import model_check as report
 
 PROMPTS = [
     "extract_nodes.extract_message",
@@ -349,11 +349,7 @@ BOTH = ModelCheck((PASSED, FAILED))
 
 
 def rendered(*results: CheckResult) -> str:
-    console = Console(width=140, record=True, file=None, quiet=True)
-    with console.capture() as capture:
-        console.quiet = False
-        console.print(report.table(ModelCheck(results)))
-    return capture.get()
+    return printed(report.view(ModelCheck(results)), 140)
 
 
 def test_the_report_shows_models_problems_and_cost() -> None:

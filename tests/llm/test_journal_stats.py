@@ -3,13 +3,12 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console, RenderableType
-
+from tests.printed import printed
 from turnetl.base.model import Usage
 from turnetl.base.results import plain
 from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
-from turnetl.report import costs
-from turnetl.report import journal as report
+from turnetl.views import costs
+from turnetl.views import journal as report
 
 PATH = Path("lake/journal.sqlite")
 TOTALS = JournalTotals(3, Usage(4, 1_000, 200, 1.5, 300, 12.34), hits=2, saved_cost=1.0)
@@ -23,15 +22,8 @@ STATS = JournalStats(
 )
 
 
-def rendered(renderable: RenderableType) -> str:
-    console = Console(width=80)
-    with console.capture() as captured:
-        console.print(renderable)
-    return captured.get()
-
-
 def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
-    text = rendered(report.table(STATS))
+    text = printed(report.view(STATS))
     table, cost = text.split("cost:")
     assert [line.split()[0] for line in table.splitlines()] == [
         *("tokens", "prompt,", "dedupe_nodes.", "nodes", "extract_nodes.", "extract_text"),
@@ -43,9 +35,7 @@ def test_the_table_has_a_row_per_prompt_per_model_and_a_total() -> None:
 
 
 def test_an_empty_journal_has_a_line_instead_of_a_table() -> None:
-    assert (
-        rendered(report.table(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
-    )
+    assert printed(report.view(JournalStats(PATH))).strip() == "no responses in lake/journal.sqlite"
 
 
 def test_the_json_has_the_same_figures() -> None:
@@ -81,16 +71,16 @@ def test_an_unknown_cost_is_null() -> None:
     stats = JournalStats(PATH, by_prompt={"p": unknown}, by_model={"m": unknown})
     values = plain(stats)
     assert (values["cost"], values["saved_cost"]) == (None, None)
-    assert "unknown" in rendered(report.table(stats))
+    assert "unknown" in printed(report.view(stats))
 
 
 def test_pruning_is_reported_in_a_line() -> None:
     pruned = PruneResult(PATH, 1, 4_096, 1_200, dry_run=False)
-    assert rendered(report.prune_line(pruned)).strip() == (
+    assert printed(report.pruned_view(pruned)).strip() == (
         "1 response removed, 4 kB freed, 1,200 left in lake/journal.sqlite"
     )
     estimate = PruneResult(PATH, 1_000, 9_400_000, 0, dry_run=True)
-    assert " ".join(rendered(report.prune_line(estimate)).split()) == (
+    assert " ".join(printed(report.pruned_view(estimate)).split()) == (
         "1,000 responses would be removed, about 9.4 MB freed, 0 left in lake/journal.sqlite"
     )
 

@@ -25,8 +25,8 @@ from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_fil
 from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.run_ingest import ingest_groups
 from turnetl.pipeline.run_options import new_ingest_run
-from turnetl.report import ingest as view
 from turnetl.settings import Settings
+from turnetl.views import ingest as view
 
 BOOKSHOP, SHOEBOX = GroupId("bookshop"), GroupId("shoebox")
 TURNS = {BOOKSHOP: 2, SHOEBOX: 3}

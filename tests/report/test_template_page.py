@@ -21,8 +21,8 @@ from turnetl.evaluation.compare_templates import (
 from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
 from turnetl.evaluation.template_trial import FailedTurn
 from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.report import template_comparison as view
 from turnetl.report.template_page import template_page
+from turnetl.views import template_comparison as view
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 TURN = TurnId("5d0a1c7e-6f0f-5f8e-9c1b-7b1f3a0c2d4e")

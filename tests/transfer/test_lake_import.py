@@ -9,11 +9,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 from tests.cli.archives import conversation, write_archive
 from tests.cli.provider_setup import SESSION_START
 from tests.fakes.redactors import NoRedactor, WordRedactor
+from tests.printed import printed as printed_view
 from tests.transfer.lakes import contents, imported, lake_of
 from turnetl import episodes
 from turnetl.base import schema
@@ -22,9 +22,9 @@ from turnetl.base.model import GroupId, SessionId
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.parsing import Grouping, parse_archives
-from turnetl.report.export import import_view
 from turnetl.transfer.lake_import import import_lake
 from turnetl.transfer.report import ImportOutcome, ImportReport
+from turnetl.views.export import import_view
 
 SHOP = GroupId("shop")
 
@@ -368,7 +368,4 @@ def test_files_are_reported_by_path_and_progress_ends_at_its_total(
 
 
 def printed(report: ImportReport) -> str:
-    console = Console(width=120)
-    with console.capture() as capture:
-        console.print(import_view(report))
-    return capture.get()
+    return printed_view(import_view(report), 120)

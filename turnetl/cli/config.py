@@ -12,9 +12,9 @@ app = App(name="config", help="The settings of a run.", group=SETUP_COMMANDS)
 @app.command
 def show(*, common: CommonOptions = NO_COMMON) -> int:
     """Print every setting, its value without secrets, and the source that it is from."""
-    from turnetl.report import config as view
     from turnetl.settings import explain
+    from turnetl.views import config as view
 
     report = explain(common.loaded_settings())
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE

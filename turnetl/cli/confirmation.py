@@ -11,9 +11,8 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import CommonOptions, Flag
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
-    from rich.console import RenderableType
-
     from turnetl.base.progress import Progress
+    from turnetl.views.nodes import View
 
 Yes = Annotated[Flag, Parameter(name=("--yes", "-y"))]
 
@@ -34,11 +33,11 @@ class _View(Protocol[R_contra]):
 
     NOT_CONFIRMED: str
 
-    def preview(self, report: R_contra, /) -> "RenderableType": ...
+    def preview(self, report: R_contra, /) -> "View": ...
 
     def question(self, report: R_contra, /) -> str: ...
 
-    def result(self, report: R_contra, /) -> "RenderableType": ...
+    def result(self, report: R_contra, /) -> "View": ...
 
     def messages(self, report: R_contra, /) -> list[str]: ...
 

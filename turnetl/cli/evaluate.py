@@ -44,8 +44,8 @@ def evaluate(
     from turnetl import pipeline
     from turnetl.base.results import encoded
     from turnetl.evaluation.recall import is_evaluation
-    from turnetl.report import evaluate as view
     from turnetl.report.own_file import OwnFile
+    from turnetl.views import evaluate as view
 
     saved = OwnFile("evaluation", is_evaluation)
     if save is not None:
@@ -57,5 +57,5 @@ def evaluate(
     if save is not None:
         saved.write(save, encoded(report) + "\n")
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return report.exit_code

@@ -56,8 +56,8 @@ def export(
         limit: With a query: at most this many turns [default: 100].
     """
     from turnetl import pipeline
-    from turnetl.report import export as view
     from turnetl.transfer.report import ExportFormat
+    from turnetl.views import export as view
 
     text = " ".join(query).strip()
     if output is None:
@@ -96,7 +96,7 @@ def import_(
         dry_run: Write nothing; print what would be added.
     """
     from turnetl import pipeline
-    from turnetl.report import export as view
+    from turnetl.views import export as view
 
     settings = common.settings(redact_pii=redact_pii)
     with console.show_progress(as_json=common.json) as progress:

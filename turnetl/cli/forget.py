@@ -43,7 +43,7 @@ def forget(
         match = sys.stdin.read().rstrip("\n")
     from turnetl import pipeline
     from turnetl.ingestion.forget_report import ForgetSelection
-    from turnetl.report import forget as view
+    from turnetl.views import forget as view
 
     settings = common.settings()
     selection = ForgetSelection(session, groups, match)

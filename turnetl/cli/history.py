@@ -49,8 +49,9 @@ def digest(
         markdown: Print Markdown.
     """
     from turnetl import pipeline
-    from turnetl.report import digest as view
     from turnetl.retrieval.digest import DigestSections
+    from turnetl.views import digest as view
+    from turnetl.views.markdown import markdown as render
 
     if since is None and until is None:
         since = now().replace(hour=0, minute=0, second=0, microsecond=0) - _DEFAULT
@@ -66,9 +67,9 @@ def digest(
             )
         )
     print_age(found)
-    render = view.markdown if markdown else view.view
-    shown = render(found.value, Path.cwd())
-    console.print_result(shown, found, as_json=common.json, paged=not markdown)
+    shown = view.view(found.value)
+    text = render(shown, Path.cwd(), title="Digest") if markdown else shown
+    console.print_result(text, found, as_json=common.json, paged=not markdown)
     return ExitCode.DONE
 
 
@@ -99,7 +100,7 @@ def timeline(
         limit: Print at most this many turns, the last ones.
     """
     from turnetl import pipeline
-    from turnetl.report import timeline as view
+    from turnetl.views import timeline as view
 
     selection = checked(
         Selection(
@@ -170,7 +171,7 @@ def fix(
         raise BadUsage("`turnetl fix` needs the message of an error, or a part of it")
 
     from turnetl import pipeline
-    from turnetl.report import fix as view
+    from turnetl.views import fix as view
 
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
@@ -184,8 +185,7 @@ def fix(
             )
         )
     print_age(found)
-    table = view.view(found.value.errors, found.value.turns, Path.cwd())
-    console.print_result(table, found, as_json=common.json, paged=True)
+    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -203,7 +203,7 @@ def why(
         limit: Print at most this many commits, the newest.
     """
     from turnetl import pipeline
-    from turnetl.report import why as view
+    from turnetl.views import why as view
 
     path, line = split_line(place)
     with console.show_progress(as_json=common.json) as progress:
@@ -211,9 +211,7 @@ def why(
             pipeline.why(path, line, common.settings(), now, limit=limit, progress=progress)
         )
     print_age(found)
-    value = found.value
-    text = view.view(value.attributions, value.count, Path.cwd(), by_line=line is not None)
-    console.print_result(text, found, as_json=common.json, paged=True)
+    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 
@@ -227,7 +225,7 @@ def split_line(place: str) -> tuple[Path, int | None]:
 
 def print_age(found: "IndexAnswer[Any]") -> None:
     """Print how old the index is, if the graph could not be read."""
-    from turnetl.report.index import unread_messages
+    from turnetl.views.index import unread_messages
 
     console.print_messages(unread_messages(found.unread, found.caught_up_at))
 
@@ -236,7 +234,7 @@ def _print_entity(
     name: str, label: str | None, groups: tuple[str, ...], limit: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.report.details import entity_view
+    from turnetl.views.details import entity_view
 
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(

@@ -27,16 +27,16 @@ def index_(
         raise BadUsage(f"`{option}` is an option of `--questions`: add it")
 
     from turnetl import pipeline
-    from turnetl.report import index as view
+    from turnetl.views import index as view
 
     settings = common.settings(**budget_settings(budget))
     if dry_run:
         estimate = console.run_async(pipeline.estimate_index_questions(settings, now))
-        console.print_result(view.estimate_table(estimate), estimate, as_json=common.json)
+        console.print_result(view.estimate_view(estimate), estimate, as_json=common.json)
         return ExitCode.DONE
     with console.show_progress(as_json=common.json) as progress:
         update = pipeline.update_index_with_questions if questions else pipeline.update_index
         report = console.run_async(update(settings, now, rebuild=rebuild, progress=progress))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     failed = report.questions is not None and report.questions.failed
     return ExitCode.FAILED if failed else ExitCode.DONE

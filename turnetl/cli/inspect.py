@@ -23,22 +23,22 @@ def status(
 ) -> int:
     """Print per group what is in the graph, what is pending, and why."""
     from turnetl import pipeline
-    from turnetl.report import status as view
+    from turnetl.views import status as view
 
     settings = common.settings(close_after_minutes=close_after)
     report = console.run_async(pipeline.status(settings, pipeline.RunOptions(groups), now))
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
 def formats_(*, output: OutputOptions = NO_OUTPUT) -> int:
     """List the archive formats that turnetl reads."""
     from turnetl import formats
-    from turnetl.report import formats as view
+    from turnetl.views import formats as view
 
     report = formats.FormatsReport(formats.FORMATS)
-    console.print_result(view.table(report), report, as_json=output.json)
+    console.print_result(view.view(report), report, as_json=output.json)
     return ExitCode.DONE
 
 
@@ -46,12 +46,12 @@ def rules_(*, noise: NoiseOptions = NO_NOISE, common: CommonOptions = NO_COMMON)
     """List the noise rules, including your own, and whether they are active."""
     from turnetl import wiring
     from turnetl.noise import ListedRule, RulesReport
-    from turnetl.report import noise_rules as view
+    from turnetl.views import noise_rules as view
 
     settings = noise.applied_to(common.settings())
     rules, active = wiring.noise_rules(settings), wiring.filters(settings).active_rules
     report = RulesReport(tuple(ListedRule(rule, rule.name in active) for rule in rules))
-    console.print_result(view.rules_table(report), report, as_json=common.json)
+    console.print_result(view.rules_view(report), report, as_json=common.json)
     return ExitCode.DONE
 
 

@@ -23,10 +23,10 @@ app = App(
 def stats(*, common: CommonOptions = NO_COMMON) -> int:
     """Print the contents of the journal by prompt and model, and the cost that it saved."""
     from turnetl import pipeline
-    from turnetl.report import journal as view
+    from turnetl.views import journal as view
 
     contents = pipeline.journal_stats(common.settings(), now)
-    console.print_result(view.table(contents), contents, as_json=common.json)
+    console.print_result(view.view(contents), contents, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -50,7 +50,7 @@ def prune(
     if older_than is None and model is None and not everything:
         raise BadUsage("select responses with --older-than DAYS, --model NAME, or --all")
     from turnetl import pipeline
-    from turnetl.report import journal as view
+    from turnetl.views import journal as view
 
     pruned = pipeline.journal_prune(
         common.settings(),
@@ -60,5 +60,5 @@ def prune(
         everything=everything,
         dry_run=dry_run,
     )
-    console.print_result(view.prune_line(pruned), pruned, as_json=common.json)
+    console.print_result(view.pruned_view(pruned), pruned, as_json=common.json)
     return ExitCode.DONE

@@ -109,7 +109,7 @@ def _change(options: "ChangeOptions", *, dry_run: bool, yes: bool, common: Commo
     """Show a change of a group, and carry it out if it is confirmed."""
     check_options(dry_run=dry_run, yes=yes)
     from turnetl import pipeline
-    from turnetl.report import migration_change as view
+    from turnetl.views import migration_change as view
 
     settings = common.settings()
     preview = console.run_async(pipeline.preview_change(settings, options, now))
@@ -197,7 +197,7 @@ def plan(
     """
     from turnetl import pipeline
     from turnetl.estimation.estimator import PilotOptions
-    from turnetl.report import migration_plan as view
+    from turnetl.views import migration as view
 
     options = pipeline.MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
     settings = common.settings(extractor=extractor, **extraction.settings)
@@ -215,12 +215,11 @@ def plan(
                 progress=progress,
             )
         )
-    found, estimate = report.plan, report.estimate
     if write is not None:
-        pipeline.write_plan_file(write, found)
-    console.print_messages(view.messages(found, estimate, written=write))
-    console.print_result(view.table(found, estimate), report, as_json=common.json)
-    return view.exit_code(found, estimate)
+        pipeline.write_plan_file(write, report.plan)
+    console.print_messages(view.plan_messages(report, written=write))
+    console.print_result(view.plan_view(report), report, as_json=common.json)
+    return view.plan_exit_code(report)
 
 
 @app.command
@@ -242,7 +241,7 @@ def run(
     """
     from turnetl import pipeline
     from turnetl.migration.report import exit_code_of
-    from turnetl.report import migration_run as view
+    from turnetl.views import migration as view
 
     settings = selection.settings(common, **extraction.settings)
     with console.show_progress(as_json=common.json) as progress:
@@ -256,8 +255,8 @@ def run(
                 progress=progress,
             )
         )
-    console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_messages(view.run_messages(report))
+    console.print_result(view.run_view(report), report, as_json=common.json)
     return exit_code_of(report)
 
 
@@ -277,9 +276,9 @@ def compare(
         html: Write the comparison into this file, too: one page with all that is lost.
     """
     from turnetl import pipeline
-    from turnetl.report import migration_comparison as view
     from turnetl.report.migration_page import migration_page
     from turnetl.report.page_file import check_page, write_page
+    from turnetl.views import migration_comparison as view
 
     if html is not None:
         check_page(html)
@@ -292,7 +291,7 @@ def compare(
     if html is not None:
         write_page(html, migration_page(report))
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)
 
 

@@ -21,10 +21,10 @@ def check(
 ) -> int:
     """Send the model one request per prompt of a run; print which ones it cannot complete."""
     from turnetl import pipeline
-    from turnetl.report import model_check as view
+    from turnetl.views import model_check as view
 
     settings, options = common.settings(**extraction.settings), extraction.run_options()
     report = console.run_async(pipeline.check_model(settings, options, now))
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)

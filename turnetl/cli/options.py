@@ -243,7 +243,7 @@ class CommonOptions(SettingsOptions, OutputOptions):
 
     def next_command(self, *words: str) -> str:
         """Return a command on the same lake and graph, as it can be typed."""
-        from turnetl.report.next_command import next_command
+        from turnetl.console.next_command import next_command
 
         options = {"--lake": self.lake, "--graph": self.graph, "--config": self.config}
         return next_command(Path(sys.argv[0]), Path.cwd(), words, options)

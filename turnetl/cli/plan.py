@@ -105,7 +105,7 @@ def plan(
     """
     from turnetl import pipeline
     from turnetl.estimation.estimator import PilotOptions
-    from turnetl.report import plan as view
+    from turnetl.views import plan as view
 
     settings = common.settings(
         extractor=turns.extractor,
@@ -129,7 +129,7 @@ def plan(
             )
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return report.exit_code
 
 

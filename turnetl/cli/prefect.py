@@ -49,11 +49,11 @@ def setup(
         slots: Slots of the limit `turnetl-model` [default: the setting llm.concurrency].
         notify: A notification block, as TYPE/NAME: the automation sends to it.
     """
-    from turnetl.report import prefect as view
+    from turnetl.views import prefect as view
 
     made = _setup(pool, slots, notify, common)
     report = console.run_async(made.execute())
-    console.print_result(view.setup_table(report), report, as_json=common.json)
+    console.print_result(view.setup_view(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -77,12 +77,12 @@ def doctor(
     """
     with _prefect():
         from flows.server_doctor import check_server
-    from turnetl.report import prefect as view
+    from turnetl.views import prefect as view
 
     made = _setup(_POOL, None, None, common) if fix else None
     report = console.run_async(check_server(now, silent_minutes=silent_minutes, fix=made))
     console.print_messages(view.doctor_messages(report))
-    console.print_result(view.doctor_table(report), report, as_json=common.json)
+    console.print_result(view.doctor_view(report), report, as_json=common.json)
     return view.doctor_exit_code(report)
 
 

@@ -54,7 +54,7 @@ def redo(
     from turnetl import pipeline
     from turnetl.ingestion import plan
     from turnetl.ingestion.redo_report import RedoSelection
-    from turnetl.report import redo as view
+    from turnetl.views import redo as view
 
     settings = common.settings(
         extractor=extractor, close_after_minutes=close_after, **extraction.settings

@@ -44,5 +44,5 @@ def report(
             )
         )
     console.print_messages(written.missing)
-    console.print_result(view.line(written), written, as_json=common.json)
+    console.print_result(view.view(written), written, as_json=common.json)
     return ExitCode.DONE

@@ -31,10 +31,10 @@ def runs(
         limit: Print at most this many runs.
     """
     from turnetl import pipeline
-    from turnetl.report import runs as view
+    from turnetl.views import runs as view
 
     report = console.run_async(pipeline.runs(common.settings(), groups, limit=limit))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -46,7 +46,7 @@ def show(run: str, /, *, common: CommonOptions = NO_COMMON) -> int:
         run: Id of the run, or the beginning of it.
     """
     from turnetl import pipeline
-    from turnetl.report import runs as view
+    from turnetl.views import runs as view
 
     recorded = console.run_async(pipeline.show_run(common.settings(), run))
     console.print_result(view.details(recorded), recorded, as_json=common.json)

@@ -81,8 +81,8 @@ def search_with_recipe(
     options = recipe_options(name, center=arguments.center, bfs_depth=arguments.bfs)
 
     from turnetl import pipeline
-    from turnetl.report import recipe_results as view
-    from turnetl.report.search_hits import usage_messages
+    from turnetl.views import recipe_results as view
+    from turnetl.views.search_hits import usage_messages
 
     results = console.run_async(
         pipeline.search_recipe(
@@ -98,7 +98,7 @@ def search_with_recipe(
         )
     )
     console.print_messages(usage_messages(results.usage))
-    console.print_result(view.table(results, Path.cwd()), results, as_json=common.json)
+    console.print_result(view.view(results), results, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -190,9 +190,9 @@ def _search_turns(
     query: str, selection: Selection, ranking: RankingOptions, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.report import search_hits as view
-    from turnetl.report.index import unread_messages
     from turnetl.retrieval.search import Order
+    from turnetl.views import search_hits as view
+    from turnetl.views.index import unread_messages
 
     with console.show_progress(as_json=common.json) as progress:
         result = console.run_async(
@@ -211,6 +211,6 @@ def _search_turns(
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
     no_hits = view.no_hits_message(query, result.found.distant)
-    table = view.table(result.found.results, no_hits, Path.cwd(), result.as_of)
+    table = view.view(result.found.results, no_hits, result.as_of)
     console.print_result(table, result, as_json=common.json)
     return ExitCode.DONE

@@ -50,7 +50,7 @@ def show(
         raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
 
     from turnetl import pipeline
-    from turnetl.report import details
+    from turnetl.views import details
 
     with console.show_progress(as_json=common.json) as progress:
         found = console.run_async(
@@ -65,7 +65,7 @@ def show(
         )
     _check_kind(id_, found.value.kind, given)
     print_age(found)
-    view = details.view(found.value, Path.cwd(), full=full, neighbours=neighbours)
+    view = details.view(found.value, full=full, neighbours=neighbours)
     console.print_result(view, found, as_json=common.json, paged=True)
     return ExitCode.DONE
 

@@ -53,7 +53,8 @@ def backfill(
     Without archives, it proposes those that `turnetl sources` finds.
     """
     from turnetl import pipeline
-    from turnetl.report import backfill as view
+    from turnetl.views import backfill as view
+    from turnetl.views.ingest import previews
 
     settings = selection.settings(common, **archive.settings, **extraction.settings)
     options = selection.run_options(extraction=extraction, shard=shard)
@@ -77,8 +78,12 @@ def backfill(
     # Imports the search, of which a run without new turns has no use.
     if not common.json and any(group.committed for group in report.ingested.groups):
         queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
-    table = view.table(report, common.next_command("search"), queries)
-    console.print_result(table, report, as_json=common.json)
+    shown = (
+        *view.view(report),
+        *previews(report.ingested.requests),
+        *view.examples(common.next_command("search"), queries),
+    )
+    console.print_result(shown, report, as_json=common.json)
     return view.exit_code(report)
 
 
@@ -98,7 +103,7 @@ def parse(
     """
     from turnetl import pipeline
     from turnetl.parsing import ParsedFiles
-    from turnetl.report import parse as view
+    from turnetl.views import parse as view
 
     settings, part = common.settings(**archive.settings), read_shard(shard)
     with console.show_progress(as_json=common.json) as progress:
@@ -111,8 +116,7 @@ def parse(
             progress=progress,
         )
     console.print_messages(view.messages(report))
-    table = view.dry_run_table(report) if dry_run else view.table(report)
-    console.print_result(table, ParsedFiles(report), as_json=common.json)
+    console.print_result(view.view(report), ParsedFiles(report), as_json=common.json)
     return view.exit_code(report)
 
 
@@ -139,13 +143,13 @@ def filter_(
         return _explain(settings, explain, groups, count, common)
     if examples is not None:
         raise BadUsage("--examples needs --explain RULE; `turnetl rules` lists the rules")
-    from turnetl.report import filter as view
+    from turnetl.views import filter as view
 
     with console.show_progress(as_json=common.json) as progress:
         report = pipeline.filter_turns(
             settings, groups, one_off=noise.one_off, shard=part, progress=progress
         )
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -161,14 +165,15 @@ def ingest(
     """Ingest the turns that are ready; the command `retry` sets `retry`."""
     from turnetl import pipeline
     from turnetl.ingestion.report import exit_code_of
-    from turnetl.report import ingest as view
+    from turnetl.views import ingest as view
 
     settings = selection.settings(common, **extraction.settings)
     options = selection.run_options(groups, extraction=extraction, shard=shard, retry=retry)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
-    console.print_result(view.table(report), report, as_json=common.json)
+    shown = (*view.view(report), *view.previews(report.requests))
+    console.print_result(shown, report, as_json=common.json)
     return exit_code_of(report)
 
 
@@ -182,25 +187,25 @@ def _explain(
     settings: "Settings", rule: str, groups: tuple[str, ...], examples: int, common: CommonOptions
 ) -> int:
     from turnetl import pipeline
-    from turnetl.report import noise_rules as view
+    from turnetl.views import noise_rules as view
 
     with console.show_progress(as_json=common.json) as progress:
         explanation = pipeline.explain_rule(
             settings, rule, groups, examples=examples, progress=progress
         )
-    console.print_result(view.table(explanation, Path.cwd()), explanation, as_json=common.json)
+    console.print_result(view.view(explanation), explanation, as_json=common.json)
     return ExitCode.DONE
 
 
 def sources(*, common: CommonOptions = NO_COMMON) -> int:
     """Find the archives of this machine's agents: what is new, and what will be deleted when."""
     from turnetl import pipeline, wiring
-    from turnetl.report import sources as view
+    from turnetl.views import sources as view
 
     with console.show_progress(as_json=common.json) as progress:
         report = pipeline.sources(common.settings(), wiring.this_machine(), now, progress=progress)
     console.print_messages(view.messages(report))
-    table = view.table_and_command(report, Path.home(), common.next_command)
+    table = view.view_and_command(report, Path.home(), common.next_command)
     console.print_result(table, report, as_json=common.json)
     return ExitCode.DONE
 
@@ -212,7 +217,7 @@ def proposed_archives(settings: "Settings", common: CommonOptions) -> Sequence[s
         BadUsage: there is no terminal to ask on, or there are no new archives.
     """
     from turnetl import agents, pipeline, wiring
-    from turnetl.report import sources as view
+    from turnetl.views import sources as view
 
     if common.json or not console.is_interactive():
         paths = agents.source_paths(wiring.this_machine())
@@ -221,7 +226,7 @@ def proposed_archives(settings: "Settings", common: CommonOptions) -> Sequence[s
     with console.show_progress(as_json=False) as progress:
         report = pipeline.sources(settings, wiring.this_machine(), now, progress=progress)
     console.print_messages(view.messages(report))
-    console.print_view(view.table(report, Path.home()))
+    console.print_view(view.view(report, Path.home()))
     if not report.pending:
         raise BadUsage("there are no new archives of agents: name ARCHIVES to read others")
     if console.confirm(view.question(report)):

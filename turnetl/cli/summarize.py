@@ -38,7 +38,7 @@ def summarize(
         audit: Write nothing; compare this many kept summaries of each group with new ones.
     """
     from turnetl import pipeline
-    from turnetl.report import summarize as view
+    from turnetl.views import summarize as view
 
     settings = common.settings(extractor=extractor, **budget_settings(budget))
     with console.show_progress(as_json=common.json) as progress:
@@ -54,7 +54,7 @@ def summarize(
             )
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)
 
 
@@ -90,8 +90,8 @@ def build(
         dry_run: Write nothing and send no request; print what would change.
     """
     from turnetl import pipeline
-    from turnetl.report import communities as view
     from turnetl.summaries.communities.clustering import Algorithm
+    from turnetl.views import communities as view
 
     settings = common.settings(extractor=extractor, **budget_settings(budget))
     options = pipeline.CommunityOptions(
@@ -107,5 +107,5 @@ def build(
             pipeline.build_communities(settings, options, now, progress=progress)
         )
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)

@@ -29,10 +29,10 @@ app = App(
 def list_(*, common: CommonOptions = NO_COMMON) -> int:
     """List templates and ontologies: which file is used, its tokens per turn, its users."""
     from turnetl import pipeline
-    from turnetl.report import templates as view
+    from turnetl.views import templates as view
 
     found = pipeline.templates(common.settings())
-    console.print_result(view.table(found.templates), found, as_json=common.json)
+    console.print_result(view.view(found.templates), found, as_json=common.json)
     return ExitCode.DONE
 
 
@@ -44,7 +44,7 @@ def show(name: str, /, *, common: CommonOptions = NO_COMMON) -> int:
         name: Name, as `turnetl templates list` prints it.
     """
     from turnetl import pipeline
-    from turnetl.report import templates as view
+    from turnetl.views import templates as view
 
     found = pipeline.templates(common.settings(), (name,))
     (entry,) = found.templates
@@ -61,7 +61,7 @@ def copy(name: str, /, *, output: PathOption = None, common: CommonOptions = NO_
         output: Another file [default: its name in ~/.graphiti/templates].
     """
     from turnetl import pipeline
-    from turnetl.report import templates as view
+    from turnetl.views import templates as view
 
     path, found = pipeline.copy_template(common.settings(), name, output, Path.home())
     console.print_result(view.copied(path, name), found, as_json=common.json)
@@ -75,7 +75,7 @@ def check(
 ) -> int:
     """Print the diagnostics of templates and ontologies; exit code 1 if one cannot be used."""
     from turnetl import pipeline
-    from turnetl.report import templates as view
+    from turnetl.views import templates as view
 
     found = pipeline.templates(common.settings(), names)
     console.print_result(view.diagnostics(found.templates), found, as_json=common.json)
@@ -111,9 +111,9 @@ def compare(
         assume_time: Time of turns without one: an ISO time, or `mtime` for that of the file.
     """
     from turnetl import pipeline
-    from turnetl.report import template_comparison as view
     from turnetl.report.page_file import check_page, write_page
     from turnetl.report.template_page import template_page
+    from turnetl.views import template_comparison as view
 
     if output is not None:
         check_page(output)
@@ -129,5 +129,5 @@ def compare(
     if output is not None:
         write_page(output, template_page(report))
     console.print_messages(view.messages(report))
-    console.print_result(view.table(report), report, as_json=common.json)
+    console.print_result(view.view(report), report, as_json=common.json)
     return report.exit_code

@@ -29,8 +29,8 @@ def trust(
     """
     if listed and (revoke or folder != Path()):
         raise BadUsage("`--list` lists all folders: give it alone")
-    from turnetl.report import config as view
     from turnetl.settings import list_trust, revoke_trust, trust_folder, trust_store
+    from turnetl.views import config as view
 
     store, home = trust_store(), Path.home()
     if listed:
@@ -39,5 +39,5 @@ def trust(
         report = revoke_trust(store, folder, home=home)
     else:
         report = trust_folder(store, folder, home=home, now=now())
-    console.print_result(view.view(report), report, as_json=common.json)
+    console.print_result(view.trust_view(report), report, as_json=common.json)
     return ExitCode.DONE

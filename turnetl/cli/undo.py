@@ -44,7 +44,7 @@ def undo(
     check_options(dry_run=dry_run, yes=yes)
     from turnetl import pipeline
     from turnetl.ingestion.undo_plan import UndoSelection
-    from turnetl.report import undo as view
+    from turnetl.views import undo as view
 
     settings = common.settings()
     selection = UndoSelection(run, groups, session, turn, since)

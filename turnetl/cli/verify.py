@@ -34,7 +34,7 @@ def verify(
     if yes and not fix:
         raise BadUsage("`--yes` is an option of `--fix`: add it")
     from turnetl import pipeline
-    from turnetl.report import verify as view
+    from turnetl.views import verify as view
 
     settings = common.settings()
     with console.show_progress(as_json=common.json) as progress:

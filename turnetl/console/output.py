@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnetl.base import stop_signals
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # these take time to import, which `--help` must not spend
     from rich.segment import Segment
 
     from turnetl.base.progress import Progress, ProgressUpdate
+    from turnetl.views.nodes import View
 
 
 def print_messages(messages: Iterable[str]) -> None:
@@ -44,16 +46,16 @@ def print_text(text: str) -> None:
     print(text)
 
 
-def print_view(view: Any) -> None:
+def print_view(view: "View | str") -> None:
     """Print what precedes a question on standard error; control characters are displayed."""
     print(_rendered(view), file=sys.stderr)
 
 
-def print_result(view: Any, output: object, *, as_json: bool, paged: bool = False) -> None:
+def print_result(view: "View | str", output: object, *, as_json: bool, paged: bool = False) -> None:
     """Print the result on standard output; control characters in it are displayed.
 
     Args:
-        view: what rich can render, or a text that is printed as it is otherwise.
+        view: nodes, or a text that is printed as it is otherwise.
         output: the result that `--json` prints.
         as_json: print the object.
         paged: on a terminal, show the view in the user's pager.
@@ -69,13 +71,15 @@ def print_result(view: Any, output: object, *, as_json: bool, paged: bool = Fals
         print_text(text)
 
 
-def _rendered(view: Any) -> str:
+def _rendered(view: "View | str") -> str:
     """Return a view as it is printed, without the spaces that fill its columns."""
     if isinstance(view, str):
         return displayed_text(view)
+    from turnetl.views.terminal import rendered
+
     console = terminal.rich_console()
     with console.capture() as capture:
-        console.print(Displayed(view), crop=False, end="")
+        console.print(Displayed(rendered(view, Path.cwd())), crop=False, end="")
     return "\n".join(line.rstrip(" ") for line in capture.get().rstrip("\n").split("\n"))
 
 

@@ -19,8 +19,8 @@ from turnetl.mcp.arguments import (
 )
 from turnetl.pipeline.index import OpenIndex, has_turns
 from turnetl.pipeline.index_reader import IndexReader
-from turnetl.report.index import unread_messages
 from turnetl.retrieval.items import file_path
+from turnetl.views.index import unread_messages
 
 T = TypeVar("T")
 

@@ -1,22 +1,21 @@
 """A report that was written, on one line."""
 
-from rich.text import Text
-
 from turnetl.activity_report.model import TokenCount
 from turnetl.activity_report.report import ReportFile
 from turnetl.base.text import plural, size
+from turnetl.views.nodes import View
 
 _MILLION = 1_000_000
 
 
-def line(written: ReportFile) -> Text:
+def view(written: ReportFile) -> View:
     """Return the file, its size and what it is about."""
     counts = (
         f"{plural(written.turns, 'turn')} of {plural(written.sessions, 'session')} in "
         f"{plural(written.projects, 'project')}"
     )
     tokens = token_split(written.tokens)
-    return Text(f"{written.path}: {size(written.bytes)}, {counts}; {tokens}", overflow="fold")
+    return [f"{written.path}: {size(written.bytes)}, {counts}; {tokens}"]
 
 
 def token_split(tokens: TokenCount) -> str:

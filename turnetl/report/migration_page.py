@@ -11,7 +11,7 @@ from turnetl.migration.comparison import (
     MigrationComparison,
     ProbeResult,
 )
-from turnetl.report.migration_comparison import percent, rows, summary
+from turnetl.views.migration_comparison import percent, rows, summary
 
 
 def migration_page(report: MigrationComparison) -> str:

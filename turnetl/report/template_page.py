@@ -8,7 +8,7 @@ from turnetl.evaluation.compare_templates import ComparedTemplate, DistinctFact,
 from turnetl.evaluation.expected_facts import LabelScore
 from turnetl.html import pages
 from turnetl.html.references import SourceLines, source_lines
-from turnetl.report.template_comparison import messages, rows, summary, titles
+from turnetl.views.template_comparison import messages, rows, summary, titles
 
 _PAGE = "template_comparison.html"
 

@@ -14,9 +14,9 @@ from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.html.pages import render
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.report.activity_page import reported_turns
-from turnetl.report.index import unread_messages
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.items import AmbiguousItem
+from turnetl.views.index import unread_messages
 from turnetl.web import forms
 from turnetl.web.access import Refusal
 from turnetl.web.answers import OpenedItem, PageAnswers

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.report.search_hits import no_hits_message
 from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.repetition import without_title
 from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.views.search_hits import no_hits_message
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.views.references import (

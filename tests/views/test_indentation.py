@@ -1,0 +1,76 @@
+"""Lines that continue on the next one, on a terminal and in a pipe."""
+
+from tests import builders
+from tests.builders import START
+from tests.printed import printed
+from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
+from turnetl.retrieval.details import TurnDetails
+from turnetl.retrieval.hits import HitFact, SearchHit
+from turnetl.retrieval.turn_summary import TurnSummary
+from turnetl.views import details, search_hits
+from turnetl.views.nodes import Hanging, Lines, View, line
+
+WORDS = " ".join(f"word{number}" for number in range(30))
+RECEIPT = builders.receipt(builders.episode())
+
+
+def lines_of(view: View, width: int = 80) -> list[str]:
+    return printed(view, width).splitlines()
+
+
+def indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def hit(prompt: str) -> SearchHit:
+    return SearchHit(
+        id=RECEIPT.turn_id[:8],
+        prompt=prompt,
+        started_at=START,
+        fact=f"first {WORDS}",
+        score=1.0,
+        relevance=None,
+        relation="RAN",
+        valid_at=START,
+        invalid_at=START,
+        group_id=RECEIPT.group_id,
+        session_id=RECEIPT.session_id,
+        turn_id=RECEIPT.turn_id,
+        archive="a.jsonl",
+        first_line=1,
+        last_line=2,
+        passage="",
+        more_facts=(HitFact(f"second {WORDS}", "RAN", START, None),),
+        files=(),
+    )
+
+
+def test_the_title_and_the_facts_of_a_hit_continue_below_their_beginning() -> None:
+    lines = lines_of(search_hits.view([hit(f"title {WORDS}")], "no hits"))
+    for beginning, expected in ((" 1. title", 4), ("    first", 4), ("    · second", 6)):
+        start = next(row for row, line in enumerate(lines) if line.startswith(beginning))
+        continued = lines[start + 1 : start + 3]
+        assert [indentation(line) for line in continued] == [expected, expected]
+        assert all(line.lstrip().startswith("word") for line in continued)
+
+
+def test_the_fact_of_a_turn_without_a_prompt_is_printed_once() -> None:
+    text = " ".join(printed(search_hits.view([hit("")], "no hits")).split())
+    assert text.count("first word0") == 1
+    assert "(until " in text
+
+
+def test_an_outcome_continues_below_its_beginning() -> None:
+    step = ConversationStep("Bash", "pytest", WORDS, is_error=False, ended_at=None)
+    conversation = Conversation(TextSource.LAKE, "Why?", (step,), (), "", None)
+    summary = TurnSummary("a", "Why?", (), RECEIPT)
+    turn = TurnDetails(summary, conversation, (), None, None, None)
+    lines = lines_of(details.view(turn, full=True, neighbours=False))
+    assert [indentation(line) for line in lines if "word" in line] == [8, 8, 8]
+
+
+def test_a_line_with_tabs_is_not_wrapped_where_there_is_room() -> None:
+    text = "ok\tturnetl\t2.3 s\tno test files"
+    for node in (Lines([Lines([text], 4)], 4), Hanging(line("· "), line(text))):
+        (found,) = lines_of([node], 1_000)
+        assert found.removeprefix("· ").split() == text.split()

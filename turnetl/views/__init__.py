@@ -1,0 +1,1 @@
+"""Views: a result as nodes, and the renderers that turn nodes into what a person reads."""

@@ -1,0 +1,65 @@
+"""The report of a backfill, and searches to try next."""
+
+from collections.abc import Sequence
+
+from turnetl.backfill_report import BackfillReport
+from turnetl.base.exit_code import is_failure
+from turnetl.ingestion.report import StopCause, exit_code_of
+from turnetl.views import filter as filtering
+from turnetl.views import ingest, parse
+from turnetl.views.nodes import Beside, Lines, Section, View, unwrapped
+
+
+def view(report: BackfillReport) -> View:
+    """Return the archives in two lines, and the groups in a table.
+
+    A page also has what was not read, and notes about groups.
+    """
+    ingested = ingest.view(report.ingested)
+    if not (report.parsed.archives or report.parsed.is_shard):
+        return [Beside([*ingested, *_beside(report)])]
+    lines = [*parse.lines(report.parsed), *filtering.repeated(report.filtered)]
+    return [*lines, *ingested, Beside(_beside(report))]
+
+
+def examples(search_command: str, sample_queries: Sequence[str]) -> View:
+    """Return searches to try.
+
+    Args:
+        search_command: the command that searches the same graph, up to the query.
+        sample_queries: queries that the graph can answer.
+    """
+    if not sample_queries:
+        return []
+    lines = [unwrapped(f'  {search_command} "{query}"') for query in sample_queries]
+    return ["", "Try a search:", *lines]
+
+
+def _beside(report: BackfillReport) -> View:
+    titles = ("Archives that were not read", "Notes")
+    lists = (parse.unread(report.parsed), parse.notes(report.parsed))
+    pairs = zip(titles, lists, strict=True)
+    return [Section(title, [Lines(sentences)]) for title, sentences in pairs if sentences]
+
+
+def errors(report: BackfillReport) -> list[str]:
+    """Return why the backfill failed, in one sentence each; empty if it did not."""
+    return ingest.errors(report.ingested) + parse.errors(report.parsed)
+
+
+def messages(report: BackfillReport) -> list[str]:
+    return parse.messages(report.parsed) + ingest.messages(report.ingested)
+
+
+def is_budget_stop(report: BackfillReport) -> bool:
+    """Return whether the budget ended the ingest, and nothing else failed."""
+    causes = {group.stop_cause for group in report.ingested.groups if group.error}
+    return causes == {StopCause.BUDGET} and not (
+        report.ingested.error or parse.errors(report.parsed)
+    )
+
+
+def exit_code(report: BackfillReport) -> int:
+    """Return the exit code of the ingest, unless only an archive could not be read."""
+    ingested, parsed = exit_code_of(report.ingested), parse.exit_code(report.parsed)
+    return ingested if is_failure(ingested) else parsed or ingested

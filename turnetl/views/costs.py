@@ -1,0 +1,143 @@
+"""The cost of models: requests, tokens, seconds, US dollars; as estimated, and as it was."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from turnetl.base.model import Usage
+from turnetl.base.text import format_cost
+from turnetl.ingestion.estimate_record import Range, RecordedEstimate
+from turnetl.views.nodes import Column, Frame, Table, View, numbers
+
+UNKNOWN = (
+    "the cost is unknown because a model that was used has no price; its tokens are counted: "
+    "add its price to ~/.graphiti/prices.toml"
+)
+
+OF_TURNS = (
+    "cost: of the turns in the graph; `turnetl runs` has that of all requests of a run, "
+    "`turnetl journal stats` that of the stored responses"
+)
+OF_RUNS = (
+    "cost: of all requests of a run, also for turns that failed or were undone since; "
+    "`turnetl status` has that of the turns in the graph"
+)
+OF_RESPONSES = (
+    "cost: of the responses that are stored, also of pilots, comparisons and questions, and "
+    "without those that were pruned; `turnetl runs` has that of each run"
+)
+"""What a total of a cost holds: three commands print three, and none of them is wrong."""
+
+_COLUMNS = numbers("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "cost")
+_WIDEST_NAME = len("extract_timestamps_batch")
+"""The longest half of a prompt's name; each half has its own line."""
+_MINUTE, _HOUR = 60, 3600
+_UNKNOWN_AMOUNT = ("unknown", "", "")
+
+
+def view(usage_by_prompt: Mapping[str, Usage]) -> View:
+    """Return a row per prompt, in the order given, and one for all; nothing without a prompt."""
+    if not usage_by_prompt:
+        return []
+    prompt = Column("prompt", min_width=_WIDEST_NAME, breaks=".")
+    rows = {**usage_by_prompt, "all": total(usage_by_prompt)}
+    cells = [(name or "-", *_usage_cells(usage)) for name, usage in rows.items()]
+    return [Table((prompt, *_COLUMNS), cells, Frame.NONE)]
+
+
+def total(usage_by_prompt: Mapping[str, Usage]) -> Usage:
+    return sum(usage_by_prompt.values(), Usage())
+
+
+def cached_share(usage: Usage) -> float:
+    """Return the share of the prompt tokens that the provider took from its own cache."""
+    return usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
+
+
+def _usage_cells(usage: Usage) -> tuple[str, ...]:
+    return (
+        f"{usage.calls:,}",
+        f"{usage.prompt_tokens:,}",
+        f"{usage.cached_tokens:,}",
+        f"{usage.completion_tokens:,}",
+        f"{usage.seconds:,.1f}",
+        format_cost(usage.cost),
+    )
+
+
+def comparison(estimate: RecordedEstimate, usage: Usage, seconds: float | None = None) -> View:
+    """Return an empty line and what was estimated beside what was used, if there is anything.
+
+    Args:
+        estimate: of the turns of the run.
+        usage: of the run, without embeddings.
+        seconds: wall time of the run; None: it is not compared.
+    """
+    rows: list[Sequence[str]] = []
+    if estimate.requests.expected or usage.calls:
+        cost = format_cost(usage.cost)
+        rows += [
+            ("requests", *count_cells(estimate.requests), f"{usage.calls:,}"),
+            ("tokens", *count_cells(estimate.tokens), f"{usage.tokens:,}"),
+            ("cost", *cost_cells(estimate.cost), cost),
+        ]
+    if seconds is not None and estimate.seconds is not None:
+        rows.append(("time", *time_cells(estimate.seconds), format_time(seconds)))
+    return ["", amounts("estimate and actual", rows, "actual")] if rows else []
+
+
+def compared(estimate: RecordedEstimate | None, usage_by_prompt: Mapping[str, Usage]) -> View:
+    """Return the comparison with the usage of a run; nothing if it was not estimated."""
+    if estimate is None:
+        return []
+    from turnetl.llm.meter import EMBEDDINGS  # noqa: PLC0415 - a run without new turns needs none
+
+    used = [usage for prompt, usage in usage_by_prompt.items() if prompt != EMBEDDINGS]
+    return comparison(estimate, sum(used, Usage()))
+
+
+def amounts(title: str, rows: Sequence[Sequence[str]], *more: str) -> Table:
+    """Return a table of amounts, each with its expected value and its interval."""
+    columns = (Column(title), *numbers("expected", "from", "to", *more))
+    return Table(columns, rows, Frame.NONE)
+
+
+def count_cells(amount: Range) -> tuple[str, str, str]:
+    """Return the expected count and the ends of its interval."""
+    return _cells([f"{value:,.0f}" for value in _values(amount)], amount)
+
+
+def cost_cells(amount: Range | None) -> tuple[str, str, str]:
+    if amount is None:
+        return _UNKNOWN_AMOUNT
+    return _cells([format_cost(value) for value in _values(amount)], amount)
+
+
+def time_cells(amount: Range | None) -> tuple[str, str, str]:
+    if amount is None:
+        return _UNKNOWN_AMOUNT
+    return _cells([format_time(value) for value in _values(amount)], amount)
+
+
+def size_cells(amount: Range) -> tuple[str, str, str]:
+    """Return bytes as megabytes."""
+    return _cells([f"{value / 1e6:,.1f} MB" for value in _values(amount)], amount)
+
+
+def format_time(seconds: float) -> str:
+    """Return seconds as text, exact enough for an estimate."""
+    if seconds < _MINUTE:
+        return f"{seconds:,.1f} s"
+    if seconds < _HOUR:
+        return f"{seconds / _MINUTE:,.0f} min"
+    return str(timedelta(minutes=round(seconds / _MINUTE)))[:-3] + " h"
+
+
+def _values(amount: Range) -> list[float]:
+    return [amount.expected, amount.low, *([] if amount.high is None else [amount.high])]
+
+
+def _cells(texts: list[str], amount: Range) -> tuple[str, str, str]:
+    """Return the texts of a row; of a lower bound, only that."""
+    if amount.high is None:
+        return ("", f"at least {texts[1]}", "unknown")
+    return (texts[0], texts[1], texts[2])

@@ -1,0 +1,120 @@
+"""The recall of the search on the user's own turns."""
+
+from collections.abc import Iterator, Sequence
+
+from turnetl.base.text import format_cost, plural
+from turnetl.evaluation.recall import (
+    DEPTHS,
+    EvaluationReport,
+    QuestionSource,
+    RankChange,
+    RankingStage,
+    StageRecall,
+)
+from turnetl.views.index import unread_messages
+from turnetl.views.nodes import Caption, Column, Node, Table, View, limited, line, numbers
+
+_LISTED = 5
+"""Questions that are printed; `--json` has all."""
+
+
+def view(report: EvaluationReport) -> View:
+    """Return a row per stage, of all questions and of each group, and the questions missed."""
+    columns = (
+        *(Column("stage"), *numbers("questions")),
+        *(Column(f"recall\n@{depth}", is_number=True, is_wrapped=False) for depth in DEPTHS),
+    )
+    table = Table(columns, [*_recall_rows(report)])
+    return [table, *_changes(report), *_misses(report), Caption(_summary(report))]
+
+
+def messages(report: EvaluationReport) -> list[str]:
+    """Return what limits the figures."""
+    return list(_messages(report))
+
+
+def _recall_rows(report: EvaluationReport) -> Iterator[Sequence[Node]]:
+    several = len(report.groups) > 1
+    for group in (None, *(report.groups if several else ())):
+        if several:
+            yield (line((group or "all groups", "bold")),)
+        for stage in report.stages:
+            recall = report.recall(stage, group)
+            before = report.baseline_recall(stage) if group is None and report.compared else None
+            yield stage.value, f"{recall.questions:,}", *_cells(recall, before)
+        yield ()
+
+
+def _cells(recall: StageRecall, pair: tuple[StageRecall, StageRecall] | None) -> Iterator[str]:
+    """Yield the recall at each depth; with a baseline, also the difference on its questions."""
+    for depth in DEPTHS:
+        share = _share(recall.at(depth))
+        if pair is None or (before := pair[0].at(depth)) is None:
+            yield share
+        else:
+            yield f"{share} {(pair[1].at(depth) or 0.0) - before:+.2f}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.2f}"
+
+
+def _changes(report: EvaluationReport) -> Iterator[Node]:
+    changed = report.changes(RankingStage.SEARCH)
+    worse = [one for one in changed if one.is_worse]
+    if changed:
+        better = len(changed) - len(worse)
+        yield f"turns further down than in the baseline: {len(worse):,}; up: {better:,}"
+        yield from limited(worse, _change, _LISTED)
+
+
+def _change(one: RankChange) -> str:
+    return f"{_rank(one.before)} to {_rank(one.after)}: {one.question}"
+
+
+def _misses(report: EvaluationReport) -> Iterator[Node]:
+    last = report.stages[-1]
+    missed = [one for one in report.questions if one.ranks.get(last, 1) is None]
+    yield from limited(missed, lambda one: f"not found: {one.question.text}", _LISTED)
+
+
+def _rank(rank: int | None) -> str:
+    return f"over {DEPTHS[-1]}" if rank is None else str(rank)
+
+
+def _summary(report: EvaluationReport) -> str:
+    without = sum(not one.has_hits for one in report.questions)
+    summary = (
+        f"{plural(len(report.questions), 'question')} about {plural(report.turns, 'turn')}, "
+        f"embedder {report.embedder}; without any hit in `turnetl search`: {without:,}"
+    )
+    if report.model is None:
+        return summary
+    used = report.usage
+    return (
+        f"{summary}; model {report.model}: {plural(used.calls, 'request')}, "
+        f"{used.tokens:,} tokens, cost {format_cost(used.cost)}"
+    )
+
+
+def _messages(report: EvaluationReport) -> Iterator[str]:
+    yield from unread_messages(report.unread, report.caught_up_at)
+    if report.stopped is not None:
+        yield (
+            f"{report.stopped}: the figures are of what was measured; the same command continues "
+            "with the responses that are paid for"
+        )
+    if report.source is QuestionSource.MODEL and report.turns_with_questions:
+        yield (
+            f"{plural(report.turns_with_questions, 'turn')} of the index have questions that a "
+            "model wrote: questions that it writes now are closer to them than those of a person"
+        )
+    if report.failed:
+        yield f"{plural(report.failed, 'turn')} without a question: the response was not valid"
+    if report.without_question:
+        yield (
+            f"{plural(report.without_question, 'turn')} without a question: the model could think "
+            "of none"
+        )
+    if report.baseline is not None and report.baseline.embedder != report.embedder:
+        yield f"the baseline has the embedder {report.baseline.embedder}"

@@ -1,0 +1,106 @@
+"""What an export wrote, and what an import added."""
+
+from collections import Counter
+
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import plural, size
+from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
+from turnetl.views.nodes import View
+
+_OMITS_NOISE = (ExportFormat.MARKDOWN, ExportFormat.GRAPHML, ExportFormat.CYPHER)
+
+
+def view(report: ExportReport) -> View:
+    """Return the counts and the output."""
+    counts = (
+        plural(report.turns, "turn"),
+        plural(report.sessions, "session"),
+        plural(report.entities, "entity", "entities"),
+        plural(report.facts, "fact"),
+    )
+    return [
+        f"{', '.join(counts)} exported as {report.format}",
+        f"{_files(report)} in {report.output}",
+    ]
+
+
+def messages(report: ExportReport) -> list[str]:
+    """Return sentences about what is missing, and what was redacted."""
+    found = [report.unread] if report.unread else []
+    if report.only_in_graph:
+        found.append(
+            f"{plural(report.only_in_graph, 'turn')} left out that only the graph holds: "
+            "`turnetl backfill` of the archives, or `turnetl import` of another lake, adds them to "
+            "this lake; `turnetl search` and `turnetl show` find them in the graph"
+        )
+    elif not report.turns:
+        found.append("no turn of the lake meets these conditions")
+    if report.noise and report.format in _OMITS_NOISE:
+        found.append(
+            f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
+        )
+    if report.subagents_left_out:
+        found.append(
+            f"tokens of {plural(report.subagents_left_out, 'subagent')} left out: it is not known "
+            "whether a selected turn started them; an export without conditions has them"
+        )
+    if report.redactions:
+        option = " --redact-pii" if report.redacts_persons else ""
+        found.append(
+            f"{_redactions(report.redactions, persons=report.redacts_persons)} that the lake still "
+            f"had: `turnetl backfill{option}` of the archives redacts them there too"
+        )
+    return found
+
+
+def _redactions(number: int, *, persons: bool) -> str:
+    if persons:
+        return f"{plural(number, 'redaction')} of secrets and personal data"
+    return f"{plural(number, 'secret')} redacted"
+
+
+def _files(report: ExportReport) -> str:
+    files = f"{plural(report.files, 'file')}, {size(report.bytes)}"
+    if not report.changed and not report.removed:
+        return f"{files}, all unchanged,"
+    removed = f", {report.removed:,} removed" if report.removed else ""
+    return f"{files}, {report.changed:,} written{removed},"
+
+
+def import_view(report: ImportReport) -> View:
+    """Return what was added, or would be."""
+    counts = Counter(file.outcome for file in report.files)
+    outcomes = ", ".join(f"{counts[outcome]:,} {outcome}" for outcome in counts)
+    verb = "would be added" if report.dry_run else "added"
+    groups = {file.group for file in report.files if file.added > 0}
+    to_groups = f" to {plural(len(groups), 'group')}" if groups else ""
+    lines = [
+        f"{plural(report.added, 'turn')} of `{report.machine}` {verb}{to_groups}",
+        f"{plural(len(report.files), 'archive')}: {outcomes}",
+    ]
+    if report.changes_tables and not report.dry_run:
+        lines.append("run `turnetl filter`, then `turnetl ingest`")
+    return lines
+
+
+def import_messages(report: ImportReport) -> list[str]:
+    """Return sentences about files that were left out, and what was redacted."""
+    found = [f"left out: {file.problem}" for file in report.damaged]
+    if report.foreign:
+        files = plural(report.foreign, "file")
+        found.append(f"{files} in `{report.source}` ignored: turnetl did not write them")
+    if report.forgotten:
+        found.append(
+            f"{plural(report.forgotten, 'turn')} left out, because this lake has forgotten them: "
+            "see `turnetl forget`"
+        )
+    redactions = sum(file.redactions for file in report.files)
+    if redactions:
+        what = _redactions(redactions, persons=report.redacts_persons)
+        found.append(f"{what} that the other lake still had")
+    return found
+
+
+def import_exit_code(report: ImportReport) -> ExitCode:
+    """Return 1 if a file was left out."""
+    return ExitCode.FAILED if report.damaged else ExitCode.DONE

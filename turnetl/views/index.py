@@ -1,0 +1,101 @@
+"""The search index: its groups, its size, and how current it is."""
+
+from datetime import datetime
+
+from turnetl.base.text import format_cost, format_minute, plural, size
+from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
+from turnetl.views.nodes import Column, Table, View, numbers
+
+_MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
+
+
+def view(report: IndexReport) -> View:
+    """Return a row per group; then what changed, passages, size, embedder, time and path."""
+    groups = report.status.groups
+    if not groups:
+        empty = "the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"
+        return [empty, _summary(report)]
+    rows = [(group.group_id, f"{group.turns:,}") for group in groups]
+    return [Table((Column("group"), *numbers("turns")), rows), _summary(report)]
+
+
+def estimate_view(estimate: QuestionEstimate) -> View:
+    """Return what the questions would use."""
+    usage = estimate.usage
+    text = (
+        f"{plural(estimate.turns, 'turn')} without questions: {plural(usage.calls, 'request')} to "
+        f"{estimate.model}, about {usage.prompt_tokens:,} tokens in and "
+        f"{usage.completion_tokens:,} out, cost {format_cost(usage.cost)}; responses in the "
+        "journal cost nothing"
+    )
+    return [text]
+
+
+def status_line(status: IndexStatus | None, problem: str | None = None) -> str:
+    """Return in one line how current an index is.
+
+    Args:
+        status: None: there is no index, or it cannot be read.
+        problem: why a search would not use it as it is, and what to do.
+    """
+    if problem is not None:
+        return problem
+    if status is None:
+        return _MISSING
+    return f"search index: {plural(status.turns, 'turn')}{_behind(status)}; {_caught_up(status)}"
+
+
+def unread_messages(reason: str | None, caught_up_at: datetime | None) -> list[str]:
+    """Return why a command used the index without reading the graph, and how old it is.
+
+    Args:
+        reason: None if the graph was read: there is nothing to say.
+        caught_up_at: when the index last held the whole graph; None if it never did.
+    """
+    if reason is None:
+        return []
+    age = "which is not complete yet"
+    if caught_up_at is not None:
+        age = f"which was brought up to date {format_minute(caught_up_at)} UTC"
+    return [f"the graph was not read: {reason}; this is what the search index holds, {age}"]
+
+
+def _summary(report: IndexReport) -> str:
+    status = report.status
+    changes = f"{plural(report.changes.added, 'turn')} read from the graph"
+    if report.changes.removed:
+        changes += f", {report.changes.removed:,} removed"
+    return (
+        f"{changes}; the index holds {plural(status.turns, 'turn')} and "
+        f"{plural(status.passages, 'passage')}, {size(status.bytes)}\n"
+        f"{_questions(status, report.questions)}"
+        f"{_caught_up(status)}; embedder {status.embedder}\n{status.path}"
+    )
+
+
+def _questions(status: IndexStatus, report: QuestionReport | None) -> str:
+    """Return a line on questions; empty if there are none and none were asked for."""
+    if report is None and not status.turns_with_questions:
+        return ""
+    line = f"{plural(status.turns_with_questions, 'turn')} with questions"
+    if report is not None:
+        line += f", {report.turns:,} of them new"
+        if report.failed:
+            line += f"; {plural(report.failed, 'response')} not valid: run the command again"
+        used = f"{plural(report.usage.calls, 'request')}, {report.usage.tokens:,} tokens"
+        line += f"; {used}, cost {format_cost(report.usage.cost)}"
+    return f"{line}\n"
+
+
+def _caught_up(status: IndexStatus) -> str:
+    if status.caught_up_at is None:
+        return "not complete yet: run `turnetl index`"
+    return f"brought up to date {format_minute(status.caught_up_at)} UTC"
+
+
+def _behind(status: IndexStatus) -> str:
+    if status.turns_behind is None:
+        return ""
+    if not status.turns_behind:
+        return ", up to date"
+    return f", {plural(status.turns_behind, 'turn')} behind the graph"

@@ -1,0 +1,219 @@
+"""The report of an ingest, and the requests that it would send."""
+
+from collections.abc import Iterator, Sequence
+
+from turnetl.base.text import format_cost, plural
+from turnetl.extraction.request_preview import RequestPreview
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import (
+    GroupReport,
+    IngestReport,
+    error_messages,
+    lacks_times,
+    turns_without_time,
+)
+from turnetl.views import costs, status
+from turnetl.views.nodes import (
+    Beside,
+    Caption,
+    Column,
+    Lines,
+    Node,
+    Section,
+    Table,
+    View,
+    counted,
+    line,
+    numbers,
+    unwrapped,
+)
+
+_LISTED_ON_A_PAGE = 50
+_RULE = "─" * 80
+_LISTED = 3
+"""Turns of a group that a message lists; --json has all."""
+
+
+_COLUMNS = (
+    Column("group"),
+    *numbers("turns", "new", "episodes", "entities", "facts"),
+    Column("not in the graph, and why"),
+)
+
+
+def view(report: IngestReport) -> View:
+    """Return a row per group; then a row per prompt that was used, and what was estimated.
+
+    A page also has the quarantined turns, and what failed.
+    """
+    if not report.groups:
+        return [Caption(_summary(report)), *_beside(report)]
+    rows = [
+        (
+            group.group,
+            *counted((group.turns, group.committed)),
+            *status.graph_counts(group),
+            status.reasons_cell([*status.uncommitted_lines(group), *_discarded_lines(group)]),
+        )
+        for group in report.groups
+    ]
+    return [
+        Table(_COLUMNS, rows),
+        Caption(_summary(report)),
+        *costs.view(report.usage_by_prompt),
+        *costs.compared(report.estimate, report.usage_by_prompt),
+        *_beside(report),
+    ]
+
+
+def previews(requests: Sequence[RequestPreview] | None) -> View:
+    """Return every message of every request as the model would receive it; None: nothing."""
+    if requests is None:
+        return []
+    if not requests:
+        return ["No request would be sent."]
+    lines = [node for preview in requests for node in _preview(preview)]
+    return [*lines, _previews_summary(requests)]
+
+
+def messages(report: IngestReport) -> list[str]:
+    """Return sentences about what failed, and about what the user should check."""
+    sentences: list[str] = []
+    for group in report.groups:
+        sentences += status.group_messages(group) + _invalidation_messages(group)
+    sentences += [error for error in errors(report) if error not in sentences]
+    if costs.total(report.usage_by_prompt).cost is None:
+        sentences.append(costs.UNKNOWN)
+    return sentences
+
+
+def errors(report: IngestReport) -> list[str]:
+    """Return why the run failed, in one sentence each; empty if it did not."""
+    first = [report.error] if report.error else []
+    return first + error_messages(report.groups) + _no_time_errors(report)
+
+
+def _beside(report: IngestReport) -> View:
+    sentences = [*errors(report), *(text for one in report.groups for text in _alerts(one))]
+    run = f"`turnetl runs show {report.run_id}` prints this run." if report.run_id else ""
+    lines = [Lines(sentences)] if sentences else []
+    return [Beside([*_quarantined(report), *lines, run])]
+
+
+def _quarantined(report: IngestReport) -> View:
+    entries = [(group.group, entry) for group in report.groups for entry in group.quarantined_turns]
+    if not entries:
+        return []
+    rows = [
+        (group, f"{entry.archive}:{entry.first_line}", entry.error)
+        for group, entry in entries[:_LISTED_ON_A_PAGE]
+    ]
+    more = len(entries) - len(rows)
+    rest = f"And {more:,} more: `turnetl status --json` lists all." if more else ""
+    table = Table([*map(Column, ("group", "turn", "reason"))], rows)
+    return [Section("Quarantined turns", [table, rest])]
+
+
+def _alerts(group: GroupReport) -> list[str]:
+    no_time = group.uncommitted_reasons.get(PendingReason.NO_TIME)
+    return [*([status.no_time_message(group)] if no_time else []), *_invalidation_messages(group)]
+
+
+def _discarded_lines(group: GroupReport) -> list[str]:
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in group.discarded.items())
+    return [f"(discarded from turns: {reasons})"] if reasons else []
+
+
+def _invalidation_messages(group: GroupReport) -> list[str]:
+    """Return the turns that invalidated suspiciously many facts, most first."""
+    turns = sorted(
+        group.invalidations, key=lambda turn: (-turn.facts, turn.archive, turn.first_line)
+    )
+    sentences = [
+        f"turn {turn.archive}:{turn.first_line} of group `{group.group}` invalidated "
+        f"{turn.facts:,} facts; check whether it is right"
+        for turn in turns[:_LISTED]
+    ]
+    if len(turns) > _LISTED:
+        more = len(turns) - _LISTED
+        sentences.append(f"and {plural(more, 'more turn')} of `{group.group}`; --json lists all")
+    return sentences
+
+
+def _summary(report: IngestReport) -> str:
+    return "; ".join(filter(None, (_outcome(report), _usage(report))))
+
+
+def _usage(report: IngestReport) -> str:
+    """Return what the models were used for, and what that cost."""
+    usage, parts = costs.total(report.usage_by_prompt), []
+    if usage.calls:
+        parts.append(f"{plural(usage.calls, 'call')}, {plural(usage.tokens, 'token')}")
+    if share := costs.cached_share(usage):
+        parts.append(f"{share:.0%} of the prompt tokens from the provider's cache")
+    if report.journal_hits:
+        parts.append(f"{plural(report.journal_hits, 'response')} from the journal")
+    if report.cost is not None and report.cost.unused_tokens:
+        parts.append(
+            f"{plural(report.cost.unused_tokens, 'token')} for requests ahead that none needed"
+        )
+    return f"{', '.join(parts)}, cost: {format_cost(usage.cost)}" if parts else ""
+
+
+def _outcome(report: IngestReport) -> str:
+    if report.committed:
+        return f"{plural(report.committed, 'turn')} committed"
+    if report.ready:
+        return f"{plural(report.ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
+    if without_time := turns_without_time(report):
+        return f"{plural(without_time, 'turn has', 'turns have')} no time"
+    if report.error:
+        return "nothing was ingested"
+    return "nothing new" if report.groups else _without_groups(report)
+
+
+def _without_groups(report: IngestReport) -> str:
+    if report.is_shard:
+        return "no group belongs to this shard"
+    return "no turns yet: run `turnetl backfill ARCHIVES`"
+
+
+def _no_time_errors(report: IngestReport) -> list[str]:
+    """Return why no turn can be ingested, if that is because none has a time."""
+    if not lacks_times(report):
+        return []
+    return [
+        status.no_time_message(group)
+        for group in report.groups
+        if group.uncommitted_reasons.get(PendingReason.NO_TIME)
+    ]
+
+
+def _preview(preview: RequestPreview) -> Iterator[Node]:
+    yield unwrapped(_RULE)
+    yield unwrapped(f"turn {preview.turn_id}, {preview.prompt}, to {preview.model}")
+    yield line((_details(preview), "dim"))
+    for message in preview.messages:
+        yield line((f"\n[{message.role}]", "bold"))
+        yield unwrapped(message.text)
+
+
+def _details(preview: RequestPreview) -> str:
+    parts = [f"about {preview.tokens:,} tokens"]
+    if preview.schema:
+        parts.append(f"response: {preview.schema}, at most {preview.max_tokens:,} tokens")
+    if preview.is_cached:
+        parts.append("the journal holds the response: nothing would be sent")
+    if preview.has_placeholder:
+        parts.append("with a placeholder for what the first response will name")
+    return "; ".join(parts)
+
+
+def _previews_summary(previews: Sequence[RequestPreview]) -> str:
+    new = [preview for preview in previews if not preview.is_cached]
+    turns = len({preview.turn_id for preview in previews})
+    return (
+        f"\n{plural(len(previews), 'request')} to read {plural(turns, 'turn')}, {len(new):,} of "
+        f"them to be sent: about {sum(preview.tokens for preview in new):,} tokens. The requests "
+        "that resolve the results against the group depend on the responses."
+    )

@@ -1,0 +1,103 @@
+"""Nodes as Markdown: the artifacts of Prefect, and `turnetl digest --markdown`."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, groupby
+from pathlib import Path
+
+from turnetl.views.nodes import (
+    Beside,
+    Hanging,
+    Lines,
+    Node,
+    Section,
+    Statement,
+    Table,
+    View,
+    as_line,
+)
+
+_MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
+"""What would make Markdown load or link something that an archive names."""
+
+
+def markdown(view: View, directory: Path | None = None, *, title: str = "") -> str:
+    """Return the nodes of a view, with a blank line between two blocks.
+
+    Args:
+        view: the nodes.
+        directory: paths below it are printed relative to it; None: all are printed whole.
+        title: the heading of the page; empty: none.
+    """
+    heading = [f"# {escaped(title)}"] if title else []
+    return "\n\n".join([*heading, *_Markdown(directory).blocks(view, 2)])
+
+
+def escaped(text: str) -> str:
+    """Return a text on one line, without what loads or links something."""
+    return _MARKUP.sub(r"\\\1", " ".join(text.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Markdown:
+    directory: Path | None
+
+    def blocks(self, view: View, level: int) -> Iterator[str]:
+        """Yield paragraphs, lists and tables; what is listed one after another is one list."""
+        for is_list, nodes in groupby(view, lambda node: isinstance(node, Statement | Lines)):
+            if is_list:
+                yield self._list([*nodes])
+            else:
+                found = (block for node in nodes for block in self._blocks(node, level))
+                yield from filter(None, found)
+
+    def _blocks(self, node: Node, level: int) -> Iterator[str]:
+        match node:
+            case Beside(nodes):
+                yield from self.blocks(nodes, level)
+            case Section(title, nodes):
+                yield f"{'#' * level} {escaped(title)}"
+                yield from self.blocks(nodes, level + 1)
+            case Table(title=title):
+                yield f"{'#' * level} {escaped(title)}" if title else ""
+                yield self._table(node)
+            case _:
+                yield self._inline(node)
+
+    def _list(self, nodes: View) -> str:
+        lists = (node.nodes if isinstance(node, Lines) else [node] for node in nodes)
+        items = chain.from_iterable(lists)
+        return "\n".join(f"- {self._inline(node)}" for node in items)
+
+    def _table(self, table: Table) -> str:
+        """Return a table; one without headers is a list of its rows."""
+        headers = [escaped(column.header) for column in table.columns]
+        if not any(headers):
+            return self._list([Beside(row) for row in table.rows])
+        ruler = ["--:" if column.is_number else "---" for column in table.columns]
+        rows = [[self._cell(cell) for cell in row] for row in table.rows if row]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in (headers, ruler, *rows))
+
+    def _cell(self, node: Node) -> str:
+        return self._inline(node).replace("|", "\\|")
+
+    def _inline(self, node: Node) -> str:
+        """Return a node on one line."""
+        match node:
+            case Hanging(_, text):
+                return self._inline(text)
+            case Statement(label, text, source):
+                end = f" (`{escaped(source)}`)" if source else ""
+                return f"**{escaped(label)}**: {escaped(text)}{end}"
+            case Section(title, nodes):
+                return f"{escaped(title)}: {self._joined(nodes)}"
+            case Lines(nodes) | Beside(nodes):
+                return self._joined(nodes)
+            case Table(rows=rows):
+                return self._joined([one for row in rows for one in row])
+            case _:
+                return escaped(as_line(node).text(self.directory))
+
+    def _joined(self, nodes: View) -> str:
+        return "; ".join(filter(None, map(self._inline, nodes)))

@@ -1,0 +1,142 @@
+"""The plan of a run: the turns it would ingest, and what they are expected to take."""
+
+from collections.abc import Iterator, Sequence
+
+from turnetl.base.text import format_cost, plural
+from turnetl.estimation.report import Estimate, PilotSummary, PlanReport
+from turnetl.estimation.usage_range import CONFIDENCE
+from turnetl.ingestion.estimate_record import EstimateMethod
+from turnetl.views import costs
+from turnetl.views import parse as parse_view
+from turnetl.views.nodes import Caption, Column, Frame, Table, View, counted, numbers
+
+_SENT = (EstimateMethod.PILOT, EstimateMethod.HISTORY, EstimateMethod.BOUNDS)
+"""Methods of runs that send requests."""
+
+
+def view(report: PlanReport) -> View:
+    """Return a row per group, a row per prompt, and the totals with their intervals."""
+    if not report.estimate.groups:
+        return [Caption(_nothing(report))]
+    return estimate_view(report.estimate, f"turnetl {report.work}")
+
+
+def estimate_view(estimate: Estimate, command: str) -> View:
+    """Return an estimate of at least one group.
+
+    Args:
+        estimate: to show.
+        command: that would ingest the turns.
+    """
+    prompts: View = ["", _prompts(estimate)] if estimate.by_prompt else []
+    totals = costs.amounts("all groups", [*_total_rows(estimate)])
+    return [_groups(estimate), *prompts, "", totals, Caption(_origin(estimate, command))]
+
+
+def messages(report: PlanReport) -> list[str]:
+    """Return what the user should know about the estimate, one sentence each."""
+    estimate = report.estimate
+    sentences = [] if report.parsed is None else parse_view.messages(report.parsed)
+    sentences += report.errors
+    if report.pending:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.pending.items())
+        sentences.append(f"pending turns that the run would leave out: {reasons}")
+    return sentences + estimate_messages(estimate)
+
+
+def estimate_messages(estimate: Estimate) -> list[str]:
+    """Return what an estimate does not say in its table, one sentence each."""
+    sentences: list[str] = []
+    if estimate.answered_requests:
+        saved = format_cost(estimate.answered.cost)
+        sentences.append(
+            f"the journal answers {plural(estimate.answered_requests, 'request')} of these turns, "
+            f"which cost {saved} when they were paid; they are not part of the estimate"
+        )
+    if estimate.pilot is not None:
+        sentences += _pilot(estimate.pilot, estimate.turns)
+    if estimate.method in _SENT:
+        sentences += estimate.missing_prices
+    if estimate.method is EstimateMethod.BOUNDS:
+        sentences.append(
+            "all amounts are lower bounds: they hold the prompts that extract the turns, no "
+            "response and no request that resolves them; add --pilot 20 for an estimate"
+        )
+    return sentences
+
+
+def _groups(estimate: Estimate) -> Table:
+    rows = [
+        (
+            group.group,
+            *counted((group.turns, group.chunks, group.chars)),
+            *(f"{amount:,.0f}" for amount in (group.requests, group.tokens)),
+            format_cost(group.cost),
+        )
+        for group in estimate.groups
+    ]
+    amounts = numbers("turns", "chunks", "characters", "requests", "tokens", "cost")
+    return Table((Column("group"), *amounts), rows, Frame.NONE)
+
+
+def _prompts(estimate: Estimate) -> Table:
+    rows = []
+    for prompt, usage in estimate.by_prompt.items():
+        amounts = (usage.requests, usage.prompt_tokens, usage.completion_tokens)
+        cost = format_cost(None if usage.cost is None else usage.cost.expected)
+        rows.append((prompt, *(f"{amount.expected:,.0f}" for amount in amounts), cost))
+    headers = numbers("requests", "tokens in", "tokens out", "cost")
+    return Table((Column("prompt"), *headers), rows, Frame.NONE)
+
+
+def _total_rows(estimate: Estimate) -> Iterator[Sequence[str]]:
+    if estimate.method in _SENT:
+        yield "requests", *costs.count_cells(estimate.total.requests)
+        yield "tokens", *costs.count_cells(estimate.total.tokens)
+        yield "cost", *costs.cost_cells(estimate.total.cost)
+    else:
+        yield "requests", "0", "0", "0"
+    yield "time", *costs.time_cells(estimate.seconds)
+    for name, size in estimate.disk.items():
+        yield f"disk: {name}", *costs.size_cells(size)
+
+
+def _origin(estimate: Estimate, command: str) -> str:
+    """Return for which command the estimate is, and what it was made from."""
+    turns, range_ = plural(estimate.basis, "turn"), f"{CONFIDENCE:.0%} interval"
+    origin = {
+        EstimateMethod.PILOT: f"from a pilot of {turns}, with its {range_}",
+        EstimateMethod.HISTORY: f"from {turns} that this model extracted before, with its {range_}",
+        EstimateMethod.BOUNDS: "from the prompts alone: lower bounds",
+        EstimateMethod.JOURNAL: "the journal answers every request",
+        EstimateMethod.NO_MODEL: "the extractor sends no request",
+    }[estimate.method]
+    turns = plural(estimate.turns, "turn")
+    return f"{turns} for `{command}`: {origin}"
+
+
+def _pilot(pilot: PilotSummary, turns: int) -> list[str]:
+    usage, sentences = pilot.usage, []
+    sentences.append(
+        f"the pilot of {plural(pilot.turns, 'turn')} sent {plural(usage.calls, 'request')} with "
+        f"{usage.tokens:,} tokens, cost: {format_cost(usage.cost)}; the run "
+        "finds their responses in the journal"
+    )
+    if pilot.asked > turns:
+        sentences.append(f"the pilot has all {plural(turns, 'pending turn')}: there are no more")
+    if pilot.failed:
+        sentences.append(
+            f"{plural(pilot.failed, 'turn')} of the pilot cannot be ingested; a run would "
+            "quarantine such turns"
+        )
+    if pilot.stopped:
+        sentences.append(f"the pilot ended early: {pilot.stopped}")
+    return sentences
+
+
+def _nothing(report: PlanReport) -> str:
+    if report.errors:
+        return "nothing can be estimated"
+    if report.work == "redo":
+        return "no turn is selected: there is nothing to redo"
+    return f"nothing to ingest: `turnetl {report.work}` would send no request"

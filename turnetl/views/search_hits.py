@@ -1,0 +1,143 @@
+"""The hits of a search."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from turnetl.base.model import Usage
+from turnetl.base.text import format_cost, format_minute, plural
+from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
+from turnetl.retrieval.query import quoted_parts
+from turnetl.retrieval.repetition import without_title
+from turnetl.views.nodes import Hanging, Line, Lines, Node, Place, View, line, unwrapped
+from turnetl.views.turns import files_line
+
+NO_HITS = (
+    "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
+)
+_NO_SELECTED = (
+    "no turn meets all filters; omit one of them, or `turnetl status` to see what the graph holds"
+)
+_NO_QUOTED = (
+    "no hits: every hit must contain the quoted {} {} as it is; without the quotes, the search "
+    "looks for the words"
+)
+_MAX_QUOTED = 3
+_MARK = "session level"
+_NOTHING_CLOSE = "nothing close to the query; --nearest prints the nearest turns"
+
+
+def view(
+    hits: Sequence[SearchHit | SessionHit],
+    no_hits: str,
+    as_of: datetime | None = None,
+) -> View:
+    """Return each hit: its fact, its time and lineage, and more facts of its turn.
+
+    Session-level episodes are below a turn of their session, or marked as what they are.
+
+    Args:
+        hits: in their order.
+        no_hits: the message if there are none.
+        as_of: the time at which the facts held; None: whenever.
+    """
+    if not hits:
+        return [no_hits]
+    lines: list[Node] = []
+    for rank, hit in enumerate(hits, 1):
+        if isinstance(hit, SearchHit):
+            lines += _hit(rank, hit, as_of)
+        else:
+            lines += _session_hit(rank, hit, as_of)
+    return lines
+
+
+def no_hits_message(query: str, distant: int) -> str:
+    """Return why there are no hits.
+
+    Args:
+        query: as the user wrote it.
+        distant: turns that were left out because nothing is close to the query.
+    """
+    if distant:
+        return _NOTHING_CLOSE
+    if not query.strip():
+        return _NO_SELECTED
+    quoted = quoted_parts(query)
+    if not quoted:
+        return NO_HITS
+    listed = ", ".join(f"`{part}`" for part in quoted[:_MAX_QUOTED])
+    more = f" and {len(quoted) - _MAX_QUOTED} more" if len(quoted) > _MAX_QUOTED else ""
+    return _NO_QUOTED.format("text" if len(quoted) == 1 else "texts", listed + more)
+
+
+def usage_messages(usage: Usage) -> list[str]:
+    """Return what the model that ranked the results used, if requests were sent."""
+    if not usage.calls:
+        return []
+    used = f"{plural(usage.calls, 'request')}, {usage.tokens:,} tokens"
+    return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
+
+
+def ranked(rank: int, text: Line) -> Hanging:
+    """Return the first line of a hit."""
+    return Hanging(line((f"{rank:>2}. ", "bold")), text)
+
+
+def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
+    fact = _fact(without_title(hit.fact, hit.prompt), hit.invalid_at, as_of)
+    title = ranked(rank, line(hit.prompt) if hit.prompt else fact)
+    relevance = f"  relevance {hit.relevance:.2f}" if hit.relevance is not None else ""
+    lineage = unwrapped(
+        "    ",
+        (hit.id, "bold"),
+        "  ",
+        (format_minute(hit.started_at), "cyan"),
+        f"  {hit.group_id}  ",
+        Place(hit.archive, hit.first_line, hit.last_line),
+        (relevance, "cyan"),
+    )
+    lines: list[Node] = [title, lineage]
+    if hit.prompt and hit.fact not in ("", hit.prompt):
+        lines.append(Lines([fact], indent=4))
+    more_facts = [
+        _fact(without_title(more.fact, hit.prompt), more.invalid_at, as_of)
+        for more in hit.more_facts
+    ]
+    lines.append(Lines([Hanging(line("· "), more) for more in more_facts], indent=4))
+    lines.append(Lines(files_line(hit.files), indent=4))
+    for session in hit.session_hits:
+        lines += [_session_line(session), _session_facts(session, as_of)]
+    return [*lines, ""]
+
+
+def _session_hit(rank: int, hit: SessionHit, as_of: datetime | None) -> View:
+    """Return an episode of whose session no turn is a hit."""
+    title = ranked(rank, line(hit.name or hit.fact))
+    return [title, _session_line(hit), _session_facts(hit, as_of), ""]
+
+
+def _session_line(hit: SessionHit) -> Line:
+    """Return what an episode leads to: a session, if it names one, and never a line."""
+    session = f"session {hit.session_id}" if hit.session_id else "no session named"
+    time = f"{format_minute(hit.reference_time)}  " if hit.reference_time is not None else ""
+    return unwrapped(
+        "    ",
+        (_MARK, "yellow"),
+        f"  {session}  ",
+        (time, "cyan"),
+        f"{hit.group_id}  ",
+        (f"episode {hit.episode}", "dim"),
+    )
+
+
+def _session_facts(hit: SessionHit, as_of: datetime | None) -> Lines:
+    facts = (_fact(one.fact, one.invalid_at, as_of) for one in facts_beside_title(hit))
+    return Lines([Hanging(line("· "), fact) for fact in facts], indent=4)
+
+
+def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Line:
+    """Return the text of a fact; one that was invalidated says when."""
+    if invalid_at is None:
+        return line(text)
+    until = "invalidated later, at" if as_of else "until"
+    return line(text, (f"  ({until} {format_minute(invalid_at)})", "dim"))

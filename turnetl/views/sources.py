@@ -1,0 +1,176 @@
+"""Where the agents of a machine keep archives, what is new, and what will be deleted."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.base.text import plural
+from turnetl.views.nodes import (
+    Caption,
+    Column,
+    Line,
+    Node,
+    Table,
+    View,
+    limited,
+    numbers,
+    unwrapped,
+)
+from turnetl.views.parse import other_files
+
+SOON = timedelta(days=7)
+"""Before an archive is deleted, it is listed for this long."""
+
+
+# One column: beside the numbers, a terminal of 80 columns has no room for two.
+_COLUMNS = (
+    Column("agent\nfolder"),
+    *numbers("archives", "new", "changed", "new\nturns"),
+    Column("next\ndeletion", is_wrapped=False),
+)
+
+
+def view(report: SourcesReport, home: Path) -> View:
+    """Return a row per folder and their sum, then the archives that are deleted soon.
+
+    Args:
+        report: the folders.
+        home: the home folder, which is printed as `~`.
+    """
+    absent = [*_absent(report, home)]
+    if not report.found:
+        return [Caption("no agent keeps archives in its usual folder"), *absent]
+    rows = [_cells(source, report.at, home) for source in report.found]
+    if len(report.found) > 1:
+        rows += [(), ("all", *_numbers(report.found, report.at))]
+    summary = _summary(report)
+    if report.other_files:
+        summary += f"; {other_files(report.other_files)}"
+    return [Table(_COLUMNS, rows), Caption(summary), *absent, *_deletions(report, home)]
+
+
+def messages(report: SourcesReport) -> list[str]:
+    """Return sentences about what cannot be read, and folders that a variable names in vain."""
+    problems = [problem for source in report.sources for problem in source.problems]
+    missing = [
+        f"`{source.variable}` names `{source.folder}`, which does not exist"
+        for source in report.sources
+        if source.variable and not source.exists
+    ]
+    return list(dict.fromkeys(missing + problems))
+
+
+def view_and_command(report: SourcesReport, home: Path, command: Callable[..., str]) -> View:
+    """Return the view, and the command that reads what is new, as it can be typed.
+
+    Args:
+        report: the folders.
+        home: the home folder.
+        command: returns a command with arguments, and with the options that were given.
+    """
+    if not report.pending:
+        return view(report, home)
+    line = unwrapped(f"  {command('backfill', *report.paths)}")
+    return [*view(report, home), "", "To read them:", line]
+
+
+def missing_archives(paths: Sequence[str], command: Callable[..., str]) -> str:
+    """Return what to do if no archives are named and nobody can be asked."""
+    if not paths:
+        return (
+            "`turnetl backfill` needs ARCHIVES: no agent keeps archives in its usual folder; "
+            "`turnetl sources` says where they were looked for"
+        )
+    return (
+        "`turnetl backfill` needs ARCHIVES; those of the agents of this machine are read by "
+        f"`{command('backfill', *paths)}`"
+    )
+
+
+def question(report: SourcesReport) -> str:
+    """Return the question before a backfill of all new archives."""
+    archives = sum(len(source.pending) for source in report.pending)
+    folders = plural(len(report.pending), "folder")
+    return f"Backfill {plural(archives, 'archive')} of {folders}?"
+
+
+def _cells(source: Source, now: datetime, home: Path) -> tuple[str, ...]:
+    return f"{source.agent}\n{_shown(source.folder, home)}", *_numbers([source], now)
+
+
+def _numbers(sources: Sequence[Source], now: datetime) -> tuple[str, ...]:
+    """Return the cells that follow the name of some folders."""
+    states = [archive.state for source in sources for archive in source.archives]
+    turns = [source.new_turns for source in sources]
+    return (
+        f"{len(states):,}",
+        f"{states.count(ArchiveState.NEW):,}",
+        f"{states.count(ArchiveState.CHANGED):,}",
+        "?" if None in turns else f"{sum(count or 0 for count in turns):,}",
+        _next_deletion(sources, now),
+    )
+
+
+def _next_deletion(sources: Sequence[Source], now: datetime) -> str:
+    archives = [archive for source in sources for archive in source.archives]
+    times = [one.deleted_at for one in archives if one.deleted_at is not None]
+    return _when(min(times), now) if times else "-"
+
+
+def _when(time: datetime, now: datetime) -> str:
+    """Return the day of a deletion; one that is due happens when the agent starts."""
+    return "next start" if time <= now else f"{time:%Y-%m-%d}"
+
+
+def _summary(report: SourcesReport) -> str:
+    pending = [archive for source in report.sources for archive in source.pending]
+    if not any(source.archives for source in report.sources):
+        return "no archives found"
+    if not pending:
+        return "the lake holds all of these archives as they are now"
+    turns = sum(archive.new_turns or 0 for archive in pending)
+    uncounted = sum(archive.new_turns is None for archive in pending)
+    counted = plural(turns, "turn")
+    if uncounted:
+        counted = f"{counted} in {plural(len(pending) - uncounted, 'of them', 'of them')}"
+    return f"{plural(len(pending), 'archive')} to read, {counted}"
+
+
+def _absent(report: SourcesReport, home: Path) -> Iterator[Node]:
+    found = {source.agent for source in report.found}
+    absent = {
+        source.agent: source.folder
+        for source in reversed(report.sources)
+        if source.agent not in found and not source.variable
+    }
+    names = [f"{agent} ({_shown(folder, home)})" for agent, folder in reversed(absent.items())]
+    if names:
+        yield Caption(f"not found: {', '.join(names)}")
+
+
+def _deletions(report: SourcesReport, home: Path) -> Iterator[Node]:
+    """Yield the archives that an agent deletes soon, and the setting that keeps them."""
+    for source in report.found:
+        soon = source.deleted_before(report.at + SOON)
+        if not soon:
+            continue
+        unsaved = sum(archive.is_pending for archive in soon)
+        yield ""
+        yield (
+            f"{source.agent} deletes {plural(len(soon), 'archive')} within {SOON.days} days, "
+            f"{unsaved:,} of which the lake lacks as they are now. "
+            f"To keep archives longer, set {source.retention_hint}."
+        )
+        yield from limited(soon, lambda archive: _line(archive, report.at, home))
+
+
+def _line(archive: FoundArchive, now: datetime, home: Path) -> Line:
+    state = "not in the lake" if archive.is_pending else archive.state.replace("_", " ")
+    when = _when(archive.deleted_at or now, now)
+    return unwrapped(f"  {when}  {_shown(archive.path, home)}  ({state})")
+
+
+def _shown(path: Path, home: Path) -> str:
+    """Return a path as the user may give it to a command of a shell."""
+    return str(Path("~", path.relative_to(home))) if path.is_relative_to(home) else str(path)

@@ -1,0 +1,253 @@
+"""The status of groups: what the graph holds, and why the other turns are not in it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from turnetl.base.text import format_cost, plural
+from turnetl.graph.migrations import MigrationPhase
+from turnetl.ingestion.reasons import PendingReason
+from turnetl.ingestion.report import TurnsOfGroup, error_messages, stale_part_line
+from turnetl.migration.phases import migration_message, phase_text
+from turnetl.status_report import GroupStatus, StatusReport
+from turnetl.summaries.reasons import GateReason, refreshed, skipped
+from turnetl.views import costs, index
+from turnetl.views.nodes import (
+    Caption,
+    Column,
+    Frame,
+    Lines,
+    Node,
+    Table,
+    View,
+    counted,
+    line,
+)
+
+_LISTED = 3
+"""Quarantined turns of a group that a message lists; --json has all."""
+_STOPPED = "stopped"
+_INGESTED = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
+"""Phases of a migration in which an ingest adds turns to the group."""
+
+
+# One column: beside the numbers, a terminal of 80 columns has no room for two.
+_COLUMNS = (
+    Column("group\n  not in the graph, and why"),
+    *(
+        Column(name, is_number=True, is_wrapped=False)
+        for name in ("turns", "committed", "pending", "entities", "facts")
+    ),
+)
+
+
+def view(report: StatusReport) -> View:
+    """Return a row per group, and below it the turns that are not in the graph, and its cost."""
+    if not report.groups:
+        return [Caption(_summary(report))]
+    rows = [row for group in report.groups for row in _rows(group)]
+    cost = [Caption(costs.OF_TURNS)] if report.usage.calls else []
+    index_line = Caption(index.status_line(report.index, report.index_problem))
+    table = Table(_COLUMNS, rows, Frame.HEAD, padding=1)
+    return [table, Caption(_summary(report)), *cost, index_line]
+
+
+def _rows(group: GroupStatus) -> Iterator[Sequence[Node]]:
+    counts = counted((group.turns, group.committed, group.pending))
+    yield line((group.group, "bold")), *counts, *graph_counts(group)[1:]
+    for text in (
+        *uncommitted_lines(group, _archive_lines(group)),
+        *(*_extractor_lines(group), *_cost_lines(group), *_summary_lines(group)),
+        *(*_session_level_lines(group), *_migration_lines(group)),
+    ):
+        yield (Lines([_reason(text)], indent=2),)
+
+
+def messages(report: StatusReport) -> list[str]:
+    """Return sentences about the graph, quarantined turns, turns without a time, and errors."""
+    groups = [message for group in report.groups for message in group_messages(group)]
+    caught_up_at = report.index.caught_up_at if report.index else None
+    unread = index.unread_messages(report.unread, caught_up_at)
+    migrations = [migration_message(group.migration) for group in report.groups if group.migration]
+    damaged = [damaged_message(report.damaged_tables)] if report.damaged_tables else []
+    return unread + damaged + groups + migrations + error_messages(report.groups)
+
+
+def damaged_message(tables: int) -> str:
+    verb = "is" if tables == 1 else "are"
+    return (
+        f"{plural(tables, 'table')} of the lake {verb} damaged: `turnetl verify` names each, and "
+        "says what to do"
+    )
+
+
+def graph_counts(group: TurnsOfGroup) -> list[str]:
+    """Return the numbers of episodes, entities and facts as text."""
+    counts = (group.counts.episodes, group.counts.entities, group.counts.facts)
+    return ["?" if count is None else f"{count:,}" for count in counts]
+
+
+def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list[str]:
+    """Return a line per reason for which turns are not in the graph, and lines about the others.
+
+    Args:
+        group: its turns.
+        archives: lines about what became of their archives.
+    """
+    noise = {f"noise: {rule}": count for rule, count in group.noise.items()}
+    pending = {reason.value: count for reason, count in group.uncommitted_reasons.items()}
+    lines = [f"{count:,} {name}" for name, count in (noise | pending).items()]
+    if group.stale:
+        lines.append(f"({group.stale:,} stale, not ingested again: {_stale_reasons(group)})")
+        lines += map(stale_part_line, group.stale_parts[:_LISTED])
+        if (more := len(group.stale_parts) - _LISTED) > 0:
+            lines.append(f"({more:,} more changes of recipes; --json lists all)")
+    if group.missing_from_lake:
+        lines.append(f"({group.missing_from_lake:,} in the graph, missing from the lake)")
+    if group.turns_with_assumed_time:
+        lines.append(f"(assumed time: {group.turns_with_assumed_time:,})")
+    lines += archives
+    if group.error:
+        lines.append(_STOPPED)
+    return lines
+
+
+def _archive_lines(group: GroupStatus) -> list[str]:
+    lines = []
+    if group.missing_archives:
+        lines.append(f"(missing archives: {len(group.missing_archives):,}; their turns stay)")
+    if group.retained_turns:
+        lines.append(f"(no longer in their archives: {group.retained_turns:,}; they stay)")
+    return lines
+
+
+def reasons_cell(lines: Sequence[str]) -> Node:
+    """Return the cell of `uncommitted_lines` and further lines."""
+    return Lines([_reason(text) for text in lines]) if lines else "-"
+
+
+def _reason(text: str) -> Node:
+    return line((text, "red")) if text == _STOPPED else text
+
+
+def summaries_line(counts: Mapping[GateReason, int]) -> str:
+    """Return how many summaries were written and kept, and why."""
+    outcomes = (("written", refreshed(counts)), ("kept", skipped(counts)))
+    return "; ".join(
+        f"{sum(of_outcome.values()):,} {name}" + (f" ({_list(of_outcome)})" if of_outcome else "")
+        for name, of_outcome in outcomes
+    )
+
+
+def summaries(groups: Sequence[TurnsOfGroup]) -> View:
+    """Return the decisions about summaries, a row per group that has any; nothing without."""
+    rows = [
+        (group.group, _list(refreshed(counts)) or "0", _list(skipped(counts)) or "0")
+        for group in groups
+        if (counts := group.summaries)
+    ]
+    headers = ("group", "summary_refreshed", "summary_skipped")
+    return [Table([*map(Column, headers)], rows)] if rows else []
+
+
+def _list(counts: Mapping[GateReason, int]) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+
+
+def group_messages(group: TurnsOfGroup) -> list[str]:
+    """Return sentences about quarantined turns and turns without a time."""
+    entries = [
+        f"turn quarantined: {entry.archive}:{entry.first_line}: {entry.error}; "
+        "`turnetl retry` tries it again"
+        for entry in group.quarantined_turns
+    ]
+    listed = entries[:_LISTED]
+    if len(entries) > _LISTED:
+        listed.append(f"and {len(entries) - _LISTED:,} more of `{group.group}`; --json lists all")
+    listed += _superseded_prompts(group)
+    if group.uncommitted_reasons.get(PendingReason.NO_TIME):
+        listed.append(no_time_message(group))
+    return listed
+
+
+def _superseded_prompts(group: TurnsOfGroup) -> list[str]:
+    """Return a sentence with the command for each prompt that is in the graph beside its turn."""
+    sentences = [
+        f"a prompt of Claude Code's history was ingested before its transcript was read, which "
+        f"holds it too: `turnetl undo --turn {turn_id} --cascade` removes it with the turns that "
+        "built on it, which `turnetl ingest` ingests again; --dry-run shows them"
+        for turn_id in group.superseded_prompts[:_LISTED]
+    ]
+    if (more := len(group.superseded_prompts) - _LISTED) > 0:
+        sentences.append(f"and {more:,} more prompts of `{group.group}`; --json lists all")
+    return sentences
+
+
+def no_time_message(group: TurnsOfGroup) -> str:
+    """Return how many turns have no time, and how to set one."""
+    count = group.uncommitted_reasons[PendingReason.NO_TIME]
+    remedy = "with --assume-time, an ISO time or `mtime`"
+    if count == 1:
+        return f"group `{group.group}`: 1 turn has no time and is pending; set its time {remedy}"
+    return (
+        f"group `{group.group}`: {count:,} turns have no time and are pending; set their time "
+        f"{remedy}"
+    )
+
+
+def _stale_reasons(group: TurnsOfGroup) -> str:
+    reasons = group.stale_reasons.items()
+    return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
+
+
+def _extractor_lines(group: GroupStatus) -> list[str]:
+    """Return what the group was filled with; if that was several, with their numbers of turns."""
+    uses = group.extractor_uses
+    names = [f"{use.extractor} {use.model}" if use.model else use.extractor for use in uses]
+    if len(uses) > 1:
+        names = [f"{use.turns:,} {name}" for use, name in zip(uses, names, strict=True)]
+    return [f"(filled with: {', '.join(names)})"] if names else []
+
+
+def _session_level_lines(group: GroupStatus) -> list[str]:
+    """Return how much of the group is of other programs: part of the entities and facts."""
+    found = group.session_level
+    if found is None:
+        return []
+    entities = plural(found.entities, "entity", "entities")
+    episodes, facts = plural(found.episodes, "episode"), plural(found.facts, "fact")
+    return [f"(session level, without turns: {episodes}, {entities}, {facts})"]
+
+
+def _migration_lines(group: GroupStatus) -> list[str]:
+    found = group.migration
+    return [f"(migration {found.migration_id}: {phase_text(found.phase)})"] if found else []
+
+
+def _cost_lines(group: GroupStatus) -> list[str]:
+    usage = group.total_usage
+    return [f"(cost: {format_cost(usage.cost)}, {usage.tokens:,} tokens)"] if usage.calls else []
+
+
+def _summary_lines(group: GroupStatus) -> list[str]:
+    return [f"(summaries: {summaries_line(group.summaries)})"] if group.summaries else []
+
+
+def _unfiltered(report: StatusReport) -> int:
+    reasons = (group.pending_reasons for group in report.groups)
+    return sum(of_group.get(PendingReason.UNFILTERED, 0) for of_group in reasons)
+
+
+def _is_ingested(group: GroupStatus) -> bool:
+    """Return whether no migration keeps the group from an ingest."""
+    return group.migration is None or group.migration.phase in _INGESTED
+
+
+def _summary(report: StatusReport) -> str:
+    if not report.groups:
+        return "no turns yet: run `turnetl backfill ARCHIVES`"
+    if ready := sum(group.ready for group in report.groups if _is_ingested(group)):
+        return f"{plural(ready, 'turn is', 'turns are')} ready for `turnetl ingest`"
+    if unfiltered := _unfiltered(report):
+        return f"{plural(unfiltered, 'turn')} to filter: run `turnetl filter`"
+    if report.pending:
+        return "Nothing to ingest. Pending turns and reasons are listed above."
+    return "nothing is pending"

@@ -1,0 +1,92 @@
+"""Deferred summaries: how many were written, or would be."""
+
+from turnetl.base.exit_code import ExitCode
+from turnetl.base.text import format_cost, plural
+from turnetl.ingestion.report import error_messages
+from turnetl.ingestion.summarize_report import (
+    ALIKE,
+    LISTED_EDITED,
+    DeferredSummaries,
+    SummarizeReport,
+)
+from turnetl.views.nodes import Caption, Column, Table, View, numbers
+
+
+def view(report: SummarizeReport) -> View:
+    """Return a row per group."""
+    if not report.groups:
+        return ["the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"]
+    is_audited = any(group.audit for group in report.groups)
+    headers = ("to write",) if report.is_dry_run else ("written", "missing")
+    columns = numbers(*headers, "edited, kept", *(_AUDIT if is_audited else ()))
+    rows = [(group.group, *_counts(report, group)) for group in report.groups]
+    return [Table((Column("group"), *columns), rows), Caption(_summary(report))]
+
+
+def messages(report: SummarizeReport) -> list[str]:
+    """Return why summaries of groups are not written."""
+    unrecorded = [
+        f"group `{group.group}`: an earlier version of turnetl wrote its summaries and recorded "
+        "none: nothing is deferred, and the next turn about an entity writes a new one"
+        for group in report.groups
+        if not group.is_recorded
+    ]
+    edited = [_edited_message(report, group) for group in report.groups if group.edited]
+    return unrecorded + edited + error_messages(report.groups)
+
+
+def errors(report: SummarizeReport) -> list[str]:
+    """Return why groups were not completed, in one sentence each."""
+    return error_messages(report.groups)
+
+
+def is_budget_stop(report: SummarizeReport) -> bool:
+    """Return whether the budget ended the run, and nothing else failed."""
+    return {group.exit_code for group in report.groups if group.error} == {ExitCode.STOPPED}
+
+
+def exit_code(report: SummarizeReport) -> int:
+    """Return the code of the first group with an error."""
+    return next((group.exit_code for group in report.groups if group.exit_code), ExitCode.DONE)
+
+
+def _edited_message(report: SummarizeReport, group: DeferredSummaries) -> str:
+    """Return whose edited summaries a group keeps, and how they are written again."""
+    count = len(group.edited)
+    names = ", ".join(f"`{name}`" for name in group.edited[:LISTED_EDITED])
+    more = f" and {count - LISTED_EDITED:,} more" if count > LISTED_EDITED else ""
+    reason = (
+        "; there are no facts to write them from"
+        if report.rewrites_edited
+        else "; `turnetl summarize --edited` writes them again"
+    )
+    kept = f"{plural(count, 'summary', 'summaries')} edited by hand {'is' if count == 1 else 'are'}"
+    return f"group `{group.group}`: {kept} kept, of {names}{more}{reason}"
+
+
+_AUDIT = ("audited", f"cosine ≥ {ALIKE}", "mean cosine", "facts missing")
+
+
+def _counts(report: SummarizeReport, group: DeferredSummaries) -> list[str]:
+    if not report.is_dry_run:
+        missing = group.to_write - group.written
+        return [f"{group.written:,}", f"{missing:,}", f"{len(group.edited):,}"]
+    counts = [f"{group.to_write:,}", f"{len(group.edited):,}"]
+    if group.audit is None:
+        return counts
+    audit = group.audit
+    mean = "" if audit.mean_cosine is None else f"{audit.mean_cosine:.2f}"
+    return [*counts, f"{audit.audited:,}", f"{audit.alike:,}", mean, f"{audit.missing_facts:,}"]
+
+
+def _summary(report: SummarizeReport) -> str:
+    count, done = (
+        (report.to_write, "to write") if report.is_dry_run else (report.written, "written")
+    )
+    kind = "deferred or edited " if report.rewrites_edited else "deferred "
+    summaries = f"{plural(count, f'{kind}summary', f'{kind}summaries')} {done}"
+    if report.model is None:
+        return summaries
+    requests, tokens = plural(report.usage.calls, "request"), report.usage.tokens
+    cost = format_cost(report.usage.cost)
+    return f"{summaries}; {report.model}: {requests}, {tokens:,} tokens, cost {cost}"

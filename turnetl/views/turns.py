@@ -1,0 +1,60 @@
+"""Turns as lines of several views: when, which, and what the user wrote."""
+
+from collections.abc import Iterable, Sequence
+
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import ID_CHARS, Fact
+from turnetl.base.text import format_minute
+from turnetl.ingestion.undo_report import UndoneTurn
+from turnetl.retrieval.turn_summary import TurnSummary, short_id
+from turnetl.views.nodes import Column, Line, Lines, Node, Place, Table, View, line, unwrapped
+
+_NO_PROMPT = "(no prompt)"
+_UNWRAPPED = Column(is_wrapped=False)
+
+
+def turns_grid(turns: Iterable[tuple[TurnSummary, View]], *, with_group: bool) -> Table:
+    """Return a row per turn: its time and id, then its prompt above its further lines.
+
+    Args:
+        turns: each with the lines below its prompt.
+        with_group: whether to name the group of each.
+    """
+    group = [Column()] if with_group else []
+    rows: list[list[Node]] = [
+        [
+            line((format_minute(turn.receipt.started_at), "cyan")),
+            line((turn.id, "bold")),
+            *([turn.receipt.group_id] if with_group else []),
+            Lines([turn.prompt or _NO_PROMPT, *lines]),
+        ]
+        for turn, lines in turns
+    ]
+    return Table((_UNWRAPPED, _UNWRAPPED, *group, Column(min_width=30)), rows)
+
+
+def turn_line(turn: UndoneTurn) -> Line:
+    """Return a committed turn that is undone: its time, id, session and prompt."""
+    receipt = turn.receipt
+    return line(
+        (format_minute(receipt.started_at), "cyan"),
+        "  ",
+        (receipt.turn_id[:ID_CHARS], "bold"),
+        f"  session {short_id(receipt.session_id)}  {turn.prompt or _NO_PROMPT}",
+    )
+
+
+def files_line(files: Sequence[str]) -> View:
+    """Return a line with the files; no line if there are none."""
+    return [line((f"files: {', '.join(files)}", "dim"))] if files else []
+
+
+def fact_text(fact: Fact) -> Line:
+    """Return a fact with its id, and until when it held."""
+    until = f"  (until {format_minute(fact.invalid_at)})" if fact.invalid_at is not None else ""
+    return line((fact.uuid[:ID_CHARS], "dim"), "  ", fact.text, (until, "dim"))
+
+
+def lineage(receipt: Receipt) -> Line:
+    """Return archive and lines of a turn."""
+    return unwrapped(Place(receipt.archive, receipt.first_line, receipt.last_line))
