@@ -20,7 +20,7 @@ from turnetl.views.nodes import (
     numbers,
     section,
 )
-from turnetl.views.turns import turn_line
+from turnetl.views.undo import turn_line
 
 NOT_CONFIRMED = "nothing was redone: confirm it on a terminal, or add --yes"
 

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Sequence
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS, Fact
 from turnetl.base.text import format_minute
-from turnetl.ingestion.undo_report import UndoneTurn
-from turnetl.retrieval.turn_summary import TurnSummary, short_id
+from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views.nodes import Column, Line, Lines, Node, Place, Table, View, line, unwrapped
 
-_NO_PROMPT = "(no prompt)"
+NO_PROMPT = "(no prompt)"
 _UNWRAPPED = Column(is_wrapped=False)
 
 
@@ -26,22 +25,11 @@ def turns_grid(turns: Iterable[tuple[TurnSummary, View]], *, with_group: bool) -
             line((format_minute(turn.receipt.started_at), "cyan")),
             line((turn.id, "bold")),
             *([turn.receipt.group_id] if with_group else []),
-            Lines([turn.prompt or _NO_PROMPT, *lines]),
+            Lines([turn.prompt or NO_PROMPT, *lines]),
         ]
         for turn, lines in turns
     ]
     return Table((_UNWRAPPED, _UNWRAPPED, *group, Column(min_width=30)), rows)
-
-
-def turn_line(turn: UndoneTurn) -> Line:
-    """Return a committed turn that is undone: its time, id, session and prompt."""
-    receipt = turn.receipt
-    return line(
-        (format_minute(receipt.started_at), "cyan"),
-        "  ",
-        (receipt.turn_id[:ID_CHARS], "bold"),
-        f"  session {short_id(receipt.session_id)}  {turn.prompt or _NO_PROMPT}",
-    )
 
 
 def files_line(files: Sequence[str]) -> View:

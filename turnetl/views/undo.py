@@ -1,15 +1,17 @@
 """An undo: what it takes and what it changes, before and after it was carried out."""
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.model import Entity, Fact
-from turnetl.base.text import plural
+from turnetl.base.model import ID_CHARS, Entity, Fact
+from turnetl.base.text import format_minute, plural
 from turnetl.ingestion.report import error_messages
 from turnetl.ingestion.undo_report import (
     GroupUndo,
     Restored,
+    UndoneTurn,
     UndoReport,
     ValueChange,
 )
+from turnetl.retrieval.turn_summary import short_id
 from turnetl.views.nodes import (
     Caption,
     Column,
@@ -22,7 +24,7 @@ from turnetl.views.nodes import (
     numbers,
     section,
 )
-from turnetl.views.turns import turn_line
+from turnetl.views.turns import NO_PROMPT
 
 NOT_CONFIRMED = "nothing was undone: confirm it on a terminal, or add --yes"
 _VALUE_CHARS = 60
@@ -48,6 +50,17 @@ def changes(report: UndoReport) -> View:
 def result(report: UndoReport) -> View:
     """Return counts per group after the undo, and what becomes of the turns."""
     return [_table(report), Caption(_next(report))]
+
+
+def turn_line(turn: UndoneTurn) -> Line:
+    """Return a committed turn that is undone: its time, id, session and prompt."""
+    receipt = turn.receipt
+    return line(
+        (format_minute(receipt.started_at), "cyan"),
+        "  ",
+        (receipt.turn_id[:ID_CHARS], "bold"),
+        f"  session {short_id(receipt.session_id)}  {turn.prompt or NO_PROMPT}",
+    )
 
 
 def question(report: UndoReport) -> str:
