@@ -100,7 +100,7 @@ def timeline(
         limit: Print at most this many turns, the last ones.
     """
     from turnetl import pipeline
-    from turnetl.views import timeline as view
+    from turnetl.views.turns import timeline_view
 
     selection = checked(
         Selection(
@@ -114,7 +114,7 @@ def timeline(
             )
         )
     print_age(found)
-    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
+    console.print_result(timeline_view(found.value), found, as_json=common.json, paged=True)
     return ExitCode.DONE
 
 

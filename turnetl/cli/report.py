@@ -32,15 +32,14 @@ def report(
         redact_personal: Redact personal data in the page, as --redact-pii does in the lake.
     """
     from turnetl import pipeline
-    from turnetl.report import activity_file as view
-    from turnetl.report.activity_page import ActivityPageFile
+    from turnetl.report import activity_page as view
 
     checked(Selection(groups=groups, since=since, until=until))
     request = pipeline.ReportRequest(groups, since, until, redact_personal)
     with console.show_progress(as_json=common.json) as progress:
         written = console.run_async(
             pipeline.write_report(
-                output, common.settings(), now, request, ActivityPageFile(), progress=progress
+                output, common.settings(), now, request, view.ActivityPageFile(), progress=progress
             )
         )
     console.print_messages(written.missing)

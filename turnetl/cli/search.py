@@ -1,7 +1,6 @@
 """`turnetl search`."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter

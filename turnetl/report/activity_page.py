@@ -5,15 +5,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from turnetl.activity_report.model import Activity, ReportedFact, ReportedTurn, WeekCount
+from turnetl.activity_report.model import (
+    Activity,
+    ReportedFact,
+    ReportedTurn,
+    TokenCount,
+    WeekCount,
+)
 from turnetl.activity_report.personal import values_of
-from turnetl.activity_report.report import ActivityReport
-from turnetl.base.text import format_cost
+from turnetl.activity_report.report import ActivityReport, ReportFile
+from turnetl.base.text import format_cost, plural, size
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
-from turnetl.report.activity_file import token_split
 from turnetl.report.page_file import check_page, write_page
 from turnetl.retrieval.turn_summary import short_id
+from turnetl.views.nodes import View
 
 TITLE = "What the agents did"
 _SECTIONS = (
@@ -125,3 +131,35 @@ class ActivityPageFile:
 
     def write(self, path: Path, report: ActivityReport) -> int:
         return write_page(path, activity_page(report))
+
+
+_MILLION = 1_000_000
+
+
+def view(written: ReportFile) -> View:
+    """Return the file, its size and what it is about."""
+    counts = (
+        f"{plural(written.turns, 'turn')} of {plural(written.sessions, 'session')} in "
+        f"{plural(written.projects, 'project')}"
+    )
+    tokens = token_split(written.tokens)
+    return [f"{written.path}: {size(written.bytes)}, {counts}; {tokens}"]
+
+
+def token_split(tokens: TokenCount) -> str:
+    """Return all tokens and what they are: `12.3 M tokens: 0.4 M input, ...`."""
+    parts = [
+        (tokens.input_tokens, "input"),
+        (tokens.cache_write_tokens, "cache write"),
+        (tokens.cache_read_tokens, "cache read"),
+        (tokens.output_tokens, "output"),
+    ]
+    reasoning = tokens.reasoning_tokens
+    listed = ", ".join(f"{_rounded(one)} {name}" for one, name in parts if one is not None)
+    of_it = f" ({_rounded(reasoning)} of it reasoning)" if reasoning else ""
+    return f"{_rounded(tokens.tokens)} tokens: {listed}{of_it}"
+
+
+def _rounded(count: int) -> str:
+    """Return a number, in millions if it is large."""
+    return f"{count / _MILLION:,.1f} M" if count >= _MILLION // 10 else f"{count:,}"

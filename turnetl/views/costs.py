@@ -6,7 +6,7 @@ from datetime import timedelta
 from turnetl.base.model import Usage
 from turnetl.base.text import format_cost
 from turnetl.ingestion.estimate_record import Range, RecordedEstimate
-from turnetl.views.nodes import Column, Frame, Table, View, numbers
+from turnetl.views.nodes import Column, Frame, Table, View, counted, numbers
 
 UNKNOWN = (
     "the cost is unknown because a model that was used has no price; its tokens are counted: "
@@ -54,14 +54,14 @@ def cached_share(usage: Usage) -> float:
 
 
 def _usage_cells(usage: Usage) -> tuple[str, ...]:
-    return (
-        f"{usage.calls:,}",
-        f"{usage.prompt_tokens:,}",
-        f"{usage.cached_tokens:,}",
-        f"{usage.completion_tokens:,}",
-        f"{usage.seconds:,.1f}",
-        format_cost(usage.cost),
-    )
+    tokens_in, *others = amount_cells(usage)
+    return (f"{usage.calls:,}", tokens_in, f"{usage.cached_tokens:,}", *others)
+
+
+def amount_cells(usage: Usage) -> tuple[str, ...]:
+    """Return tokens in, tokens out, seconds and cost."""
+    tokens = counted((usage.prompt_tokens, usage.completion_tokens))
+    return (*tokens, f"{usage.seconds:,.1f}", format_cost(usage.cost))
 
 
 def comparison(estimate: RecordedEstimate, usage: Usage, seconds: float | None = None) -> View:

@@ -1,7 +1,7 @@
 """The journal of model responses: its contents, and what was removed from it."""
 
 from turnetl.base.text import format_cost, plural, size
-from turnetl.llm.journal import JournalStats, JournalTotals, PruneResult
+from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.views import costs
 from turnetl.views.nodes import Caption, Column, Frame, Table, View, numbers
 
@@ -13,7 +13,10 @@ def view(stats: JournalStats) -> View:
     if not stats.total.entries:
         return [f"no responses in {stats.path}"]
     counts = [*stats.by_prompt.items(), *stats.by_model.items(), ("all", stats.total)]
-    rows = [(name or "-", *_cells(totals)) for name, totals in counts]
+    rows = [
+        (name or "-", f"{one.entries:,}", *costs.amount_cells(one.usage), f"{one.hits:,}")
+        for name, one in counts
+    ]
     table = Table((Column("prompt, model", breaks="."), *_COLUMNS), rows, Frame.NONE)
     return [table, _summary(stats), Caption(costs.OF_RESPONSES)]
 
@@ -33,15 +36,3 @@ def _summary(stats: JournalStats) -> str:
     times = f"{stats.oldest:%Y-%m-%d} to {stats.newest:%Y-%m-%d}" if stats.oldest else ""
     saved = f"; hits saved {format_cost(stats.total.saved_cost)}" if stats.total.hits else ""
     return f"{size(stats.bytes)}, {times}{saved}\n{stats.path}"
-
-
-def _cells(counts: JournalTotals) -> tuple[str, ...]:
-    usage = counts.usage
-    return (
-        f"{counts.entries:,}",
-        f"{usage.prompt_tokens:,}",
-        f"{usage.completion_tokens:,}",
-        f"{usage.seconds:,.1f}",
-        format_cost(usage.cost),
-        f"{counts.hits:,}",
-    )

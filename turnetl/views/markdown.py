@@ -6,23 +6,14 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from pathlib import Path
 
-from turnetl.views.nodes import (
-    Beside,
-    Hanging,
-    Lines,
-    Node,
-    Section,
-    Statement,
-    Table,
-    View,
-    as_line,
-)
+from turnetl.views import nodes
 
+_LISTED = (nodes.Statement, nodes.Lines)
 _MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
 """What would make Markdown load or link something that an archive names."""
 
 
-def markdown(view: View, directory: Path | None = None, *, title: str = "") -> str:
+def markdown(view: nodes.View, directory: Path | None = None, *, title: str = "") -> str:
     """Return the nodes of a view, with a blank line between two blocks.
 
     Args:
@@ -43,61 +34,62 @@ def escaped(text: str) -> str:
 class _Markdown:
     directory: Path | None
 
-    def blocks(self, view: View, level: int) -> Iterator[str]:
+    def blocks(self, view: nodes.View, level: int) -> Iterator[str]:
         """Yield paragraphs, lists and tables; what is listed one after another is one list."""
-        for is_list, nodes in groupby(view, lambda node: isinstance(node, Statement | Lines)):
-            if is_list:
-                yield self._list([*nodes])
-            else:
-                found = (block for node in nodes for block in self._blocks(node, level))
-                yield from filter(None, found)
+        for is_list, found in groupby(view, lambda node: isinstance(node, _LISTED)):
+            blocks = (
+                [self._list([*found])]
+                if is_list
+                else [block for node in found for block in self._blocks(node, level)]
+            )
+            yield from filter(None, blocks)
 
-    def _blocks(self, node: Node, level: int) -> Iterator[str]:
+    def _blocks(self, node: nodes.Node, level: int) -> Iterator[str]:
         match node:
-            case Beside(nodes):
-                yield from self.blocks(nodes, level)
-            case Section(title, nodes):
+            case nodes.Beside(inner):
+                yield from self.blocks(inner, level)
+            case nodes.Section(title, inner):
                 yield f"{'#' * level} {escaped(title)}"
-                yield from self.blocks(nodes, level + 1)
-            case Table(title=title):
+                yield from self.blocks(inner, level + 1)
+            case nodes.Table(title=title):
                 yield f"{'#' * level} {escaped(title)}" if title else ""
                 yield self._table(node)
             case _:
                 yield self._inline(node)
 
-    def _list(self, nodes: View) -> str:
-        lists = (node.nodes if isinstance(node, Lines) else [node] for node in nodes)
+    def _list(self, view: nodes.View) -> str:
+        lists = (node.nodes if isinstance(node, nodes.Lines) else [node] for node in view)
         items = chain.from_iterable(lists)
         return "\n".join(f"- {self._inline(node)}" for node in items)
 
-    def _table(self, table: Table) -> str:
+    def _table(self, table: nodes.Table) -> str:
         """Return a table; one without headers is a list of its rows."""
         headers = [escaped(column.header) for column in table.columns]
         if not any(headers):
-            return self._list([Beside(row) for row in table.rows])
+            return self._list([nodes.Beside(row) for row in table.rows])
         ruler = ["--:" if column.is_number else "---" for column in table.columns]
         rows = [[self._cell(cell) for cell in row] for row in table.rows if row]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (headers, ruler, *rows))
 
-    def _cell(self, node: Node) -> str:
+    def _cell(self, node: nodes.Node) -> str:
         return self._inline(node).replace("|", "\\|")
 
-    def _inline(self, node: Node) -> str:
+    def _inline(self, node: nodes.Node) -> str:
         """Return a node on one line."""
         match node:
-            case Hanging(_, text):
+            case nodes.Hanging(_, text):
                 return self._inline(text)
-            case Statement(label, text, source):
+            case nodes.Statement(label, text, source):
                 end = f" (`{escaped(source)}`)" if source else ""
                 return f"**{escaped(label)}**: {escaped(text)}{end}"
-            case Section(title, nodes):
-                return f"{escaped(title)}: {self._joined(nodes)}"
-            case Lines(nodes) | Beside(nodes):
-                return self._joined(nodes)
-            case Table(rows=rows):
+            case nodes.Section(title, inner):
+                return f"{escaped(title)}: {self._joined(inner)}"
+            case nodes.Lines(inner) | nodes.Beside(inner):
+                return self._joined(inner)
+            case nodes.Table(rows=rows):
                 return self._joined([one for row in rows for one in row])
             case _:
-                return escaped(as_line(node).text(self.directory))
+                return escaped(nodes.as_line(node).text(self.directory))
 
-    def _joined(self, nodes: View) -> str:
-        return "; ".join(filter(None, map(self._inline, nodes)))
+    def _joined(self, view: nodes.View) -> str:
+        return "; ".join(filter(None, map(self._inline, view)))

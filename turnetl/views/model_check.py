@@ -1,9 +1,9 @@
 """The check of a model: which prompts it can complete."""
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.model import Usage
 from turnetl.base.text import format_cost
 from turnetl.llm.checks.result import ModelCheck
+from turnetl.views import costs
 from turnetl.views.nodes import Caption, Column, Frame, Table, View, numbers
 
 _COLUMNS = numbers("calls", "tokens\nin", "tokens\nout", "seconds", "cost")
@@ -16,7 +16,15 @@ def view(report: ModelCheck) -> View:
     for result in report.checks:
         model = (result.model.replace("/", "/\n", 1),) if several else ()
         prompt = result.prompt_name.replace(" ", "\n", 1)
-        rows.append((prompt, *model, *_cells(result.usage), result.problem or "-"))
+        rows.append(
+            (
+                prompt,
+                *model,
+                f"{result.usage.calls:,}",
+                *costs.amount_cells(result.usage),
+                result.problem or "-",
+            )
+        )
     columns = (
         Column("prompt", is_wrapped=False, breaks="."),
         *([Column("model")] if several else ()),
@@ -44,13 +52,3 @@ def _summary(report: ModelCheck) -> str:
         return f"{names} can complete every prompt of a run{price}"
     passed, count = sum(check.passed for check in report.checks), len(report.checks)
     return f"{names} can complete {passed} of {count} prompts: set another model for the others"
-
-
-def _cells(usage: Usage) -> tuple[str, ...]:
-    return (
-        f"{usage.calls:,}",
-        f"{usage.prompt_tokens:,}",
-        f"{usage.completion_tokens:,}",
-        f"{usage.seconds:.1f}",
-        format_cost(usage.cost),
-    )

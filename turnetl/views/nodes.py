@@ -184,11 +184,6 @@ def counted(counts: Iterable[int]) -> tuple[str, ...]:
     return tuple(f"{count:,}" for count in counts)
 
 
-def indented(nodes: View, indent: int = 4) -> View:
-    """Return nodes that a terminal prints after this many cells; without nodes none."""
-    return [Lines(nodes, indent)] if nodes else []
-
-
 def section(title: str, nodes: Iterable[Node]) -> View:
     """Return an empty line, a heading and indented nodes; nothing without nodes."""
     listed = tuple(nodes)

@@ -6,27 +6,15 @@ from pathlib import Path
 from rich.box import SIMPLE
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table as RichTable
+from rich.table import Table
 from rich.text import Text
 
-from turnetl.views.nodes import (
-    Beside,
-    Column,
-    Frame,
-    Hanging,
-    Line,
-    Lines,
-    Node,
-    Section,
-    Table,
-    View,
-    as_line,
-)
+from turnetl.views import nodes
 
 _TAB_CELLS = 8
 
 
-def rendered(view: View, directory: Path) -> RenderableType:
+def rendered(view: nodes.View, directory: Path) -> RenderableType:
     """Return what rich prints for the nodes of a view.
 
     Args:
@@ -40,25 +28,26 @@ def rendered(view: View, directory: Path) -> RenderableType:
 class _Terminal:
     directory: Path
 
-    def group(self, nodes: View, indent: int = 0) -> Group:
-        return Group(*(self._indented(node, indent) for node in nodes if not _is_beside(node)))
+    def group(self, view: nodes.View, indent: int = 0) -> Group:
+        shown = (node for node in view if not isinstance(node, nodes.Beside))
+        return Group(*(self._indented(node, indent) for node in shown))
 
-    def _node(self, node: Node) -> RenderableType:
+    def _node(self, node: nodes.Node) -> RenderableType:
         match node:
-            case Lines(nodes, indent):
-                return self.group(nodes, indent)
-            case Hanging():
+            case nodes.Lines(inner, indent):
+                return self.group(inner, indent)
+            case nodes.Hanging():
                 return self._hanging(node)
-            case Section(title, nodes, style, indent):
-                return Group(self._text(Line(((title, style),))), self.group(nodes, indent))
-            case Table():
+            case nodes.Section(title, inner, style, indent):
+                return Group(self._text(nodes.Line(((title, style),))), self.group(inner, indent))
+            case nodes.Table():
                 return self._table(node)
-            case Beside():
+            case nodes.Beside():
                 return Group()
             case _:
-                return self._text(as_line(node))
+                return self._text(nodes.as_line(node))
 
-    def _text(self, line: Line) -> Text:
+    def _text(self, line: nodes.Line) -> Text:
         parts = line.styled(self.directory)
         if not line.is_wrapped:
             return Text.assemble(*parts, no_wrap=True, overflow="ignore")
@@ -67,18 +56,18 @@ class _Terminal:
         text.expand_tabs(_TAB_CELLS)
         return text
 
-    def _indented(self, node: Node, cells: int) -> RenderableType:
+    def _indented(self, node: nodes.Node, cells: int) -> RenderableType:
         view = self._node(node)
         return Padding(view, (0, 0, 0, cells), expand=False) if cells and node else view
 
-    def _hanging(self, node: Hanging) -> RichTable:
-        grid = RichTable.grid()
+    def _hanging(self, node: nodes.Hanging) -> Table:
+        grid = Table.grid()
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         grid.add_row(self._text(node.mark), self._text(node.text))
         return grid
 
-    def _table(self, table: Table) -> RichTable:
+    def _table(self, table: nodes.Table) -> Table:
         view = _framed(table)
         for column in table.columns:
             view.add_column(
@@ -95,26 +84,22 @@ class _Terminal:
                 view.add_section()
         return view
 
-    def _cell(self, node: Node, column: Column) -> RenderableType:
+    def _cell(self, node: nodes.Node, column: nodes.Column) -> RenderableType:
         if column.breaks and isinstance(node, str):
             return self._node(node.replace(column.breaks, f"{column.breaks}\n"))
         return self._node(node)
 
 
-def _is_beside(node: Node) -> bool:
-    return isinstance(node, Beside)
-
-
-def _framed(table: Table) -> RichTable:
+def _framed(table: nodes.Table) -> Table:
     """Return the table without columns and rows."""
     padding = (0, table.padding, 0, 0)
     if not any(column.header for column in table.columns):
-        return RichTable.grid(padding=padding)
+        return Table.grid(padding=padding)
     match table.frame:
-        case Frame.LINES:
+        case nodes.Frame.LINES:
             title = Text(table.title) if table.title else None
-            return RichTable(title=title, title_justify="left")
-        case Frame.HEAD:
-            return RichTable(box=SIMPLE, pad_edge=False, padding=padding)
-        case Frame.NONE:
-            return RichTable(box=None, padding=padding)
+            return Table(title=title, title_justify="left")
+        case nodes.Frame.HEAD:
+            return Table(box=SIMPLE, pad_edge=False, padding=padding)
+        case nodes.Frame.NONE:
+            return Table(box=None, padding=padding)

@@ -1,14 +1,26 @@
-"""Turns as lines of several views: when, which, and what the user wrote."""
+"""A timeline, and turns as lines of several views: when, which, and what the user wrote."""
 
 from collections.abc import Iterable, Sequence
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS, Fact
-from turnetl.base.text import format_minute
-from turnetl.retrieval.turn_summary import TurnSummary
-from turnetl.views.nodes import Column, Line, Lines, Node, Place, Table, View, line, unwrapped
+from turnetl.base.text import format_minute, plural
+from turnetl.retrieval.turn_summary import Timeline, TurnSummary
+from turnetl.views.nodes import (
+    Caption,
+    Column,
+    Line,
+    Lines,
+    Node,
+    Place,
+    Table,
+    View,
+    line,
+    unwrapped,
+)
 
 NO_PROMPT = "(no prompt)"
+_NO_TURNS = "no turn meets these conditions; `turnetl status` prints what the graph holds"
 _UNWRAPPED = Column(is_wrapped=False)
 
 
@@ -46,3 +58,17 @@ def fact_text(fact: Fact) -> Line:
 def lineage(receipt: Receipt) -> Line:
     """Return archive and lines of a turn."""
     return unwrapped(Place(receipt.archive, receipt.first_line, receipt.last_line))
+
+
+def timeline_view(timeline: Timeline) -> View:
+    """Return when each turn was, its id, its group, its prompt and the files that it changed."""
+    if not timeline.turns:
+        return [Caption(_NO_TURNS)]
+    rows = ((turn, files_line(turn.files)) for turn in timeline.turns)
+    return [turns_grid(rows, with_group=True), Caption(_count(timeline))]
+
+
+def _count(timeline: Timeline) -> str:
+    if len(timeline.turns) < timeline.count:
+        return f"the last {len(timeline.turns):,} of {timeline.count:,} turns; -n prints more"
+    return plural(timeline.count, "turn")
