@@ -37,11 +37,10 @@ class _Markdown:
     def blocks(self, view: nodes.View, level: int) -> Iterator[str]:
         """Yield paragraphs, lists and tables; what is listed one after another is one list."""
         for is_list, found in groupby(view, lambda node: isinstance(node, _LISTED)):
-            blocks = (
-                [self._list([*found])]
-                if is_list
-                else [block for node in found for block in self._blocks(node, level)]
-            )
+            if is_list:
+                blocks: Iterator[str] = iter([self._list([*found])])
+            else:
+                blocks = (block for node in found for block in self._blocks(node, level))
             yield from filter(None, blocks)
 
     def _blocks(self, node: nodes.Node, level: int) -> Iterator[str]:
