@@ -44,7 +44,7 @@ from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import native_rules
 
 _LAZY = (
-    *("turnetl.pipeline.index_updates", "turnetl.pipeline.run_records", "turnetl.llm.stack"),
+    *("turnetl.pipeline.index_updates", "turnetl.pipeline.run_scope", "turnetl.llm.stack"),
     *("turnetl.extraction.llm.extractor", "turnetl.extraction.structural.extractor"),
     *("turnetl.graph.ladybug.store", "turnetl.graph.neo4j.store", "turnetl.index.persistent"),
     *("turnetl.parsing.batches", "turnetl.episodes.tables"),

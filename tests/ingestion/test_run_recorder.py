@@ -14,7 +14,7 @@ from turnetl.base.model import GroupId, Usage
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.run_recorder import RunRecorder
-from turnetl.pipeline.run_records import recording
+from turnetl.pipeline.run_scope import recording
 
 END = NOW + timedelta(minutes=3)
 PAID = Usage(4, 900, 80, 0.5)

@@ -11,6 +11,7 @@ import pytest
 from flows.executor import PrefectTasks
 from tests.ingestion.fakes import PromptExtractor
 from tests.prefect.conftest import ROOT
+from turnetl import wiring
 from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
@@ -25,6 +26,7 @@ from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_fil
 from turnetl.pipeline.previews import preview_requests
 from turnetl.pipeline.run_ingest import ingest_groups
 from turnetl.pipeline.run_options import new_ingest_run
+from turnetl.pipeline.run_scope import RunScope
 from turnetl.settings import Settings
 from turnetl.views import ingest as view
 
@@ -85,15 +87,21 @@ async def plan(store: Any, settings: Settings) -> PlannedGroups:
 async def ingest(store: Any, settings: Settings, executor: Executor) -> IngestReport:
     """Plan and ingest with one store, as a run does with two."""
     resources = IngestResources(Lake(settings.lake), store, PromptExtractor(), WordLlamaEmbedder())
-    return await ingest_groups(
-        await plan(store, settings),
-        resources,
-        settings,
-        RunOptions(),
-        new_ingest_run(settings, clock),
-        executor=executor,
-        progress=ignore_progress,
-    )
+    async with wiring.model_stack(settings, clock) as stack:
+        scope = RunScope(
+            settings, stack, resources, new_ingest_run(settings, clock), lambda: None, _ended
+        )
+        return await ingest_groups(
+            await plan(store, settings),
+            scope,
+            RunOptions(),
+            executor=executor,
+            progress=ignore_progress,
+        )
+
+
+async def _ended(_: IngestReport) -> None:
+    """Record nothing."""
 
 
 def committed(report: IngestReport) -> dict[GroupId, int]:

@@ -1,14 +1,14 @@
 """Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Collection, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
-from turnetl.base.graph_model import GroupProfile, Lease
+from turnetl.base.graph_model import GroupProfile
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
@@ -20,23 +20,16 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
-from turnetl.llm.stack import ModelStack
 from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.report import GroupMigration, MigrationPlan, MigrationRun, RefusedGroup
 from turnetl.migration.start import begun, open_migration, refusal
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
-from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.parse_plan import plan_parse
-from turnetl.pipeline.run_ingest import (
-    assigned_estimate,
-    ingest_groups,
-    with_model_usage,
-    without_unintended_changes,
-)
-from turnetl.pipeline.run_options import RunOptions, new_ingest_run, settings_for_run
-from turnetl.pipeline.run_records import recording, run_recorder
+from turnetl.pipeline.run_ingest import ingest_groups, without_unintended_changes
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
+from turnetl.pipeline.run_scope import RunScope, opened_run
 from turnetl.pipeline.tables import filter_turns
 from turnetl.pipeline.waiting import after_other_writers
 from turnetl.settings import Settings
@@ -98,71 +91,50 @@ class _Run:
 
     async def execute(self, begun_with: MigrationRun) -> MigrationRun:
         """Record the states, ingest the turns, and record how far each group came."""
+        groups = tuple(state.group_id for state in begun_with.migrations)
+        async with opened_run(
+            self.settings, self.options, groups, self.clock, updates_index=False
+        ) as scope:
+            report = await self._groups(begun_with, scope)
+            await scope.ended(report.ingested)
+        return report
 
-        async def work(keep: Callable[[MigrationRun], None]) -> None:
-            async with (
-                wiring.model_stack(self.settings, self.clock) as stack,
-                wiring.ingest_resources(self.settings, stack) as resources,
-            ):
-                run = new_ingest_run(self.settings, self.clock)
-                recorder = run_recorder(
-                    run,
-                    tuple(state.group_id for state in begun_with.migrations),
-                    resources,
-                    settings=self.settings,
-                    options=self.options,
-                    stack=stack,
-                )
-                leased = replace(run, on_lease=recorder.started)
-                async with recording(recorder):
-                    report = await self._groups(begun_with, resources, leased, stack)
-                    keep(report)
-                    await recorder.ended(report.ingested)
-
-        return await kept_report(work)
-
-    async def _groups(
-        self,
-        begun_with: MigrationRun,
-        resources: IngestResources,
-        run: IngestRun,
-        stack: ModelStack,
-    ) -> MigrationRun:
+    async def _groups(self, begun_with: MigrationRun, scope: RunScope) -> MigrationRun:
         plans = {plan.group: plan for plan in begun_with.plan.groups}
         states, reports = list[TurnMigration](), list[GroupReport]()
         refused, turns, estimate = [*begun_with.refused], list[Sequence[TurnId]](), None
+        store = scope.resources.store
         for group in (state.group_id for state in begun_with.migrations):
-            shadow = replace(resources, store=ShadowStore(resources.store, group))
+            shadow = replace(
+                scope, resources=replace(scope.resources, store=ShadowStore(store, group))
+            )
             try:
-                state = await self._begin(resources, plans[group], begun_with.plan, run)
+                state = await self._begin(scope, plans[group], begun_with.plan)
             except (BadUsage, GraphUnusable) as error:
                 refused.append(RefusedGroup(group, str(error)))
                 continue
             if unread := await asyncio.to_thread(self._tables, plans[group], begun_with.plan):
                 refused.append(RefusedGroup(group, _not_read(group, unread)))
                 continue
-            planned = await self._planned(state, shadow)
+            planned = await self._planned(state, shadow.resources)
             turns += [plan.turns.to_commit for plan in planned.plans.values()]
-            estimate = assigned_estimate([one for one in turns if one], resources, run)
-            report = await self._ingested(planned, state, resources, run, stack)
+            estimate = scope.estimate([one for one in turns if one])
+            report = await self._ingested(planned, state, store, shadow)
             reports.append(report)
-            states.append(await self._ended(resources.store, shadow, state, report, run))
-        ingested = IngestReport(run.run_id, tuple(reports))
-        cost = resources.run_cost(stack.used())
-        ingested = replace(with_model_usage(ingested, stack), cost=cost, estimate=estimate)
-        return MigrationRun(begun_with.plan, tuple(states), tuple(refused), ingested)
+            states.append(await self._ended(store, shadow, state, report))
+        ingested = IngestReport(scope.run.run_id, tuple(reports), estimate=estimate)
+        return MigrationRun(
+            begun_with.plan, tuple(states), tuple(refused), scope.with_usage(ingested)
+        )
 
     async def _begin(
-        self,
-        resources: IngestResources,
-        group: GroupMigration,
-        plan: MigrationPlan,
-        run: IngestRun,
+        self, scope: RunScope, group: GroupMigration, plan: MigrationPlan
     ) -> TurnMigration:
         """Record the state with which the group begins, and return it."""
+        resources = scope.resources
         profile = await run_profile(resources.extractor, resources.embedder, group.group)
         return await begin_migration(
-            resources.store, group, profile, run, dimensions=plan.dimensions
+            resources.store, group, profile, scope.run, dimensions=plan.dimensions
         )
 
     def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
@@ -201,25 +173,21 @@ class _Run:
         self,
         planned: PlannedGroups,
         state: TurnMigration,
-        resources: IngestResources,
-        run: IngestRun,
-        stack: ModelStack,
+        store: GraphStore,
+        shadow: RunScope,
     ) -> GroupReport:
         async def on_lease() -> None:
             # The archives were parsed since the run began the migration.
-            await check_still_begun(resources.store, state)
-            await run.on_lease()
+            await check_still_begun(store, state)
+            await shadow.run.on_lease()
 
         options = self._options(state)
         report = await ingest_groups(
             without_unintended_changes(planned, self.settings, options),
-            replace(resources, store=ShadowStore(resources.store, state.group_id)),
-            self.settings,
+            replace(shadow, run=replace(shadow.run, on_lease=on_lease)),
             options,
-            replace(run, on_lease=on_lease),
             executor=InProcess(),
             progress=self.progress,
-            used=stack.used,
         )
         [of_group] = report.groups
         return of_group
@@ -227,36 +195,34 @@ class _Run:
     async def _ended(
         self,
         store: GraphStore,
-        shadow: IngestResources,
+        shadow: RunScope,
         state: TurnMigration,
         report: GroupReport,
-        run: IngestRun,
     ) -> TurnMigration:
         """Record that all turns of the group are ingested, if they are; return the state."""
         if report.error is not None or report.pending or report.quarantined:
             return state
-        async with self._lease(shadow, state.group_id, run) as lease:
+        # Without the lease of the shadow group no command writes the state.
+        resources, run = shadow.resources, shadow.run
+        profile = await run_profile(resources.extractor, resources.embedder, state.group_id)
+        async with held_lease(
+            resources.store,
+            state.group_id,
+            profile,
+            owner=run.owner,
+            clock=run.clock,
+            ttl=run.lease_ttl,
+        ) as lease:
             recorded = {one.migration_id: one for one in await store.migrations()}
             current = recorded.get(state.migration_id, state)
             if replace(current, verdict=state.verdict, updated_at=state.updated_at) != state:
                 # Another command changed it between the ingest and now: what it wrote holds.
                 return current
-            turns = len(await shadow.store.turn_ids(state.group_id))
+            turns = len(await resources.store.turn_ids(state.group_id))
             now = self.clock()
             ended = replace(current, phase=MigrationPhase.READY, turns=turns, updated_at=now)
-            await shadow.store.save_migration(lease, ended, now=now, ttl=run.lease_ttl)
+            await resources.store.save_migration(lease, ended, now=now, ttl=run.lease_ttl)
         return ended
-
-    @asynccontextmanager
-    async def _lease(
-        self, shadow: IngestResources, group: GroupId, run: IngestRun
-    ) -> AsyncIterator[Lease]:
-        """Hold the lease of the shadow group, without which no command writes the state."""
-        profile = await run_profile(shadow.extractor, shadow.embedder, group)
-        async with held_lease(
-            shadow.store, group, profile, owner=run.owner, clock=self.clock, ttl=run.lease_ttl
-        ) as lease:
-            yield lease
 
 
 def _not_read(group: GroupId, problems: Sequence[str]) -> str:

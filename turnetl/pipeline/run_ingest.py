@@ -2,21 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, GraphBusy, TurnetlError
-from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.reason import add_counts
-from turnetl.ingestion import estimate_record
 from turnetl.ingestion import group as ingesting
-from turnetl.ingestion.estimate_record import RecordedEstimate
-from turnetl.ingestion.group import GroupPlan, IngestResources
-from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
@@ -27,19 +24,17 @@ from turnetl.pipeline.group_plans import (
     refused_report,
     turn_files,
 )
-from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.run_options import (
     RunOptions,
     has_work,
     ingest_scope,
-    new_ingest_run,
     settings_for_run,
 )
 from turnetl.pipeline.waiting import after_other_writers, tell
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # a run without new turns does without it
-    from turnetl.llm.stack import ModelStack
+    from turnetl.pipeline.run_scope import RunScope
 
 
 async def ingest(
@@ -125,70 +120,38 @@ async def _ingest(
     progress: Progress,
 ) -> IngestReport:
     """Open the model and the graph for writing, and ingest the groups."""
-    from turnetl.pipeline.index_updates import IndexUpdates  # noqa: PLC0415 - the whole index
-    from turnetl.pipeline.run_records import recording, run_recorder  # noqa: PLC0415 - as above
+    from turnetl.pipeline.run_scope import opened_run  # noqa: PLC0415 - the whole index
 
-    run_settings = settings_for_run(settings, options)
     groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
-
-    async def work(keep: Callable[[IngestReport], None]) -> None:
-        async with wiring.model_stack(run_settings, clock) as stack:
-            async with wiring.ingest_resources(run_settings, stack) as resources:
-                index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
-                run = new_ingest_run(run_settings, clock)
-                estimate = _estimate(planned, groups, resources, run)
-                recorder = run_recorder(
-                    run, groups, resources, settings=run_settings, options=options, stack=stack
-                )
-                async with index.running(), recording(recorder):
-                    report = await ingest_groups(
-                        planned,
-                        resources,
-                        settings,
-                        options,
-                        replace(run, on_lease=recorder.started),
-                        executor=executor,
-                        progress=progress,
-                        on_commits=index.committed,
-                        used=stack.used,
-                    )
-                    report = replace(report, estimate=estimate)
-                    keep(with_model_usage(report, stack))
-                    await recorder.ended(report)
-            await index.finish()
-            # The index may have asked an embedder for vectors meanwhile.
-            cost = resources.run_cost(stack.used())
-            keep(replace(with_model_usage(report, stack), cost=cost))
-
-    return await kept_report(work)
+    async with opened_run(settings_for_run(settings, options), options, groups, clock) as scope:
+        # Of exactly the turns that the run starts with.
+        plans = [planned.plans[group].turns for group in groups if group in planned.plans]
+        estimate = scope.estimate([plan.to_commit for plan in plans])
+        report = await ingest_groups(planned, scope, options, executor=executor, progress=progress)
+        report = scope.with_usage(replace(report, estimate=estimate))
+        await scope.ended(report)
+    # The index may have asked an embedder for vectors meanwhile.
+    return scope.with_usage(report)
 
 
 async def ingest_groups(
     planned: PlannedGroups,
-    resources: IngestResources,
-    settings: Settings,
+    scope: "RunScope",
     options: RunOptions,
-    run: IngestRun,
     *,
     executor: Executor,
     progress: Progress,
-    on_commits: Callable[[], None] = lambda: None,
-    used: Callable[[], Usage] = Usage,
 ) -> IngestReport:
     """Ingest the groups that have turns to ingest, the longest first; the others keep their report.
 
-    Busy groups are tried again after the others. `on_commits` is called after each group of which
-    turns were committed; `used` returns the usage of the run so far.
+    Busy groups are tried again after the others.
     """
     for plan in planned.plans.values():
-        resources.admission.costs.plan(len(plan.turns.to_commit), plan.chars)
-    scope, context_turns = ingest_scope(settings, options, run.clock()), settings.context_turns
-    slots = asyncio.Semaphore(settings.group_concurrency)
-    plans = planned.plans
+        scope.resources.admission.costs.plan(len(plan.turns.to_commit), plan.chars)
+    turns = ingest_scope(scope.settings, options, scope.run.clock())
+    slots = asyncio.Semaphore(scope.settings.group_concurrency)
     works = {
-        group: GroupWork(
-            group, plans.get(group), resources, run, scope, context_turns, progress, used
-        )
+        group: GroupWork(group, planned.plans.get(group), scope, turns, progress)
         for group in (state.group for state in planned.report.groups if has_work(state, options))
     }
 
@@ -198,12 +161,12 @@ async def ingest_groups(
         async with slots:
             report = await executor.run_group(state.group, work)
         if report.committed:
-            on_commits()
+            scope.committed()
         return report
 
     reports = await _longest_first(planned.report.groups, ingest_one)
     reports = await after_busy_groups(reports, ingest_one, seconds=options.wait_seconds)
-    return IngestReport(run.run_id, tuple(reports))
+    return IngestReport(scope.run.run_id, tuple(reports))
 
 
 async def _longest_first(
@@ -223,31 +186,6 @@ async def _longest_first(
     return [reports[group.group] for group in groups]
 
 
-def _estimate(
-    planned: PlannedGroups, groups: Sequence[GroupId], resources: IngestResources, run: IngestRun
-) -> RecordedEstimate | None:
-    """Return the estimate of exactly the turns that the run starts with, if there is one."""
-    plans = [planned.plans[group].turns for group in groups if group in planned.plans]
-    return assigned_estimate([plan.to_commit for plan in plans], resources, run)
-
-
-def assigned_estimate(
-    groups: Sequence[Collection[TurnId]], resources: IngestResources, run: IngestRun
-) -> RecordedEstimate | None:
-    """Return the estimate of these turns, by group, and keep it for the run; None if none fits."""
-    extractor = resources.extractor
-    return estimate_record.assign(
-        resources.lake.local, groups, run.run_id, extractor=extractor.name, model=extractor.model
-    )
-
-
-def with_model_usage(report: IngestReport, stack: "ModelStack") -> IngestReport:
-    """Return the report with the requests of the run."""
-    usage = stack.meter.by_prompt() if stack.meter is not None else {}
-    cached = stack.journal.hits if stack.journal is not None else 0
-    return replace(report, usage_by_prompt=usage, journal_hits=cached)
-
-
 log = logging.getLogger(__name__)
 
 _INTERVAL = 1.0
@@ -265,42 +203,39 @@ class GroupWork:
     group: GroupId
     plan: GroupPlan | None
     """The plan of the next call; None: it plans."""
-    resources: IngestResources
-    run: IngestRun
-    scope: Scope
-    context_turns: int
+    scope: "RunScope"
+    turns: Scope
+    """Which turns a plan may commit."""
     progress: Progress
-    used: Callable[[], Usage]
-    """Returns the usage of the run so far."""
     report: GroupReport | None = None
     """On the calls so far."""
 
     async def __call__(self) -> GroupReport:
-        report = await self._ingest()
+        resources, (plan, self.plan) = self.scope.resources, (self.plan, None)
+        try:
+            plan = plan or await self._new_plan()
+        except TurnetlError as error:
+            report = ingesting.unplanned_report(self.group, resources.lake, error)
+        else:
+            report = await ingesting.ingest_group(
+                plan, resources, self.scope.run, self._report_progress
+            )
         self.report = report if self.report is None else combined(self.report, report)
         return self.report
 
-    async def _ingest(self) -> GroupReport:
-        given, self.plan = self.plan, None
-        try:
-            plan = given or await self._new_plan()
-        except TurnetlError as error:
-            return ingesting.unplanned_report(self.group, self.resources.lake, error)
-        return await ingesting.ingest_group(plan, self.resources, self.run, self._report_progress)
-
     async def _new_plan(self) -> GroupPlan:
+        resources = self.scope.resources
         return await ingesting.plan_group(
             self.group,
-            self.resources.lake,
-            self.resources.store,
-            self.scope,
-            recipe=self.resources.extractor.recipe_parts,
-            context_turns=self.context_turns,
+            resources.lake,
+            resources.store,
+            self.turns,
+            recipe=resources.extractor.recipe_parts,
+            context_turns=self.scope.settings.context_turns,
         )
 
     def _report_progress(self, done: int, total: int) -> None:
-        cost = self.resources.run_cost(self.used())
-        self.progress(ProgressUpdate("ingest", self.group, done, total, cost))
+        self.progress(ProgressUpdate("ingest", self.group, done, total, self.scope.cost()))
 
 
 async def after_busy_groups(

@@ -1,6 +1,6 @@
 """Redo committed turns: plan it and say what it takes and why, then carry it out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
@@ -14,23 +14,16 @@ from turnetl.episodes.filters import KINDS
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.estimate_record import RecordedEstimate
-from turnetl.ingestion.group import GroupPlan, IngestResources
-from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.plan import TurnPlan
+from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.redo import GroupRedoPlan, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RedoSelection, RequestCounts
 from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.index_updates import IndexUpdates
-from turnetl.pipeline.kept_report import kept_report
 from turnetl.pipeline.previews import previews_of
-from turnetl.pipeline.run_ingest import assigned_estimate
-from turnetl.pipeline.run_options import RunOptions, ingest_scope, new_ingest_run, settings_for_run
-from turnetl.pipeline.run_records import recording, run_recorder
+from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run
+from turnetl.pipeline.run_scope import RunScope, opened_run
 from turnetl.pipeline.run_undo import check_prefix, prompts_of, with_prompts
 from turnetl.settings import Settings
 
@@ -104,75 +97,47 @@ async def redo(
     if preview.is_refused:
         return preview
     planning = RedoPlanning(settings, preview.selection, options, clock, preview.exact)
-    run_settings = planning.run_settings
     groups = tuple(group.group for group in preview.groups if group.error is None)
-
-    async def work(keep: Callable[[RedoReport], None]) -> None:
-        async with wiring.model_stack(run_settings, clock) as stack:
-            async with wiring.ingest_resources(run_settings, stack) as resources:
-                index = IndexUpdates(run_settings, clock, resources.store, stack.meter)
-                run = new_ingest_run(run_settings, clock)
-                recorder = run_recorder(
-                    run, groups, resources, settings=run_settings, options=options, stack=stack
-                )
-                leased = replace(run, on_lease=recorder.started)
-                redoing = _Redoing(resources, leased, stack, progress, index.committed)
-                async with index.running(), recording(recorder):
-                    planned = await planning.plan(resources.store)
-                    report = await redoing.redo(preview, planned.plans)
-                    keep(report)
-                    await recorder.ended(_ingest_report(report))
-            await index.finish()
-
-    return await kept_report(work)
+    async with opened_run(planning.run_settings, options, groups, clock) as scope:
+        planned = await planning.plan(scope.resources.store)
+        report = await _Redoing(scope, progress).redo(preview, planned.plans)
+        await scope.ended(_ingest_report(report))
+    return report
 
 
 class _Redoing:
     """The redo of groups, one after another."""
 
-    def __init__(
-        self,
-        resources: IngestResources,
-        run: IngestRun,
-        stack: ModelStack,
-        progress: Progress,
-        on_commits: Callable[[], None],
-    ) -> None:
-        self._resources = resources
-        self._run = run
-        self._stack = stack
+    def __init__(self, scope: RunScope, progress: Progress) -> None:
+        self._scope = scope
         self._progress = progress
-        self._on_commits = on_commits
         # Not that of the ingest: it learns what each turn costs, and nothing twice.
-        self._admission = TurnAdmission(stack.budget)
+        self._admission = TurnAdmission(scope.stack.budget)
 
     async def redo(self, preview: RedoReport, plans: Mapping[GroupId, GroupRedoPlan]) -> RedoReport:
-        for plan in plans.values():
-            for admission in (self._admission, self._resources.admission):
-                admission.costs.plan(len(plan.ingest.turns.to_commit), plan.ingest.chars)
-        estimate = self._estimate([plan.ingest.turns for plan in plans.values()])
+        scope, ingests = self._scope, [plan.ingest for plan in plans.values()]
+        for plan in ingests:
+            for admission in (self._admission, scope.resources.admission):
+                admission.costs.plan(len(plan.turns.to_commit), plan.chars)
+        estimate = scope.estimate([plan.turns.to_commit for plan in ingests])
         groups = [await self._group(group, plans.get(group.group)) for group in preview.groups]
-        meter, journal = self._stack.meter, self._stack.journal
         return replace(
             preview,
             groups=tuple(groups),
-            run_id=self._run.run_id,
-            usage_by_prompt=meter.by_prompt() if meter is not None else {},
-            journal_hits=journal.hits if journal is not None else 0,
-            cost=self._admission.run_cost(self._stack.used()),
+            run_id=scope.run.run_id,
+            usage_by_prompt=scope.usage_by_prompt(),
+            journal_hits=scope.journal_hits(),
+            cost=self._admission.run_cost(scope.stack.used()),
             estimate=estimate,
         )
-
-    def _estimate(self, plans: Sequence[TurnPlan]) -> RecordedEstimate | None:
-        """Return the estimate of exactly these turns, if there is one."""
-        return assigned_estimate([plan.to_commit for plan in plans], self._resources, self._run)
 
     async def _group(self, shown: GroupRedo, plan: GroupRedoPlan | None) -> GroupRedo:
         if shown.error is not None:
             return shown
         if plan is None or plan.redo.turns != _turns(shown):
             return _with_error(shown, _changed(shown.group))
-        resources, run, admission = self._resources, self._run, self._admission
+        resources, run = self._scope.resources, self._scope.run
+        admission = self._admission
         rehearsal = None
         if resources.extractor.model is not None:
             rehearsal = Rehearsal(
@@ -185,12 +150,12 @@ class _Redoing:
             )
 
         def advance(stage: str, done: int, total: int) -> None:
-            cost = admission.run_cost(self._stack.used())
+            cost = admission.run_cost(self._scope.stack.used())
             self._progress(ProgressUpdate(stage, shown.group, done, total, cost))
 
         redone = await redo_group(plan, resources, run, rehearsal, advance)
         if redone.undone:
-            self._on_commits()
+            self._scope.committed()
         done = replace(shown, undone=redone.undone, ingested=redone.ingested)
         if redone.error is not None:
             return _with_error(done, redone.error)
