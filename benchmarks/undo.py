@@ -22,7 +22,8 @@ from benchmarks.commit import (
 from tests.graph.sample_changes import NOW, TTL, receipt
 from turnetl.base.graph_model import GroupProfile
 from turnetl.base.model import Change, GroupId, Vector
-from turnetl.ingestion.undo import UndoRun, undo_turns
+from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.undo import undo_turns
 
 LIMIT = 2.0
 """CPU of an undo, relative to that of the ingest."""
@@ -57,7 +58,7 @@ async def _round_trip(
     await store.release(lease)
     committed = _cpu(graph)
     turns = [change.episode.turn_id for change in changes]
-    undo_run = UndoRun("bench", lambda: NOW, LEASE)
+    undo_run = IngestRun("bench", "bench", lambda: NOW, LEASE)
     done = await undo_turns(
         store, group, turns, embed=_embed, run=undo_run, progress=lambda _: None
     )

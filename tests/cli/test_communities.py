@@ -19,6 +19,7 @@ from turnetl.base.graph_model import Community, CommunityBatch
 from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.llm.vectors import pack
 
 
@@ -104,9 +105,8 @@ def add_foreign(graph: str, members: tuple[str, ...]) -> None:
         vector = pack([0.1] * profile.dimensions)
         foreign = Community("random", GROUP, "x", "", NOW, vector, members)
         batch = CommunityBatch((), (foreign,))
-        async with held_lease(
-            store, GROUP, profile, owner="o", clock=lambda: NOW, ttl=TTL
-        ) as lease:
+        run = IngestRun("other", "o", lambda: NOW, TTL)
+        async with held_lease(store, GROUP, profile, run) as lease:
             await store.write_communities(lease, batch, now=NOW, ttl=TTL)
         await store.close()
 

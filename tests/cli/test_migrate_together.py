@@ -26,6 +26,7 @@ from turnetl.base.errors import GraphUnusable
 from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.moves import MigrationCommand
 from turnetl.migration.report import MigrationRun
 from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
@@ -219,7 +220,7 @@ def test_no_lease_is_granted_for_a_migration_that_began_just_before_it(
     async def write() -> None:
         async with (
             opened(neo4j_url) as store,
-            held_lease(store, GROUP, PROFILE, owner="host:1", clock=clock, ttl=TTL),
+            held_lease(store, GROUP, PROFILE, IngestRun("other", "host:1", clock, TTL)),
         ):
             pytest.fail("another writer got the lease")
 

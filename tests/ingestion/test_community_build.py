@@ -14,6 +14,7 @@ from turnetl.base.graph_model import Community, Lease
 from turnetl.base.model import Change, Vector
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.community_build import CommunityBuild, GroupCommunities, write_communities
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.llm.float_lists import floats
 from turnetl.summaries.communities.plan import CommunityPlan, plan_communities
 from turnetl.summaries.communities.rule_naming import RuleCommunityWriter
@@ -50,6 +51,9 @@ async def embed(texts: Sequence[str]) -> Sequence[Vector]:
     return [vector(text) for text in texts]
 
 
+RUN = IngestRun("run", "here:1:run", lambda: NOW, TTL)
+
+
 async def plan(store: GraphStore) -> CommunityPlan:
     contents = await store.load(GROUP)
     existing = await store.communities(GROUP)
@@ -62,9 +66,7 @@ async def build(
     progress: Callable[[GroupCommunities], None] = lambda _: None,
     is_out_of_time: Callable[[], bool] = lambda: False,
 ) -> None:
-    building = CommunityBuild(
-        store, RuleCommunityWriter(), embed, lambda: NOW, TTL, is_out_of_time, batch=1
-    )
+    building = CommunityBuild(store, RuleCommunityWriter(), embed, RUN, is_out_of_time, batch=1)
     await write_communities(building, lease, await plan(store), progress)
 
 

@@ -15,7 +15,7 @@ from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.ingestion.undo import Embed, UndoProgress, UndoRun, undo_turns
+from turnetl.ingestion.undo import Embed, UndoProgress, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.lake import LocalFiles
 
@@ -68,6 +68,6 @@ async def undo(
         planned.group,
         [turn.record.receipt.turn_id for turn in planned.turns],
         embed=embed,
-        run=UndoRun("here:1:undo", lambda: NOW, LEASE, retry_delay=0),
+        run=IngestRun("undo", "here:1:undo", lambda: NOW, LEASE, retry_delay=0),
         progress=progress,
     )

@@ -130,7 +130,7 @@ def test_turns_that_two_machines_forget_at_once_are_all_listed(
 def test_a_bucket_that_does_not_exist_is_wrong_usage(url: ObjectUrl, tmp_path: Path) -> None:
     missing = replace(url, bucket="no-such-bucket", prefix="lake")
     lake = lake_of(machine(missing, tmp_path))
-    for request in (lake.check_root, lake.groups, lambda: read_forgotten(lake.files)):
+    for request in (lake.files.check, lake.groups, lambda: read_forgotten(lake.files)):
         with pytest.raises(BadUsage, match="bucket of the lake `s3://no-such-bucket/lake` does"):
             request()
     with pytest.raises(BadUsage, match="does not exist; create it, or name another"):

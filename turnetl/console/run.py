@@ -51,33 +51,38 @@ def run(app: Callable[..., Any], arguments: Sequence[str], *, reading: Collectio
         arguments: the name of the command, then its own arguments.
         reading: the names of the commands that only read: none of their work is left to continue.
     """
-    is_reading = bool(arguments) and arguments[0] in reading
+    flags = _Flags.of(arguments)
     try:
-        code = _run(app, list(arguments), _INTERRUPTED_READING if is_reading else _INTERRUPTED)
+        try:
+            with StopSignals().installed():
+                log.install(verbose=flags.verbose, debug=flags.debug)
+                code = app(list(arguments), exit_on_error=False, print_error=False)
+        except BrokenPipeError:
+            raise
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort
+            is_reading = bool(arguments) and arguments[0] in reading
+            code = _failed(error, flags, _INTERRUPTED_READING if is_reading else _INTERRUPTED)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe. Python flushes standard output at exit and must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.FAILED
-    return code
-
-
-def _run(app: Callable[..., Any], arguments: list[str], interrupted: str) -> int:
-    flags = _Flags.of(arguments)
-    try:
-        with StopSignals().installed():
-            log.install(verbose=flags.verbose, debug=flags.debug)
-            code = app(arguments, exit_on_error=False, print_error=False)
-    except BrokenPipeError:
-        raise
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last resort
-        if flags.debug and not isinstance(error, CycloptsError):
-            print(
-                displayed_text("".join(traceback.format_exception(error))), end="", file=sys.stderr
-            )
-        message, code = _explained(error, interrupted)
-        return _fail(message, code, as_json=flags.json)
     return code if isinstance(code, int) else ExitCode.DONE
+
+
+def _failed(error: BaseException, flags: _Flags, interrupted: str) -> int:
+    """Say why the command failed, and return its exit code."""
+    if flags.debug and not isinstance(error, CycloptsError):
+        print(displayed_text("".join(traceback.format_exception(error))), end="", file=sys.stderr)
+    message, code = _explained(error, interrupted)
+    print_messages([message])
+    if flags.json:
+        from turnetl.base.results import ErrorOutput, encoded
+
+        # The name of a file that is not UTF-8 has surrogates, which JSON cannot hold.
+        told = message.encode("utf-8", "backslashreplace").decode()
+        print(encoded(ErrorOutput(error=told, exit_code=code)))
+    return code
 
 
 def _explained(error: BaseException, interrupted: str) -> tuple[str, int]:
@@ -93,17 +98,6 @@ def _explained(error: BaseException, interrupted: str) -> tuple[str, int]:
             return _FILE_ERROR.format(error.filename or "file", reason), ExitCode.FAILED
         case _:
             return _UNEXPECTED.format(type(error).__name__, error), ExitCode.FAILED
-
-
-def _fail(message: str, code: int, *, as_json: bool) -> int:
-    print_messages([message])
-    if as_json:
-        from turnetl.base.results import ErrorOutput, encoded
-
-        # The name of a file that is not UTF-8 has surrogates, which JSON cannot hold.
-        error = message.encode("utf-8", "backslashreplace").decode()
-        print(encoded(ErrorOutput(error=error, exit_code=code)))
-    return code
 
 
 T = TypeVar("T")

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, LiteralString, NamedTuple
+from operator import attrgetter
+from typing import Any, LiteralString, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,6 +25,13 @@ from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Usage, Vector
 from turnetl.graph import graphiti_names
 from turnetl.graph.session_level import UNKNOWN_TIME
+
+V = TypeVar("V", Entity, Fact)
+
+
+def in_order(values: Iterable[V]) -> list[V]:
+    """Return values in the order of creation, in which they are loaded."""
+    return sorted(values, key=attrgetter("created_at", "uuid"))
 
 
 def entity_of(group: GroupId, row: Mapping[str, Any], vector: Vector | None) -> Entity:

@@ -56,7 +56,7 @@ class AdmittedTurn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.finish()
+        self._admission.finish(self)
 
     def commit(self, usage: Usage) -> None:
         """Count the turn as committed.

@@ -1,18 +1,19 @@
-"""Commit one turn: build its change and its receipt, and write both in one transaction."""
+"""Build what one turn commits: its change and its receipt."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from datetime import datetime
+from typing import Any
 
 from turnetl.base.errors import GraphBusy
-from turnetl.base.graph_model import Lease, Receipt
+from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Change, Entity, Episode, Fact, Vector
+from turnetl.base.repeat import repeat_until
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
+from turnetl.ingestion.ingest_run import IngestRun
 
 
 async def with_embeddings(
@@ -45,10 +46,10 @@ async def with_embeddings(
 class RecipeRecorder:
     """Records the recipe of each kind of turn of one group once."""
 
-    def __init__(self, store: GraphStore, extractor: Extractor[Any], *, retry_delay: float) -> None:
+    def __init__(self, store: GraphStore, extractor: Extractor[Any], run: IngestRun) -> None:
         self._store = store
         self._extractor = extractor
-        self._retry_delay = retry_delay
+        self._run = run
         self._kinds: set[str] = set()
 
     async def record(self, episode: Episode) -> None:
@@ -60,13 +61,10 @@ class RecipeRecorder:
         if episode.kind in self._kinds:
             return
         parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
-        await while_busy(lambda: self._store.record_recipe(parts), retry_delay=self._retry_delay)
+        await repeat_until(
+            lambda: self._store.record_recipe(parts), self._run.pauses, busy=GraphBusy
+        )
         self._kinds.add(episode.kind)
-
-
-T = TypeVar("T")
-
-_ATTEMPTS = 4
 
 
 def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Change:
@@ -148,65 +146,6 @@ def time_of(episode: Episode) -> datetime:
     if episode.turn.started_at is None:
         raise AssertionError(f"turn {episode.turn_id} has no time and is never planned")
     return episode.turn.started_at
-
-
-async def commit_turn(
-    store: GraphStore,
-    lease: Lease,
-    change: Change,
-    receipt: Receipt,
-    *,
-    clock: Callable[[], datetime],
-    lease_ttl: timedelta,
-    retry_delay: float,
-) -> bool:
-    """Commit the turn, and retry while the graph is busy. A committed turn is never written twice.
-
-    Args:
-        store: the graph.
-        lease: of the turn's group.
-        change: what the turn writes.
-        receipt: the proof, written in the same transaction.
-        clock: the time now.
-        lease_ttl: how long the lease runs from the commit on.
-        retry_delay: seconds before the first retry; doubled with each one.
-
-    Returns:
-        False if another run had committed the turn before.
-
-    Raises:
-        GraphBusy: the graph did not respond to any attempt.
-        GraphUnusable: another run took the group over, or the graph rejected the statements.
-    """
-    written, attempts = await while_busy(
-        lambda: store.commit(lease, change, receipt, now=clock(), ttl=lease_ttl),
-        retry_delay=retry_delay,
-    )
-    # If a retry finds the turn committed, an earlier attempt without a response did it.
-    return written or attempts > 1
-
-
-async def while_busy(write: Callable[[], Awaitable[T]], *, retry_delay: float) -> tuple[T, int]:
-    """Run a write that can be repeated safely, and repeat it while the graph is busy.
-
-    Args:
-        write: what to run.
-        retry_delay: seconds before the first retry; doubled with each one.
-
-    Returns:
-        Its result, and the number of the attempt that gave it, from 1.
-
-    Raises:
-        GraphBusy: the graph did not respond to any attempt.
-    """
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            return await write(), attempt
-        except GraphBusy:
-            if attempt == _ATTEMPTS:
-                raise
-            await asyncio.sleep(retry_delay * 2 ** (attempt - 1))
-    raise AssertionError
 
 
 def invalidated_facts(change: Change) -> list[Fact]:

@@ -5,16 +5,17 @@ A build may be killed at any point and repeated: what is written then counts as 
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
 from typing import Annotated
 
+from turnetl.base.errors import GraphBusy
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Community, CommunityBatch, Lease
 from turnetl.base.model import GroupId, Usage, Vector
+from turnetl.base.repeat import repeat_until
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.commit import while_busy
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.summaries.communities.plan import CommunityInput, CommunityPlan, CommunityWriter
 
 
@@ -80,15 +81,11 @@ class CommunityBuild:
     """Names and summarises the communities."""
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
     """Embeds names with the embedder of the group."""
-    clock: Callable[[], datetime]
-    """Returns the current time."""
-    lease_ttl: timedelta
+    run: IngestRun
     is_out_of_time: Callable[[], bool]
     """Whether no further batch may be begun."""
     batch: int = 32
     """Communities of a transaction: a model describes them in a few concurrent requests."""
-    retry_delay: float = 0.5
-    """Seconds before the first retry of a batch without a response; doubled with each retry."""
 
 
 def planned(plan: CommunityPlan) -> GroupCommunities:
@@ -106,7 +103,7 @@ async def write_communities(
     lease: Lease,
     plan: CommunityPlan,
     progress: Callable[[GroupCommunities], None],
-) -> None:
+) -> GroupCommunities:
     """Write the communities of a plan until all are written or the time is up.
 
     Args:
@@ -114,6 +111,9 @@ async def write_communities(
         lease: of the group, held since before the plan was made.
         plan: of the group.
         progress: called with the report so far after each batch.
+
+    Returns:
+        The report.
 
     Raises:
         RunStopped: the budget is used up; what was written stays.
@@ -123,13 +123,14 @@ async def write_communities(
     done = planned(plan)
     for removed, batch in plan.batches(build.batch):
         if build.is_out_of_time():
-            return
+            break
         written = await _described(build, plan.group, batch)
         await _write(build, lease, CommunityBatch(removed, tuple(written)))
         done = replace(
             done, written=done.written + len(written), removed=done.removed + len(removed)
         )
         progress(done)
+    return done
 
 
 async def _described(
@@ -137,7 +138,7 @@ async def _described(
 ) -> list[Community]:
     texts = await build.writer.describe(batch)
     vectors = await build.embed([text.name for text in texts]) if texts else ()
-    now = build.clock()
+    now = build.run.clock()
     return [
         Community(
             uuid=community.uuid,
@@ -153,7 +154,9 @@ async def _described(
 
 
 async def _write(build: CommunityBuild, lease: Lease, batch: CommunityBatch) -> None:
-    await while_busy(
-        lambda: build.store.write_communities(lease, batch, now=build.clock(), ttl=build.lease_ttl),
-        retry_delay=build.retry_delay,
+    run = build.run
+    await repeat_until(
+        lambda: build.store.write_communities(lease, batch, now=run.clock(), ttl=run.lease_ttl),
+        run.pauses,
+        busy=GraphBusy,
     )

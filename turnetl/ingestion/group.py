@@ -28,7 +28,7 @@ from turnetl.formats import PROMPT_HISTORY
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import plan
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
 from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
@@ -159,7 +159,7 @@ async def _stale_parts(
 async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
     """Return the report of a group of which nothing was ingested yet. Writes nothing."""
     entries = Quarantine(lake.files, plan.group).entries()
-    report = group_report(plan.turns, await _counts(store, plan.group), entries)
+    report = group_report(plan.turns, GroupCounts(*await store.counts(plan.group)), entries)
     return replace(
         report,
         usage=plan.usage,
@@ -209,9 +209,19 @@ async def ingest_group(
         ahead=resources.ahead,
     )
     episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
-    error = None
-    if plan.turns.to_commit:
-        error = await _run(plan.turns, episodes, pipeline, progress, lease)
+    error: TurnetlError | None = None
+    if total := len(plan.turns.to_commit):
+        progress(0, total)
+        try:
+            await pipeline.ingest(
+                plan.group,
+                episodes,
+                plan.turns.context,
+                lambda done: progress(done.turns, total),
+                lease=lease,
+            )
+        except TurnetlError as caught:
+            error = caught
     counts, done = await _known_counts(resources.store, plan.group), pipeline.done
     report = replace(
         group_report(
@@ -232,7 +242,7 @@ async def ingest_group(
 async def _known_counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
     """Return the counts; none of them if the graph does not respond."""
     with suppress(TurnetlError):
-        return await _counts(store, group)
+        return GroupCounts(*await store.counts(group))
     return GroupCounts()
 
 
@@ -269,31 +279,6 @@ def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]
     first = {turn: plan.turns.context[turn] for turn in plan.turns.to_commit[:limit]}
     required = {*first, *(earlier for turns in first.values() for earlier in turns)}
     return list(with_context(load_episodes(plan.rows, required), first))
-
-
-async def _run(
-    plan: TurnPlan,
-    episodes: Iterable[Episode],
-    pipeline: TurnPipeline,
-    progress: Callable[[int, int], None],
-    lease: Lease | None,
-) -> TurnetlError | None:
-    """Ingest the turns of the plan, and return the error that stopped it, if any."""
-    total = len(plan.to_commit)
-    progress(0, total)
-
-    def advance(done: IngestProgress) -> None:
-        progress(done.turns, total)
-
-    try:
-        await pipeline.ingest(plan.group, episodes, plan.context, advance, lease=lease)
-    except TurnetlError as error:
-        return error
-    return None
-
-
-async def _counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
-    return GroupCounts(*await store.counts(group))
 
 
 def _failed(report: GroupReport, error: TurnetlError) -> GroupReport:

@@ -4,9 +4,8 @@ import asyncio
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
-from datetime import datetime, timedelta
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 from turnetl.base.errors import GraphUnusable, TurnetlError
 from turnetl.base.graph_model import GroupProfile, Lease
@@ -14,6 +13,7 @@ from turnetl.base.ids import final_group
 from turnetl.base.model import GroupId
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.port import GraphStore
+from turnetl.ingestion.ingest_run import IngestRun
 
 _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
 """Phases of a migration in which the group belongs to its turns."""
@@ -24,21 +24,17 @@ async def held_lease(
     store: GraphStore,
     group: GroupId,
     profile: GroupProfile,
+    run: IngestRun,
     *,
-    owner: str,
-    clock: Callable[[], datetime],
-    ttl: timedelta,
     migrates: bool = False,
 ) -> AsyncIterator[Lease]:
-    """Take the lease, and release it at the end of the block; arguments as of `acquire`.
+    """Take the lease, and release it at the end of the block.
 
     Args:
         store: the graph.
         group: the group.
         profile: as of `acquire`.
-        owner: as of `acquire`.
-        clock: returns the current time.
-        ttl: as of `acquire`.
+        run: owner of the lease, clock, and how long the lease lasts.
         migrates: whether the lease is that of the migration of the group, which excludes others.
 
     Raises:
@@ -48,8 +44,10 @@ async def held_lease(
     """
     if not migrates:
         await _check_not_migrated(store, group)
-    lease = await store.acquire(group, profile, owner=owner, now=clock(), ttl=ttl, is_dead=is_dead)
-    renewal = asyncio.create_task(_renew(store, lease, clock, ttl))
+    lease = await store.acquire(
+        group, profile, owner=run.owner, now=run.clock(), ttl=run.lease_ttl, is_dead=is_dead
+    )
+    renewal = asyncio.create_task(_renew(store, lease, run))
     try:
         if not migrates:
             # A migration may have begun before the lease was taken; none begins under it.
@@ -62,6 +60,21 @@ async def held_lease(
         # The graph itself may have failed; the lease then expires.
         with suppress(TurnetlError):
             await store.release(lease)
+
+
+@asynccontextmanager
+async def migration_leases(
+    store: GraphStore, groups: Iterable[GroupId], profile: GroupProfile, run: IngestRun
+) -> AsyncIterator[list[Lease]]:
+    """Hold the leases of a group and of its shadow group, so that no other command writes one.
+
+    Arguments and errors as of `held_lease`.
+    """
+    async with AsyncExitStack() as held:
+        yield [
+            await held.enter_async_context(held_lease(store, name, profile, run, migrates=True))
+            for name in sorted(groups)
+        ]
 
 
 async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
@@ -81,14 +94,12 @@ async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
             )
 
 
-async def _renew(
-    store: GraphStore, lease: Lease, clock: Callable[[], datetime], ttl: timedelta
-) -> None:
+async def _renew(store: GraphStore, lease: Lease, run: IngestRun) -> None:
     """Renew the lease during long requests; the fence protects the group, not the renewal."""
     while True:
-        await asyncio.sleep(ttl.total_seconds() / 3)
+        await asyncio.sleep(run.lease_ttl.total_seconds() / 3)
         with suppress(TurnetlError):
-            await store.renew(lease, now=clock(), ttl=ttl)
+            await store.renew(lease, now=run.clock(), ttl=run.lease_ttl)
 
 
 def owner_name(run_id: str) -> str:

@@ -1,4 +1,4 @@
-"""A run of an ingest: its identity and limits, and its progress in one group."""
+"""A run that writes groups: its identity and limits, and the progress of an ingest in one."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.ingestion.report import Invalidation
 from turnetl.summaries.reasons import GateReason
+
+_RETRIES = 3
 
 
 async def _ignore_lease() -> None:
@@ -23,18 +25,23 @@ class IngestRun:
     clock: Callable[[], datetime]
     lease_ttl: timedelta
     """Lifetime of a lease without renewal."""
-    prefetch: int
+    prefetch: int = 0
     """Turns whose extraction may run ahead of the commit."""
     run_ahead: int = 0
     """Turns that may also be resolved ahead of the commit, with guessed responses."""
     retry_delay: float = 0.5
-    """Seconds before the first retry of a commit without a response; doubled with each retry."""
+    """Seconds before the first retry of a write without a response; doubled with each retry."""
     invalidation_alert: int = 10
     """Facts that a turn may invalidate; a turn that invalidates more is logged and reported."""
     extractor_named: bool = False
     """Whether the user named the extractor, which may then continue a group of another one."""
     on_lease: Callable[[], Awaitable[None]] = _ignore_lease
     """Called with each lease of the run, before anything is done."""
+
+    @property
+    def pauses(self) -> tuple[float, ...]:
+        """Return the seconds before each retry of a write without a response."""
+        return tuple(self.retry_delay * 2**retry for retry in range(_RETRIES))
 
 
 @dataclass(frozen=True, slots=True)

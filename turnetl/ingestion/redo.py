@@ -27,7 +27,7 @@ from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo
 from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import run_profile
-from turnetl.ingestion.undo import PlannedUndo, UndoProgress, UndoRun
+from turnetl.ingestion.undo import PlannedUndo, UndoProgress
 from turnetl.lake import Lake
 
 Recipe = Callable[[GroupId, str], RecipeParts]
@@ -221,15 +221,7 @@ async def redo_group(
     steps = _Steps(plan, resources, run, progress)
     try:
         profile = await run_profile(resources.extractor, resources.embedder, plan.group)
-        lease = held_lease(
-            resources.store,
-            plan.group,
-            profile,
-            owner=run.owner,
-            clock=run.clock,
-            ttl=run.lease_ttl,
-        )
-        async with lease as held:
+        async with held_lease(resources.store, plan.group, profile, run) as held:
             await run.on_lease()
             await _check_unchanged(plan, resources.store)
             if rehearsal is not None:
@@ -279,12 +271,12 @@ class _Steps:
             raise _failed(self._plan, rehearsal.failed)
 
     async def undo(self, lease: Lease) -> None:
-        run, undo = self._run, self._plan.redo.undo
+        undo = self._plan.redo.undo
         executor = PlannedUndo(
             self._resources.store,
             lease,
             self._resources.embedder.embed,
-            UndoRun(run.owner, run.clock, run.lease_ttl, run.retry_delay),
+            self._run,
         )
 
         def advance(done: UndoProgress) -> None:

@@ -21,7 +21,8 @@ from typing import Any, TypeVar
 from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Change, Entity, Fact, TurnId
 from turnetl.extraction.port import Extractor
-from turnetl.graph.mirror.group import GroupView, MirrorGroup, in_order
+from turnetl.graph.from_rows import in_order
+from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import Overlay
 from turnetl.ingestion.commit import change_of, with_embeddings
 from turnetl.ingestion.prefetch import PrefetchedTurn

@@ -14,20 +14,27 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    aclosing,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from turnetl.base.errors import BadTurn
+from turnetl.base.errors import BadTurn, GraphBusy
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.reason import add_counts
+from turnetl.base.repeat import repeat_until
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.commit import RecipeRecorder, commit_turn, invalidated_facts
+from turnetl.ingestion.commit import RecipeRecorder, invalidated_facts
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
@@ -67,6 +74,14 @@ class _LeasedGroup:
         """Run ahead of a turn while this context commits it, if the run does."""
         return nullcontext() if self.ahead is None else self.ahead.committing(turn, self.window)
 
+    def apply(self, turn: PrefetchedTurn, resolved: ResolvedTurn) -> None:
+        """Apply a turn that is committed."""
+        self.mirror.apply(resolved.for_mirror, resolved.receipt)
+        if self.ahead is not None:
+            self.ahead.committed(turn, resolved.for_mirror)
+        if self.summaries is not None:
+            self.summaries.apply(resolved.change)
+
 
 class TurnPipeline:
     """Ingests turns of one group into one graph."""
@@ -104,7 +119,7 @@ class TurnPipeline:
         self._admission = admission or TurnAdmission()
         self._summary_rules = summaries
         self._ahead = ahead
-        self._recipes = RecipeRecorder(store, extractor, retry_delay=run.retry_delay)
+        self._recipes = RecipeRecorder(store, extractor, run)
         self.done = IngestProgress(0, 0)
         """Progress so far, also after `ingest` raised."""
 
@@ -134,7 +149,35 @@ class TurnPipeline:
             GraphUnusable: another extractor filled the group, and the user named none.
             RunStopped: several turns in a row failed, or the budget is used up.
         """
-        async with self._leased(group_id) if lease is None else nullcontext(lease) as held:
+        failures = 0
+        async with self._opened(group_id, episodes, context, progress, lease) as (group, turns):
+            async for turn in turns:
+                with turn.admitted, charged_to(turn.admitted.account):
+                    try:
+                        with group.committing(turn):
+                            await self._ingest_turn(group, turn)
+                        failures = 0
+                    except BadTurn as error:
+                        self._quarantine_turn(turn.episode, error)
+                        failures += 1
+                group.turns_left -= 1
+                self._admission.costs.finish(len(turn.episode.text))
+                if failures >= MAX_CONSECUTIVE_FAILURES:
+                    raise too_many_failures(group_id, failures)
+                progress(self.done)
+        return self.done
+
+    @asynccontextmanager
+    async def _opened(
+        self,
+        group_id: GroupId,
+        episodes: Iterable[Episode],
+        context: Mapping[TurnId, Sequence[TurnId]],
+        progress: Callable[[IngestProgress], None],
+        given: Lease | None,
+    ) -> AsyncIterator[tuple[_LeasedGroup, AsyncIterator[PrefetchedTurn]]]:
+        """Open the group under its lease, with its turns; write deferred summaries at the end."""
+        async with nullcontext(given) if given else await self._lease(group_id) as lease:
             await self._run.on_lease()
             contents = await self._store.load(group_id)
             if not self._run.extractor_named:
@@ -146,7 +189,10 @@ class TurnPipeline:
             recipe = recipe_digest(self._extractor.recipe_parts(group_id))
             earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
             self._admission.costs.learn_earlier(earlier)
-            window: deque[PrefetchedTurn] = deque()
+            rules, window = self._summary_rules, deque[PrefetchedTurn]()
+            summaries = None if rules is None else rules.of_group(contents)
+            decided = contents if summaries is None else summaries.decided(contents)
+            group = _LeasedGroup(lease, MirrorGroup(decided), summaries, len(context), window)
             turns = prefetch_extractions(
                 episodes,
                 context,
@@ -155,37 +201,15 @@ class TurnPipeline:
                 admission=self._admission,
                 window=window,
             )
-            rules = self._summary_rules
-            summaries = None if rules is None else rules.of_group(contents)
-            decided = contents if summaries is None else summaries.decided(contents)
-            group = _LeasedGroup(held, MirrorGroup(decided), summaries, len(context), window)
             async with aclosing(turns) as prefetched, self._running_ahead(group):
-                await self._ingest_turns(group, prefetched, progress)
-            if group.summaries is not None:
-                await self._flush(group.summaries, held)
-        return self.done
+                yield group, prefetched
+            if summaries is not None:
+                await self._flush(summaries, lease)
 
-    async def _ingest_turns(
-        self,
-        group: _LeasedGroup,
-        turns: AsyncIterator[PrefetchedTurn],
-        progress: Callable[[IngestProgress], None],
-    ) -> None:
-        failures = 0
-        async for turn in turns:
-            with turn.admitted, charged_to(turn.admitted.account):
-                try:
-                    with group.committing(turn):
-                        await self._ingest_turn(group, turn)
-                    failures = 0
-                except BadTurn as error:
-                    self._quarantine_turn(turn.episode, error)
-                    failures += 1
-            group.turns_left -= 1
-            self._admission.costs.finish(len(turn.episode.text))
-            if failures >= MAX_CONSECUTIVE_FAILURES:
-                raise too_many_failures(group.mirror.group_id, failures)
-            progress(self.done)
+    async def _lease(self, group: GroupId) -> AbstractAsyncContextManager[Lease]:
+        """Return what holds the lease of the group, with embedder and recipe of this run."""
+        profile = await run_profile(self._extractor, self._embedder, group)
+        return held_lease(self._store, group, profile, self._run)
 
     @asynccontextmanager
     async def _running_ahead(self, group: _LeasedGroup) -> AsyncIterator[None]:
@@ -217,16 +241,6 @@ class TurnPipeline:
         counts = add_counts(self.done.summaries, flush.reasons)
         self.done = replace(self.done, summaries=counts)
         flush.written.all()
-
-    @asynccontextmanager
-    async def _leased(self, group: GroupId) -> AsyncIterator[Lease]:
-        """Hold the lease of the group with the embedder and the recipe of this run."""
-        profile = await run_profile(self._extractor, self._embedder, group)
-        run = self._run
-        async with held_lease(
-            self._store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl
-        ) as lease:
-            yield lease
 
     def _skip_committed(
         self, receipts: Iterable[Receipt], context: Mapping[TurnId, Sequence[TurnId]]
@@ -264,24 +278,24 @@ class TurnPipeline:
         )
         change, receipt = resolved.change, resolved.receipt
         await self._recipes.record(episode)
-        written = await commit_turn(
-            self._store,
-            group.lease,
-            change,
-            receipt,
-            clock=run.clock,
-            lease_ttl=run.lease_ttl,
-            retry_delay=run.retry_delay,
+        busy: list[Exception] = []
+        written = await repeat_until(
+            lambda: self._store.commit(
+                group.lease, change, receipt, now=run.clock(), ttl=run.lease_ttl
+            ),
+            run.pauses,
+            busy=GraphBusy,
+            on_busy=busy.append,
         )
         turn.admitted.commit(change.usage)
-        group.mirror.apply(resolved.for_mirror, receipt)
-        if group.ahead is not None:
-            group.ahead.committed(turn, resolved.for_mirror)
-        if group.summaries is not None:
-            group.summaries.apply(change)
+        group.apply(turn, resolved)
         self._quarantine.release(episode.turn_id)
         self.done = with_turn(
-            self.done, resolved, written=written, invalidation_alert=run.invalidation_alert
+            # If a retry finds the turn committed, an earlier attempt without a response did it.
+            self.done,
+            resolved,
+            written=written or bool(busy),
+            invalidation_alert=run.invalidation_alert,
         )
 
     def _quarantine_turn(self, episode: Episode, error: BadTurn) -> None:

@@ -7,11 +7,12 @@ from datetime import datetime
 from functools import lru_cache
 
 from turnetl.base import ids
-from turnetl.base.errors import RunStopped
+from turnetl.base.errors import GraphBusy, RunStopped
 from turnetl.base.graph_model import GroupContents, Lease
 from turnetl.base.model import Change, Episode, SummaryWrites, TurnId, Usage
+from turnetl.base.repeat import repeat_until
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.commit import time_of, while_busy
+from turnetl.ingestion.commit import time_of
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_sagas import SagaTurn, sagas_of
@@ -252,9 +253,10 @@ class TurnSummaries:
             writes = SummaryWrites(
                 written.texts, {latest.turn: latest.record}, {latest.turn: latest.usage}
             )
-            await while_busy(
+            await repeat_until(
                 lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl),
-                retry_delay=run.retry_delay,
+                run.pauses,
+                busy=GraphBusy,
             )
         return flush
 

@@ -6,15 +6,16 @@ repeated.
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from turnetl.base.batched import batched
-from turnetl.base.errors import GraphUnusable
+from turnetl.base.errors import GraphBusy, GraphUnusable
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.base.model import GroupId, TurnId, Vector
+from turnetl.base.repeat import repeat_until
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.commit import while_busy, with_embeddings
+from turnetl.ingestion.commit import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import UndoDiff, UndoState, compare, touched
 from turnetl.summaries.group_sagas import sagas_of
@@ -26,17 +27,6 @@ EmbedTexts = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
 
 _BATCH = 200
 """Turns whose entities and facts are in memory together."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndoRun:
-    """The owner of the leases of an undo, its clock and its limits."""
-
-    owner: str
-    clock: Callable[[], datetime]
-    lease_ttl: timedelta
-    retry_delay: float = 0.5
-    """Seconds before the first retry of an undo without a response; doubled with each retry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +69,7 @@ async def undo_turns(
     turns: Sequence[TurnId],
     *,
     embed: Embed,
-    run: UndoRun,
+    run: IngestRun,
     progress: Callable[[UndoProgress], None],
 ) -> UndoProgress:
     """Undo turns of a group, under its lease. Those that are not committed are skipped.
@@ -102,8 +92,7 @@ async def undo_turns(
     if profile is None:
         return UndoProgress(already_undone=len(turns))
     left = _profile_of_rest(profile, await store.receipts(group), frozenset(turns))
-    lease = held_lease(store, group, left, owner=run.owner, clock=run.clock, ttl=run.lease_ttl)
-    async with lease as held:
+    async with held_lease(store, group, left, run) as held:
         plan = plan_undo(group, await store.commit_records(group), frozenset(turns))
         if plan.is_refused:
             raise GraphUnusable(
@@ -129,7 +118,7 @@ def _profile_of_rest(
 class PlannedUndo:
     """Carries out a plan under a lease."""
 
-    def __init__(self, store: GraphStore, lease: Lease, embed: EmbedTexts, run: UndoRun) -> None:
+    def __init__(self, store: GraphStore, lease: Lease, embed: EmbedTexts, run: IngestRun) -> None:
         """Undo nothing yet.
 
         Args:
@@ -178,13 +167,15 @@ class PlannedUndo:
                 progress(self.done)
 
     async def _revert(self, reversal: Reversal) -> None:
-        run = self._run
-        reverted, attempts = await while_busy(
+        run, failures = self._run, list[Exception]()
+        reverted = await repeat_until(
             lambda: self._store.revert(self._lease, reversal, now=run.clock(), ttl=run.lease_ttl),
-            retry_delay=run.retry_delay,
+            run.pauses,
+            busy=GraphBusy,
+            on_busy=failures.append,
         )
         # If a retry finds the turn undone, an earlier attempt without a response did it.
-        if reverted is None and attempts == 1:
+        if reverted is None and not failures:
             self.done = replace(self.done, already_undone=self.done.already_undone + 1)
             return
         kept = reverted.entities_kept if reverted is not None else ()

@@ -161,7 +161,7 @@ class Lake(EpisodesTables):
         Raises:
             BadUsage: the lake is a file.
         """
-        self.check_root()
+        self.files.check()
         tree = self.files.tree(self._turns_folder)
         turns = {name for name, names in tree.items() if any(map(is_table, names))}
         names = self.files.names(self.episodes_folder)
@@ -231,7 +231,7 @@ class Lake(EpisodesTables):
             BadUsage: the lake is a file.
             Fatal: the lake has another schema version.
         """
-        self.check_root()
+        self.files.check()
         for path in self.turn_paths()[:1]:
             self.archive_metadata(path)
 
@@ -396,14 +396,6 @@ class Lake(EpisodesTables):
         """Yield the turns of `scan_turns` as values."""
         rows = self.scan_turns(group).collect()
         return (turn_from_row(row) for row in rows.iter_rows(named=True))
-
-    def check_root(self) -> None:
-        """Reject a lake that is a file, or that is in a bucket that does not exist.
-
-        Raises:
-            BadUsage: it is one.
-        """
-        self.files.check()
 
     @property
     def _turns_folder(self) -> Path:

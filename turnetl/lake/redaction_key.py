@@ -37,7 +37,7 @@ def redaction_key(lake: Lake, *, create: bool) -> bytes:
         Fatal: the key is damaged, cannot be read or written, or is missing although the lake has
             tables.
     """
-    lake.check_root()
+    lake.files.check()
     files, path = lake.files, lake.root / FILE
     try:
         return _read(files, path)

@@ -55,7 +55,7 @@ def project(cwd: str | None) -> str:
     project_path = _project_path(folders)
     if not project_path:
         return NO_PROJECT
-    if len(project_path) <= _home_length(project_path):
+    if len(project_path) <= _prefix_length(project_path, _HOMES):
         return HOME
     if _is_random(project_path):
         return TEMPORARY
@@ -77,14 +77,14 @@ def project_root(cwd: str | None) -> str | None:
 def user(cwd: str | None) -> str | None:
     """Return the user whose home folder holds the working directory; None: no user, or redacted."""
     folders = _cwd_folders(cwd) or []
-    length = _home_length(folders)
+    length = _prefix_length(folders, _HOMES)
     name = folders[length - 1] if length else "~"
     return None if name == "~" or "redacted" in name.lower() else name
 
 
 def home_relative(folders: list[str]) -> str | None:
     """Return a path in a home folder in a form that starts with `~`, or None."""
-    length = _home_length(folders)
+    length = _prefix_length(folders, _HOMES)
     return "/".join(["~", *folders[length:]]) if length else None
 
 
@@ -170,18 +170,13 @@ def _marker_length(folders: list[str], position: int) -> int:
     return 2 if folders[position + 1 : position + 2] in (["worktrees"], ["worktree"]) else 0
 
 
-def _home_length(folders: list[str]) -> int:
-    """Return the number of folders up to the home folder, including it; 0 if there is none."""
-    return _prefix_length(folders, _HOMES)
-
-
 def _base_length(folders: list[str]) -> int:
     """Return the number of folders up to a home folder, a temporary folder or a drive."""
-    return max(_home_length(folders), _temporary_length(folders), _drive_length(folders))
+    return max(_prefix_length(folders, _HOMES), _temporary_length(folders), _drive_length(folders))
 
 
 def _temporary_length(folders: list[str]) -> int:
-    home = _home_length(folders)
+    home = _prefix_length(folders, _HOMES)
     below = tuple(folder.lower() for folder in folders[home : home + 3])
     return home + 3 if home and below == _TEMPORARY_AT_HOME else _prefix_length(folders, _TEMPORARY)
 

@@ -73,7 +73,7 @@ def check_lake(settings: Settings, progress: Progress) -> LakeCheck:
         Fatal, Retryable: the object store refuses, or does not answer.
     """
     lake = wiring.lake(settings)
-    lake.check_root()
+    lake.files.check()
     tables = _Tables(settings, lake)
     problems = [
         *tables.problems(progress),

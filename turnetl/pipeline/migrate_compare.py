@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from tempfile import gettempdir
-from uuid import uuid4
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -21,8 +20,8 @@ from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
-from turnetl.ingestion import held_lease as lease_owner
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
@@ -53,6 +52,7 @@ from turnetl.migration.start import open_migration
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 
@@ -205,32 +205,31 @@ async def _record(
     compared: Sequence[GroupComparison],
 ) -> None:
     """Write the verdicts of what is not cut over yet into the graph."""
+    run = new_ingest_run(settings, clock)
     async with wiring.store(settings, write=True) as store:
         for side, comparison in zip(loaded, compared, strict=True):
             if side.migration.phase is not MigrationPhase.CUT_OVER:
-                await _save(store, side, comparison, settings, clock)
+                await _save(store, side, comparison, run)
 
 
 async def _save(
     store: GraphStore,
     side: _Loaded,
     comparison: GroupComparison,
-    settings: Settings,
-    clock: Clock,
+    run: IngestRun,
 ) -> None:
-    group, ttl = side.migration.group_id, timedelta(seconds=settings.lease_seconds)
-    verdict = CompareVerdict(side.digest, clock(), comparison.reasons)
+    group = side.migration.group_id
+    verdict = CompareVerdict(side.digest, run.clock(), comparison.reasons)
     shadow = ShadowStore(store, group)
     profile = await shadow.profile(group)
     if profile is None:
         return
-    owner = lease_owner.owner_name(str(uuid4()))
-    async with held_lease(shadow, group, profile, owner=owner, clock=clock, ttl=ttl) as lease:
+    async with held_lease(shadow, group, profile, run) as lease:
         # A run may have added turns meanwhile: what it recorded stays, the verdict is of before.
         current = open_migration(await store.migrations(), group)
         if current is not None and current.migration_id == side.migration.migration_id:
             judged = replace(current, verdict=encoded(verdict))
-            await shadow.save_migration(lease, judged, now=clock(), ttl=ttl)
+            await shadow.save_migration(lease, judged, now=run.clock(), ttl=run.lease_ttl)
 
 
 PROBE_SESSIONS = 10

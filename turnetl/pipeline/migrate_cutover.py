@@ -5,11 +5,9 @@ continued by its repetition, on any machine.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 from turnetl import wiring
 from turnetl.base.batched import batched
@@ -31,8 +29,8 @@ from turnetl.graph.migrations import (
     TurnMigration,
 )
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import held_lease as lease_owner
-from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.held_lease import migration_leases
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.moves import BATCH, MigrationChange, MigrationCommand, Moves
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
@@ -44,6 +42,7 @@ from turnetl.pipeline.migrate_changes import (
     planned_rollback,
     selected_migration,
 )
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 
 _ROUNDS = 10
@@ -89,11 +88,14 @@ class GroupChange:
     migration: TurnMigration
     """The state, as it was written last."""
     options: ChangeOptions
-    clock: Clock
-    ttl: timedelta
+    run: IngestRun
     progress: Progress
     created: Sequence[GroupId] = ()
     """Those of both that the leases made groups of turnetl's: they are not if nothing is done."""
+
+    @property
+    def now(self) -> Clock:
+        return self.run.clock
 
     @property
     def group(self) -> GroupId:
@@ -108,7 +110,7 @@ class GroupChange:
         return self.migration.sessions_group
 
     async def execute(self) -> MigrationChange:
-        planned = await planned_change(self.store, self.migration, self.options, self.clock)
+        planned = await planned_change(self.store, self.migration, self.options, self.now)
         if planned.is_refused:
             for group in self.created:
                 await self._drop_group(group)
@@ -141,7 +143,7 @@ class GroupChange:
         await self._step(
             SwitchStep(self.shadow, self.group, deletes_source=True),
             phase=MigrationPhase.CUT_OVER,
-            cut_over_at=self.clock(),
+            cut_over_at=self.now(),
             communities=planned.foreign_communities,
         )
         return planned
@@ -189,7 +191,7 @@ class GroupChange:
         receipts = await self.store.receipts(self.shadow)
         runs: dict[str, str] = {one.turn_id: one.run_id for one in receipts}
         steps = [
-            DropTurnsStep(self.shadow, part, _distinct(runs[turn] for turn in part), self.clock())
+            DropTurnsStep(self.shadow, part, _distinct(runs[turn] for turn in part), self.now())
             for part in self._batches(_distinct(runs))
         ]
         await self._steps("turns", steps)
@@ -233,13 +235,15 @@ class GroupChange:
 
     async def _step(self, step: MigrationStep, **changes: Any) -> None:
         """Make a step. The state is written only if it changes: it names all of the old data."""
-        changed = replace(self.migration, updated_at=self.clock(), **changes) if changes else None
-        await self.store.migrate(self.leases, step, changed, now=self.clock(), ttl=self.ttl)
+        changed = replace(self.migration, updated_at=self.now(), **changes) if changes else None
+        await self.store.migrate(self.leases, step, changed, now=self.now(), ttl=self.run.lease_ttl)
         self.migration = changed or self.migration
 
     async def _save(self, **changes: Any) -> None:
-        changed = replace(self.migration, updated_at=self.clock(), **changes)
-        await self.store.save_migration(self.leases[0], changed, now=self.clock(), ttl=self.ttl)
+        changed = replace(self.migration, updated_at=self.now(), **changes)
+        await self.store.save_migration(
+            self.leases[0], changed, now=self.now(), ttl=self.run.lease_ttl
+        )
         self.migration = changed
 
 
@@ -327,15 +331,9 @@ async def _leased(
         raise GraphUnusable(
             f"group `{shadow}` is not in the graph any more; run the migration again"
         )
-    owner, ttl = lease_owner.owner_name(str(uuid4())), timedelta(seconds=settings.lease_seconds)
+    run = new_ingest_run(settings, clock)
     created = [name for name in (group, shadow) if await store.profile(name) is None]
-    async with AsyncExitStack() as held:
-        leases = [
-            await held.enter_async_context(
-                held_lease(store, name, profile, owner=owner, clock=clock, ttl=ttl, migrates=True)
-            )
-            for name in sorted((group, shadow))
-        ]
+    async with migration_leases(store, (group, shadow), profile, run) as leases:
         # Another command may have changed it before the leases were taken.
         current = await selected_migration(store, group)
-        yield GroupChange(store, leases, current, options, clock, ttl, progress, created)
+        yield GroupChange(store, leases, current, options, run, progress, created)

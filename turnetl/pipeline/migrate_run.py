@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Collection, Sequence
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from turnetl import wiring
@@ -16,7 +15,7 @@ from turnetl.graph.migrations import DropGroupStep, MigrationPhase, TurnMigratio
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import IngestResources
-from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.held_lease import held_lease, migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
@@ -205,14 +204,7 @@ class _Run:
         # Without the lease of the shadow group no command writes the state.
         resources, run = shadow.resources, shadow.run
         profile = await run_profile(resources.extractor, resources.embedder, state.group_id)
-        async with held_lease(
-            resources.store,
-            state.group_id,
-            profile,
-            owner=run.owner,
-            clock=run.clock,
-            ttl=run.lease_ttl,
-        ) as lease:
+        async with held_lease(resources.store, state.group_id, profile, run) as lease:
             recorded = {one.migration_id: one for one in await store.migrations()}
             current = recorded.get(state.migration_id, state)
             if replace(current, verdict=state.verdict, updated_at=state.updated_at) != state:
@@ -286,21 +278,7 @@ async def begin_migration(
     group = plan.group
     # Before the leases, which write something: a refused group stays as it is.
     await _begun(store, plan, run.clock, dimensions=dimensions)
-    async with AsyncExitStack() as held:
-        leases = [
-            await held.enter_async_context(
-                held_lease(
-                    store,
-                    name,
-                    profile,
-                    owner=run.owner,
-                    clock=run.clock,
-                    ttl=run.lease_ttl,
-                    migrates=True,
-                )
-            )
-            for name in sorted((group, turns_group(group)))
-        ]
+    async with migration_leases(store, (group, turns_group(group)), profile, run) as leases:
         # Another command may have changed it since.
         state = await _begun(store, plan, run.clock, dimensions=dimensions)
         # The lease made the group one of turnetl's, which it becomes with the cutover only.

@@ -4,20 +4,16 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from datetime import timedelta
-from uuid import uuid4
+from dataclasses import dataclass
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import GraphUnusable, TurnetlError
-from turnetl.base.exit_code import ExitCode
-from turnetl.base.graph_model import CommunityBatch, GroupProfile
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import CommunityBatch, GroupProfile, Lease
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import format_cost, plural
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import held_lease as lease_owner
 from turnetl.ingestion.community_build import (
     CommunityBuild,
     CommunityReport,
@@ -31,9 +27,11 @@ from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price
 from turnetl.llm.routing import PromptRouter
+from turnetl.pipeline.each_group import Keep, each_group, under_lease
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.requested_model import requested_model
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 from turnetl.summaries.communities.clustering import Algorithm, check_clustering
 from turnetl.summaries.communities.model_naming import (
@@ -195,17 +193,15 @@ async def remove_communities(settings: Settings, groups: Collection[GroupId], cl
         GraphBusy: the graph did not respond, or another process holds a group.
         GraphUnusable: the graph cannot be opened.
     """
-    ttl, owner = timedelta(seconds=settings.lease_seconds), lease_owner.owner_name(str(uuid4()))
+    run = new_ingest_run(settings, clock)
     async with wiring.store(settings, write=True) as store:
         for group in sorted(groups):
             profile, found = await store.profile(group), await store.communities(group)
             if profile is None or not found:
                 continue
             batch = CommunityBatch(tuple(one.uuid for one in found), ())
-            async with held_lease(
-                store, group, profile, owner=owner, clock=clock, ttl=ttl
-            ) as lease:
-                await store.write_communities(lease, batch, now=clock(), ttl=ttl)
+            async with held_lease(store, group, profile, run) as lease:
+                await store.write_communities(lease, batch, now=clock(), ttl=run.lease_ttl)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,57 +221,33 @@ class _Builder:
         return self._report(tuple(map(planned, plans)), usage)
 
     async def build(self, groups: Sequence[GroupId], progress: Progress) -> CommunityReport:
-        found: list[GroupCommunities] = []
-        for group in groups:
-            work = self._preview if self.is_out_of_time() else self._build_group
-            found.append(await work(group, progress))
-            if found[-1].exit_code == ExitCode.STOPPED:
-                break
-        return self._report(tuple(found), self.writer.usage)
+        run = new_ingest_run(self.settings, self.clock)
 
-    async def _preview(self, group: GroupId, _: Progress) -> GroupCommunities:
-        """Return what is missing of a group that the time no longer allows to build."""
-        try:
-            return planned(await self._plan(group))
-        except TurnetlError as error:
-            return GroupCommunities(group, error=str(error), exit_code=error.exit_code)
+        async def build_group(
+            _: GroupCommunities, keep: Keep[GroupCommunities], lease: Lease, profile: GroupProfile
+        ) -> GroupCommunities:
+            def advance(so_far: GroupCommunities) -> None:
+                keep(so_far)
+                progress(ProgressUpdate(_STAGE, so_far.group, so_far.written, so_far.to_write))
 
-    async def _build_group(self, group: GroupId, progress: Progress) -> GroupCommunities:
-        """Build the communities of a group; an error is in the report."""
-        done = GroupCommunities(group)
-
-        def advance(so_far: GroupCommunities) -> None:
-            nonlocal done
-            done = so_far
-            progress(ProgressUpdate(_STAGE, group, so_far.written, so_far.to_write))
-
-        profile = await self.store.profile(group)
-        if profile is None:
-            return done
-        ttl = timedelta(seconds=self.settings.lease_seconds)
-        owner = lease_owner.owner_name(str(uuid4()))
-        try:
-            async with (
-                held_lease(
-                    self.store, group, profile, owner=owner, clock=self.clock, ttl=ttl
-                ) as lease,
-                self._embedder(profile) as embedder,
-            ):
-                plan = await self._plan(group)
+            async with self._embedder(profile) as embedder:
+                plan = await self._plan(lease.group_id)
                 advance(planned(plan))
                 self.writer.state_cost(plan)
                 build = CommunityBuild(
-                    self.store,
-                    self.writer.writer,
-                    embedder.embed,
-                    self.clock,
-                    ttl,
-                    self.is_out_of_time,
+                    self.store, self.writer.writer, embedder.embed, run, self.is_out_of_time
                 )
-                await write_communities(build, lease, plan, advance)
-        except TurnetlError as error:
-            return replace(done, error=str(error), exit_code=error.exit_code)
-        return done
+                return await write_communities(build, lease, plan, advance)
+
+        building = under_lease(self.store, run, build_group)
+
+        async def work(report: GroupCommunities, keep: Keep[GroupCommunities]) -> GroupCommunities:
+            if self.is_out_of_time():
+                return planned(await self._plan(report.group))
+            return await building(report, keep)
+
+        found = await each_group(map(GroupCommunities, groups), work, ends_at_limits=True)
+        return self._report(tuple(found), self.writer.usage)
 
     async def _plan(self, group: GroupId) -> CommunityPlan:
         contents = await self.store.load(group)

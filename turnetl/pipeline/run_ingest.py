@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from turnetl.base.errors import BadUsage, GraphBusy, TurnetlError
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.reason import add_counts
+from turnetl.base.repeat import Patience, repeat_until
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.plan import Scope
@@ -164,9 +166,52 @@ async def ingest_groups(
             scope.committed()
         return report
 
-    reports = await _longest_first(planned.report.groups, ingest_one)
-    reports = await after_busy_groups(reports, ingest_one, seconds=options.wait_seconds)
+    reports = await _until_none_is_busy(
+        planned.report.groups, ingest_one, seconds=options.wait_seconds
+    )
     return IngestReport(scope.run.run_id, tuple(reports))
+
+
+class _GroupsBusy(Exception):
+    """Another process writes some of the groups."""
+
+
+async def _until_none_is_busy(
+    groups: Sequence[GroupReport],
+    ingest_one: Callable[[GroupReport], Awaitable[GroupReport]],
+    *,
+    seconds: float,
+) -> list[GroupReport]:
+    """Ingest the groups, and the busy ones again until they are done or the time is up.
+
+    The log says who has a group, and until when, each time that this changes.
+
+    Args:
+        groups: all groups of the run.
+        ingest_one: ingests a group, given its report; returns the report on all attempts.
+        seconds: how long to repeat; 0: not at all.
+
+    Returns:
+        The reports, in the order given.
+    """
+    last, todo = list(groups), list(groups)
+    told, patience = set[str | None](), Patience(seconds, _INTERVAL)
+
+    async def attempt() -> None:
+        nonlocal last, todo
+        done = {report.group: report for report in await _longest_first(todo, ingest_one)}
+        last = [done.get(report.group, report) for report in last]
+        if todo := [report for report in last if report.retryable]:
+            raise _GroupsBusy
+
+    def tell_changes(_: Exception) -> None:
+        for error in (report.error for report in todo if report.error not in told):
+            tell(log, error, patience.left)
+            told.add(error)
+
+    with suppress(_GroupsBusy):
+        await repeat_until(attempt, patience, busy=_GroupsBusy, on_busy=tell_changes)
+    return last
 
 
 async def _longest_first(
@@ -175,15 +220,14 @@ async def _longest_first(
     """Start the groups with the most turns first: started last, one would run alone at the end.
 
     Returns:
-        The reports, in the order given, after all groups; then the first exception is raised.
+        The reports, in any order, after all groups; then the first exception is raised.
     """
     order = sorted(groups, key=lambda group: -group.ready)
     results = await asyncio.gather(*map(ingest_one, order), return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
-    reports = {one.group: one for one in results if not isinstance(one, BaseException)}
-    return [reports[group.group] for group in groups]
+    return [one for one in results if not isinstance(one, BaseException)]
 
 
 log = logging.getLogger(__name__)
@@ -236,44 +280,6 @@ class GroupWork:
 
     def _report_progress(self, done: int, total: int) -> None:
         self.progress(ProgressUpdate("ingest", self.group, done, total, self.scope.cost()))
-
-
-async def after_busy_groups(
-    reports: Sequence[GroupReport],
-    again: Callable[[GroupReport], Awaitable[GroupReport]],
-    *,
-    seconds: float,
-    interval: float = _INTERVAL,
-) -> list[GroupReport]:
-    """Ingest the busy groups again until they are done or the time is up.
-
-    The log says who has a group, and until when, each time that this changes.
-
-    Args:
-        reports: of all groups of the run, after the first attempt.
-        again: ingests a group again, given its report; returns the report on all attempts.
-        seconds: how long to repeat; 0: not at all.
-        interval: seconds between two attempts.
-
-    Returns:
-        The reports, in the order given.
-    """
-    clock = asyncio.get_running_loop().time
-    deadline, last, told = clock() + seconds, list(reports), set[str | None]()
-    while any(report.retryable for report in last) and (left := deadline - clock()) > 0:
-        for report in last:
-            if report.retryable and report.error not in told:
-                tell(log, report.error, left)
-                told.add(report.error)
-        await asyncio.sleep(min(interval, left))
-        last = list(await asyncio.gather(*(_next(report, again) for report in last)))
-    return last
-
-
-async def _next(
-    report: GroupReport, again: Callable[[GroupReport], Awaitable[GroupReport]]
-) -> GroupReport:
-    return await again(report) if report.retryable else report
 
 
 def combined(first: GroupReport, second: GroupReport) -> GroupReport:

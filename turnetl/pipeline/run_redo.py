@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
@@ -19,6 +19,7 @@ from turnetl.ingestion.redo import GroupRedoPlan, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RedoSelection, RequestCounts
 from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.pipeline.each_group import Keep, each_group
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.previews import previews_of
@@ -120,7 +121,9 @@ class _Redoing:
             for admission in (self._admission, scope.resources.admission):
                 admission.costs.plan(len(plan.turns.to_commit), plan.chars)
         estimate = scope.estimate([plan.turns.to_commit for plan in ingests])
-        groups = [await self._group(group, plans.get(group.group)) for group in preview.groups]
+        groups = await each_group(
+            preview.groups, lambda shown, keep: self._group(shown, plans.get(shown.group), keep)
+        )
         return replace(
             preview,
             groups=tuple(groups),
@@ -131,11 +134,16 @@ class _Redoing:
             estimate=estimate,
         )
 
-    async def _group(self, shown: GroupRedo, plan: GroupRedoPlan | None) -> GroupRedo:
+    async def _group(
+        self, shown: GroupRedo, plan: GroupRedoPlan | None, keep: Keep[GroupRedo]
+    ) -> GroupRedo:
         if shown.error is not None:
             return shown
         if plan is None or plan.redo.turns != _turns(shown):
-            return _with_error(shown, _changed(shown.group))
+            raise GraphUnusable(
+                f"group `{shown.group}`: its turns changed since they were shown; nothing of it "
+                "was undone, run the redo again"
+            )
         resources, run = self._scope.resources, self._scope.run
         admission = self._admission
         rehearsal = None
@@ -157,8 +165,9 @@ class _Redoing:
         if redone.undone:
             self._scope.committed()
         done = replace(shown, undone=redone.undone, ingested=redone.ingested)
+        keep(done)
         if redone.error is not None:
-            return _with_error(done, redone.error)
+            raise redone.error
         ingested = redone.ingested
         if ingested is None:
             return done
@@ -167,17 +176,6 @@ class _Redoing:
 
 def _turns(group: GroupRedo) -> frozenset[str]:
     return frozenset(turn.receipt.turn_id for turn in (*group.selected, *group.later))
-
-
-def _changed(group: GroupId) -> GraphUnusable:
-    return GraphUnusable(
-        f"group `{group}`: its turns changed since they were shown; nothing of it was undone, run "
-        "the redo again"
-    )
-
-
-def _with_error(group: GroupRedo, error: TurnetlError) -> GroupRedo:
-    return replace(group, error=str(error), exit_code=error.exit_code)
 
 
 def _ingest_report(report: RedoReport) -> IngestReport:

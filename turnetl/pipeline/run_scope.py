@@ -102,21 +102,22 @@ async def opened_run(
             if updates_index:
                 index = IndexUpdates(settings, clock, resources.store, stack.meter)
             describe = _description(run, groups, resources, settings, options)
-            recorder = RunRecorder(resources.store, describe, clock, lambda: _used(stack))
+            recorder = RunRecorder(
+                resources.store,
+                describe,
+                clock,
+                lambda: sum(scope.usage_by_prompt().values(), Usage()),
+            )
 
             async def ended(report: IngestReport) -> None:
                 complete()
                 await recorder.ended(report)
 
+            committed = index.committed if index is not None else lambda: None
+            run = replace(run, on_lease=recorder.started)
+            scope = RunScope(settings, stack, resources, run, committed, ended)
             async with nullcontext() if index is None else index.running(), recording(recorder):
-                yield RunScope(
-                    settings,
-                    stack,
-                    resources,
-                    replace(run, on_lease=recorder.started),
-                    index.committed if index is not None else lambda: None,
-                    ended,
-                )
+                yield scope
         if index is not None:
             await index.finish()
 
@@ -180,11 +181,6 @@ def _description(
         )
 
     return describe
-
-
-def _used(stack: ModelStack) -> Usage:
-    """Return the usage so far, also of an embedder over HTTP."""
-    return sum(stack.meter.by_prompt().values(), Usage()) if stack.meter else Usage()
 
 
 def _without_secrets(settings: Settings, *lists: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -4,21 +4,16 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage, TurnetlError
-from turnetl.base.exit_code import ExitCode
-from turnetl.base.graph_model import GroupContents
+from turnetl.base.errors import BadUsage
+from turnetl.base.graph_model import GroupContents, GroupProfile, Lease
 from turnetl.base.model import GroupId, Usage
-from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import held_lease as lease_owner
-from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import IngestReport, check_extractor
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
@@ -26,8 +21,10 @@ from turnetl.llm.cost_bounds import amount_of
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack
+from turnetl.pipeline.each_group import Keep, each_group, under_lease
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import BudgetSettings, Settings
 
 if TYPE_CHECKING:  # imports numpy
@@ -176,13 +173,15 @@ async def summarize(
             audits = _Audits(embedder, audit, sends=sends)
         store = await stack.enter_async_context(wiring.store(settings, write=writes))
         named = settings.extractor_name if settings.extractor is None else None
-        work = _Work(store, writer, _run(settings, clock), audits, named, edited)
-        selected, found = select_groups(await store.groups(), groups), list[DeferredSummaries]()
-        for group in selected:
-            found.append(await (work.write(group) if writes else work.preview(group)))
-            progress(ProgressUpdate(_STAGE, "groups", len(found), len(selected)))
-            if found[-1].exit_code == ExitCode.STOPPED:
-                break
+        run = new_ingest_run(settings, clock)
+        work = _Work(store, writer, run, audits, named, edited)
+        found = await each_group(
+            map(DeferredSummaries, select_groups(await store.groups(), groups)),
+            under_lease(store, run, work.write) if writes else work.preview,
+            stage=_STAGE,
+            progress=progress,
+            ends_at_limits=True,
+        )
         estimate = sum((one.estimate for one in found), Usage())
     return SummarizeReport(
         tuple(found),
@@ -216,41 +215,39 @@ class _Work:
     edited: bool
     """Whether summaries that were edited by hand are written again."""
 
-    async def preview(self, group: GroupId) -> DeferredSummaries:
-        """Return what would be written, with the audit; an error is in the report."""
-        found = DeferredSummaries(group)
-        try:
-            contents = await self.store.load(group)
-            self._check(contents)
-            deferred = self.writer.rules.of_group(contents).deferred(edited=self.edited)
-            found = replace(_deferred(contents, deferred), estimate=deferred.usage)
-            return await self._audited(found, contents)
-        except TurnetlError as error:
-            return replace(found, error=str(error), exit_code=error.exit_code)
+    async def preview(
+        self, report: DeferredSummaries, keep: Keep[DeferredSummaries]
+    ) -> DeferredSummaries:
+        """Return what would be written, with the audit."""
+        contents = await self.store.load(report.group)
+        self._check(contents)
+        deferred = self.writer.rules.of_group(contents).deferred(edited=self.edited)
+        found = replace(_deferred(contents, deferred), estimate=deferred.usage)
+        keep(found)
+        return await self._audited(found, contents)
 
-    async def write(self, group: GroupId) -> DeferredSummaries:
-        """Write those of a group in one transaction; an error is in the report."""
-        profile, found, run = await self.store.profile(group), DeferredSummaries(group), self.run
-        if profile is None:
-            return found
-        try:
-            async with held_lease(
-                self.store, group, profile, owner=run.owner, clock=run.clock, ttl=run.lease_ttl
-            ) as lease:
-                contents = await self.store.load(group)
-                self._check(contents)
-                summaries = self.writer.rules.of_group(contents)
-                deferred = summaries.deferred(edited=self.edited)
-                self.writer.state_cost(group, deferred.count, deferred.usage)
-                found = _deferred(contents, deferred)
-                flush = await summaries.write_deferred(
-                    self.store, lease, run, all_deferred=True, edited=self.edited
-                )
-                written = flush.written
-                found = replace(found, written=len(written.texts))
-                written.all()
-        except TurnetlError as error:
-            return replace(found, error=str(error), exit_code=error.exit_code)
+    async def write(
+        self,
+        report: DeferredSummaries,
+        keep: Keep[DeferredSummaries],
+        lease: Lease,
+        _: GroupProfile,
+    ) -> DeferredSummaries:
+        """Write those of a group in one transaction."""
+        contents = await self.store.load(report.group)
+        self._check(contents)
+        summaries = self.writer.rules.of_group(contents)
+        deferred = summaries.deferred(edited=self.edited)
+        self.writer.state_cost(report.group, deferred.count, deferred.usage)
+        found = _deferred(contents, deferred)
+        keep(found)
+        flush = await summaries.write_deferred(
+            self.store, lease, self.run, all_deferred=True, edited=self.edited
+        )
+        written = flush.written
+        found = replace(found, written=len(written.texts))
+        keep(found)
+        written.all()
         return found
 
     def _check(self, contents: GroupContents) -> None:
@@ -283,9 +280,3 @@ def _deferred(contents: GroupContents, deferred: "DeferredEstimate") -> Deferred
     return DeferredSummaries(
         contents.group_id, deferred.count, edited=deferred.kept, is_recorded=is_recorded
     )
-
-
-def _run(settings: Settings, clock: Clock) -> IngestRun:
-    run_id = str(uuid4())
-    ttl = timedelta(seconds=settings.lease_seconds)
-    return IngestRun(run_id, lease_owner.owner_name(run_id), clock, ttl, prefetch=0)

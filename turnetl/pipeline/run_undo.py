@@ -2,26 +2,26 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
-from uuid import uuid4
+from functools import partial
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage, GraphUnusable, TurnetlError
+from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.graph_model import CommitRecord, GroupProfile, Receipt
 from turnetl.base.model import GroupId, TurnId, Vector
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import held_lease
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
-from turnetl.ingestion.undo import UndoProgress, UndoRun, diff_undo, undo_turns
+from turnetl.ingestion.undo import UndoProgress, diff_undo, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
+from turnetl.pipeline.each_group import Keep, each_group
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 
 _STAGE = "undo"
@@ -109,49 +109,39 @@ async def undo_in_graph(
     """
     if preview.is_refused:
         return preview
-    run = UndoRun(
-        held_lease.owner_name(str(uuid4())), clock, timedelta(seconds=settings.lease_seconds)
-    )
+    run = new_ingest_run(settings, clock)
     async with wiring.store(settings, write=True) as store:
-        groups = [
-            await _undo_group(store, group, settings, run, progress) for group in preview.groups
-        ]
+
+        async def undo_group(preview: GroupUndo, keep: Keep[GroupUndo]) -> GroupUndo:
+            def advance(done: UndoProgress) -> None:
+                keep(_done(preview, done))
+                progress(ProgressUpdate(_STAGE, preview.group, done.turns, len(preview.turns)))
+
+            undone = preview
+            if turns := [turn.receipt.turn_id for turn in preview.turns]:
+                embed = partial(_embed, settings)
+                undone = _done(
+                    preview,
+                    await undo_turns(
+                        store, preview.group, turns, embed=embed, run=run, progress=advance
+                    ),
+                )
+                keep(undone)
+            quarantine = Quarantine(wiring.lake(settings).files, preview.group)
+            for entry in preview.quarantined:
+                quarantine.release(TurnId(entry.turn_id))
+            return undone
+
+        groups = await each_group(preview.groups, undo_group)
     return replace(preview, groups=tuple(groups))
 
 
-async def _undo_group(
-    store: GraphStore, preview: GroupUndo, settings: Settings, run: UndoRun, progress: Progress
-) -> GroupUndo:
-    """Undo the turns of a group; an error is in the report."""
-    done = UndoProgress()
-
-    def advance(so_far: UndoProgress) -> None:
-        nonlocal done
-        done = so_far
-        progress(ProgressUpdate(_STAGE, preview.group, done.turns, len(preview.turns)))
-
-    async def embed(profile: GroupProfile, texts: Sequence[str]) -> Sequence[Vector]:
-        return await _embed(settings, profile, texts)
-
-    turns = [turn.receipt.turn_id for turn in preview.turns]
-    error: TurnetlError | None = None
-    try:
-        if turns:
-            done = await undo_turns(
-                store, preview.group, turns, embed=embed, run=run, progress=advance
-            )
-        quarantine = Quarantine(wiring.lake(settings).files, preview.group)
-        for entry in preview.quarantined:
-            quarantine.release(TurnId(entry.turn_id))
-    except TurnetlError as caught:
-        error = caught
+def _done(preview: GroupUndo, done: UndoProgress) -> GroupUndo:
     return replace(
         preview,
         undone=done.undone,
         already_undone=done.already_undone,
         entities_kept=done.entities_kept,
-        error=None if error is None else str(error),
-        exit_code=0 if error is None else error.exit_code,
     )
 
 

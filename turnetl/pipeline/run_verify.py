@@ -3,9 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from pathlib import Path
-from uuid import uuid4
 
 import polars as pl
 
@@ -19,13 +17,14 @@ from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import held_lease as lease_owner
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.lake import Lake
 from turnetl.migration.phases import moved_groups
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph, update_index
 from turnetl.pipeline.lake_check import check_lake, mend_lake
+from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings, secret_files
 from turnetl.verification.check import Check
 from turnetl.verification.graph_checks import Examples
@@ -183,10 +182,9 @@ async def repair_graph(
     repaired = 0
     if report.repairs:
         async with wiring.store(settings, write=True) as store:
+            run = new_ingest_run(settings, clock)
             for group, repairs in report.repairs.items():
-                repaired += await _repair_group(
-                    store, group, repairs, settings=settings, clock=clock, progress=progress
-                )
+                repaired += await _repair_group(store, group, repairs, run, progress)
     repaired += take_rights_away(report.loose_files)
     repaired += mend_lake(settings, report.file_problems, progress)
     accept_graph(settings, report.file_problems)
@@ -204,21 +202,18 @@ async def _repair_group(
     store: GraphStore,
     group: GroupId,
     repairs: Sequence[GroupRepair],
-    *,
-    settings: Settings,
-    clock: Clock,
+    run: IngestRun,
     progress: Progress,
 ) -> int:
     """Make those of the repairs that are still needed; return their number."""
     profile = await store.profile(group)
     if profile is None:
         return 0
-    ttl, owner = timedelta(seconds=settings.lease_seconds), lease_owner.owner_name(str(uuid4()))
-    async with held_lease(store, group, profile, owner=owner, clock=clock, ttl=ttl) as lease:
+    async with held_lease(store, group, profile, run) as lease:
         current = set(group_repairs(await read_group(store, group)))
         needed = [repair for repair in repairs if repair in current]
         for done, repair in enumerate(needed, start=1):
-            await store.repair(lease, repair, now=clock(), ttl=ttl)
+            await store.repair(lease, repair, now=run.clock(), ttl=run.lease_ttl)
             progress(ProgressUpdate("repair", group, done, len(needed)))
     return len(needed)
 

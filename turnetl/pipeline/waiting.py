@@ -1,11 +1,11 @@
 """Wait while another process writes the search index or the graph."""
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from turnetl.base.errors import IndexBusy, Retryable
+from turnetl.base.repeat import Patience, repeat_until
 
 T = TypeVar("T")
 
@@ -22,7 +22,6 @@ async def after_other_writers(
     work: Callable[[], Awaitable[T]],
     *,
     seconds: float = WAIT,
-    interval: float = _INTERVAL,
     busy: type[Retryable] = IndexBusy,
 ) -> T:
     """Return the result of work; repeat it while another process writes the same.
@@ -30,24 +29,20 @@ async def after_other_writers(
     Args:
         work: changes nothing before it raises `busy`.
         seconds: after which the work is not repeated any more.
-        interval: seconds between two attempts.
         busy: the error that means that another process writes.
 
     Raises:
         Retryable: `busy`: another process still writes.
     """
-    deadline = asyncio.get_running_loop().time() + seconds
-    has_told = False
-    while True:
-        try:
-            return await work()
-        except busy as error:
-            if asyncio.get_running_loop().time() >= deadline:
-                raise
-            if not has_told:
-                tell(log, error, seconds)
-                has_told = True
-        await asyncio.sleep(interval)
+    told: list[Exception] = []
+
+    def tell_once(error: Exception) -> None:
+        if not told:
+            tell(log, error, seconds)
+            told.append(error)
+
+    pauses = Patience(seconds, _INTERVAL)
+    return await repeat_until(work, pauses, busy=busy, on_busy=tell_once)
 
 
 def tell(logger: logging.Logger, reason: object, seconds: float) -> None:

@@ -314,7 +314,7 @@ def check_lakes(source: Lake, lake: Lake) -> None:
     Raises:
         BadUsage: there is none.
     """
-    source.check_root()
+    source.files.check()
     if not source.turn_paths():
         raise BadUsage(
             f"`{source.root}` holds no turns: name a lake, which has a folder `turns`, or a folder "

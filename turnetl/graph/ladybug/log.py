@@ -46,7 +46,8 @@ class DiskSpace:
         Raises:
             GraphUnusable: the disk is full; says how to continue.
         """
-        free, required = self._free(), RESERVE + _MERGE_FACTOR * (self._logged() + size)
+        free = self.free_bytes(self.path.parent)
+        required = RESERVE + _MERGE_FACTOR * (self._logged() + size)
         if free < required:
             raise GraphUnusable(
                 f"the disk of graph `{self.path}` is full: {math.floor(free / 1e6):,} MB are free, "
@@ -56,10 +57,8 @@ class DiskSpace:
 
     def can_merge(self) -> bool:
         """Return whether the log can be merged into the file."""
-        return self._free() >= RESERVE // 2 + _MERGE_FACTOR * self._logged()
-
-    def _free(self) -> float:
-        return self.free_bytes(self.path.parent)
+        required = RESERVE // 2 + _MERGE_FACTOR * self._logged()
+        return self.free_bytes(self.path.parent) >= required
 
     def _logged(self) -> int:
         return sum(log.stat().st_size for log in log_files(self.path))

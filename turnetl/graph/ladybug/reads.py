@@ -1,9 +1,9 @@
 """Everything that is read from a Ladybug graph. The functions run in the client's thread."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
 
 from turnetl.base.graph_model import (
     CommitRecord,
@@ -21,14 +21,12 @@ from turnetl.base.graph_model import (
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.graph import from_rows, to_rows
-from turnetl.graph.from_rows import Recorded
+from turnetl.graph.from_rows import Recorded, in_order
 from turnetl.graph.from_rows import run_totals as totals_by_run
 from turnetl.graph.ladybug import cypher, summaries
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
 from turnetl.graph.lease import LeaseState
-
-V = TypeVar("V", Entity, Fact)
 
 _LOOKUPS = 20
 _FACTS_READ_PER_LOOKUP = 250
@@ -64,8 +62,8 @@ def load(client: LadybugClient, group: GroupId) -> GroupContents:
     return GroupContents(
         group_id=group,
         profile=profile(client, group),
-        entities=tuple(_in_order(ladybug_rows.entities(entity_table))),
-        facts=tuple(_in_order(ladybug_rows.facts(fact_table))),
+        entities=tuple(in_order(ladybug_rows.entities(entity_table))),
+        facts=tuple(in_order(ladybug_rows.facts(fact_table))),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
         summaries=summaries.records(client, group),
@@ -153,7 +151,7 @@ def entities(client: LadybugClient, group: GroupId, uuids: Collection[str]) -> l
     if not uuids:
         return []
     table = client.table(cypher.SOME_ENTITIES, {"group_id": group, "uuids": sorted(set(uuids))})
-    return _in_order(ladybug_rows.entities(table))
+    return in_order(ladybug_rows.entities(table))
 
 
 def facts(client: LadybugClient, group: GroupId, uuids: Collection[str]) -> list[Fact]:
@@ -163,7 +161,7 @@ def facts(client: LadybugClient, group: GroupId, uuids: Collection[str]) -> list
     else:
         lookups = ({"group_id": group, "uuid": uuid} for uuid in unique)
         tables = [client.table(cypher.FACT, parameters) for parameters in lookups]
-    return _in_order(fact for table in tables for fact in ladybug_rows.facts(table))
+    return in_order(fact for table in tables for fact in ladybug_rows.facts(table))
 
 
 def _commit(client: LadybugClient, group: GroupId, turn: str) -> CommittedTurn:
@@ -181,10 +179,6 @@ def _content(client: LadybugClient, uuid: str) -> str:
 
 def _fact_count(client: LadybugClient) -> int:
     return int(client.query(cypher.FACT_COUNT)[0][0])
-
-
-def _in_order(values: Iterable[V]) -> list[V]:
-    return sorted(values, key=attrgetter("created_at", "uuid"))
 
 
 _MEMBERS = """

@@ -4,14 +4,13 @@ from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from operator import attrgetter
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Change, Entity, Episode, Fact, GroupId, SessionId, TurnId
+from turnetl.graph.from_rows import in_order
 
 _SessionPosition = tuple[datetime, TurnId]
-_Created = TypeVar("_Created", Entity, Fact)
 
 
 class GroupView(Protocol):
@@ -183,11 +182,6 @@ class MirrorGroup:
 def empty_contents(group_id: GroupId) -> GroupContents:
     """Return the contents of a group to which nothing was ever written."""
     return GroupContents(group_id, None, (), (), (), {})
-
-
-def in_order(values: Iterable[_Created]) -> list[_Created]:
-    """Return what a change creates in the order in which a later run loads it."""
-    return sorted(values, key=attrgetter("created_at", "uuid"))
 
 
 def _position(started_at: datetime | None, turn: TurnId) -> _SessionPosition:
