@@ -78,8 +78,8 @@ def test_unless_it_is_told_to_cut_over_the_flow_ends_with_the_comparison(
     assert (migration["phase"], result["cutover"]) == ("ready", [])
     assert planned["turns"] == migration["turns"] == result["run"]["ingest"]["committed"] > 0
     plan, comparison = artifact(MIGRATION_PLAN), artifact(MIGRATION_COMPARISON)
-    [row] = [line for line in plan.splitlines() if line.startswith(f"| {GROUP} ")]
-    assert row.startswith(f"| {GROUP} | {len(sessions)} | 0 | 0 | 0 | 2 | ")
+    row, *_ = (line for line in plan.splitlines() if line.startswith(f"| {GROUP} "))
+    assert row == f"| {GROUP} | {len(sessions)} | 0 | 0 | 0 | 2 |"
     assert "| all groups | expected | from | to |" in plan
     assert f"## {GROUP}" in comparison
     assert f"| facts | {compared['old']['facts']} | {compared['new']['facts']} |" in comparison
