@@ -22,9 +22,9 @@ from turnetl.base.model import Episode, GroupId
 from turnetl.extraction.llm import mapping
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import GroupView
+from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker

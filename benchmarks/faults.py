@@ -38,11 +38,10 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

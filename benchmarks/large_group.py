@@ -25,9 +25,8 @@ from benchmarks.cost import at_most
 from benchmarks.fact_words import FactWords
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import MirrorGroup
-from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
+from turnetl.graph.mirror.overlay import CandidateIndex, Overlay, OverlayCandidates
 from turnetl.llm.float_lists import floats
 from turnetl.llm.vectors import pack
 

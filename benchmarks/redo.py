@@ -41,11 +41,10 @@ from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.lake import Lake
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

@@ -34,7 +34,7 @@ from tests.extraction import long_sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, Turn
-from turnetl.episodes.tokens import estimate
+from turnetl.episodes.chunking import estimate
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import PromptConfigs
@@ -43,9 +43,8 @@ from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

@@ -51,11 +51,10 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats
 from turnetl.llm.graphiti import NoReranker
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

@@ -30,7 +30,7 @@ from benchmarks.cost import at_least, at_most
 from benchmarks.provider import ProviderCounts
 from tests.llm.shared_limits.worker_program import Work, WorkerSpec, command
 from tests.servers import neo4j_server
-from turnetl.llm.rate_limits import WINDOW
+from turnetl.llm.limiter import WINDOW
 
 MIN_USED = 0.9
 """Share of a limit."""

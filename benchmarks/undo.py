@@ -12,13 +12,7 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 
-from benchmarks.commit import (
-    PROFILE,
-    BenchmarkGraph,
-    run,
-    server_cpu,
-    synthetic,
-)
+from benchmarks.commit import PROFILE, BenchmarkGraph, run, server_cpu, synthetic
 from tests.graph.sample_changes import NOW, TTL, receipt
 from turnetl.base.graph_model import GroupProfile
 from turnetl.base.model import Change, GroupId, Vector

@@ -21,11 +21,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State, StateType, WorkerStatus
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.events.filters import (
-    EventAnyResourceFilter,
-    EventFilter,
-    EventOccurredFilter,
-)
+from prefect.events.filters import EventAnyResourceFilter, EventFilter, EventOccurredFilter
 from prefect.states import Crashed
 
 from flows.run_flow import VERSION

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from turnetl.base.reason import Reason
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.base.reason import Reason, SkipReason
+from turnetl.extraction.port import DiscardReason
 from turnetl.extraction.stoplist import CHECKS
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.json_output.reference import reference

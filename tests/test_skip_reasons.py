@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import turnetl
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 
 ROOT = Path(turnetl.__file__).parent
 PACKAGES = ("formats", "parsing")

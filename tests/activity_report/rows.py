@@ -8,6 +8,7 @@ import polars as pl
 from tests.builders import GROUP, START
 from turnetl.activity_report.contents import contents
 from turnetl.activity_report.model import (
+    ActivityReport,
     EntitiesOfLabel,
     EntityHistory,
     ErrorOccurrence,
@@ -22,13 +23,13 @@ from turnetl.activity_report.model import (
     ReportedFact,
     ReportedRun,
     ReportedTurn,
+    ReportScope,
     ReportTimeline,
     TimelineDay,
     TimelineSession,
     TimelineTurn,
     TurnsOfReason,
 )
-from turnetl.activity_report.report import ActivityReport, ReportScope
 from turnetl.activity_report.turns import ROWS
 from turnetl.activity_report.usage import SUBAGENTS, agent_usage
 from turnetl.base.model import Usage

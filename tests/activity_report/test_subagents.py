@@ -9,7 +9,7 @@ from turnetl.activity_report.usage import older_archives, subagent_rows, used_me
 from turnetl.base.model import GroupId, MessageCounts, SubagentUsage
 from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import ArchiveMetadata, TurnFile
-from turnetl.lake.archive_metadata import TOKENS
+from turnetl.lake.versions import TOKENS
 
 USAGE = SubagentUsage("d1", "opus", START, 10, 5)
 METADATA = ArchiveMetadata(

@@ -12,7 +12,7 @@ from tests.agents.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
 from turnetl.agents import ArchiveState, Source, SourcesReport, find_sources
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
 

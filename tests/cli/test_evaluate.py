@@ -8,13 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import (
-    ROOT,
-    CommandResult,
-    clean_environment,
-    command_line,
-    run_in_process,
-)
+from tests.cli.command import ROOT, CommandResult, clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider

@@ -7,15 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import run_in_process
-from tests.cli.forgetting import (
-    CANARY,
-    LAKE,
-    PIECES,
-    committed_sessions,
-    fill,
-    forget,
-    skipped,
-)
+from tests.cli.forgetting import CANARY, LAKE, PIECES, committed_sessions, fill, forget, skipped
 from tests.held_bytes import holding
 from turnetl.base.damaged_copies import copy_name
 

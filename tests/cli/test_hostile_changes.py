@@ -6,12 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import run_in_process
-from tests.cli.hostile_text import (
-    NAME,
-    assert_clean,
-    assert_clean_terminal,
-    write_hostile_archives,
-)
+from tests.cli.hostile_text import NAME, assert_clean, assert_clean_terminal, write_hostile_archives
 from tests.cli.test_console import in_terminal
 
 

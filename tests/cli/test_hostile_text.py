@@ -14,12 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.cli.command import (
-    CommandResult,
-    restored_handlers,
-    run_in_process,
-    turnetl_process,
-)
+from tests.cli.command import CommandResult, restored_handlers, run_in_process, turnetl_process
 from tests.cli.hostile_text import (
     FORBIDDEN,
     HOSTILE,

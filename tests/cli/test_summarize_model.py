@@ -7,13 +7,7 @@ import pytest
 
 from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
-from tests.cli.summarize_runs import (
-    UNFLUSHED,
-    contents,
-    embedded,
-    summaries,
-    write_long_session,
-)
+from tests.cli.summarize_runs import UNFLUSHED, contents, embedded, summaries, write_long_session
 from tests.graph.statements import run_statement
 from tests.servers.provider import FakeProvider, ReceivedRequest
 

@@ -15,7 +15,7 @@ from turnetl.cli import app
 from turnetl.json_output.reference import reference
 from turnetl.json_output.schemas import OUTPUTS
 from turnetl.settings import Settings
-from turnetl.settings.locations import default_lake
+from turnetl.settings.sections import default_lake
 
 DOCS = ROOT / "docs"
 USAGE = (DOCS / "usage.md").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests import frames
 from tests.builders import turn
 from turnetl.episodes import chunking
-from turnetl.episodes.tokens import estimate
-from turnetl.episodes.versions import CHUNK_LIMIT
+from turnetl.episodes.chunking import estimate
+from turnetl.episodes.filters import CHUNK_LIMIT
 
 SPEAKERS = ("user: ", "assistant: ", "tools: ")
 WORDS = "The cart was empty because the fixture forgot an item. "

@@ -9,7 +9,8 @@ from tests import frames, real_archives
 from tests.builders import tool, turn
 from turnetl import parsing
 from turnetl.base.model import ToolCall
-from turnetl.episodes import classify, filters
+from turnetl.episodes import filters
+from turnetl.episodes import table as classify
 from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
 from turnetl.redact import SecretRedactor

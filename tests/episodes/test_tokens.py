@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from turnetl.base import ids
-from turnetl.episodes.tokens import TOKEN_WEIGHT, estimate, estimate_expr, weights
+from turnetl.episodes.chunking import TOKEN_WEIGHT, estimate, estimate_expr, weights
 
 _NAME = "l2_supercat_tokenizer_config.json"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from turnetl.base.model import Usage
 from turnetl.estimation.history import prompt_means, prompt_shares
-from turnetl.llm.journal.stats import JournalStats, JournalTotals
-from turnetl.llm.routing import PROMPTS
+from turnetl.llm.chat import PROMPTS
+from turnetl.llm.journal.store import JournalStats, JournalTotals
 
 OTHERS = {"communities.describe", "evaluate.questions", "index.questions", "search.rerank"}
 STATS = JournalStats(

@@ -19,9 +19,9 @@ from turnetl.evaluation.compare_templates import (
 )
 from turnetl.evaluation.expected_facts import ExpectedFact
 from turnetl.evaluation.template_trial import TrialResult, TrialSide
-from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.given_template import GivenTemplate
-from turnetl.extraction.template import Template
+from turnetl.extraction.catalog import GivenTemplate
+from turnetl.extraction.config import Template
+from turnetl.extraction.port import DiscardReason
 
 TURN, LATER = episode("p0"), episode("p1", first_line=5)
 NO_TEMPLATE = GivenTemplate("none", None, None)

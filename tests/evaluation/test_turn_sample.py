@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from turnetl.base.model import GroupId, TurnId
 from turnetl.estimation.sample import PendingTurn
 from turnetl.evaluation.question_set import sample_by_group
-from turnetl.evaluation.turn_sample import sample_turns
+from turnetl.evaluation.template_trial import sample_turns
 
 KINDS = ("code_heavy", "conversational", "error_heavy")
 GROUP = GroupId("shop")

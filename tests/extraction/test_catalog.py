@@ -12,11 +12,10 @@ from graphiti_core.prompts.extract_nodes import extract_message
 from tests.printed import printed
 from turnetl.base.errors import BadUsage
 from turnetl.base.results import plain
-from turnetl.episodes.tokens import estimate
+from turnetl.episodes.chunking import estimate
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
-from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig
+from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig, parse_template_file
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.template import parse_template_file
 from turnetl.extraction.templates import (
     MAX_BYTES,
     TEMPLATES_FOLDER,

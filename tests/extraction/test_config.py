@@ -10,11 +10,7 @@ import pytest
 from turnetl import settings
 from turnetl.base.errors import BadUsage
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig, join_prompt
-from turnetl.extraction.templates import (
-    TEMPLATES_FOLDER,
-    TemplateResolver,
-    search_folders,
-)
+from turnetl.extraction.templates import TEMPLATES_FOLDER, TemplateResolver, search_folders
 
 INLINE = (
     "Focus on extracting: 1) Error patterns 2) File modifications 3) Tool usage sequences. "

@@ -19,10 +19,9 @@ from turnetl.extraction.llm.fact_batches import FactBatches, numbers
 from turnetl.llm.budget import Account, Budget, charged_to
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

@@ -6,8 +6,8 @@ import pytest
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
+from turnetl.extraction.catalog import given_template
 from turnetl.extraction.config import ExtractionConfig, GroupConfig
-from turnetl.extraction.given_template import given_template
 from turnetl.extraction.templates import TemplateResolver, TemplateUnusable
 
 

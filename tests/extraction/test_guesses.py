@@ -10,7 +10,7 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.extraction.llm import LlmExtractor, fact_batches
 from turnetl.extraction.llm.guesses import ResolutionGuesses
-from turnetl.llm import validate
+from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatRequest
 
 ENTITIES, FACTS = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"
@@ -33,7 +33,7 @@ async def test_every_guess_is_a_valid_response(prompt: str) -> None:
     for request in requests:
         guess = GUESSES.guess(request)
         assert guess is not None
-        validate.check_response(guess, request.schema)
+        retry.check_response(guess, request.schema)
         assert GUESSES.agrees(request, guess, f"```json\n{guess}\n```")
 
 

@@ -15,10 +15,9 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.ids import RecipePart, RecipeParts, recipe_digest
 from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
-from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.hybrid import HybridExtractor, map_to_known, merge
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.port import Extractor, Resolved
+from turnetl.extraction.port import DiscardReason, Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatModel
 

@@ -18,8 +18,8 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from tests.scale import scaled
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import Episode, GroupId
-from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.port import DiscardReason
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_run import IngestRun
@@ -27,7 +27,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatRequest
-from turnetl.llm.validate import sanitized
+from turnetl.llm.retry import sanitized
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"
 DEDUPE, RESOLVE = "dedupe_nodes.nodes", "dedupe_edges.resolve_edge"

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from turnetl.base.errors import BadUsage
-from turnetl.extraction.config import ExtractionConfig
-from turnetl.extraction.template import Template, parse_template_file
+from turnetl.extraction.config import ExtractionConfig, Template, parse_template_file
 from turnetl.extraction.templates import TEMPLATES_FOLDER, TemplateResolver, search_folders
 
 PATH = Path("folder/own.md")

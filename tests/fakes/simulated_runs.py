@@ -8,12 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from tests.builders import START, episode
-from tests.fakes.simulated_model import (
-    PRICES,
-    SimulatedExtractor,
-    SimulatedModel,
-    turn_text,
-)
+from tests.fakes.simulated_model import PRICES, SimulatedExtractor, SimulatedModel, turn_text
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import RunStopped
 from turnetl.base.model import Episode, GroupId, SessionId, TurnId
@@ -26,9 +21,8 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

@@ -9,7 +9,7 @@ import pytest
 
 from turnetl import formats
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from turnetl import formats
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "claude_history"

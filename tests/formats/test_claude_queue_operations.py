@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive
 from turnetl.formats.claude import ClaudeCode
 

@@ -10,7 +10,7 @@ import pytest
 from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive, RawToolCall, RawTurn
 from turnetl.formats.codex import Codex, CodexDocument
 from turnetl.formats.kit.probe import Probe

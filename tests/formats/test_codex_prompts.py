@@ -23,7 +23,7 @@ from tests.formats.codex_rollout import (
     started,
     turn_id,
 )
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive
 from turnetl.formats.codex import Codex
 

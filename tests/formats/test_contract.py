@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl import formats
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats import Format
 from turnetl.formats.base import ParsedArchive, RawTurn
 

@@ -14,7 +14,7 @@ from tests.formats import test_contract as contract
 from tests.formats.test_real_archives import COUNTED
 from turnetl import formats
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats import Format
 from turnetl.formats.base import Probe
 

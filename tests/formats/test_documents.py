@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParseCounts, Probe, SourceSpan
-from turnetl.formats.kit.documents import is_document, parse_document, read_elements
+from turnetl.formats.kit.json_archives import is_document, parse_document, read_elements
 from turnetl.formats.kit.json_scanner import replace_lone_surrogates
 from turnetl.formats.kit.row_decoder import RowDecoder
 

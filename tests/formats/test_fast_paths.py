@@ -7,7 +7,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.formats.kit.documents import first_elements
+from turnetl.formats.kit.json_archives import first_elements
 from turnetl.formats.kit.json_scanner import JsonScanner
 from turnetl.formats.kit.tool_input import (
     ADDED_CHARS,

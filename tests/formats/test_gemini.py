@@ -14,7 +14,7 @@ from tests.formats.fake_gemini_cli import FakeGeminiCli
 from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.formats.kit.lines import count_lines, iter_filled_lines, iter_lines
+from turnetl.formats.kit.json_archives import count_lines, iter_filled_lines, iter_lines
 
 ARCHIVES = st.lists(st.sampled_from(["{}", "a b", "", " ", "\t", "\r", "\n", "\n\n", "\v\f"])).map(
     lambda parts: "".join(parts).encode()

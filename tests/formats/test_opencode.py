@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe, RawTurn
 from turnetl.formats.opencode import OpenCode
 

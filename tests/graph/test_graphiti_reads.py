@@ -34,7 +34,7 @@ from turnetl.graph.open import open_graph
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.summaries.gate import GateLimits, GateState
 from turnetl.summaries.records import EntityRecord, decode, replay
-from turnetl.summaries.rule_summariser import RuleSummariser
+from turnetl.summaries.rule_summary import RuleSummariser
 
 
 class LadybugDriver(GraphDriver):

@@ -11,7 +11,7 @@ from neo4j.exceptions import (
 )
 
 from turnetl.base.errors import GraphBusy, GraphUnusable
-from turnetl.graph.neo4j.driver import TransactionTimedOut, translate_errors
+from turnetl.graph.neo4j.client import TransactionTimedOut, translate_errors
 
 ADDRESS = "bolt://graph.example:7687"
 

@@ -24,8 +24,8 @@ from tests.graph.sample_changes import (
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.neo4j import cypher
+from turnetl.graph.neo4j.reads import CONTENT_COUNTS
 from turnetl.graph.neo4j.rows import statements
-from turnetl.graph.neo4j.session_level import CONTENT_COUNTS
 from turnetl.graph.neo4j.store import Neo4jStore
 from turnetl.graph.open import open_graph
 

@@ -11,11 +11,7 @@ from graphiti_core import Graphiti
 from graphiti_core.cross_encoder.client import CrossEncoderClient
 from graphiti_core.search.search_config import SearchResults
 from graphiti_core.search.search_filters import SearchFilters
-from graphiti_core.search.search_utils import (
-    edge_bfs_search,
-    edge_fulltext_search,
-    node_bfs_search,
-)
+from graphiti_core.search.search_utils import edge_bfs_search, edge_fulltext_search, node_bfs_search
 from typing_extensions import override
 
 from tests.builders import GROUP
@@ -26,9 +22,8 @@ from turnetl.base import ids
 from turnetl.base.model import GroupId
 from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
-from turnetl.graph.search.adapters import SearchIndexes
+from turnetl.graph.search.adapters import SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.graph.search.recipes import ScoredResults, run_recipe, search_config
-from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
 from turnetl.llm.float_lists import floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 from turnetl.retrieval.recipes import Recipe

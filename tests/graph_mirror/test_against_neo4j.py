@@ -33,13 +33,12 @@ from tests.servers.provider import FakeProvider
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.mirror.similarity import ScoredUuid, query_matrix
 from turnetl.graph.open import open_graph
-from turnetl.graph.search.adapters import GroupSearch, SearchIndexes
-from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
+from turnetl.graph.search.adapters import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats

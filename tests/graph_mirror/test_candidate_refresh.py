@@ -6,7 +6,7 @@ import pytest
 
 from tests.builders import GROUP, START, empty_group
 from turnetl.base.model import Entity, Fact
-from turnetl.graph.mirror.candidates import CandidateIndex
+from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.llm.vectors import pack
 
 

@@ -20,8 +20,8 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Episode, Fact
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import Resolved
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
+from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder

@@ -26,9 +26,9 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, TurnId, Vector
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import LeakedRead, MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.llm.graphiti import GraphitiEmbedder
 
 NO_FILTER = SearchFilters()

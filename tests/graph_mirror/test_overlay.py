@@ -10,9 +10,8 @@ from tests.builders import GROUP, START
 from tests.graph.sample_changes import entity, fact, turn_id, vector
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
-from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
+from turnetl.graph.mirror.overlay import CandidateIndex, Overlay, OverlayCandidates
 from turnetl.llm.float_lists import floats
 
 TURN = turn_id("p0")

@@ -38,8 +38,7 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.limiter import Limiter
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.summaries.model_summariser import ModelSummariser

@@ -16,8 +16,13 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.graph_model import GroupProfile
 from turnetl.base.model import Change
 from turnetl.graph.port import GraphStore
-from turnetl.summaries.fact_selection import MAX_CONNECTED, MAX_NEW, MAX_RECENT
-from turnetl.summaries.model_summariser import MAX_REQUEST_CHARS, PROMPT
+from turnetl.summaries.model_summariser import (
+    MAX_CONNECTED,
+    MAX_NEW,
+    MAX_RECENT,
+    MAX_REQUEST_CHARS,
+    PROMPT,
+)
 
 COUNT = 10_000
 

@@ -18,8 +18,7 @@ from turnetl.base.errors import GraphBusy, GraphUnusable, RunStopped
 from turnetl.base.graph_model import GroupProfile
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId
-from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.port import Resolved
+from turnetl.extraction.port import DiscardReason, Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore

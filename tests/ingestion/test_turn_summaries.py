@@ -22,7 +22,7 @@ from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.records import EntityRecord, decode, replay
-from turnetl.summaries.rule_summariser import RuleSummariser
+from turnetl.summaries.rule_summary import RuleSummariser
 
 LIMITS = GateLimits(min_similarity=0.95, burst_turns=2, burst_cap=4)
 RULES = SummaryRules(RuleSummariser(), LIMITS)

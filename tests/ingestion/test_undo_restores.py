@@ -30,7 +30,7 @@ from turnetl.graph.open import open_graph
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.ingestion.undo_plan import UndoSelection
 from turnetl.summaries.gate import GateLimits
-from turnetl.summaries.rule_summariser import RuleSummariser
+from turnetl.summaries.rule_summary import RuleSummariser
 
 EXTRACTORS = ("structural", "llm", "hybrid")
 SESSIONS = ("s1", "s2")

@@ -16,8 +16,7 @@ from turnetl.base.model import Usage
 from turnetl.llm.ahead import AheadModel, GivenUp, TurnAhead
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

@@ -16,11 +16,10 @@ from turnetl.extraction.model_checks import reflexion_requests
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks.check import CheckResult, check
 from turnetl.llm.checks.result import ModelCheck
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.summaries.refresh_check import refresh_check

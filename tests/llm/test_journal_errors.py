@@ -19,14 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.models import FakeModel
-from tests.llm.journal_fixtures import (
-    NAME,
-    chat_request,
-    chat_response,
-    clock,
-    fake_model,
-    locked,
-)
+from tests.llm.journal_fixtures import NAME, chat_request, chat_response, clock, fake_model, locked
 from tests.scale import scaled
 from turnetl.base.errors import Fatal, JournalUnusable
 from turnetl.llm.chat import ChatResponse

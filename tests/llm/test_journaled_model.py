@@ -10,14 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from tests.fakes.models import FakeModel
-from tests.llm.journal_fixtures import (
-    NAME,
-    chat_request,
-    chat_response,
-    clock,
-    fake_model,
-    locked,
-)
+from tests.llm.journal_fixtures import NAME, chat_request, chat_response, clock, fake_model, locked
 from turnetl.base.errors import BadTurn, ModelBusy, TooLong
 from turnetl.base.model import Usage
 from turnetl.llm.chat import ChatRequest, ResponseSchema

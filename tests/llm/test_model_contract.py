@@ -28,15 +28,13 @@ from turnetl.base.errors import (
 from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.llm.budget import Budget, BudgetedModel
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
+from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, PromptRouter, response_schema
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.limiter import LimitedModel, Limiter
+from turnetl.llm.limiter import LimitedModel, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.llm.routing import PromptRouter
 from turnetl.llm.stack import ModelStack, wrap
 
 PRICES = Prices(({"*": Price(input=1.0, cached_input=0.1, output=4.0)},))

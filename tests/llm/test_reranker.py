@@ -9,9 +9,8 @@ import pytest
 from tests.fakes.models import FakeModel, scripted
 from tests.servers.canned_responses import between
 from turnetl.base.errors import BadTurn, ModelBusy
-from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.reranker import PROMPT, GraphitiReranker
-from turnetl.llm.routing import PROMPTS
+from turnetl.llm.chat import PROMPTS, ChatRequest, ChatResponse
+from turnetl.llm.graphiti import PROMPT, GraphitiReranker
 
 PASSAGES = ["the cart", "a float", "integer cents"]
 

@@ -13,11 +13,10 @@ from graphiti_core.utils.maintenance import edge_operations, node_operations
 
 from tests.fakes.models import FakeModel, scripted
 from turnetl.base.errors import BadUsage
-from turnetl.llm import routing
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm import chat
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, PromptRouter, expand_routes
 from turnetl.llm.providers import registry
 from turnetl.llm.providers.registry import open_models
-from turnetl.llm.routing import PromptRouter, expand_routes
 
 
 def named(name: str) -> FakeModel:
@@ -85,8 +84,8 @@ OWN = (
 
 
 def test_all_prompts_but_ours_are_graphitis() -> None:
-    own = {name for name in routing.PROMPTS if name.startswith(OWN)}
-    assert set(routing.PROMPTS) - own <= set(get_args(PromptName))
+    own = {name for name in chat.PROMPTS if name.startswith(OWN)}
+    assert set(chat.PROMPTS) - own <= set(get_args(PromptName))
 
 
 SUMMARIES = {
@@ -104,7 +103,7 @@ def test_the_small_prompts_include_those_of_graphitis_small_model(module: Module
     small = [call for call in calls if "ModelSize.small" in call]
     names = {name for call in small for name in re.findall(r"'(\w+\.\w+)'", call)}
     assert names
-    assert names - SUMMARIES <= set(routing.SMALL_PROMPTS)
+    assert names - SUMMARIES <= set(chat.SMALL_PROMPTS)
 
 
 async def test_a_model_of_several_prompts_is_opened_once() -> None:

@@ -5,7 +5,7 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.base.errors import BadTurn, ModelBusy
-from turnetl.llm import validate
+from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.providers.registry import open_model
 
@@ -106,12 +106,12 @@ async def test_another_rejection_is_passed_on(provider: FakeProvider) -> None:
     ],
 )
 def test_an_object_is_extracted_from_prose(text: str) -> None:
-    assert validate.strip_wrapping(text) == VALID
+    assert retry.strip_wrapping(text) == VALID
 
 
 @pytest.mark.parametrize("text", ["", "no", "[1]", "} no {", '{"edges": [', "see [1]: {}"])
 def test_text_without_an_object_is_unchanged(text: str) -> None:
-    assert validate.strip_wrapping(text) == text
+    assert retry.strip_wrapping(text) == text
 
 
 async def test_the_name_does_not_depend_on_the_place_of_the_schema(provider: FakeProvider) -> None:

@@ -14,7 +14,7 @@ from turnetl.lake import LocalFiles
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.chat import ChatRequest, response_schema
 from turnetl.llm.journal import request_key
-from turnetl.llm.journal.shared import SharedModel, SharedResponses, decoded, encoded
+from turnetl.llm.journal.journaled_model import SharedModel, SharedResponses, decoded, encoded
 
 KEY = request_key(NAME, chat_request())
 

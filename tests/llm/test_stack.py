@@ -19,11 +19,10 @@ from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import worst_case
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import PROVIDERS, open_model
-from turnetl.llm.rate_limits import OwnLimits, ProviderLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 

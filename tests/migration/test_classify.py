@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import START
 from tests.migration.samples import TOPICS, archived, daily, episode
 from turnetl.base.errors import BadUsage
-from turnetl.migration.classify import (
-    CONFIDENT,
-    ClassifiedEpisode,
-    EpisodeClass,
-    EpisodeClassifier,
-)
+from turnetl.migration.classify import CONFIDENT, ClassifiedEpisode, EpisodeClass, EpisodeClassifier
 from turnetl.migration.plan_file import Settlement, Verdict
 from turnetl.migration.sessions import ArchivedSession
 

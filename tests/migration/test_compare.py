@@ -25,8 +25,12 @@ from turnetl.migration.compare import (
     FactStatement,
     OldData,
     compare,
+    generated_probes,
     new_facts,
+    of_known_sessions,
     old_facts,
+    rank_of,
+    read_probes,
     replaced_part,
 )
 from turnetl.migration.comparison import (
@@ -37,7 +41,6 @@ from turnetl.migration.comparison import (
     Thresholds,
     verdict_reasons,
 )
-from turnetl.migration.probes import generated_probes, of_known_sessions, rank_of, read_probes
 
 S1, S2 = SessionId("s1"), SessionId("s2")
 RECEIPTS = tuple(receipt(episode(name, session_id=S1)) for name in ("p0", "p1"))

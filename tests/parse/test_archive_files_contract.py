@@ -16,7 +16,7 @@ from tests.parse.parse_runs import one_turn, outcomes, run
 from turnetl import parsing
 from turnetl.base.errors import BadArchive
 from turnetl.base.object_url import path_text
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.sources import ParseLimits, stat_archive

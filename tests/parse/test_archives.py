@@ -16,7 +16,7 @@ from tests.parse.parse_runs import counts_every_line, outcomes, row, run
 from tests.scale import scaled
 from turnetl import parsing
 from turnetl.base.model import GroupId, Turn
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 
 SMALL = Path(__file__).parents[1] / "archives" / "claude_code"

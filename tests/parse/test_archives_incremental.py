@@ -11,7 +11,7 @@ from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import formats, parsing
 from turnetl.base import damaged_copies
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.episodes import build
 from turnetl.lake import Lake
 from turnetl.redact import SecretRedactor

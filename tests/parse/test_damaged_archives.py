@@ -17,7 +17,7 @@ from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, row, r
 from tests.scale import scaled
 from turnetl import formats, parsing
 from turnetl.base.model import GroupId, Turn
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats import Format
 from turnetl.lake import Lake
 from turnetl.redact import SecretRedactor

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from turnetl import parsing
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 
 
 @pytest.fixture

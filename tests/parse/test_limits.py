@@ -8,8 +8,8 @@ import pytest
 from tests.parse.parse_runs import one_turn, outcomes, run
 from turnetl import formats
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.formats.kit.limits import MAX_ROWS, has_too_many_values
+from turnetl.base.reason import SkipReason
+from turnetl.formats.kit.counts import MAX_ROWS, has_too_many_values
 from turnetl.lake import Lake
 
 SHOP = GroupId("shop")

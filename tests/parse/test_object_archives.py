@@ -16,7 +16,7 @@ from tests.servers.s3_server import S3Server
 from turnetl import parsing
 from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.lake.object_store import ObjectState, ObjectStore
 from turnetl.parsing.archive_paths import find_archive, is_redacted

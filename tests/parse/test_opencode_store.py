@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from turnetl import formats, parsing
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.parsing.opencode_store import is_store_member, session_files
 
 SESSION = {"id": "ses_1", "projectID": "f00d", "directory": "/home/dev/shop", "title": "Cart"}

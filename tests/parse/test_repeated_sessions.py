@@ -16,7 +16,7 @@ from tests.fakes.redactors import NoRedactor
 from tests.scale import scaled
 from turnetl import parsing
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.episodes import build
 from turnetl.lake import Lake
 from turnetl.parsing.grouping import Grouping

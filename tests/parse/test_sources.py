@@ -14,7 +14,7 @@ from tests.parse.parse_runs import counts_every_line, one_turn, outcomes, run
 from turnetl import parsing
 from turnetl.base.errors import BadArchive
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.parsing import sources
 from turnetl.parsing.compression import DecompressionStatus, decompress

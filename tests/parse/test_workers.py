@@ -24,7 +24,7 @@ from tests.parse.parse_runs import one_turn, outcomes, row, run
 from turnetl import formats, parsing
 from turnetl.base import errors
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.redact import Redactor, SecretRedactor
 
@@ -168,9 +168,7 @@ def test_an_archive_named_twice_is_parsed_once(archives: list[Path], tmp_path: P
 PARSE_SCRIPT = """
 import signal, sys
 from pathlib import Path
-from tests.fakes.redactors import (
-    NoRedactor, SignallingRedactor, SignallingWriter, SignalOnReceipt
-)
+from tests.fakes.redactors import NoRedactor, SignallingRedactor, SignallingWriter, SignalOnReceipt
 from tests.parse.parse_runs import run
 from turnetl import console, parsing
 from turnetl.lake import Lake

@@ -6,11 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prefect.settings import (
-    PREFECT_API_URL,
-    PREFECT_LOGGING_TO_API_ENABLED,
-    temporary_settings,
-)
+from prefect.settings import PREFECT_API_URL, PREFECT_LOGGING_TO_API_ENABLED, temporary_settings
 
 from flows.executor import PrefectTasks
 from tests.prefect import documented

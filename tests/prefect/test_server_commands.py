@@ -11,11 +11,7 @@ from prefect.blocks.notifications import SlackWebhook
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
 from prefect.exceptions import ObjectNotFound
-from prefect.settings import (
-    PREFECT_API_URL,
-    PREFECT_CLIENT_MAX_RETRIES,
-    temporary_settings,
-)
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Completed, Running
 from pydantic import SecretStr
 

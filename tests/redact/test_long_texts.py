@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.redact.canaries import CANARIES, fresh
 from tests.redact.test_prefilter import TEXTS
 from turnetl.redact import SecretRedactor
-from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import RuleMatcher, literal_search
 from turnetl.redact.pii import PII_RULES
+from turnetl.redact.prefilter import ExactMatcher
 from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import windows
 from turnetl.redact.spans import Span, merge_spans, occurrences

@@ -11,8 +11,13 @@ from tests.activity_report.rows import full_report, row, rows, subagents
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from turnetl.activity_report.contents import contents
-from turnetl.activity_report.model import Listed, OwnCost, PendingTurns, ReportTimeline
-from turnetl.activity_report.report import ActivityReport
+from turnetl.activity_report.model import (
+    ActivityReport,
+    Listed,
+    OwnCost,
+    PendingTurns,
+    ReportTimeline,
+)
 from turnetl.activity_report.usage import agent_usage
 from turnetl.report.activity_page import activity_page
 

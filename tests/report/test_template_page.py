@@ -20,7 +20,7 @@ from turnetl.evaluation.compare_templates import (
 )
 from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
 from turnetl.evaluation.template_trial import FailedTurn
-from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.port import DiscardReason
 from turnetl.report.template_page import template_page
 from turnetl.views import template_comparison as view
 

@@ -11,12 +11,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index.selection import Selection
 from turnetl.retrieval.hits import SearchHit
-from turnetl.retrieval.repetition import (
-    distinct_facts,
-    repeats_title,
-    shown_text,
-    without_title,
-)
+from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text, without_title
 
 TITLE = "Always write the changelog before you push anything to the server"
 USER = Entity("e1", GROUP, "user", ("Person",), "", START)

@@ -10,8 +10,7 @@ from tests.builders import GROUP, START
 from turnetl.base.model import SessionId, TurnId
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
-from turnetl.retrieval.search import Hits, Order
-from turnetl.retrieval.session_hits import CombinedHits, combine
+from turnetl.retrieval.search import CombinedHits, Hits, Order, combine
 
 
 def hit(name: str, session: str, score: float, *facts: str, minute: int = 0) -> SearchHit:

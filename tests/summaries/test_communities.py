@@ -24,8 +24,13 @@ from turnetl.summaries.communities.clustering import (
     entity_network,
     propagate_labels,
 )
-from turnetl.summaries.communities.plan import CommunityPlan, community_changes, plan_communities
-from turnetl.summaries.communities.rule_naming import rule_community_summary, rule_name
+from turnetl.summaries.communities.plan import (
+    CommunityPlan,
+    community_changes,
+    plan_communities,
+    rule_community_summary,
+    rule_name,
+)
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 ALGORITHMS = pytest.mark.parametrize("algorithm", Algorithm)

@@ -9,8 +9,7 @@ import pytest
 from tests.fakes.models import FakeModel
 from tests.summaries.groups import ZOO, clique, entities, facts
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.routing import PROMPTS
+from turnetl.llm.chat import PROMPTS, ChatRequest, ChatResponse
 from turnetl.summaries.communities.model_naming import (
     PER_REQUEST,
     PROMPT,
@@ -21,9 +20,10 @@ from turnetl.summaries.communities.plan import (
     CommunityInput,
     CommunityText,
     CommunityWriter,
+    RuleCommunityWriter,
     plan_communities,
+    rule_text,
 )
-from turnetl.summaries.communities.rule_naming import RuleCommunityWriter, rule_text
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 

@@ -14,16 +14,14 @@ from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.summariser_inputs import given, many, model_of_summaries
 from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, RunStopped, TooLong
 from turnetl.base.model import Usage
-from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.routing import PROMPTS
+from turnetl.llm.chat import PROMPTS, ChatRequest, ChatResponse
 from turnetl.summaries.model_summariser import (
     MAX_REQUEST_CHARS,
     PER_REQUEST,
     PROMPT,
     ModelSummariser,
 )
-from turnetl.summaries.rule_summariser import NO_FACTS
-from turnetl.summaries.rule_summary import MAX_CHARS
+from turnetl.summaries.rule_summary import MAX_CHARS, NO_FACTS
 
 
 async def test_facts_that_are_short_are_their_own_summary_without_a_request() -> None:

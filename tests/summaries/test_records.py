@@ -14,13 +14,7 @@ from turnetl.base.errors import GraphUnusable
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.gate import GateState, similarity
 from turnetl.summaries.group_facts import ActiveFacts
-from turnetl.summaries.records import (
-    EntitySummary,
-    add_record,
-    encode,
-    replay,
-    with_flushed,
-)
+from turnetl.summaries.records import EntitySummary, add_record, encode, replay, with_flushed
 
 times = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - hypothesis wants naive bounds
 hashes = st.text("0123456789abcdef", min_size=32, max_size=32)

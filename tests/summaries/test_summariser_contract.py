@@ -6,8 +6,7 @@ from tests.summaries.summariser_inputs import given, model_of_summaries
 from turnetl.base.model import Usage
 from turnetl.summaries.model_summariser import MAX_UNASKED, ModelSummariser
 from turnetl.summaries.port import Summarised, Summariser
-from turnetl.summaries.rule_summariser import RuleSummariser
-from turnetl.summaries.rule_summary import MAX_CHARS
+from turnetl.summaries.rule_summary import MAX_CHARS, RuleSummariser
 
 LIMITS = {"rules": MAX_CHARS, "model": MAX_UNASKED, "model for everything": MAX_CHARS}
 """Characters of a summary, by the name of the summariser."""

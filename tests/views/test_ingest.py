@@ -9,7 +9,7 @@ from tests.printed import printed as printed_view
 from turnetl.base.exit_code import is_failure
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.results import plain
-from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.port import DiscardReason
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import (
     GroupCounts,

@@ -8,14 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from turnetl.web.access import (
-    MAX_QUERY,
-    AccessKeys,
-    GrantedAccess,
-    Refusal,
-    RequestHead,
-    decide,
-)
+from turnetl.web.access import MAX_QUERY, AccessKeys, GrantedAccess, Refusal, RequestHead, decide
 
 KEYS = AccessKeys(token="right-token", cookie="right-cookie", folder="folder")
 COOKIE = "turnetl=right-cookie"

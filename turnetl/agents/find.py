@@ -25,8 +25,8 @@ from turnetl.agents.report import (
     read_retention,
 )
 from turnetl.base.errors import BadArchive
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.formats.kit.limits import TooManyRows
+from turnetl.base.reason import SkipReason
+from turnetl.formats.kit.counts import TooManyRows
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
 from turnetl.parsing import expand
 from turnetl.parsing.prompt_history import PromptHistories, is_project_archive

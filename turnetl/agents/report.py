@@ -17,9 +17,8 @@ from typing import Annotated, Any
 import msgspec
 
 from turnetl.agents.locations import CLAUDE_CODE, GEMINI, Location
-from turnetl.base.reason import add_counts
+from turnetl.base.reason import SkipReason, add_counts
 from turnetl.base.results import INLINED, described
-from turnetl.base.skip_reasons import SkipReason
 
 _DEFAULT = timedelta(days=30)
 _UNITS = {

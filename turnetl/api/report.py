@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnetl import pipeline
-from turnetl.activity_report.report import ReportFile
+from turnetl.activity_report.model import ReportFile
 from turnetl.api.arguments import Path
 from turnetl.base.clock import as_utc, now
 from turnetl.report.activity_page import ActivityPageFile

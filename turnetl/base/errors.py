@@ -30,7 +30,7 @@ from typing import TypeVar
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Usage
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 
 TRACEBACK = "which --debug prints and the log has at level INFO"
 """How a user gets the traceback of an unexpected error in an archive or a turn."""

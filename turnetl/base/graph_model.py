@@ -19,12 +19,7 @@ from turnetl.base.model import (
     Usage,
     Vector,
 )
-from turnetl.base.result_fields import (
-    ArchiveField,
-    FirstLineField,
-    LastLineField,
-    TurnIdField,
-)
+from turnetl.base.result_fields import ArchiveField, FirstLineField, LastLineField, TurnIdField
 from turnetl.base.results import described
 
 

@@ -10,12 +10,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.options import (
-    NO_COMMON,
-    SETUP_COMMANDS,
-    CommonOptions,
-    Flag,
-)
+from turnetl.cli.options import NO_COMMON, SETUP_COMMANDS, CommonOptions, Flag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,15 @@
-"""Build the rows of an episodes table: each turn once, in order, marked and rendered."""
+"""Build the rows of an episodes table: each turn once, in order, marked and rendered.
+
+The first kind that applies wins, in the order of `kinds.KINDS`:
+
+- error_heavy: at least 2 calls failed, and a fifth of all calls; or every call failed; or the user
+  pasted a stack trace; or the prompt mentions a failure and the response does so at least twice.
+- code_heavy: at least 3 calls changed files, and a fifth of all calls; or prompt and response
+  contain 3 blocks of code or 1,500 characters of code, and these are a third of their text.
+- tool_heavy: at least 10 calls.
+- conversational: at most 1 call.
+- ordinary: all other turns.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -9,8 +20,15 @@ import polars as pl
 
 from turnetl.base import schema
 from turnetl.base.model import GroupId
-from turnetl.episodes import chunking, classify, text
-from turnetl.episodes.filters import Filters
+from turnetl.episodes import chunking, text, tool_calls
+from turnetl.episodes.filters import (
+    CODE_HEAVY,
+    CONVERSATIONAL,
+    ERROR_HEAVY,
+    ORDINARY,
+    TOOL_HEAVY,
+    Filters,
+)
 from turnetl.episodes.partitions import partition
 from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
 from turnetl.lake import Lake
@@ -151,7 +169,7 @@ def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -
 
 def rendered_columns(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
     """Return `RENDERED` of turns, given with at least the columns of `schema.TURNS`."""
-    rendered = turns.select(classify.TURN_KIND.alias("kind"), render_texts(turns, filters))
+    rendered = turns.select(TURN_KIND.alias("kind"), render_texts(turns, filters))
     chunked = rendered.with_columns(chunking.chunk_texts(rendered["text"]))
     measured = chunked.with_columns(
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
@@ -165,7 +183,7 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
     """Return `text`, one per row, without what the patterns for its group and kind match."""
     if not filters.overrides or turns.is_empty():
         return text.render_turns(turns, filters.patterns)
-    rows = turns.with_row_index("position").with_columns(classify.TURN_KIND.alias("kind"))
+    rows = turns.with_row_index("position").with_columns(TURN_KIND.alias("kind"))
     by_kind = rows.partition_by("group_id", "kind", as_dict=True)
     rendered = [
         alike.select(
@@ -184,3 +202,71 @@ def _digests(chunked: pl.DataFrame) -> pl.Series:
     # Not polars' own hash: its value may change with the next release.
     digests = [blake2b(data, digest_size=16).hexdigest() for data in texts.to_list()]
     return pl.Series("text_hash", digests, dtype=pl.String)
+
+
+_MIN_FAILED, _MIN_EDITS, _MANY_CALLS, _FEW_CALLS = 2, 3, 10, 1
+"""Numbers of calls."""
+_MIN_BLOCKS, _MIN_CODE_CHARS = 3, 1500
+"""Blocks of code in prompt and response, and characters of these blocks."""
+_PROMPT_CHARS, _TEXT_CHARS = 1000, 20_000
+"""Characters of a prompt that are searched for failure words (a long plan mentions everything);
+characters of prompt and of response that are searched for everything else."""
+
+_FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
+_TRACE = (
+    r"Traceback \(most recent call last\)|(?m:^[ \t]+at [\w.$<>]+ ?\()"
+    r"|(?m:^thread '.*' panicked at)|(?m:^goroutine \d+ \[)"
+)
+_FAILURE = (
+    r"(?i-u:\b(?:errors?|exceptions?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed|ing)?|throws?|bugs?"
+    r"|broken?|traceback|doesn'?t work|not working)\b)"
+)
+_FAILED_OUTPUT = (
+    r"Traceback \(most recent call last\)|(?i-u:exit(?:ed with)? code:? [1-9])|(?-u:\bFAILED\b)"
+    r"|(?-u:\b[1-9][0-9]* failed\b)"
+)
+
+_NAME, _RESULT = (pl.element().struct.field(name) for name in ("name", "result"))
+_IS_FAILED = pl.element().struct.field("is_error") | (
+    _NAME.str.contains(tool_calls.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
+)
+_IS_EDIT = _NAME.str.contains(tool_calls.EDIT_TOOLS)
+_TOOL_CALLS = pl.col("tool_calls")
+_CALLS = _TOOL_CALLS.list.len()
+_FAILED = _TOOL_CALLS.list.eval(_IS_FAILED.cast(pl.UInt32)).list.sum()
+_EDITED = _TOOL_CALLS.list.eval(_IS_EDIT.cast(pl.UInt32)).list.sum()
+_TEXT = (
+    pl.col("user_text").str.head(_TEXT_CHARS)
+    + "\n"
+    + pl.col("assistant_text").str.head(_TEXT_CHARS)
+)
+_BLOCKS = _TEXT.str.count_matches(_FENCED)
+_PROSE_CHARS = _TEXT.str.replace_all(_FENCED, "").str.len_chars()
+_CODE_CHARS = _TEXT.str.len_chars() - _PROSE_CHARS
+
+# A fifth of all calls, rounded up; `_CALLS` occurs once, since polars evaluates it at each use.
+_FIFTH = (_CALLS + 4) // 5
+_FAILED_THRESHOLD = pl.when(_CALLS == 1).then(1).otherwise(pl.max_horizontal(_FIFTH, _MIN_FAILED))
+_ABOUT_FAILURE = pl.col("user_text").str.head(_PROMPT_CHARS).str.contains(_FAILURE) & (
+    pl.col("assistant_text").str.head(_TEXT_CHARS).str.count_matches(_FAILURE) > 1
+)
+_MANY_ERRORS = (
+    (_FAILED >= _FAILED_THRESHOLD) | pl.col("user_text").str.contains(_TRACE) | _ABOUT_FAILURE
+)
+_MANY_EDITS = _EDITED.ge(pl.max_horizontal(_FIFTH, _MIN_EDITS))
+_MUCH_CODE = ((_BLOCKS >= _MIN_BLOCKS) | (_CODE_CHARS >= _MIN_CODE_CHARS)) & (
+    2 * _CODE_CHARS >= _PROSE_CHARS
+)
+
+TURN_KIND = (
+    pl.when(_MANY_ERRORS)
+    .then(pl.lit(ERROR_HEAVY))
+    .when(_MANY_EDITS | _MUCH_CODE)
+    .then(pl.lit(CODE_HEAVY))
+    .when(_CALLS >= _MANY_CALLS)
+    .then(pl.lit(TOOL_HEAVY))
+    .when(_CALLS <= _FEW_CALLS)
+    .then(pl.lit(CONVERSATIONAL))
+    .otherwise(pl.lit(ORDINARY))
+)
+"""One of `KINDS`, from the columns of `schema.TURNS`."""

@@ -8,7 +8,7 @@ from turnetl.base import ids, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import shown_name
-from turnetl.episodes import versions
+from turnetl.episodes import filters as versions
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.report import FilteredGroup, FilterReport, from_json, to_json
 from turnetl.lake import Lake, TurnFile
@@ -136,7 +136,7 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
         stored = lake.episodes_metadata(group) or {}
         if stored.get(_CONTENT_DIGEST) == digests[_CONTENT_DIGEST]:
             lake.verify_changed_turns(group)
-            from turnetl.episodes.remarking import remark_table  # noqa: PLC0415 - as below
+            from turnetl.episodes.partitions import remark_table  # noqa: PLC0415 - as below
 
             return remark_table(lake, group, filters.rules, stored, metadata)
         keeps_texts = stored.get(_TEXT_DIGEST) == digests[_TEXT_DIGEST]

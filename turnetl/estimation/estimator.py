@@ -18,12 +18,11 @@ from turnetl.estimation.estimate import (
 )
 from turnetl.estimation.history import at_prices, prompt_means, prompt_shares
 from turnetl.estimation.pilot import Pilot, PilotResources, PilotResult, TurnRequests, survey
-from turnetl.estimation.sample import PendingTurn, choose, draw, stratify
+from turnetl.estimation.sample import PendingTurn, Workload, choose, draw, stratify
 from turnetl.estimation.usage_range import NO_USAGE
-from turnetl.estimation.workload import Workload
 from turnetl.extraction.port import Extractor
 from turnetl.ingestion.estimate_record import EstimateMethod, Range
-from turnetl.llm.journal.stats import JournalStats
+from turnetl.llm.journal.store import JournalStats
 from turnetl.llm.prices import Price
 
 MIN_PILOT = 8

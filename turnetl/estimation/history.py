@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import polars as pl
 
@@ -13,8 +14,9 @@ from turnetl.estimation.estimate import EarlierTurn, PromptMeans
 from turnetl.estimation.pilot import ObservedRequest, TurnRequests
 from turnetl.estimation.usage_range import scaled
 from turnetl.graph.port import ReceiptStore
+from turnetl.ingestion.estimate_record import Range
 from turnetl.lake import Lake
-from turnetl.llm.journal.stats import JournalStats, JournalTotals
+from turnetl.llm.journal.store import JournalStats, JournalTotals
 from turnetl.llm.prices import Price
 
 _OTHER_WORK = ("communities.", "evaluate.", "index.", "search.")
@@ -141,3 +143,54 @@ def at_prices(
         replace(turn, extraction=priced(turn.extraction), resolution=priced(turn.resolution))
         for turn in turns
     ]
+
+
+_MIN_MEASURED_TURNS = 50
+"""Turns from which the size of a file says what a turn takes: a file has a size without any."""
+_SPREAD = 2.0
+_GRAPH_BYTES = Range(15_000, 60_000, 200_000)
+_INDEX_BYTES = Range(3_000, 12_000, 40_000)
+"""Of a turn, in a graph and an index that are new."""
+_JOURNAL_ROW_BYTES, _TOKEN_BYTES = 400, 4
+
+
+def disk_growth(
+    turns: int,
+    committed: int,
+    *,
+    graph: Path | None,
+    index: Path,
+    requests: Range,
+    completion_tokens: Range,
+) -> Mapping[str, Range]:
+    """Return the bytes that each part of the data will grow by, in whole ones.
+
+    Args:
+        turns: to ingest.
+        committed: turns that graph and index hold now.
+        graph: the file of an embedded graph; None: the graph is on a server, and is left out.
+        index: the folder of the index.
+        requests: to send.
+        completion_tokens: of their responses.
+    """
+    journal = requests * _JOURNAL_ROW_BYTES + completion_tokens * _TOKEN_BYTES
+    parts = {
+        **({"graph": _per_turn(graph, committed, _GRAPH_BYTES) * turns} if graph else {}),
+        "index": _per_turn(index, committed, _INDEX_BYTES) * turns,
+        "journal": journal,
+    }
+    return {name: round(part, 0) for name, part in parts.items() if part.expected}
+
+
+def _per_turn(path: Path, committed: int, otherwise: Range) -> Range:
+    if committed < _MIN_MEASURED_TURNS:
+        return otherwise
+    mean = _size(path) / committed
+    return Range(mean / _SPREAD, mean, mean * _SPREAD) if mean else otherwise
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file or of the files of a folder; 0 if there is none."""
+    if path.is_file():
+        return path.stat().st_size
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -26,8 +26,7 @@ from typing import Any
 
 from turnetl.base.errors import BadTurn, RunStopped, TooLong
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
-from turnetl.estimation.sample import PendingTurn
-from turnetl.estimation.workload import Workload
+from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.preview_builder import model_for, placeholder_response
 from turnetl.graph.mirror.group import MirrorGroup

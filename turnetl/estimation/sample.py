@@ -5,11 +5,22 @@ more often than short ones.
 """
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from turnetl.base.model import GroupId, TurnId
+import polars as pl
+
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.usage_range import MIN_SAMPLE
+from turnetl.graph.port import GraphStore
+from turnetl.ingestion import group
+from turnetl.ingestion.group import GroupPlan
+from turnetl.ingestion.prefetch import with_context
+from turnetl.ingestion.rehearsal import undone_contents
+from turnetl.ingestion.undo_plan import UndoPlan
+from turnetl.lake import CHUNK_COUNT
+from turnetl.llm.embedders.port import Embedder
 
 _FIXED_CHARS = 10_000
 """Characters that cost as much as the instructions of the prompts of a turn, as in `TurnCosts`."""
@@ -150,3 +161,45 @@ def _leading(turns: Sequence[PendingTurn], size: int) -> list[PendingTurn]:
 def _is_covered(stratum: Stratum, drawn: Collection[TurnId]) -> bool:
     count = sum(turn.turn_id in drawn for turn in stratum.turns)
     return count >= min(MIN_SAMPLE, len(stratum.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The turns of one group."""
+
+    plan: GroupPlan
+    """Its turns to commit are the turns of the estimate."""
+    undo: UndoPlan | None = None
+    """What a redo undoes before it ingests them; None for an ingest."""
+    store: GraphStore | None = None
+    """In which the run finds the group, if it is not the graph itself."""
+
+    @property
+    def group(self) -> GroupId:
+        return self.plan.group
+
+    def pending(self) -> list[PendingTurn]:
+        """Return the turns in the order of the run. Reads no text."""
+        wanted = pl.col("turn_id").is_in(list(self.plan.turns.to_commit))
+        columns = "turn_id", "chars_after", "tokens", CHUNK_COUNT
+        rows = self.plan.rows.filter(wanted).select(*columns).collect()
+        return [PendingTurn(TurnId(turn), self.group, *sizes) for turn, *sizes in rows.iter_rows()]
+
+    def episodes(self, turns: Collection[TurnId]) -> Iterator[tuple[Episode, list[Episode]]]:
+        """Yield these turns, each with its context, in the order of the run.
+
+        Args:
+            turns: some of those of the plan.
+        """
+        planned = self.plan.turns
+        context = {turn: planned.context[turn] for turn in planned.to_commit if turn in turns}
+        required = {*context, *(earlier for of_turn in context.values() for earlier in of_turn)}
+        loaded = group.load_episodes(self.plan.rows, required, batch_rows=self.plan.batch_rows)
+        yield from with_context(loaded, context)
+
+    async def contents(self, store: GraphStore, embedder: Embedder) -> GroupContents:
+        """Return the group as the run would find it. Writes nothing."""
+        contents = await (self.store or store).load(self.group)
+        if self.undo is not None:
+            contents = await undone_contents(contents, self.undo, embedder)
+        return contents

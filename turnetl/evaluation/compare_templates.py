@@ -14,15 +14,10 @@ from turnetl.base.results import described
 from turnetl.evaluation.expected_facts import ExpectedFact, LabelScore, score_labels
 from turnetl.evaluation.template_trial import FailedTurn, TrialResult, TrialSide
 from turnetl.extraction import stoplist
-from turnetl.extraction.discard_reasons import DiscardReason
-from turnetl.extraction.given_template import GivenTemplate
+from turnetl.extraction.catalog import GivenTemplate
+from turnetl.extraction.port import DiscardReason
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.compare import (
-    EntityIndex,
-    FactStatement,
-    best_matches,
-    entity_key,
-)
+from turnetl.migration.compare import EntityIndex, FactStatement, best_matches, entity_key
 
 
 @dataclass(frozen=True, slots=True)

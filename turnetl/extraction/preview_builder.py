@@ -14,10 +14,9 @@ from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_batches
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, PromptRouter
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
-from turnetl.llm.routing import PromptRouter
 from turnetl.llm.vectors import pack
 
 PLACEHOLDER = "(entities of the first response)"

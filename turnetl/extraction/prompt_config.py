@@ -11,11 +11,11 @@ from turnetl.extraction.config import (
     ExtractionConfig,
     PreprocessingMode,
     PromptSetting,
+    Template,
     TemplateLoader,
     join_prompt,
     prompt_warning,
 )
-from turnetl.extraction.template import Template
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.port import DiscardReason
 
 MAX_NAME_LENGTH = 300
 """Characters of a name. A longer one is a sentence, and no graph index accepts it."""

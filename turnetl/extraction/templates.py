@@ -8,8 +8,7 @@ from pathlib import Path
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.private_files import NotReadable, read_inside, read_regular
-from turnetl.extraction.config import TEMPLATE_SUFFIX
-from turnetl.extraction.template import Template, parse_template_file
+from turnetl.extraction.config import TEMPLATE_SUFFIX, Template, parse_template_file
 
 log = logging.getLogger(__name__)
 

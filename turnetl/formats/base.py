@@ -17,7 +17,7 @@ import msgspec
 
 from turnetl.base.model import ClosedBy, SessionId, SubagentUsage
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.formats.kit.lines import SourceSpan
+from turnetl.formats.kit.json_archives import SourceSpan
 from turnetl.formats.kit.probe import Probe
 from turnetl.formats.kit.times import parse_time
 from turnetl.formats.kit.usage import MessageUsages

@@ -70,7 +70,7 @@ def server_limits(
     """
     if url.startswith(_LADYBUG):
         return None
-    from turnetl.graph.neo4j.driver import open_driver  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j.client import open_driver  # noqa: PLC0415 - only the one in use
     from turnetl.graph.neo4j.limits import Neo4jLimits  # noqa: PLC0415 - as above
 
     parts = urlsplit(url)

@@ -15,13 +15,13 @@ from turnetl.base.errors import BadTurn, Skip
 from turnetl.base.model import Usage
 from turnetl.index.port import ProgressCallback, SearchIndex
 from turnetl.index.report import QuestionEstimate
-from turnetl.llm import validate
+from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.validate import strip_invisible
+from turnetl.llm.retry import strip_invisible
 
 log = logging.getLogger(__name__)
 
@@ -88,9 +88,9 @@ async def write_questions(
     """
     response = await model.complete(_request(text, task))
     try:
-        parsed = TurnQuestions(**validate.parse_object(response.text))
+        parsed = TurnQuestions(**retry.parse_object(response.text))
     except ValueError as error:
-        reason = validate.describe(error)
+        reason = retry.describe(error)
         raise BadTurn(
             f"model `{model.name}` returned an invalid response to `{task.prompt}`: {reason}",
             response.usage,

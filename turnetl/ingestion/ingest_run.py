@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.port import DiscardReason
 from turnetl.ingestion.report import Invalidation
 from turnetl.summaries.reasons import GateReason
 

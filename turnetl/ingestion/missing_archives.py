@@ -8,7 +8,7 @@ from pathlib import Path
 from turnetl.base.object_url import url_text
 from turnetl.lake import ArchiveMetadata
 from turnetl.lake.paths import file_holding
-from turnetl.redact.placeholder import MARK
+from turnetl.redact.port import MARK
 
 _ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
 """How `lake.path_text` writes a byte of a file name that is not UTF-8."""

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.base.reason import Reason
+from turnetl.base.reason import Reason, SkipReason
 from turnetl.base.result_schema import encoded_type
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.extraction.discard_reasons import DiscardReason
+from turnetl.extraction.port import DiscardReason
 from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.json_output.schemas import OUTPUTS, json_schema
 from turnetl.summaries.reasons import GateReason

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from turnetl.activity_report.report import ReportFile
+from turnetl.activity_report.model import ReportFile
 from turnetl.agents import SourcesReport
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.errors import BadUsage

@@ -6,8 +6,8 @@ What only a writer needs is imported on first use, because it imports pyarrow.
 from typing import TYPE_CHECKING
 
 from turnetl.base.lazy_exports import lazy_exports
-from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
 from turnetl.lake.episodes_metadata import replace_episodes_metadata
+from turnetl.lake.episodes_tables import CHUNK_COUNT, episode_from_row, turn_from_row
 from turnetl.lake.files import LakeFiles, LocalFiles
 from turnetl.lake.lake import Batch, Lake
 from turnetl.lake.parquet import write_error
@@ -20,7 +20,7 @@ from turnetl.lake.paths import (
 )
 from turnetl.lake.set_aside import set_aside, set_aside_files
 from turnetl.lake.temporary import replace_file, temporary_folder
-from turnetl.lake.values import CHUNK_COUNT, episode_from_row, turn_from_row
+from turnetl.lake.versions import ArchiveMetadata, TurnFile
 
 if TYPE_CHECKING:
     from turnetl.lake.parquet_writer import arrow_schema

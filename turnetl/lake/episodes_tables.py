@@ -1,18 +1,28 @@
 """The episodes tables of a lake, one for each group."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import polars as pl
 
 from turnetl.base import schema
-from turnetl.base.model import Episode, GroupId, TurnId
+from turnetl.base.model import (
+    ClosedBy,
+    Episode,
+    GroupId,
+    MessageUsage,
+    SessionId,
+    ToolCall,
+    Turn,
+    TurnId,
+)
 from turnetl.lake import versions
 from turnetl.lake.files import LakeFiles, LocalFiles
 from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
-from turnetl.lake.values import episode_from_row
 
 
 class EpisodesTables:
@@ -136,3 +146,46 @@ class EpisodesTables:
         """Return the paths, at which files can be read now."""
         self.files.fetch(paths)
         return paths
+
+
+def turn_from_row(row: Mapping[str, Any]) -> Turn:
+    """Return a row of the turns or episodes table as a value."""
+    fields = {name: row[name] for name in _TURN_FIELDS}
+    closed_by = row["closed_by"]
+    fields |= {
+        "session_id": SessionId(row["session_id"]),
+        "started_at": _utc(row["started_at"]),
+        "ended_at": _utc(row["ended_at"]),
+        "steering": tuple(row["steering"]),
+        "user_answers": tuple(row["user_answers"]),
+        "subagent_prompts": tuple(row["subagent_prompts"]),
+        "tool_calls": tuple(_tool_call(call) for call in row["tool_calls"]),
+        "closed_by": ClosedBy(closed_by) if closed_by else None,
+        "usage": _usage(row["usage"]),
+    }
+    return Turn(**fields)
+
+
+def episode_from_row(row: Mapping[str, Any]) -> Episode:
+    """Return a row of the episodes table as a value."""
+    fields = {name: row[name] for name in _EPISODE_FIELDS}
+    chunks = tuple(row["chunks"]) or (row["text"],)
+    return Episode(turn=turn_from_row(row), **fields | {"chunks": chunks})
+
+
+CHUNK_COUNT = pl.max_horizontal(pl.col("chunks").list.len(), 1)
+"""Number of chunks of a row of the episodes table, which lists none if the text is one chunk."""
+_TURN_FIELDS = schema.TURNS.polars.names()
+_EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not in _TURN_FIELDS]
+
+
+def _usage(messages: Sequence[Mapping[str, Any]] | None) -> tuple[MessageUsage, ...] | None:
+    return None if messages is None else tuple(MessageUsage(**one) for one in messages)
+
+
+def _tool_call(row: Mapping[str, Any]) -> ToolCall:
+    return ToolCall(**{**row, "ended_at": _utc(row["ended_at"])})
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time.replace(tzinfo=UTC) if time is not None else None

@@ -23,8 +23,7 @@ from turnetl.base.errors import LakeChanged, Retryable, TableUnusable
 from turnetl.base.model import GroupId, Turn
 from turnetl.base.object_url import shown_name
 from turnetl.lake import versions
-from turnetl.lake.archive_metadata import ArchiveMetadata, TurnFile
-from turnetl.lake.episodes_tables import EpisodesTables
+from turnetl.lake.episodes_tables import EpisodesTables, turn_from_row
 from turnetl.lake.manifests import Manifests, metadata_or_none
 from turnetl.lake.parquet import check_columns, read_error, scan, scan_unchecked, verify
 from turnetl.lake.paths import (
@@ -37,7 +36,7 @@ from turnetl.lake.paths import (
     is_table,
 )
 from turnetl.lake.temporary import remove_abandoned
-from turnetl.lake.values import turn_from_row
+from turnetl.lake.versions import ArchiveMetadata, TurnFile
 
 if TYPE_CHECKING:  # a run that writes no table does without it
     from turnetl.lake.parquet_writer import ArrowRows

@@ -25,12 +25,7 @@ from turnetl.base.object_url import ObjectUrl, state_path
 from turnetl.lake.files import Check, Write
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore
 from turnetl.lake.parallel import in_parallel
-from turnetl.lake.temporary import (
-    is_temporary,
-    remove_abandoned,
-    rename_open,
-    temporary_file,
-)
+from turnetl.lake.temporary import is_temporary, remove_abandoned, rename_open, temporary_file
 
 REQUESTS = 16
 """Concurrent requests."""

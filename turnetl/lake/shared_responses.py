@@ -14,7 +14,7 @@ _START = 2
 
 
 class ResponseFiles:
-    """The responses in a lake; see `turnetl.llm.journal.shared.SharedResponses`."""
+    """The responses in a lake; see `turnetl.llm.journal.journaled_model.SharedResponses`."""
 
     def __init__(self, files: LakeFiles) -> None:
         self._files = files

@@ -15,18 +15,11 @@ from turnetl.base import schema
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.private_files import open_regular
-from turnetl.lake.archive_metadata import ArchiveMetadata
 from turnetl.lake.checksum import ChecksumError, read_footer
 from turnetl.lake.lake import Lake
-from turnetl.lake.parquet import (
-    READ_ERRORS,
-    check_columns,
-    read_metadata,
-    scan_unchecked,
-    verify,
-)
+from turnetl.lake.parquet import READ_ERRORS, check_columns, read_metadata, scan_unchecked, verify
 from turnetl.lake.paths import archive_digest, is_object, is_table
-from turnetl.lake.versions import is_newer, is_read, stored_version
+from turnetl.lake.versions import ArchiveMetadata, is_newer, is_read, stored_version
 
 
 class TableState(StrEnum):

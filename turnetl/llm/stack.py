@@ -10,7 +10,7 @@ from turnetl.base.model import Usage
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.journal.shared import SharedModel, SharedResponses
+from turnetl.llm.journal.journaled_model import SharedModel, SharedResponses
 from turnetl.llm.limiter import LimitedModel, Limiter
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.retry import RetryingModel, RetryPolicy

@@ -19,20 +19,14 @@ from turnetl.mcp.arguments import (
     ToolRunner,
 )
 from turnetl.mcp.calls import ToolContext, read_index, selection
-from turnetl.mcp.entries import (
-    error_entries,
-    group_entry,
-    hit_entry,
-    session_entry,
-    turn_entry,
-)
+from turnetl.mcp.entries import error_entries, group_entry, hit_entry, session_entry, turn_entry
 from turnetl.pipeline.history import Fixes, find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import with_lake_text
 from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, EntityDetails, details
 from turnetl.retrieval.query import used_part
-from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import Timeline
 
 _ENTITY_TURNS = 200

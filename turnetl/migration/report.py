@@ -1,16 +1,23 @@
 """What a migration would do with each group of a graph."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Annotated
 
+from turnetl.base import ids
+from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.ids import is_shadow
+from turnetl.base.model import GroupId
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
-from turnetl.graph.migrations import TurnMigration
+from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
 from turnetl.ingestion import report as ingest_report
 from turnetl.ingestion.report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
+from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.sessions import ArchivedSession
 
 
@@ -112,3 +119,118 @@ class MigrationRun:
 def exit_code_of(run: MigrationRun) -> int:
     """Return that of the ingest; 1 if there was nothing to migrate."""
     return ingest_report.exit_code_of(run.ingested) if run.migrations else ExitCode.FAILED
+
+
+_ID_DIGITS = 8
+_VALID_GROUP = re.compile(r"[A-Za-z0-9_-]{1,90}")
+"""Names that Graphiti accepts, with room for the suffix of a shadow group in a file name."""
+
+
+def open_migration(migrations: Sequence[TurnMigration], group: GroupId) -> TurnMigration | None:
+    """Return the migration of a group that is not finished; None if there is none.
+
+    Raises:
+        GraphUnusable: another version of turnetl began it.
+    """
+    found = [one for one in migrations if one.group_id == group and one.is_open]
+    if not found:
+        return None
+    [migration] = found[-1:]
+    if migration.layout != LAYOUT:
+        raise GraphUnusable(
+            f"migration `{migration.migration_id}` of group `{group}` was begun by another version "
+            f"of turnetl (layout {migration.layout}; this version writes {LAYOUT}); finish it, or "
+            "take it back, with that version"
+        )
+    return migration
+
+
+def begun(
+    plan: GroupMigration, migrations: Sequence[TurnMigration], now: datetime
+) -> TurnMigration:
+    """Return the state with which a run of this plan begins.
+
+    A run with other archives adds their sessions to an open migration. What an earlier run matched
+    stays matched, unless a person settled it otherwise.
+
+    Args:
+        plan: of the group, with at least one matched session.
+        migrations: all that the graph records.
+        now: the current time.
+
+    Raises:
+        BadUsage: the migration is past its runs.
+        GraphUnusable: as `open_migration`.
+    """
+    migration = open_migration(migrations, plan.group)
+    present = {one.episode.uuid for one in plan.episodes}
+    undecided = {one.episode.uuid for one in plan.episodes if not one.is_settled}
+    moved = {one.episode.uuid for one in plan.of_kind(EpisodeClass.MATCHED)}
+    sessions = {(one.format, str(one.session_id)) for one in plan.sessions}
+    if migration is None:
+        migration = TurnMigration(
+            migration_id=ids.digest(plan.group, now.isoformat())[:_ID_DIGITS],
+            group_id=plan.group,
+            phase=MigrationPhase.RUNNING,
+            moved=(),
+            staying=(),
+            sessions=(),
+            started_at=now,
+            updated_at=now,
+        )
+    elif not migration.phase.precedes_cutover:
+        raise BadUsage(
+            f"group `{plan.group}`: its migration `{migration.migration_id}` is "
+            f"{phase_text(migration.phase)}; {remedy(migration)}"
+        )
+    moved |= undecided & set(migration.moved)
+    return replace(
+        migration,
+        phase=MigrationPhase.RUNNING,
+        moved=tuple(sorted(moved)),
+        staying=tuple(sorted(present - moved)),
+        sessions=tuple(sorted(sessions | set(migration.sessions))),
+        updated_at=now,
+    )
+
+
+def refusal(
+    plan: GroupMigration,
+    *,
+    is_begun: bool,
+    dimensions: int | None,
+    with_turns: Collection[GroupId],
+) -> str | None:
+    """Return why the group cannot be migrated, and what to do; None if it can.
+
+    Args:
+        plan: of the group.
+        is_begun: whether a migration of it is open, which sessions of these archives continue.
+        dimensions: of the embedder; None if they are not known without a request.
+        with_turns: the groups of the graph that hold turns.
+    """
+    group = plan.group
+    if is_begun and plan.sessions:
+        return None
+    if is_shadow(group) or not _VALID_GROUP.fullmatch(group):
+        return (
+            f"group `{group}` cannot be migrated: no group of turns may have this name. Give its "
+            "nodes and edges a `group_id` of letters, digits, `-` and `_`, at most 90 and not of a "
+            "shadow group (docs/migration.md)"
+        )
+    if not plan.sessions:
+        return f"group `{group}` has no episode of a session of these archives"
+    if group in with_turns:
+        return (
+            f"group `{group}` holds turns of turnetl already, which would be mixed with those of "
+            "the migration: `turnetl backfill` ingests the other turns of these archives, and "
+            "`turnetl undo --group` takes turns back"
+        )
+    others = sorted(size for size in plan.embedding_sizes if dimensions not in (None, size))
+    if others and len(plan.of_kind(EpisodeClass.MATCHED)) < len(plan.episodes):
+        return (
+            f"group `{group}` has embeddings of {others[0]:,} dimensions, the embedder makes "
+            f"{dimensions:,}, and some of its data stays with the group, which can hold only one "
+            "kind; use the embedder of the old data"
+        )
+    return None

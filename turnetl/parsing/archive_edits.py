@@ -11,7 +11,7 @@ from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawTurn
 from turnetl.formats.kit.tool_input import added_lines
 from turnetl.lake import absolute_path_text

@@ -19,8 +19,8 @@ from turnetl.base import ids, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.formats import Format
 from turnetl.formats.base import ParseCounts, ParsedArchive
-from turnetl.formats.kit.documents import is_document
-from turnetl.formats.kit.limits import TooManyRows
+from turnetl.formats.kit.counts import TooManyRows
+from turnetl.formats.kit.json_archives import is_document
 from turnetl.lake import (
     ArchiveMetadata,
     Lake,
@@ -29,8 +29,8 @@ from turnetl.lake import (
     set_aside,
     write_error,
 )
-from turnetl.lake.archive_metadata import TOKENS
 from turnetl.lake.parquet_writer import ArrowRows
+from turnetl.lake.versions import TOKENS
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten

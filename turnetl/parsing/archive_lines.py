@@ -8,13 +8,13 @@ from pathlib import Path
 from turnetl import formats
 from turnetl.base.errors import BadArchive
 from turnetl.base.object_url import path_text
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor
 from turnetl.parsing.redaction import ArchiveWithPath, archive_texts
 from turnetl.parsing.sources import read_archive
 from turnetl.redact import SecretRedactor
-from turnetl.redact.placeholder import PATTERN, pieces
+from turnetl.redact.port import PATTERN, pieces
 
 
 def read_archive_lines(path: Path, first: int, last: int, files: ArchiveFiles = LOCAL) -> list[str]:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from turnetl.base.errors import BadArchive
 from turnetl.base.object_url import path_text
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake import is_object
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
-from turnetl.redact.placeholder import MARK, pieces
+from turnetl.redact.port import MARK, pieces
 
 StandsFor = Callable[[str, str], bool]
 """Returns whether a digest in a placeholder is that of a text: `SecretRedactor.stands_for`."""

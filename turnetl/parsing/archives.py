@@ -12,27 +12,15 @@ from pathlib import Path
 
 from turnetl.base.errors import BadArchive
 from turnetl.formats import Format
-from turnetl.lake import (
-    ArchiveMetadata,
-    Lake,
-    absolute_path_text,
-    archive_digest,
-    archive_digests,
-)
+from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text, archive_digest, archive_digests
 from turnetl.lake.forgotten import read_forgotten
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
-from turnetl.parsing.jobs import (
-    ArchiveJob,
-    NumberedJob,
-    StoredArchive,
-    batches,
-    unchanged_report,
-)
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, batches, unchanged_report
 from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.person_names import path_without_persons, users_in
+from turnetl.parsing.projects import path_without_persons, users_in
 from turnetl.parsing.report import ArchiveReport, ParseReport, Problem
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from turnetl.base.errors import BadArchive
 from turnetl.base.object_url import SCHEMES, archive_url, path_text, url_scheme
+from turnetl.base.reason import SkipReason
 from turnetl.base.shard import Shard
-from turnetl.base.skip_reasons import SkipReason
 from turnetl.lake import archive_digests
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, prompt_history

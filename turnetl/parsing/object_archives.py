@@ -14,7 +14,7 @@ from typing import Any
 
 from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
 from turnetl.base.object_url import SCHEMES, ObjectUrl, path_text, url_text
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore, StoreFailure
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing.archive_files import ArchiveFile

@@ -5,10 +5,9 @@ from pathlib import Path
 from turnetl.base.damaged_copies import copy_name
 from turnetl.base.errors import TRACEBACK, BadArchive
 from turnetl.base.object_url import path_text
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats import Format
-from turnetl.formats.kit.counts import ParseCounts
-from turnetl.formats.kit.limits import MAX_ROWS
+from turnetl.formats.kit.counts import MAX_ROWS, ParseCounts
 from turnetl.lake import ArchiveMetadata
 from turnetl.parsing.compression import DecompressionStatus
 from turnetl.parsing.report import ArchiveReport, Outcome, Problem

@@ -7,11 +7,10 @@ from enum import StrEnum
 from typing import Annotated
 
 from turnetl.base.model import GroupId
-from turnetl.base.reason import add_counts
+from turnetl.base.reason import SkipReason, add_counts
 from turnetl.base.results import INLINED, described
-from turnetl.base.skip_reasons import SkipReason
 from turnetl.formats.kit.counts import ParseCounts
-from turnetl.parsing.grouping import NameCollision
+from turnetl.parsing.grouping import NameCollision, find_name_collisions
 
 
 class Outcome(StrEnum):
@@ -173,3 +172,24 @@ class ParsedFiles:
         self,
     ) -> Annotated[tuple[ArchiveReport, ...], described("The archives, in order.")]:
         return self.report.archives
+
+
+def with_name_collisions(report: ParseReport) -> ParseReport:
+    """Add the name collisions of the groups that received a new archive, or would in a dry run.
+
+    Other groups are omitted, so that a nightly run does not repeat the message.
+
+    Args:
+        report: of a whole run, because archives of two batches may belong to one group.
+    """
+    groups = {
+        archive.group
+        for archive in report.archives
+        if report.dry_run or archive.outcome is Outcome.NEW
+    }
+    archives = (
+        (archive.cwd, archive.group)
+        for archive in report.archives
+        if archive.group is not None and archive.group in groups and not archive.group_is_intended
+    )
+    return replace(report, name_collisions=find_name_collisions(archives))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from turnetl.base import ids
 from turnetl.base.errors import BadArchive
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import NamedTuple
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 
 # ruff: noqa: PTH116, PTH118 - thousands of names, and no Path is needed
 

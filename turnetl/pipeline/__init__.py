@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl.activity_report.report import ReportFile
+    from turnetl.activity_report.model import ReportFile
     from turnetl.estimation.report import EstimatedMigration
     from turnetl.migration.comparison import MigrationComparison
     from turnetl.pipeline.activity_report import ReportRequest, write_report
@@ -145,7 +145,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.agent_sources": ("sources",),
         "turnetl.pipeline.run_compare": ("compare_templates", "ComparisonOptions"),
         "turnetl.pipeline.run_evaluate": ("EvaluationOptions", "evaluate"),
-        "turnetl.activity_report.report": ("ReportFile",),
+        "turnetl.activity_report.model": ("ReportFile",),
         "turnetl.pipeline.activity_report": ("write_report", "ReportRequest"),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),

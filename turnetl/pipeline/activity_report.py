@@ -17,11 +17,17 @@ import polars as pl
 from turnetl import episodes, wiring
 from turnetl.activity_report.contents import contents
 from turnetl.activity_report.knowledge import knowledge, stated_by
-from turnetl.activity_report.model import Listed, OwnCost, PendingTurns
+from turnetl.activity_report.model import (
+    ActivityReport,
+    Listed,
+    OwnCost,
+    PendingTurns,
+    ReportFile,
+    ReportScope,
+)
 from turnetl.activity_report.own_cost import own_cost, usage_in_range
 from turnetl.activity_report.pending import GroupGaps, noise_counts, pending_turns
 from turnetl.activity_report.personal import without_personal_data
-from turnetl.activity_report.report import ActivityReport, ReportFile, ReportScope
 from turnetl.activity_report.turns import (
     TurnBook,
     in_range,

@@ -12,7 +12,6 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.estimation import estimator as timing
-from turnetl.estimation.disk import disk_growth
 from turnetl.estimation.estimator import (
     Estimator,
     ModelKnowledge,
@@ -20,22 +19,19 @@ from turnetl.estimation.estimator import (
     Prediction,
     RateLimits,
 )
-from turnetl.estimation.history import earlier_turns, speeds
+from turnetl.estimation.history import disk_growth, earlier_turns, speeds
 from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
 from turnetl.estimation.report import Estimate, GroupEstimate, PilotSummary
+from turnetl.estimation.sample import Workload
 from turnetl.estimation.usage_range import NO_USAGE, exactly
-from turnetl.estimation.workload import Workload
 from turnetl.extraction.preview_builder import model_for
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import index_folder
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.estimate_record import (
-    EstimateMethod,
-    Range,
-)
+from turnetl.ingestion.estimate_record import EstimateMethod, Range
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.journal.stats import JournalStats
+from turnetl.llm.journal.store import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices
 from turnetl.llm.stack import ModelStack

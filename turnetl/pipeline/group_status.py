@@ -20,7 +20,7 @@ from turnetl.base.errors import (
 )
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import url_text
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex

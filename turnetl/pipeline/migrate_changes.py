@@ -29,7 +29,7 @@ from turnetl.migration.moves import (
     unused,
 )
 from turnetl.migration.phases import incomplete, remedy
-from turnetl.migration.start import open_migration
+from turnetl.migration.report import open_migration
 from turnetl.summaries.records import decode
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)

@@ -29,8 +29,12 @@ from turnetl.migration.classify import EpisodeClassifier
 from turnetl.migration.compare import (
     OldData,
     compare,
+    generated_probes,
     new_facts,
+    of_known_sessions,
     old_facts,
+    rank_of,
+    read_probes,
     replaced_part,
     turns_part,
 )
@@ -46,9 +50,8 @@ from turnetl.migration.comparison import (
     verdict_reasons,
 )
 from turnetl.migration.phases import remedy
-from turnetl.migration.probes import generated_probes, of_known_sessions, rank_of, read_probes
+from turnetl.migration.report import open_migration
 from turnetl.migration.sessions import loaded_sessions
-from turnetl.migration.start import open_migration
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph

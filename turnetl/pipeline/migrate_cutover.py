@@ -16,7 +16,6 @@ from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import Lease
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.graph.lease import new_creation_id
 from turnetl.graph.migrations import (
     SESSION,
     DropGroupStep,
@@ -28,7 +27,7 @@ from turnetl.graph.migrations import (
     SwitchStep,
     TurnMigration,
 )
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import GraphStore, new_creation_id
 from turnetl.ingestion.held_lease import migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.moves import BATCH, MigrationChange, MigrationCommand, Moves

@@ -14,9 +14,8 @@ from turnetl.graph.port import GraphStore
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
 from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
-from turnetl.migration.report import GroupMigration, MigrationPlan
+from turnetl.migration.report import GroupMigration, MigrationPlan, refusal
 from turnetl.migration.sessions import archived_sessions
-from turnetl.migration.start import refusal
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph

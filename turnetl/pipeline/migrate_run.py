@@ -20,8 +20,15 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.migration.phases import phase_text, remedy
-from turnetl.migration.report import GroupMigration, MigrationPlan, MigrationRun, RefusedGroup
-from turnetl.migration.start import begun, open_migration, refusal
+from turnetl.migration.report import (
+    GroupMigration,
+    MigrationPlan,
+    MigrationRun,
+    RefusedGroup,
+    begun,
+    open_migration,
+    refusal,
+)
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration

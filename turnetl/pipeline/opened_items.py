@@ -14,9 +14,9 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Turn
 from turnetl.base.object_url import path_text
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.reason import SkipReason
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.results import INLINED, described
-from turnetl.base.skip_reasons import SkipReason
 from turnetl.episode_text.conversation import from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive

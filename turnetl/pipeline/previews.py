@@ -7,7 +7,7 @@ import polars as pl
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Episode
-from turnetl.episodes.tokens import estimate
+from turnetl.episodes.chunking import estimate
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
 from turnetl.pipeline.group_plans import PlannedGroups

@@ -14,9 +14,8 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.questions import PROMPT, add_questions, estimate_questions, used_text
 from turnetl.index.report import IndexReport, QuestionEstimate, QuestionReport
-from turnetl.llm.chat import ChatModel
+from turnetl.llm.chat import ChatModel, PromptRouter
 from turnetl.llm.meter import Meter
-from turnetl.llm.routing import PromptRouter
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import advice_if_busy, check_graph, open_repaired, update_index
 from turnetl.pipeline.requested_model import requested_model

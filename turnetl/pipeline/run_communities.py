@@ -22,11 +22,10 @@ from turnetl.ingestion.community_build import (
     write_communities,
 )
 from turnetl.ingestion.held_lease import held_lease
-from turnetl.llm.chat import ChatModel
+from turnetl.llm.chat import ChatModel, PromptRouter
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price
-from turnetl.llm.routing import PromptRouter
 from turnetl.pipeline.each_group import Keep, each_group, under_lease
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
@@ -34,13 +33,13 @@ from turnetl.pipeline.requested_model import requested_model
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 from turnetl.summaries.communities.clustering import Algorithm, check_clustering
-from turnetl.summaries.communities.model_naming import (
-    PROMPT,
-    ModelCommunityWriter,
-    estimate_usage,
+from turnetl.summaries.communities.model_naming import PROMPT, ModelCommunityWriter, estimate_usage
+from turnetl.summaries.communities.plan import (
+    CommunityPlan,
+    CommunityWriter,
+    RuleCommunityWriter,
+    plan_communities,
 )
-from turnetl.summaries.communities.plan import CommunityPlan, CommunityWriter, plan_communities
-from turnetl.summaries.communities.rule_naming import RuleCommunityWriter
 
 log = logging.getLogger(__name__)
 

@@ -16,8 +16,7 @@ from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.table import rendered_columns
-from turnetl.estimation.sample import PendingTurn
-from turnetl.estimation.workload import Workload
+from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.evaluation.compare_templates import (
     ComparedTemplate,
     EmbeddedFacts,
@@ -34,9 +33,9 @@ from turnetl.evaluation.template_trial import (
     TrialResources,
     TrialResult,
     TrialTurn,
+    sample_turns,
 )
-from turnetl.evaluation.turn_sample import sample_turns
-from turnetl.extraction.given_template import GivenTemplate, given_template
+from turnetl.extraction.catalog import GivenTemplate, given_template
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.plan import AssumedTime, TurnPlan
 from turnetl.ingestion.prefetch import with_context

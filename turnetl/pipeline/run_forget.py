@@ -29,10 +29,7 @@ from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.byte_search import FoundText, files_under, search_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
 from turnetl.migration.phases import check_not_moved, summarised_groups
-from turnetl.parsing.forgetting import (
-    delete_stale_episodes,
-    remove_forgotten_turns,
-)
+from turnetl.parsing.forgetting import delete_stale_episodes, remove_forgotten_turns
 from turnetl.pipeline import forget_selection
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import update_index

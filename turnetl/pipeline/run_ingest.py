@@ -20,18 +20,8 @@ from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.pipeline.executor import Executor, InProcess
-from turnetl.pipeline.group_plans import (
-    PlannedGroups,
-    plan_groups,
-    refused_report,
-    turn_files,
-)
-from turnetl.pipeline.run_options import (
-    RunOptions,
-    has_work,
-    ingest_scope,
-    settings_for_run,
-)
+from turnetl.pipeline.group_plans import PlannedGroups, plan_groups, refused_report, turn_files
+from turnetl.pipeline.run_options import RunOptions, has_work, ingest_scope, settings_for_run
 from turnetl.pipeline.waiting import after_other_writers, tell
 from turnetl.settings import Settings
 

@@ -13,7 +13,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import PlanReport, Work, record_estimate
-from turnetl.estimation.workload import Workload
+from turnetl.estimation.sample import Workload
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.reasons import PendingReason

@@ -22,12 +22,11 @@ from turnetl.index.selection import Selection, fold
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
 from turnetl.pipeline.session_level import session_selection
-from turnetl.retrieval import sample_queries as sampling
+from turnetl.retrieval import search as sampling
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.items import FILE_LABEL, similar_names
 from turnetl.retrieval.query import used_part
-from turnetl.retrieval.search import Hits, Order, search
-from turnetl.retrieval.session_hits import CombinedHits, combine
+from turnetl.retrieval.search import CombinedHits, Hits, Order, combine, search
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # these import polars and the clients of models, which a search does without

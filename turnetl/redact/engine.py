@@ -12,14 +12,12 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from turnetl.redact import plausible
-from turnetl.redact.exact_match import ExactMatcher
 from turnetl.redact.literal_search import RuleMatcher, literal_search
 from turnetl.redact.normalised import undisguised, views
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
-from turnetl.redact.placeholder import placeholder
-from turnetl.redact.port import RedactedTexts
-from turnetl.redact.prefilter import CleanTexts, candidates, texts_with_secrets
+from turnetl.redact.port import RedactedTexts, placeholder
+from turnetl.redact.prefilter import CleanTexts, ExactMatcher, candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.scanner import SecretScanner

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from turnetl.redact import chosen, plausible, table_columns
+from turnetl.redact import chosen, plausible, table_rules
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
@@ -215,7 +215,7 @@ GENERAL_RULES = (
         rf"(?i){PASSWORD}[A-Za-z0-9 _()\]-]{{0,24}}(?:\\*[\"']|[ \t]*(?:[\r\n,}}]|\\+n|$))",
         "A value before its name.",
         chosen.is_chosen,
-        locate=table_columns.value_before,
+        locate=table_rules.value_before,
         before=(
             r"(?i:(?:value|text|content|input|stdin|fill|answer)\\*[\"']?[ \t]*[:=][^\x00]{3,200}"
             r"(?:name|key|type|id|element|selector|locator|label|field|target|placeholder|into"

@@ -7,8 +7,7 @@ from importlib.metadata import version as package_version
 from typing import TYPE_CHECKING
 
 from turnetl.base import ids
-from turnetl.redact.placeholder import placeholder, secret_digest
-from turnetl.redact.port import RedactedTexts
+from turnetl.redact.port import RedactedTexts, placeholder, secret_digest
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.rules import RULES
 

@@ -1,13 +1,11 @@
 """Rules for secrets that the native scanner misses: by their own form, and by a keyword."""
 
-from turnetl.redact import chosen, plausible, token_prefixes
-from turnetl.redact.announced_rules import ANNOUNCED_RULES, FIELD_RULES
+from turnetl.redact import chosen, drawn_tokens, plausible
+from turnetl.redact.announced_rules import ANNOUNCED_RULES, FIELD_RULES, KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.command_rules import COMMAND_RULES
 from turnetl.redact.drawn_tokens import TOKEN_RULES
 from turnetl.redact.general_rules import GENERAL_RULES
-from turnetl.redact.key_lines import KEY_LINE_RULES
-from turnetl.redact.key_rules import KEY_RULES, PAYMENT_RULES
-from turnetl.redact.keyword_rules import KEYWORD_RULES, LINE_BREAK
+from turnetl.redact.key_rules import KEY_LINE_RULES, KEY_RULES, PAYMENT_RULES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.said_rules import SAID_RULES
 from turnetl.redact.sentence_rules import SENTENCE_RULES
@@ -93,7 +91,7 @@ RULES = (
             plausible.is_issued,
             starts_word=True,
         )
-        for purpose, pattern in token_prefixes.PATTERNS.items()
+        for purpose, pattern in drawn_tokens.PATTERNS.items()
     ),
     SecretRule(
         "azure-secret",

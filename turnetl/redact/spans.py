@@ -5,7 +5,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from turnetl.redact.placeholder import PATTERN
+from turnetl.redact.port import PATTERN
 
 _PLACEHOLDER = re.compile(PATTERN.encode())
 _MIN_REST = 8

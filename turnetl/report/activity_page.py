@@ -7,13 +7,14 @@ from typing import Any
 
 from turnetl.activity_report.model import (
     Activity,
+    ActivityReport,
     ReportedFact,
     ReportedTurn,
+    ReportFile,
     TokenCount,
     WeekCount,
 )
 from turnetl.activity_report.personal import values_of
-from turnetl.activity_report.report import ActivityReport, ReportFile
 from turnetl.base.text import format_cost, plural, size
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href

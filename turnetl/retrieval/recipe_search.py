@@ -18,11 +18,10 @@ from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
 from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search import recipes as graphiti_recipes
-from turnetl.graph.search.searched_graph import SearchedGraph, SearchedGroup
+from turnetl.graph.search.adapters import SearchedGraph, SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.graphiti import NoReranker
-from turnetl.llm.reranker import GraphitiReranker
+from turnetl.llm.graphiti import GraphitiReranker, NoReranker
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 
 _MAX_CANDIDATES = 8

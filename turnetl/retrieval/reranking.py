@@ -11,7 +11,7 @@ from turnetl.base.model import Fact
 from turnetl.episode_text.passages import prompt_title
 from turnetl.index.port import IndexedFact
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.reranker import GraphitiReranker
+from turnetl.llm.graphiti import GraphitiReranker
 from turnetl.retrieval.hits import ExcerptRanking
 from turnetl.retrieval.ranking import RERANKED, RankedTurn
 

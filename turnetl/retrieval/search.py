@@ -7,15 +7,19 @@ is in quotes is left alone.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import GroupId, SessionId
+from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer, content_words
 from turnetl.base.time_span import (
     DATED,
@@ -25,14 +29,25 @@ from turnetl.base.time_span import (
     calendar_span,
     parse_time_span,
 )
+from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.documents import fact_text
 from turnetl.index.port import IndexedFact, SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.retrieval.hits import ExcerptRanking, SearchHit, build_hits, held_facts
+from turnetl.retrieval.hits import (
+    PASSAGE,
+    ExcerptRanking,
+    HitFact,
+    SearchHit,
+    SessionHit,
+    build_hits,
+    held_facts,
+    hit_facts,
+)
 from turnetl.retrieval.query import Query, analyze, used_part
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank, sort_key
+from turnetl.retrieval.repetition import repeats_any
 
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.chat import ChatModel
@@ -319,3 +334,158 @@ def _unit(word: str) -> CalendarUnit:
         return CalendarUnit(word)
     except ValueError:  # an hour, a minute
         return CalendarUnit.DAY
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedHits:
+    """The result of a search over turns and session-level data."""
+
+    results: tuple[SearchHit | SessionHit, ...]
+    """Best first, or newest first: turns, each with the episodes of its session, and the episodes
+    of which no turn is a hit."""
+    distant: Annotated[
+        int,
+        described("Turns that were left out because nothing is close; --nearest prints them."),
+    ]
+    """With episodes."""
+
+    @property
+    def hits(
+        self,
+    ) -> Annotated[
+        tuple[SearchHit, ...],
+        described("The hits, one per turn: best first, or newest first without a query."),
+    ]:
+        return tuple(hit for hit in self.results if isinstance(hit, SearchHit))
+
+    @property
+    def session_hits(
+        self,
+    ) -> Annotated[
+        tuple[SessionHit, ...],
+        described(
+            "Session-level episodes of whose sessions no turn is a hit, in the same order. They "
+            "count for --limit; the scores tell where they are among the hits."
+        ),
+    ]:
+        return tuple(hit for hit in self.results if isinstance(hit, SessionHit))
+
+
+def combine(turns: Hits, sessions: Hits, *, order: Order, limit: int) -> CombinedHits:
+    """Return the hits of both searches, each fact once.
+
+    An episode is put under the best turn of the session that it names, without the facts that
+    turns of this session say in their hits; else it is a hit of its own.
+
+    Args:
+        turns: the hits of the turns.
+        sessions: the hits of the index of session-level episodes.
+        order: of both.
+        limit: maximum number of results; an episode under a turn is not counted.
+    """
+    best: dict[SessionId, SearchHit] = {}
+    for hit in turns.hits:
+        best.setdefault(hit.session_id, hit)
+    under: dict[str, list[SessionHit]] = {}
+    alone: list[SessionHit] = []
+    for found in map(_session_hit, sessions.hits):
+        turn = best.get(found.session_id) if found.session_id else None
+        if turn is None:
+            alone.append(found)
+        else:
+            of_session = [hit for hit in turns.hits if hit.session_id == turn.session_id]
+            under.setdefault(turn.turn_id, []).append(_without_repeated(found, of_session))
+    merged: list[SearchHit | SessionHit] = [
+        replace(hit, session_hits=tuple(under.get(hit.turn_id, ()))) for hit in turns.hits
+    ]
+    merged += alone
+    if order is Order.TIME or turns.is_list or sessions.is_list:
+        merged.sort(key=_newest_first)
+    elif all(hit.relevance is None for hit in turns.hits):
+        merged.sort(key=lambda hit: -hit.score)
+    distant = turns.distant + sessions.distant if not merged else 0
+    return CombinedHits(tuple(merged[:limit]), distant)
+
+
+def _newest_first(hit: SearchHit | SessionHit) -> float:
+    time = hit.started_at if isinstance(hit, SearchHit) else hit.reference_time
+    return -(time or UNKNOWN_TIME).timestamp()
+
+
+def _session_hit(hit: SearchHit) -> SessionHit:
+    """Return a hit of the index of session-level episodes, as `session_documents` fills it."""
+    return SessionHit(
+        episode=hit.turn_id,
+        name=hit.archive,
+        group_id=GroupId(hit.group_id),
+        session_id=hit.session_id or None,
+        reference_time=None if hit.started_at == UNKNOWN_TIME else hit.started_at,
+        score=hit.score,
+        fact=hit.fact,
+        relation=hit.relation,
+        valid_at=_known(hit.valid_at),
+        invalid_at=hit.invalid_at,
+        passage=hit.passage,
+        more_facts=hit.more_facts,
+    )
+
+
+def _without_repeated(hit: SessionHit, turns: Iterable[SearchHit]) -> SessionHit:
+    """Return the hit without the facts and the passage that hits of turns say."""
+    shown = [text for turn in turns for text in _shown(turn)]
+    facts = [fact for fact in hit_facts(hit) if not repeats_any(fact.fact, shown)]
+    passage = "" if repeats_any(hit.passage, shown) else hit.passage
+    best = facts[0] if facts else HitFact("", PASSAGE, hit.reference_time, None)
+    return replace(
+        hit,
+        fact=best.fact,
+        relation=best.relation,
+        valid_at=best.valid_at,
+        invalid_at=best.invalid_at,
+        passage=passage,
+        more_facts=tuple(facts[1:]),
+    )
+
+
+def _shown(turn: SearchHit) -> list[str]:
+    return [turn.prompt, turn.fact, turn.passage, *(more.fact for more in turn.more_facts)]
+
+
+def _known(time: datetime | None) -> datetime | None:
+    return None if time == UNKNOWN_TIME else time
+
+
+_CHOICE = re.compile(r"^(?:I|we) (?:decided|chose|picked|went)(?: on| for| with)? ", re.IGNORECASE)
+_LONGEST = 70
+_UNSAFE = set('"`$\\!\n')
+"""Characters that a shell interprets between double quotes."""
+
+
+def sample_queries(contents: GroupContents) -> tuple[str, ...]:
+    """Return a query about a decision, an error and a file, as far as the group has them."""
+    candidates = (
+        next(_queries(contents, "Decision", _decision_query), None),
+        next(_queries(contents, "Error", "what was behind {}".format), None),
+        next(_queries(contents, "File", "what changed in {} and why".format), None),
+    )
+    return tuple(query for query in candidates if query is not None)
+
+
+def _queries(
+    contents: GroupContents, label: str, phrase: Callable[[str], str | None]
+) -> Iterator[str]:
+    """Yield queries about the entities with that label, those with the most facts first."""
+    counts = Counter(end for fact in contents.facts for end in (fact.source, fact.target))
+    entities = [entity for entity in contents.entities if label in entity.labels]
+    for entity in sorted(
+        entities, key=lambda item: (-counts[item.uuid], item.created_at, item.name)
+    ):
+        query = phrase(entity.name)
+        if query and len(query) <= _LONGEST and not set(query) & _UNSAFE:
+            yield query
+
+
+def _decision_query(decision: str) -> str | None:
+    """Return `why X rather than Y` for `I decided on X rather than Y, because ...`."""
+    choice = _CHOICE.match(decision)
+    return f"why {decision[choice.end() :].split(',', maxsplit=1)[0]}" if choice else None

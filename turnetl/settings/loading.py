@@ -14,9 +14,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings import credentials
 from turnetl.settings.credentials import Layer, has, merge_layers
-from turnetl.settings.locations import default_lake
 from turnetl.settings.model import Settings
 from turnetl.settings.secret_files import working_folder
+from turnetl.settings.sections import default_lake
 from turnetl.settings.sources import (
     error_sentence,
     from_config_file,

@@ -20,15 +20,17 @@ from pydantic import (
 from turnetl.base.graph_model import LONGEST_LEASE
 from turnetl.base.object_url import ObjectUrl, object_url
 from turnetl.extraction.config import ExtractionConfig
-from turnetl.settings.locations import LakePath, UserPath, default_lake
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
+    LakePath,
     MigrationSettings,
     ModelSettings,
     NoiseSettings,
     SummarySettings,
+    UserPath,
     check_parts,
+    default_lake,
 )
 
 ExtractorName = Literal["structural", "llm", "hybrid"]

@@ -27,13 +27,7 @@ from turnetl.summaries.gate import (
 from turnetl.summaries.group_facts import FactsAhead, FactsOfGroup, GroupFacts
 from turnetl.summaries.port import SummaryInput
 from turnetl.summaries.reasons import GateReason
-from turnetl.summaries.records import (
-    EntitySummary,
-    add_record,
-    encode,
-    replay,
-    with_flushed,
-)
+from turnetl.summaries.records import EntitySummary, add_record, encode, replay, with_flushed
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,7 @@
 from datetime import datetime
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.llm.checks.check import (
-    SAMPLE_FACT,
-    SAMPLE_NAMES,
-    SAMPLE_TIME,
-    CheckRequest,
-    check_of,
-)
+from turnetl.llm.checks.check import SAMPLE_FACT, SAMPLE_NAMES, SAMPLE_TIME, CheckRequest, check_of
 from turnetl.summaries.model_summariser import RefreshedSummaries, refresh_request
 from turnetl.summaries.port import SummaryInput
 

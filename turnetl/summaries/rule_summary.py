@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from turnetl.base.model import Entity, Fact
+from turnetl.base.model import Entity, Fact, Usage
+from turnetl.summaries.port import Summarised, SummaryInput
 
 MAX_CHARS = 1_000
 """Characters of a summary, as Graphiti limits those of a model."""
@@ -242,3 +243,24 @@ def _repeats(key: str, other: str) -> bool:
     last = _SEPARATOR.split(other.removesuffix("…"))[-1]
     starts = (last, last.partition(": ")[2])
     return any(len(one) >= _MIN_CUT_CHARS and key.startswith(one) for one in starts)
+
+
+class RuleSummariser:
+    """`Summariser` that sends no requests: the facts that a reader asks for first."""
+
+    async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
+        return Summarised(
+            {given.entity.uuid: text for given in inputs if (text := _text(given)) is not None}
+        )
+
+    def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:  # noqa: ARG002 - of the port
+        return Usage()
+
+
+def _text(given: SummaryInput) -> str | None:
+    """Return the summary; None if no fact is active and there was none."""
+    return rule_summary(given.entity, given.facts) or (NO_FACTS if given.previous else None)
+
+
+NO_FACTS = "No fact about it holds any more."
+"""The summary of an entity whose facts were all invalidated."""

@@ -11,15 +11,11 @@ from turnetl.base import schema
 from turnetl.base.model import Attribute, Entity, Fact, SubagentUsage, ToolCall, Turn
 from turnetl.lake import ArchiveMetadata, TurnFile, turn_from_row
 from turnetl.parsing.archive_paths import path_texts, redacted_path
-from turnetl.parsing.person_names import (
-    branch_without_persons,
-    path_without_persons,
-    users_in,
-)
+from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
 from turnetl.parsing.redaction import NAME_FIELDS, turn_names
 from turnetl.parsing.table import content_hash as content_hash_of
 from turnetl.redact import Redactor
-from turnetl.redact.placeholder import pieces
+from turnetl.redact.port import pieces
 from turnetl.transfer.content import ExportContent, ExportedTurn
 
 

@@ -9,9 +9,7 @@ from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import GroupVersion
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.private_files import LooseFile
-from turnetl.graph.group_repair import (
-    GroupRepair,
-)
+from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.port import GraphStore
 from turnetl.verification.check import Check
 from turnetl.verification.graph_checks import (

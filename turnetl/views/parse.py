@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.base.text import plural
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.views.nodes import Caption, Column, Table, View, counted, numbers

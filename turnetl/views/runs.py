@@ -8,17 +8,7 @@ from turnetl.base.text import format_cost, format_minute, plural
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.summaries.reasons import reason_counts
 from turnetl.views import costs, status
-from turnetl.views.nodes import (
-    Caption,
-    Column,
-    Frame,
-    Lines,
-    Node,
-    Table,
-    View,
-    counted,
-    line,
-)
+from turnetl.views.nodes import Caption, Column, Frame, Lines, Node, Table, View, counted, line
 
 _SHORT_ID = 8
 _STYLES = {RunState.FAILED: "red", RunState.INTERRUPTED: "red", RunState.STOPPED: "yellow"}

@@ -10,17 +10,7 @@ from turnetl.migration.phases import migration_message, phase_text
 from turnetl.status_report import GroupStatus, StatusReport
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
 from turnetl.views import costs, index
-from turnetl.views.nodes import (
-    Caption,
-    Column,
-    Frame,
-    Lines,
-    Node,
-    Table,
-    View,
-    counted,
-    line,
-)
+from turnetl.views.nodes import Caption, Column, Frame, Lines, Node, Table, View, counted, line
 
 _LISTED = 3
 """Quarantined turns of a group that a message lists; --json has all."""

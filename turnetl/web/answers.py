@@ -27,7 +27,7 @@ from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.items import FILE_LABEL, find_entity
-from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import timeline
 from turnetl.web import forms
 from turnetl.web.forms import PageForm

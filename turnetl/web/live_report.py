@@ -7,8 +7,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
-from turnetl.activity_report.model import ReportedTurn
-from turnetl.activity_report.report import ActivityReport
+from turnetl.activity_report.model import ActivityReport, ReportedTurn
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.html.pages import environment, render

@@ -15,10 +15,9 @@ from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter
+from turnetl.llm.limiter import Limiter, OwnLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import PriceFile, Prices, load_prices
-from turnetl.llm.rate_limits import OwnLimits
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project

@@ -9,7 +9,7 @@ from uuid import uuid4
 from turnetl.base.clock import Clock
 from turnetl.graph import open as graphs
 from turnetl.ingestion import held_lease
-from turnetl.llm.rate_limits import AdmissionLimits, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import AdmissionLimits, OwnLimits, ProviderLimits
 from turnetl.llm.shared_limits import LimitsStore, SharedLimits, SqliteLimits
 from turnetl.settings import Settings
 

@@ -49,7 +49,7 @@ def flush_rules(
 
 def _summariser(model: "ChatModel | None", price: "Price | None") -> "Summariser":
     if model is None:
-        from turnetl.summaries.rule_summariser import RuleSummariser
+        from turnetl.summaries.rule_summary import RuleSummariser
 
         return RuleSummariser()
     from turnetl.summaries.model_summariser import ModelSummariser

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.llm.rate_limits import ProviderLimits
-from turnetl.llm.shared_limits.allocation import exchange, fair_shares
-from turnetl.llm.shared_limits.block import Block, Grant, Report, Rules
+from turnetl.llm.limiter import ProviderLimits
+from turnetl.llm.shared_limits.allocation import Block, Grant, Report, Rules, exchange, fair_shares
 from turnetl.llm.shared_limits.store import LimitsState, decode, encode
 
 MINUTE = 60.0

@@ -11,7 +11,7 @@ import pytest
 from tests.llm import virtual_clock
 from tests.llm.shared_limits.workers import MINUTE, CountedProvider, Worker, until
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.rate_limits import ProviderLimits
+from turnetl.llm.limiter import ProviderLimits
 from turnetl.llm.shared_limits import MemoryLimits
 from turnetl.llm.shared_limits.store import Change
 

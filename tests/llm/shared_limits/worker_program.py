@@ -18,9 +18,8 @@ from turnetl.base.errors import ModelBusy
 from turnetl.graph.open import server_limits
 from turnetl.ingestion import held_lease
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
-from turnetl.llm.limiter import LimitedModel, Limiter
+from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.rate_limits import AdmissionLimits, OwnLimits, ProviderLimits
 from turnetl.llm.shared_limits import LimitsStore, SharedLimits, SqliteLimits
 
 REQUEST_SECONDS = 30.0

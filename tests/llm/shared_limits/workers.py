@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 from tests.llm import virtual_clock
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
-from turnetl.llm.limiter import LimitedModel, Limiter
-from turnetl.llm.rate_limits import ProviderLimits
+from turnetl.llm.limiter import LimitedModel, Limiter, ProviderLimits
 from turnetl.llm.shared_limits import LimitsStore, SharedLimits
 
 MINUTE = 60.0

@@ -16,7 +16,6 @@ from turnetl.base import ids
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.extraction import stoplist
-from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import reflexion
 from turnetl.extraction.llm.graphiti_calls import (
     ExtractedEdges,
@@ -25,6 +24,7 @@ from turnetl.extraction.llm.graphiti_calls import (
     Result,
 )
 from turnetl.extraction.ontology import Ontology
+from turnetl.extraction.port import DiscardReason
 from turnetl.extraction.prompt_config import PromptConfig
 from turnetl.graph.mirror import convert
 from turnetl.llm.chat import ChatModel

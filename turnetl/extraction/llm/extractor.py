@@ -27,7 +27,6 @@ from weakref import WeakKeyDictionary
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, Usage, Vector
-from turnetl.extraction.discard_reasons import DiscardReason
 from turnetl.extraction.llm import graphiti_calls, mapping
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
@@ -35,12 +34,11 @@ from turnetl.extraction.llm.graphiti_calls import ExtractionInput
 from turnetl.extraction.llm.recipe import llm_recipe
 from turnetl.extraction.llm.resolve import ChunkResolver
 from turnetl.extraction.ontology import CODING, Ontology
-from turnetl.extraction.port import Resolved
+from turnetl.extraction.port import DiscardReason, Resolved
 from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import GroupView
-from turnetl.graph.mirror.overlay import Overlay, OverlayCandidates
+from turnetl.graph.mirror.overlay import CandidateIndex, Overlay, OverlayCandidates
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder

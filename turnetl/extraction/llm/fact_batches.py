@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from turnetl.base.errors import BadTurn, TurnetlError, equal_error
 from turnetl.base.model import Usage
-from turnetl.llm import validate
+from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, response_schema
 
 
@@ -172,7 +172,7 @@ class _Batch:
         try:
             found = responses(shared.text, len(requests))
         except ValueError as error:
-            reason = validate.describe(error)
+            reason = retry.describe(error)
             raise self._bad_turn(f"returned an invalid response: {reason}") from error
         if len(requests) == 1 and not found:
             raise self._bad_turn("returned no answer about a fact")
@@ -299,7 +299,7 @@ def responses(text: str, count: int) -> Mapping[int, str]:
     Raises:
         ValueError: the text does not match the schema.
     """
-    answers = FactResolutions.model_validate(validate.parse_object(text)).fact_resolutions
+    answers = FactResolutions.model_validate(retry.parse_object(text)).fact_resolutions
     if count == 1:
         return dict(enumerate(map(_as_graphiti_reads, answers[:1])))
     facts = {number: fact for fact, number in enumerate(question_ids(count))}

@@ -12,7 +12,7 @@ from typing import Any
 
 from turnetl.extraction.llm import fact_batches
 from turnetl.graph.mirror.group import folded
-from turnetl.llm import validate
+from turnetl.llm import retry
 from turnetl.llm.ahead import Guesses
 from turnetl.llm.chat import ChatRequest
 
@@ -74,11 +74,11 @@ def _section(prompt: str, name: str) -> str:
 
 def _effect(request: ChatRequest, response: str) -> object:
     """Return what Graphiti reads from a response."""
-    text = validate.strip_wrapping(response)
+    text = retry.strip_wrapping(response)
     if request.prompt_name == _FACTS:
         of_facts = fact_batches.responses(text, len(fact_batches.numbers(request)))
         return {number: _effect_of_fact(json.loads(one)) for number, one in of_facts.items()}
-    parsed = validate.parse_object(text)
+    parsed = retry.parse_object(text)
     if request.prompt_name == _FACT:
         return _effect_of_fact(parsed)
     found: dict[int, int] = {}

@@ -5,13 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from turnetl.base.model import ClosedBy, Episode
 from turnetl.extraction.structural import decisions, failures, prose
-from turnetl.extraction.structural.findings import (
-    CONCEPT,
-    ERROR,
-    FILE,
-    EntityKey,
-    FactDraft,
-)
+from turnetl.extraction.structural.findings import CONCEPT, ERROR, FILE, EntityKey, FactDraft
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
 # Ranks of facts, the lower the more informative. A turn with too many facts keeps the prompt, the

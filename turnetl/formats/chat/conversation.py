@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.chat import rows
 from turnetl.formats.chat.rows import ChatLogMessage, Speaker

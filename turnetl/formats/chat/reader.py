@@ -1,29 +1,40 @@
-"""Reading of an archive's conversations, written as rows, lines, an array or one document."""
+"""Reading of an archive's conversations, written as rows, lines, an array or one document.
+
+The input of a digest must never change: every id would change.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan
+from turnetl.base.model import SessionId
+from turnetl.base.reason import SkipReason
+from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
 from turnetl.formats.chat.conversation import ChatConversation
-from turnetl.formats.chat.conversation_ids import assign_complete_ids, assign_growing_ids
 from turnetl.formats.chat.rows import (
     LISTS,
     ROWS,
+    ChatLogMessage,
     ChatLogRow,
+    Speaker,
     encoded_messages,
     id_of,
+    is_prompt,
     messages_of,
     response_of,
 )
-from turnetl.formats.kit.documents import is_document, parse_document, read_elements
-from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.lines import overwrite_message
+from turnetl.formats.kit.json_archives import (
+    is_document,
+    overwrite_message,
+    parse_document,
+    read_elements,
+    read_lines,
+)
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.formats.kit.turn_builder import TurnBuilder
+from turnetl.formats.kit.tool_input import encoded_json
+from turnetl.formats.kit.turn_builder import TurnBuilder, derived_session_id
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
@@ -137,3 +148,72 @@ def _root(fields: Mapping[str, bytes]) -> ChatLogRow:
     """Return the fields of a document's root beside its messages."""
     encoded = b",".join(b'"%s":%s' % (name.encode(), raw) for name, raw in fields.items())
     return ROWS.decode_first(b"{%s}" % encoded) or ChatLogRow()
+
+
+def assign_complete_ids(
+    own_id: str, messages: Sequence[ChatLogMessage], turns: Iterable[RawTurn], seen: Counter[str]
+) -> None:
+    """Identify a conversation that is written once by all of its messages.
+
+    Args:
+        own_id: the conversation's id in its archive; empty if it has none.
+        messages: all messages.
+        turns: in order; their ids are completed.
+        seen: counts the equal conversations of the archive; is added to.
+    """
+    name = derived_session_id(own_id, encoded_json([_identity(message) for message in messages]))
+    before, seen[name] = seen[name], seen[name] + 1
+    session = SessionId(derived_session_id(name, str(before)) if before else name)
+    for turn in turns:
+        turn.session_id = session
+        turn.native_id = f"{session}:{turn.ordinal}"
+
+
+def assign_growing_ids(
+    own_id: str, messages: Sequence[ChatLogMessage], turns: Sequence[RawTurn]
+) -> None:
+    """Identify a conversation that may still grow by its messages up to the first response.
+
+    Two conversations that start alike get one id. Each turn is identified by all messages up to its
+    prompt.
+
+    Args:
+        own_id: the conversation's id in its archive; empty if it has none.
+        messages: all messages.
+        turns: in order; their ids are completed.
+    """
+    encoded = [encoded_json(_identity(message)) for message in messages]
+    start = encoded[: _first_response_end(messages)]
+    session = SessionId(derived_session_id(own_id, *start))
+    prompts = [
+        index
+        for index, message in enumerate(messages)
+        if message.speaker is Speaker.USER and is_prompt(message)
+    ]
+    digest, digested = "", 0
+    for prompt, turn in zip(prompts, turns, strict=True):
+        digest = derived_session_id(digest, *encoded[digested : prompt + 1])
+        digested = prompt + 1
+        turn.session_id = session
+        turn.native_id = f"{session}:{digest}"
+
+
+def _identity(message: ChatLogMessage) -> tuple[object, ...]:
+    content = message.content
+    return (
+        message.role or message.sender,
+        content if content is not None else message.body,
+        message.tool_calls,
+        message.function_call,
+        message.tool_call_id,
+    )
+
+
+def _first_response_end(messages: Sequence[ChatLogMessage]) -> int:
+    """Return the number of messages up to and including the first response to a prompt."""
+    has_prompt = False
+    for number, message in enumerate(messages, 1):
+        has_prompt = has_prompt or message.speaker is Speaker.USER
+        if has_prompt and message.speaker in (Speaker.ASSISTANT, Speaker.TOOL_CALL):
+            return number
+    return len(messages)

@@ -7,7 +7,7 @@ session.
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS, is_foreign, is_message, is_other_row
 from turnetl.formats.claude.turns import ClaudeReader
-from turnetl.formats.kit.jsonl import read_lines
+from turnetl.formats.kit.json_archives import read_lines
 
 
 class ClaudeCode:

@@ -7,7 +7,7 @@ import re
 
 import msgspec
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.claude.rows import ClaudeAttachment, ClaudeBlock, ClaudeRow, MessageOrigin
 
 _QUEUED = "queued_command"

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.usage import AnthropicUsage
 

@@ -11,7 +11,7 @@ typed. The announcement follows the call before the model's next message.
 from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.claude.rows import (
     ClaudeMessage,

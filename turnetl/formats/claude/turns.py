@@ -7,14 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.formats.base import (
-    ParseCounts,
-    ParsedArchive,
-    RawToolCall,
-    RawTurn,
-    SourceSpan,
-)
+from turnetl.base.reason import SkipReason
+from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.machine_text import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.queue import Delivery, MessageQueue

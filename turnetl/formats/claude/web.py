@@ -3,7 +3,7 @@
 from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import MESSAGE_TYPES, ROWS
 from turnetl.formats.claude.turns import ClaudeReader
-from turnetl.formats.kit.documents import parse_document, read_elements
+from turnetl.formats.kit.json_archives import parse_document, read_elements
 
 _ROWS = "loglines"
 

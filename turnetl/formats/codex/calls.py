@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.base import RawToolCall, RawTurn
-from turnetl.formats.codex import tools
+from turnetl.formats.codex import rows
 from turnetl.formats.codex.rows import CodexItem
 from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.tool_input import added_lines, format_input
@@ -88,7 +88,7 @@ class CodexCalls:
 
     def add(self, turn: RawTurn, item: CodexItem) -> None:
         """Add a call of the model, unless an item about it precedes it."""
-        call, size = tools.tool_call(item)
+        call, size = rows.tool_call(item)
         key = item.call_id or item.id
         for place, known in enumerate(self._unclaimed):
             if same_action(call, known):
@@ -97,7 +97,7 @@ class CodexCalls:
                     self.builder.calls[key] = known
                 return
         self.builder.add_call(turn, call, size, key)
-        add_subagent_prompt(turn, tools.subagent_prompt(item))
+        add_subagent_prompt(turn, rows.subagent_prompt(item))
         if item.type == "custom_tool_call" and call.name == _SCRIPT_TOOL:
             self._scripts[key or ""] = _Script(call, turn, size)
         elif call.name == _WAIT_TOOL and self._items:
@@ -108,7 +108,7 @@ class CodexCalls:
         call = self._call(item)
         if call is None:
             return
-        text, failed = tools.tool_result(item)
+        text, failed = rows.tool_result(item)
         call.ended_at = time
         script = self._scripts.pop(item.call_id or "", None)
         if script is not None:
@@ -116,13 +116,13 @@ class CodexCalls:
             return
         call.result = text
         call.is_error = call.is_error or failed
-        self.builder.add_answer(turn, tools.user_answer(call, item))
+        self.builder.add_answer(turn, rows.user_answer(call, item))
 
     def complete(self, item: CodexItem) -> bool:
         """Complete the call that an event or an item names; return whether there is one."""
         call = self._call(item)
         if call is not None:
-            tools.complete(call, item)
+            rows.complete(call, item)
         return call is not None
 
     @property
@@ -143,9 +143,9 @@ class CodexCalls:
         known = self._items.get(key) or self._own_call(turn, new)
         if known is not None:
             self._items[key] = known
-            (tools.complete if known.result else tools.complete_item)(known, item)
+            (rows.complete if known.result else rows.complete_item)(known, item)
             return True
-        tools.complete_item(new, item)
+        rows.complete_item(new, item)
         if self._last_item == (line - 1, new):
             return False
         self._last_item = line, msgspec.structs.replace(new)
@@ -248,7 +248,7 @@ def _mcp_call(item: CodexItem) -> RawToolCall | None:
         return None
     arguments = item.arguments if item.arguments is not None else named.get("arguments")
     words = (_NOT_WORD.sub("_", str(word)) for word in (server, tool) if word)
-    return _call("__".join(["mcp", *words]), tools.decoded(arguments))
+    return _call("__".join(["mcp", *words]), rows.decoded(arguments))
 
 
 def _web_search(item: CodexItem) -> RawToolCall:
@@ -269,7 +269,7 @@ def _extension(item: CodexItem) -> RawToolCall | None:
     has_result = item.result is not None or item.output is not None or item.error is not None
     if not name or (arguments is None and not has_result):
         return None
-    return _call(name, tools.decoded(arguments) if arguments is not None else {})
+    return _call(name, rows.decoded(arguments) if arguments is not None else {})
 
 
 def _patch(changes: Any) -> str:
@@ -340,7 +340,7 @@ def _command(item: CodexItem) -> RawToolCall | None:
 
 
 def _dynamic_call(item: CodexItem) -> RawToolCall | None:
-    return _call(item.tool, tools.decoded(item.arguments)) if item.tool else None
+    return _call(item.tool, rows.decoded(item.arguments)) if item.tool else None
 
 
 def _subagent_call(item: CodexItem) -> RawToolCall | None:

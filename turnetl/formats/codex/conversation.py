@@ -7,12 +7,11 @@ from datetime import datetime
 from typing import Literal
 
 from turnetl.base.model import SessionId
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawTurn, parse_time
-from turnetl.formats.codex import authorship
-from turnetl.formats.codex.authorship import are_versions
+from turnetl.formats.codex import prompts as authorship
 from turnetl.formats.codex.calls import CodexCalls
-from turnetl.formats.codex.prompts import Prompt, PromptKind, Prompts
+from turnetl.formats.codex.prompts import Prompt, PromptKind, Prompts, are_versions
 from turnetl.formats.codex.requests import Request, Requests
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
 from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id

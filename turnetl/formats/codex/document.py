@@ -7,7 +7,7 @@ therefore identifies nothing; the start of the session does.
 from turnetl.formats.base import ParsedArchive, Probe, parse_time
 from turnetl.formats.codex.rows import ROWS
 from turnetl.formats.codex.turns import CodexReader
-from turnetl.formats.kit.documents import JsonDocument, parse_document, read_elements
+from turnetl.formats.kit.json_archives import JsonDocument, parse_document, read_elements
 from turnetl.formats.kit.turn_builder import derived_session_id
 
 _ITEMS = "items"

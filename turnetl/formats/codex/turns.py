@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
-from turnetl.formats.codex import authorship, tools
+from turnetl.formats.codex import prompts, rows
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.prompts import RepeatedRows
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, mentions, texts
@@ -73,7 +73,7 @@ class CodexReader:
             self.conversation.metadata.model = item.model or self.conversation.metadata.model
         elif row.type == "token_usage_record" or item.type == "token_count":
             self.conversation.add_subagent_usage(entry)
-        elif tools.is_call(item.type or ""):
+        elif rows.is_call(item.type or ""):
             self.conversation.count_subagent_call(item)
         return SkipReason.SIDECHAIN
 
@@ -104,20 +104,20 @@ class CodexReader:
             self.conversation.add_item_time(row)
         if kind == "message" or (not kind and item.role is not None):
             return self._read_message(entry)
-        if tools.is_call(kind):
+        if rows.is_call(kind):
             return self.conversation.add_call(entry)
-        if tools.is_result(kind):
+        if rows.is_result(kind):
             return self.conversation.add_result(entry)
         return _UNREAD_ITEMS.get(kind, _OTHER)
 
     def _read_message(self, entry: CodexEntry) -> SkipReason | None:
         item = entry.item
-        parts = [text for text in texts(item.content) if not authorship.is_image_tag(text)]
+        parts = [text for text in texts(item.content) if not prompts.is_image_tag(text)]
         if item.role == "assistant":
             return self.conversation.add_text(entry, "\n\n".join(parts), "item")
         if item.role != "user":
             return SkipReason.SYSTEM
-        reasons = [authorship.skip_reason(part) for part in parts]
+        reasons = [prompts.skip_reason(part) for part in parts]
         if SkipReason.ENVIRONMENT in reasons:
             self._read_working_folder(parts)
         injected = [reason for reason in reasons if reason is not None]
@@ -137,8 +137,8 @@ class CodexReader:
         if self.conversation.metadata.cwd is not None:
             return
         environment = SkipReason.ENVIRONMENT
-        texts = (text for text in parts if authorship.skip_reason(text) is environment)
-        folders = map(authorship.working_folder, texts)
+        texts = (text for text in parts if prompts.skip_reason(text) is environment)
+        folders = map(prompts.working_folder, texts)
         cwd = next((folder for folder in folders if folder), None)
         self.conversation.update_metadata(CodexItem(cwd=cwd))
 
@@ -155,7 +155,7 @@ def _is_response(entry: CodexEntry) -> bool:
     if row.type == "event_msg":
         return is_response(item)
     kind = item.type or ""
-    return item.role == "assistant" or tools.is_call(kind) or tools.is_result(kind)
+    return item.role == "assistant" or rows.is_call(kind) or rows.is_result(kind)
 
 
 def _passed_turn_id(item: CodexItem) -> str | None:
@@ -172,7 +172,7 @@ def _user_message(conversation: CodexConversation, entry: CodexEntry) -> SkipRea
     """Open a turn at a prompt; skip text that the client wrote."""
     event = entry.item
     text = event.message or ""
-    if reason := authorship.skip_reason(text, event.kind):
+    if reason := prompts.skip_reason(text, event.kind):
         return reason
     image = bool(event.images or event.local_images)
     return conversation.add_prompt(entry, "event", text, has_image=image, turn_id=event.turn_id)
@@ -182,7 +182,7 @@ def _user_item(conversation: CodexConversation, entry: CodexEntry) -> SkipReason
     """Open a turn at a prompt in the form of the newest versions."""
     event, item = entry.item, entry.item.item or CodexItem()
     text = "\n\n".join(texts(item.content)) or mentions(item.content)
-    if reason := authorship.skip_reason(text):
+    if reason := prompts.skip_reason(text):
         return reason
     image = has_image(item.content)
     return conversation.add_prompt(entry, "item", text, has_image=image, turn_id=event.turn_id)

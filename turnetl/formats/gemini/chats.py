@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, Probe, SourceSpan
 from turnetl.formats.gemini.history import GeminiHistory
 from turnetl.formats.gemini.rows import MESSAGE_TYPES, ROWS, GeminiRow, SessionUpdate
 from turnetl.formats.gemini.turns import GeminiReader
-from turnetl.formats.kit.documents import parse_document, read_elements
-from turnetl.formats.kit.jsonl import read_lines
-from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows
+from turnetl.formats.kit.counts import MAX_ROWS, TooManyRows
+from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
 from turnetl.formats.kit.turn_builder import TurnBuilder
 
 _MESSAGES = "messages"

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
-from turnetl.formats.gemini import authorship
+from turnetl.formats.gemini import history
 from turnetl.formats.gemini.rows import text_of
-from turnetl.formats.kit.jsonl import read_lines
+from turnetl.formats.kit.json_archives import read_lines
 from turnetl.formats.kit.probe import LazyObject
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.tool_input import compact_json, format_input
@@ -112,7 +112,7 @@ class StreamReader:
         return SkipReason.RUN_START
 
     def _read_prompt(self, event: StreamEvent, span: SourceSpan) -> SkipReason | None:
-        text, reason = authorship.written(event.content)
+        text, reason = history.written(event.content)
         if not text:
             return reason
         native_id, time = self._native_id(event), parse_time(event.timestamp)

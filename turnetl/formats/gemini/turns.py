@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawToolCall, RawTurn, parse_time
-from turnetl.formats.gemini import authorship
+from turnetl.formats.gemini import history
 from turnetl.formats.gemini.history import GeminiMessage
 from turnetl.formats.gemini.rows import (
     FAILED,
@@ -80,10 +80,10 @@ class GeminiReader:
             added = [self._add_result(response, row.timestamp) for response in responses]
             is_steered = self._add_steering(message)
             return None if is_steered or any(added) else SkipReason.TOOL_RESULT
-        text, reason = authorship.prompt(row)
+        text, reason = history.prompt(row)
         if not text:
             return reason
-        if row.display_content is None and authorship.is_command(text):
+        if row.display_content is None and history.is_command(text):
             return self._read_command(message, text)
         self._open_turn(message, text)
         return None
@@ -99,7 +99,7 @@ class GeminiReader:
 
     def _add_steering(self, message: GeminiMessage) -> bool:
         """Add steering texts to the current turn; return whether there are both."""
-        turn, texts = self.builder.current, authorship.steering(message.row.content)
+        turn, texts = self.builder.current, history.steering(message.row.content)
         self.builder.add_steering(turn, texts)
         if turn is None or not texts:
             return False
@@ -109,13 +109,13 @@ class GeminiReader:
     def _read_command(self, message: GeminiMessage, text: str) -> SkipReason:
         self._command = message, text
         turn = self.builder.current
-        if turn is not None and turn.closed_by is None and authorship.is_exit_command(text):
+        if turn is not None and turn.closed_by is None and history.is_exit_command(text):
             turn.closed_by = ClosedBy.SESSION_END
         return SkipReason.LOCAL_COMMAND
 
     def _read_notice(self, message: GeminiMessage, reason: SkipReason) -> SkipReason | None:
         turn = self.builder.current
-        if turn is None or not authorship.is_interrupt(message.row):
+        if turn is None or not history.is_interrupt(message.row):
             return reason
         _extend(turn, message)
         turn.closed_by = ClosedBy.INTERRUPTED
@@ -125,7 +125,7 @@ class GeminiReader:
         row = message.row
         calls = [call for call in calls_of(row) if call.id is None or call.id not in self._call_ids]
         texts = texts_of(row.content) + texts_of(row.parts)
-        texts = [text for text in texts if not authorship.is_canned(text)]
+        texts = [text for text in texts if not history.is_canned(text)]
         is_synthetic = _is_synthetic(row, texts, calls)
         if self._command is not None and not is_synthetic:
             self.set_reason(self._command[0].number, None)
@@ -170,7 +170,7 @@ class GeminiReader:
         self.builder.add_call(turn, call, len(compact_json(recorded.args)), key)
         turn.ended_at = latest(turn.ended_at, ended_at)
         add_subagent_prompt(turn, _subagent_prompt(recorded))
-        answer = authorship.user_answer(recorded.name, recorded.args, result)
+        answer = history.user_answer(recorded.name, recorded.args, result)
         self.builder.add_answer(turn, answer)
 
     def _open_turn(self, message: GeminiMessage, text: str) -> None:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from turnetl.formats.kit.limits import has_too_many_values
+from turnetl.formats.kit.counts import has_too_many_values
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?'
 """A string that is not closed reaches to the end, so that no byte is scanned twice."""

@@ -15,15 +15,16 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.kit.documents import (
+from turnetl.formats.kit.counts import has_too_many_values
+from turnetl.formats.kit.json_archives import (
     first_elements,
     is_document,
+    iter_filled_lines,
     object_fields,
+    overwrite_message,
     partial_fields,
 )
 from turnetl.formats.kit.json_scanner import DECODE_ERRORS, JsonScanner
-from turnetl.formats.kit.limits import has_too_many_values
-from turnetl.formats.kit.lines import iter_filled_lines, overwrite_message
 
 _ROWS = 64
 """Elements, or lines that are not blank, examined: an archive may start with rows that identify no

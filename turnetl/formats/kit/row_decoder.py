@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
+from turnetl.formats.kit.counts import MIN_BYTES_OF_TOO_MANY, has_too_many_values
 from turnetl.formats.kit.json_scanner import DECODE_ERRORS, replace_lone_surrogates, shallow_object
-from turnetl.formats.kit.limits import MIN_BYTES_OF_TOO_MANY, has_too_many_values
 
 _find_start = re.compile(rb'\{[ \t\r\n]*+["}]').search
 _find_key = re.compile(rb'"([^"\\]*)"\s*:\s*\Z').search

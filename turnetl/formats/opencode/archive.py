@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import ParseCounts, ParsedArchive, Probe, RawTurn, SourceSpan
-from turnetl.formats.kit.documents import (
+from turnetl.formats.kit.counts import has_too_many_values, limited
+from turnetl.formats.kit.json_archives import (
     JsonDocument,
     count_elements,
     element_spans,
     object_fields,
+    overwrite_message,
     parse_document,
 )
 from turnetl.formats.kit.json_scanner import DECODE_ERRORS
-from turnetl.formats.kit.limits import has_too_many_values, limited
-from turnetl.formats.kit.lines import overwrite_message
 from turnetl.formats.kit.probe import LazyObject, split_objects
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, unread_reason
 from turnetl.formats.kit.turn_builder import TurnBuilder
@@ -32,15 +32,17 @@ from turnetl.formats.opencode.rows import (
     INFOS,
     PARTS,
     SESSIONS,
+    V2_MESSAGES,
     ExportElement,
     MessageInfo,
     OpenCodeMessage,
     OpenCodePart,
     OpenCodeSession,
+    V2Message,
     build_message,
     folder_of,
+    to_v1,
 )
-from turnetl.formats.opencode.v2 import V2_MESSAGES, V2Message, to_v1
 
 _SESSION_KEYS = ("title", "version", "projectID")
 _SESSION = "ses_"

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
-from turnetl.base.skip_reasons import SkipReason
+from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawTurn, SourceSpan
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.turn_builder import TurnBuilder, close_by_prompt, extend
-from turnetl.formats.opencode import assistant, authorship
+from turnetl.formats.opencode import assistant
 from turnetl.formats.opencode.rows import (
     MessageInfo,
     OpenCodeMessage,
@@ -100,16 +100,16 @@ class OpenCodeConversation:
     def _owner(self, message: OpenCodeMessage) -> _TurnOrReason:
         """Return the owner of the responses to a message under the user's role."""
         turn, parts = self.builder.current, message.all_parts
-        text = authorship.prompt(parts)
+        text = assistant.prompt(parts)
         if text is None:
-            reason = authorship.skip_reason(parts)
+            reason = assistant.skip_reason(parts)
             self._skip(message, reason)
             self._is_prompt_interrupted = self._is_prompt_interrupted or any(
                 part.overflow for part in parts
             )
             return reason if reason is SkipReason.SHELL_COMMAND else turn
         was_interrupted, self._is_prompt_interrupted = self._is_prompt_interrupted, False
-        if turn is not None and was_interrupted and authorship.is_repeated(text, turn.user_text):
+        if turn is not None and was_interrupted and assistant.is_repeated(text, turn.user_text):
             self._skip(message, SkipReason.DUPLICATE)
             return turn
         return self._open_turn(message, text)

@@ -21,7 +21,8 @@ import ladybug
 
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
-from turnetl.graph.ladybug import checksum, cypher, log, repair
+from turnetl.graph.ladybug import checksum, cypher, log
+from turnetl.graph.ladybug import database as repair
 from turnetl.graph.ladybug import log as ladybug_space
 from turnetl.graph.ladybug.client import DAMAGE, reason
 from turnetl.graph.ladybug.database import (

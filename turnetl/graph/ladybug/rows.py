@@ -21,7 +21,7 @@ from turnetl.base.ids import final_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, Vector
 from turnetl.graph import from_rows, to_rows
 from turnetl.graph.ladybug import cypher, summaries
-from turnetl.graph.lease import LeaseState, new_creation_id
+from turnetl.graph.port import LeaseState, new_creation_id
 
 _FLOAT_BYTES = 4
 _RECEIPT = msgspec.json.Decoder(Receipt)

@@ -27,26 +27,16 @@ from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, Tur
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.ladybug import (
-    cypher,
-    group_repair,
-    reads,
-    rows,
-    summaries,
-)
-from turnetl.graph.ladybug import (
-    lease as ladybug_lease,
-)
+from turnetl.graph.ladybug import cypher, reads, rows, summaries
+from turnetl.graph.ladybug import lease as ladybug_lease
 from turnetl.graph.ladybug import reads as ladybug_communities
-from turnetl.graph.ladybug import (
-    reversal as ladybug_reversal,
-)
+from turnetl.graph.ladybug import reversal as group_repair
+from turnetl.graph.ladybug import reversal as ladybug_reversal
 from turnetl.graph.ladybug.client import LadybugClient, LadybugConnection, OpenConnection, Reopen
 from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug.lease import is_committed, write_turn
+from turnetl.graph.ladybug.lease import LadybugMigrations, is_committed, write_turn
 from turnetl.graph.ladybug.log import DiskSpace, change_size
-from turnetl.graph.ladybug.migrations import LadybugMigrations
-from turnetl.graph.ladybug.session_level import LadybugSessionLevelReader
+from turnetl.graph.ladybug.reads import LadybugSessionLevelReader
 
 
 class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):

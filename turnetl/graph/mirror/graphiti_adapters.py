@@ -26,8 +26,8 @@ from typing_extensions import override
 
 from turnetl.base.model import Entity, Fact, Vector
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.candidates import CandidateIndex
 from turnetl.graph.mirror.group import GroupView
+from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.mirror.similarity import QueryVector
 
 Found = TypeVar("Found")

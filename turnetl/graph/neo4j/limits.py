@@ -11,8 +11,7 @@ from typing import LiteralString
 from neo4j import AsyncDriver
 
 from turnetl.base.errors import GraphBusy, GraphUnusable, ModelBusy, ModelUnusable
-from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.schema import create
+from turnetl.graph.neo4j.client import Neo4jClient, create
 from turnetl.llm.shared_limits.store import Change
 
 _SCHEMA: LiteralString = (

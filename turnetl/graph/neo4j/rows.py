@@ -22,10 +22,10 @@ from turnetl.base.graph_model import (
 )
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId, Vector
 from turnetl.graph import from_rows, to_rows
-from turnetl.graph.lease import LeaseState
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j.client import Neo4jClient
 from turnetl.graph.neo4j.cypher import NODE, in_pages
+from turnetl.graph.port import LeaseState
 from turnetl.llm.vectors import pack
 
 Neo4jStatement = tuple[LiteralString, dict[str, Any]]

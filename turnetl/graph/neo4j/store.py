@@ -28,24 +28,22 @@ from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, Tur
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.lease import grant, new_creation_id
-from turnetl.graph.neo4j import (
-    cypher,
-    group_repair,
-    reads,
-    rows,
-)
+from turnetl.graph.neo4j import cypher, reads, rows
 from turnetl.graph.neo4j import reads as neo4j_communities
-from turnetl.graph.neo4j import (
-    reversal as neo4j_reversal,
+from turnetl.graph.neo4j import reversal as group_repair
+from turnetl.graph.neo4j import reversal as neo4j_reversal
+from turnetl.graph.neo4j.client import (
+    CONNECT_TIMEOUT,
+    Neo4jClient,
+    create_schema,
+    open_driver,
+    translate_errors,
+    write_all,
 )
-from turnetl.graph.neo4j.client import Neo4jClient, write_all
-from turnetl.graph.neo4j.driver import CONNECT_TIMEOUT, open_driver, translate_errors
-from turnetl.graph.neo4j.lease import lock_group
-from turnetl.graph.neo4j.migrations import Neo4jMigrations
+from turnetl.graph.neo4j.lease import Neo4jMigrations, lock_group
+from turnetl.graph.neo4j.reads import Neo4jSessionLevelReader
 from turnetl.graph.neo4j.rows import statements
-from turnetl.graph.neo4j.schema import create_schema
-from turnetl.graph.neo4j.session_level import Neo4jSessionLevelReader
+from turnetl.graph.port import grant, new_creation_id
 
 
 class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):

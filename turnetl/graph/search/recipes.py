@@ -21,8 +21,7 @@ from graphiti_core.tracer import NoOpTracer
 
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.similarity import ScoredUuid
-from turnetl.graph.search.adapters import GroupSearch, GroupVectors, SearchIndexes
-from turnetl.graph.search.searched_graph import SearchedGraph
+from turnetl.graph.search.adapters import GroupSearch, GroupVectors, SearchedGraph, SearchIndexes
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 

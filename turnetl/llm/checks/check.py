@@ -19,11 +19,10 @@ from graphiti_core.utils.maintenance.node_operations import _build_entity_types_
 from pydantic import BaseModel, ValidationError
 
 from turnetl.base.errors import BadTurn
-from turnetl.llm import validate
-from turnetl.llm.chat import ChatModel, ChatRequest
+from turnetl.llm import retry
+from turnetl.llm.chat import ChatModel, ChatRequest, PromptRouter
 from turnetl.llm.checks.result import CheckResult
 from turnetl.llm.graphiti import GraphitiModel
-from turnetl.llm.routing import PromptRouter
 
 TypesByName = Mapping[str, type[BaseModel]]
 ResponseT = TypeVar("ResponseT", bound=BaseModel)
@@ -322,7 +321,7 @@ async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
     try:
         problem = await request.run(client)
     except ValidationError as error:
-        problem = f"does not match the schema: {validate.describe(error)}"
+        problem = f"does not match the schema: {retry.describe(error)}"
     except BadTurn as error:
         problem = error.problem
     return CheckResult(request.prompt_name, model_name, problem, client.usage)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl.llm.embedders.cached import CachedEmbedder
+    from turnetl.llm.embedders.port import CachedEmbedder
     from turnetl.llm.embedders.registry import BUILT_IN, EMBEDDERS, REMOTE, open_embedder
     from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
@@ -24,7 +24,7 @@ __all__ = [
 __getattr__ = lazy_exports(
     __name__,
     {
-        "turnetl.llm.embedders.cached": ("CachedEmbedder",),
+        "turnetl.llm.embedders.port": ("CachedEmbedder",),
         "turnetl.llm.embedders.registry": ("BUILT_IN", "EMBEDDERS", "REMOTE", "open_embedder"),
         "turnetl.llm.embedders.static_model": ("WordLlamaEmbedder",),
     },

@@ -2,8 +2,7 @@
 
 from turnetl.llm.journal.journaled_model import JournaledModel
 from turnetl.llm.journal.rows import request_key
-from turnetl.llm.journal.stats import JournalStats, JournalTotals, PruneResult
-from turnetl.llm.journal.store import Journal
+from turnetl.llm.journal.store import Journal, JournalStats, JournalTotals, PruneResult
 
 __all__ = [
     "Journal",

@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from turnetl.base.errors import BadUsage
-from turnetl.llm.chat import ChatModel, ProviderAdapter
-from turnetl.llm.routing import PromptRouter, expand_routes
-from turnetl.llm.transport.http import HttpModel, Timeouts
-from turnetl.llm.transport.schema_in_prompt import SchemaInPromptModel
+from turnetl.llm.chat import ChatModel, PromptRouter, ProviderAdapter, expand_routes
+from turnetl.llm.transport.http import HttpModel, SchemaInPromptModel, Timeouts
 
 PROVIDERS = ("openai", "openai-compatible", "anthropic", "gemini")
 

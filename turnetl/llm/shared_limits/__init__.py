@@ -14,7 +14,6 @@ last block, so that no process keeps what it does not use.
 """
 
 from turnetl.llm.shared_limits.limits import SharedLimits
-from turnetl.llm.shared_limits.sqlite_store import SqliteLimits
-from turnetl.llm.shared_limits.store import LimitsStore, MemoryLimits
+from turnetl.llm.shared_limits.store import LimitsStore, MemoryLimits, SqliteLimits
 
 __all__ = ["LimitsStore", "MemoryLimits", "SharedLimits", "SqliteLimits"]

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from turnetl.base.errors import ModelUnusable, TurnetlError
-from turnetl.llm.rate_limits import BURST, WINDOW, Admission, ProviderLimits
-from turnetl.llm.shared_limits.allocation import exchange
-from turnetl.llm.shared_limits.block import Block, Demand, Grant, Report, Rules
+from turnetl.llm.limiter import BURST, WINDOW, Admission, ProviderLimits
+from turnetl.llm.shared_limits.allocation import Block, Demand, Grant, Report, Rules, exchange
 from turnetl.llm.shared_limits.store import LimitsStore, UnknownState, decode, encode
 
 log = logging.getLogger(__name__)

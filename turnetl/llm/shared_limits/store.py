@@ -3,13 +3,25 @@
 The clock of the state needs no machine's clock to be right. A process that takes part knows how
 many seconds passed since its last exchange, and a time of the state never goes back. The clock of
 the store counts only when a process joins.
+
+A killed process leaves the old state or the new one. Nothing is lost with the file but the use of
+the last minute.
 """
 
+import asyncio
 import math
-from collections.abc import Callable
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
+
+from turnetl.base import private_files
+from turnetl.base.errors import ModelBusy, ModelUnusable
+from turnetl.base.sqlite_path import sqlite_path
+from turnetl.llm.retry import Sleep
 
 Change = Callable[[bytes | None, float], bytes]
 """Called with the present state, None if there is none, and the seconds of the store's clock since
@@ -139,3 +151,134 @@ def bucket(time: float) -> int:
 def bucket_end(number: int) -> float:
     """Return the time from which the requests of a bucket are counted."""
     return number * _BUCKET
+
+
+_APPLICATION_ID = 0x74726C6D
+"""SQLite's `application_id` of the file."""
+_TABLE = "CREATE TABLE IF NOT EXISTS limits (name TEXT PRIMARY KEY, state BLOB NOT NULL)"
+_SELECT = "SELECT state FROM limits WHERE name = ?"
+_REPLACE = "INSERT OR REPLACE INTO limits VALUES (?, ?)"
+_WAIT = 5.0
+"""Seconds to wait for other processes. An update takes less than a millisecond."""
+_POLL_SECONDS = 0.005
+
+
+class SqliteLimits:
+    """`LimitsStore` in a file."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float],
+        wait: float = _WAIT,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        """Open no file.
+
+        Args:
+            path: of the file; it and its folder are created if necessary.
+            clock: seconds since the epoch.
+            wait: seconds to wait for other processes.
+            sleep: waits for a number of seconds.
+        """
+        self._path = path
+        self._clock = clock
+        self._wait = wait
+        self._sleep = sleep
+        self._connection: sqlite3.Connection | None = None
+
+    @property
+    def place(self) -> str:
+        return f"`{self._path}`"
+
+    async def update(self, name: str, change: Change) -> None:
+        # SQLite's own wait would block all requests of the process.
+        for _ in range(round(self._wait / _POLL_SECONDS)):
+            if self._try_update(name, change):
+                return
+            await self._sleep(_POLL_SECONDS)
+        raise ModelBusy(
+            f"shared limits `{self._path}` were locked by another process for {self._wait:g} s: "
+            "continue or end the process that has the file open"
+        )
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _try_update(self, name: str, change: Change) -> bool:
+        """Return False, with nothing changed, if another process has the lock."""
+        with self._translated():
+            try:
+                connection = self._open()
+                connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                    return False
+                raise
+            try:
+                row = connection.execute(_SELECT, (name,)).fetchone()
+                content = change(row[0] if row is not None else None, self._clock())
+                connection.execute(_REPLACE, (name, content))
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        return True
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            private_files.create_folder(self._path.parent)
+            private_files.check_no_link(self._path)
+            private_files.ensure_file(self._path)
+            connection = sqlite3.connect(
+                sqlite_path(self._path), timeout=0, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
+        return self._connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        if tables and application != _APPLICATION_ID:
+            raise ModelUnusable(
+                f"`{self._path}` is a database of another program: move it away and run again"
+            )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(_TABLE)
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise ModelUnusable(self._sentence(error)) from error
+
+    def _sentence(self, error: sqlite3.Error | OSError) -> str:
+        if isinstance(error, OSError):
+            reason = error.strerror or type(error).__name__
+        elif _code(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+            return (
+                f"shared limits `{self._path}` are damaged ({error}): move the file and its "
+                "`-wal` and `-shm` files away, and run again; nothing else is lost"
+            )
+        else:
+            reason = str(error)
+        return (
+            f"shared limits `{self._path}` cannot be read or written ({reason}): make sure that "
+            "the folder is writable and its disk has free space, or set llm.shared_limits to none"
+        )
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's error code without its extended part; 0 if there is none."""
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

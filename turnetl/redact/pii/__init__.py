@@ -13,13 +13,10 @@ import polars as pl
 from turnetl.redact.normalised import DISGUISED, normalised_texts
 from turnetl.redact.pii.accounts import ACCOUNTS
 from turnetl.redact.pii.authors import AUTHORS
-from turnetl.redact.pii.emails import EMAILS
-from turnetl.redact.pii.homes import HOMES
-from turnetl.redact.pii.hosts import HOSTS
+from turnetl.redact.pii.hosts import HOMES, HOSTS, PROMPTS
 from turnetl.redact.pii.national_ids import NATIONAL_IDS
 from turnetl.redact.pii.networks import NETWORKS
-from turnetl.redact.pii.phones import PHONES
-from turnetl.redact.pii.prompts import PROMPTS
+from turnetl.redact.pii.phones import EMAILS, PHONES
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.text_column import text_column
 

@@ -1,7 +1,6 @@
 """Rules for the names of accounts: in listings, environments, and options of commands."""
 
-from turnetl.redact.pii.common_accounts import is_personal_account
-from turnetl.redact.pii.subject import NAME_START, WORD_START, PiiSubject
+from turnetl.redact.pii.subject import NAME_START, WORD_START, PiiSubject, is_personal_account
 from turnetl.redact.rule import SecretRule
 
 _NAME = r"[A-Za-z_][\w.-]{0,31}"

@@ -1,7 +1,6 @@
 """Rules for names of people in Git's output, and beside an e-mail address."""
 
-from turnetl.redact.pii.common_accounts import is_personal_author
-from turnetl.redact.pii.subject import WORD_START, PiiSubject
+from turnetl.redact.pii.subject import WORD_START, PiiSubject, is_personal_author
 from turnetl.redact.rule import SecretRule
 
 _WORD = r"[A-Z\xc3-\xf4][\w\x80-\xff'.-]{0,30}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 
-from turnetl.redact.pii.common_accounts import COMMON_ACCOUNTS
+from turnetl.redact.pii.subject import COMMON_ACCOUNTS
 from turnetl.redact.spans import Span
 
 NAME_RULES = frozenset({"home", "user", "author"})

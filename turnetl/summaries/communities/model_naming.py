@@ -16,14 +16,18 @@ from typing_extensions import override
 from turnetl.base.batched import batched
 from turnetl.base.errors import BadTurn, Skip
 from turnetl.base.model import Usage
-from turnetl.llm import validate
+from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.validate import strip_invisible
-from turnetl.summaries.communities.plan import CommunityInput, CommunityText, CommunityWriter
-from turnetl.summaries.communities.rule_naming import rule_text
+from turnetl.llm.retry import strip_invisible
+from turnetl.summaries.communities.plan import (
+    CommunityInput,
+    CommunityText,
+    CommunityWriter,
+    rule_text,
+)
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 log = logging.getLogger(__name__)
@@ -96,11 +100,11 @@ class ModelCommunityWriter(CommunityWriter):
         """Return the texts that the model wrote, by the number of the community, from 1."""
         response = await self._model.complete(_request(communities))
         try:
-            parsed = DescribedCommunities(**validate.parse_object(response.text))
+            parsed = DescribedCommunities(**retry.parse_object(response.text))
         except ValueError as error:
             raise BadTurn(
                 f"model `{self._model.name}` returned an invalid response to `{PROMPT}`: "
-                f"{validate.describe(error)}",
+                f"{retry.describe(error)}",
                 response.usage,
             ) from error
         texts = {

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.repetition import without_title
-from turnetl.retrieval.session_hits import CombinedHits
+from turnetl.retrieval.search import CombinedHits
 from turnetl.views.search_hits import no_hits_message
 from turnetl.web import forms
 from turnetl.web.forms import PageForm

@@ -13,8 +13,15 @@ from typing import TypeVar
 
 import msgspec
 
-from turnetl.base.skip_reasons import SkipReason
-from turnetl.formats.kit.counts import ParseCounts
+from turnetl.base.reason import SkipReason
+from turnetl.formats.kit.counts import (
+    MAX_ROWS,
+    ParseCounts,
+    TooManyRows,
+    has_too_many_values,
+    limited,
+    may_have_too_many_rows,
+)
 from turnetl.formats.kit.json_scanner import (
     DECODE_ERRORS,
     JsonScanner,
@@ -22,9 +29,164 @@ from turnetl.formats.kit.json_scanner import (
     replace_lone_surrogates,
     shallow_object,
 )
-from turnetl.formats.kit.limits import MAX_ROWS, TooManyRows, limited, may_have_too_many_rows
-from turnetl.formats.kit.lines import SourceSpan, iter_lines, overwrite_message
-from turnetl.formats.kit.row_decoder import RowDecoder, unread_reason
+from turnetl.formats.kit.row_decoder import PlacedRow, RowDecoder, unread_reason
+
+# Spaces alone take half of the time of a class, and a history of prompts is mostly spaces.
+_BLANK_LINES = re.compile(rb"(?: *+[ \t\r\v\f]*+\n)*+")
+_WHITESPACE = b" \t\r\v\f\n"
+_BOM = b"\xef\xbb\xbf"
+_MESSAGE = 4096
+"""Bytes in which a document starts after a message."""
+_find_document = re.compile(rb'(?:[\[{][ \t]*(\r?\n)|[\[{][ \t]*["\[{])').search
+_find_text = re.compile(rb"[^\n]").sub
+
+
+def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Yield (number from 1, offset, line) of each line. Only the byte 0x0A ends a line.
+
+    A final newline ends the last line and starts no other.
+    """
+    number, start, size = 1, 0, len(data)
+    while start < size:
+        end = data.find(b"\n", start)
+        end = size if end < 0 else end
+        yield number, start, data[start:end]
+        number, start = number + 1, end + 1
+
+
+def iter_filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield (number from 1, offset, end) of each line that is not blank; the last one may be.
+
+    An archive may have millions of blank lines: they cost no step each.
+    """
+    number, start, size = 1, 0, len(data)
+    while start < size:
+        blank = _BLANK_LINES.match(data, start) if data[start] in _WHITESPACE else None
+        if blank and blank.end() > start:
+            number += data.count(b"\n", start, blank.end())
+            start = blank.end()
+            continue
+        end = data.find(b"\n", start)
+        end = size if end < 0 else end
+        yield number, start, end
+        number, start = number + 1, end + 1
+
+
+def count_lines(data: bytes, start: int = 0) -> int:
+    """Return the number of lines of `iter_lines` from the line at an offset on."""
+    return data.count(b"\n", start) + (start < len(data) and not data.endswith(b"\n"))
+
+
+def overwrite_bom(data: bytes) -> bytes:
+    """Return the bytes with spaces in place of a byte order mark, so that offsets stay valid."""
+    return b"   " + data[3:] if data.startswith(_BOM) else data
+
+
+def overwrite_message(data: bytes) -> bytes:
+    """Return the bytes with spaces in place of a mark, and of text before a JSON document.
+
+    Some tools print a message before the JSON, possibly with colours, or a shell does. Offsets and
+    line numbers stay valid. Lines of JSON after a line of text are no document.
+    """
+    data = overwrite_bom(data)
+    start = _find_document(data[:_MESSAGE])
+    if start is None or not data[: start.start()].strip() or b'"' in data[: start.start()]:
+        return data
+    document = data[start.start() :]
+    if start[1] is None and not is_single_value(document.strip()):
+        return data
+    return _find_text(b" ", data[: start.start()]) + document
+
+
+class SourceSpan(msgspec.Struct, gc=False):
+    """The position of a row or an element of a document. Cheap, because every line has one."""
+
+    line: int
+    """First line, counted from 1."""
+    last_line: int
+    start: int
+    """Offset of the first byte."""
+    end: int
+    """Offset just after the last byte."""
+    lines: int = 1
+    """Lines that are counted with this span. A line with several elements is counted once, with the
+    first of them."""
+
+
+_HEAD = 4096
+"""Bytes in which the first JSON value must start; leading whitespace counts."""
+_Row = TypeVar("_Row", bound=msgspec.Struct)
+
+
+def read_lines(
+    data: bytes,
+    decoder: RowDecoder[_Row],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    counts: ParseCounts,
+) -> None:
+    """Pass every row to `handle`, in file order, and count every line under exactly one reason.
+
+    Rows that were saved as one JSON array are read as if each had a line of its own.
+
+    Args:
+        data: the whole archive.
+        decoder: decodes a line.
+        handle: returns None if the row added something to a turn, else the reason why not.
+        counts: is added to.
+    """
+    if overwrite_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
+        read_elements(data, parse_document(data), decoder, handle, counts)
+        return
+    filled = number = 0
+    end = -1
+    view = memoryview(data)
+    for number, start, end in iter_filled_lines(data):
+        filled += 1
+        span = SourceSpan(number, number, start, end)
+        row = decoder.decode(view[start:end])
+        if row is not None:
+            reason = handle(row, span)
+        else:
+            reason = _read_damaged(data[start:end], decoder, handle, span, counts)
+        if reason is None:
+            counts.used += 1
+        else:
+            counts.skipped[reason] += 1
+    lines = number + count_lines(data, end + 1)
+    counts.lines += lines
+    if lines > filled:
+        counts.blank_lines += lines - filled
+        counts.skipped[SkipReason.BLANK] += lines - filled
+
+
+def _read_damaged(
+    line: bytes,
+    decoder: RowDecoder[_Row],
+    handle: Callable[[_Row, SourceSpan], SkipReason | None],
+    span: SourceSpan,
+    counts: ParseCounts,
+) -> SkipReason | None:
+    if not line.strip():
+        counts.blank_lines += 1
+        return SkipReason.BLANK
+    rows, values = decoder.decode_damaged(line)
+    counts.count_values(values, span.line)
+    reasons = [
+        handle(placed.row, _span_on_line(span, placed, counted=number == 0 and values > 0))
+        for number, placed in enumerate(rows)
+    ]
+    if reasons and values > 0:
+        return None if None in reasons else reasons[0]
+    if has_too_many_values(line) and is_single_value(line):
+        return SkipReason.TOO_MANY_VALUES
+    return SkipReason.NOT_AN_OBJECT if values == 1 else SkipReason.INVALID_JSON
+
+
+def _span_on_line(line: SourceSpan, placed: PlacedRow[_Row], *, counted: bool) -> SourceSpan:
+    """Return the span of a row; `counted`: the line is counted with it."""
+    start, end = line.start + placed.start, line.start + placed.end
+    return SourceSpan(line.line, line.last_line, start, end, int(counted))
+
 
 _LINES = 64
 """Lines that `is_document` examines."""
@@ -33,7 +195,6 @@ _NEEDLE = 64
 _DECODED = 1 << 20
 """Bytes of an array that is decoded whole for its first elements: the scanner takes as long for a
 twentieth of it."""
-_Row = TypeVar("_Row", bound=msgspec.Struct)
 
 _object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _array = msgspec.json.Decoder(list[msgspec.Raw]).decode
