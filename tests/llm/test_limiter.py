@@ -14,7 +14,7 @@ import pytest
 
 from tests.llm import virtual_clock
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.budget import Account, charged_to
+from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.shared_limits import MemoryLimits, SharedLimits, SqliteLimits

@@ -35,7 +35,7 @@ from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
-from turnetl.llm.budget import charged_to
+from turnetl.llm.accounts import charged_to
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key

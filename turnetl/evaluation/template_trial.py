@@ -24,7 +24,7 @@ from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.llm.budget import charged_to
+from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 
 _RUN_ID = "comparison"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Self
 
 from turnetl.base.model import Usage
 from turnetl.base.progress import RunCost
-from turnetl.llm.budget import Account, charged_to
+from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.cost_bounds import Amount, amount_of
 
 if TYPE_CHECKING:  # a run without new turns does without it

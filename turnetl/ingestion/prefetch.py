@@ -18,7 +18,7 @@ from typing import Any
 
 from turnetl.base.model import Episode, TurnId
 from turnetl.ingestion.admission import AdmittedTurn, TurnAdmission
-from turnetl.llm.budget import charged_to
+from turnetl.llm.accounts import charged_to
 
 Extract = Callable[[Episode, Sequence[Episode]], Coroutine[Any, Any, Any]]
 

@@ -24,7 +24,7 @@ from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.resolved_turn import MAX_CONSECUTIVE_FAILURES, as_bad_turn, resolve_turn
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.ingestion.undo_report import UndoState
-from turnetl.llm.budget import charged_to
+from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 from turnetl.summaries.records import RecordedSummaries
 

@@ -27,8 +27,8 @@ from turnetl.graph.mirror.overlay import Overlay
 from turnetl.ingestion.commit import change_of, with_embeddings
 from turnetl.ingestion.prefetch import PrefetchedTurn
 from turnetl.ingestion.turn_summaries import TurnSummaries
+from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
-from turnetl.llm.budget import charged_to
 from turnetl.llm.embedders.port import Embedder
 
 _Created = TypeVar("_Created", Entity, Fact)

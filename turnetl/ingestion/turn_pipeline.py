@@ -41,7 +41,7 @@ from turnetl.ingestion.resolved_turn import (
     resolve_turn,
     too_many_failures,
 )
-from turnetl.llm.budget import charged_to
+from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 
 if TYPE_CHECKING:  # import numpy, which a run without new turns does without

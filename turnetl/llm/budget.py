@@ -2,18 +2,15 @@
 
 Before each attempt of a request the most that it may use is reserved, so that the usage never
 exceeds the budget. After the response, only the usage that the meter counted remains.
-
-The account of a request is that of its context: tasks inherit it from the code that starts them. So
-a request that Graphiti sends counts for its turn, though Graphiti knows of neither.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from turnetl.base.errors import BadUsage, BudgetExhausted
+from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.cost_bounds import (
     Amount,
@@ -25,68 +22,6 @@ from turnetl.llm.cost_bounds import (
 )
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
-
-Approve = Callable[[Amount], None]
-"""Called with the expected cost before each request. Raises `RunStopped` if it must not be sent."""
-
-
-class Account:
-    """The requests of one piece of work."""
-
-    def __init__(self, approve: Approve) -> None:
-        self._approve = approve
-        self.place = 0
-        """Place in the queue for the limits of a provider; requests with a lower one go first."""
-        self.spent = Amount()
-        """All that was paid for so far: also responses that were invalid, and those to requests
-        that ran ahead and that no turn needed."""
-        self.in_flight = Amount()
-        """Expected cost of the requests in flight."""
-        self.required = Amount()
-        """What had to be left of a budget at the start, so that every request so far fitted."""
-
-    @contextmanager
-    def request(self, expected: Amount) -> Iterator[None]:
-        """Count a request as in flight.
-
-        Raises:
-            RunStopped: the request must not be sent.
-        """
-        self._approve(expected)
-        self.in_flight += expected
-        try:
-            yield
-        finally:
-            self.in_flight -= expected
-
-    def charge(self, used: Amount, reserved: Amount) -> None:
-        """Count a response.
-
-        Args:
-            used: its cost.
-            reserved: what a budget reserves for such a request when little is left.
-        """
-        self.required = self.required.at_least(self.spent + reserved)
-        self.spent += used
-
-
-_current: ContextVar[Account | None] = ContextVar("account", default=None)
-
-
-def current_account() -> Account:
-    """Return the account of this context; a new one if there is none."""
-    return _current.get() or Account(lambda _: None)
-
-
-@contextmanager
-def charged_to(account: Account) -> Iterator[None]:
-    """Charge the requests of this context, and of tasks started in it, to an account."""
-    token = _current.set(account)
-    try:
-        yield
-    finally:
-        _current.reset(token)
-
 
 _CENT = 0.01
 

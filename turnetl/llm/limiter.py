@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol, Self
 from weakref import WeakSet
 
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.budget import Account, current_account
+from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.retry import Sleep
 

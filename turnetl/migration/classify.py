@@ -16,7 +16,8 @@ from turnetl.base.model import SessionId
 from turnetl.base.results import INLINED, described
 from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.migration.plan_file import Settlement, Verdict
-from turnetl.migration.sessions import ArchivedSession, NamedSessions, SessionIds
+from turnetl.migration.session_ids import NamedSessions, SessionIds
+from turnetl.migration.sessions import ArchivedSession
 
 Scores = npt.NDArray[np.float64]
 """One number per session, in their order."""

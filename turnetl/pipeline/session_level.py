@@ -16,7 +16,7 @@ from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
-from turnetl.migration.sessions import named_sessions
+from turnetl.migration.session_ids import named_sessions
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
