@@ -26,8 +26,6 @@ _RANDOM_IDS = {"run_id": "run", "migration_id": "migration"}
 _MEASURED = {
     **dict.fromkeys(("bytes", "table_bytes", "disk"), "<bytes>"),
     "seconds": "<seconds>",
-    # The index keeps the passages of removed turns until it is rebuilt.
-    "passages": "<passages>",
 }
 """Keys of numbers that are measured, and of intervals of them, and their names."""
 _DECIMALS = 6

@@ -47,7 +47,7 @@ class IndexStatus:
     path: Annotated[Path, described("Path of the index.", name="index")]
     """A folder."""
     groups: Annotated[tuple[IndexedGroup, ...], described("The groups, sorted by name.")]
-    passages: Annotated[int, described("Passages with a vector.")]
+    passages: Annotated[int, described("Passages of the turns, each with a vector.")]
     bytes: Annotated[int, described("Size on disk.")]
     turns_with_questions: Annotated[
         int, described("Turns for which a model was asked for questions.")

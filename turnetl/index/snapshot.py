@@ -8,13 +8,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from turnetl.base.graph_model import GroupVersion, Receipt
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, TurnId
+from turnetl.base.private_files import open_regular
 from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import BUSY_TIMEOUT
-from turnetl.index.files import CATALOG, IndexEmbedder, folder_size, translated_errors
+from turnetl.index.files import CATALOG, VECTORS, IndexEmbedder, folder_size, translated_errors
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.report import IndexStatus, unread_commits
 
@@ -96,12 +99,25 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
     return IndexStatus(
         path=folder,
         groups=tuple(catalog.groups()),
-        passages=catalog.valid_rows().rows,
+        passages=_held_passages(folder, catalog),
         turns_with_questions=catalog.questions.count(),
         bytes=folder_size(folder),
         embedder=catalog.setting("embedder") or "",
         caught_up_at=catalog.caught_up_at(),
     )
+
+
+def _held_passages(folder: Path, catalog: Catalog) -> int:
+    """Return the number of passages without those of removed turns, which stay until a rebuild."""
+    rows, removed = catalog.valid_rows().rows, catalog.removed_turns()
+    if not len(removed):
+        return rows
+    try:
+        with open_regular(folder / VECTORS / "keys") as file:
+            keys = np.frombuffer(file.read(rows * 8), dtype=np.int64)
+    except FileNotFoundError:  # another process replaces the index
+        return rows
+    return int(np.isin(keys, removed, invert=True).sum())
 
 
 def turns_behind(status: IndexStatus, versions: Mapping[GroupId, GroupVersion]) -> int:
