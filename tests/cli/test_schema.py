@@ -2,9 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
@@ -14,7 +13,7 @@ from tests.cli.command import run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.provider import FakeProvider, serving
 from turnetl.base.result_schema import encoded_type
-from turnetl.base.results import ErrorOutput, JsonOutput, encoded
+from turnetl.base.results import ErrorOutput, encoded
 from turnetl.json_output.schemas import OUTPUTS, json_schema
 
 ARGUMENTS = {
@@ -178,16 +177,6 @@ def test_an_unknown_command_is_rejected_with_the_known_ones(tmp_path: Path) -> N
     assert result.exit_code == 2
     assert "`nonsense`" in result.messages[0]
     assert "journal stats" in result.messages[0]
-
-
-def test_every_time_has_the_one_format_of_timestamps() -> None:
-    def subclasses(kind: type[JsonOutput]) -> Iterator[type[JsonOutput]]:
-        for one in kind.__subclasses__():
-            yield from (one, *subclasses(one))
-
-    objects = list(subclasses(JsonOutput))
-    assert objects
-    assert not [one for one in objects if "datetime" in repr(get_type_hints(one))]
 
 
 def test_an_object_is_one_line_of_json() -> None:

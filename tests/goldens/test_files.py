@@ -79,7 +79,7 @@ def test_every_object_that_a_command_prints_is_in_a_golden(command: str, output:
 
 @pytest.mark.usefixtures("compared")
 def test_errors_are_in_goldens() -> None:
-    errors = {field.encode_name for field in fields(ErrorOutput)}
+    errors = {field.encode_name for field in fields(encoded_type(ErrorOutput))}
     codes = {
         printed(case.file)["exit_code"] for case in CASES if errors == printed(case.file).keys()
     }

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NewType, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from turnetl.base.results import JsonOutput, keys_of
+from turnetl.base.results import Description, keys_of
 
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """A time in UTC as ISO 8601 with `+00:00`, so that timestamps sort as text."""
@@ -35,7 +35,7 @@ def encoded_type(declared: Any) -> Any:
     """Return the type of a declared value in JSON: a struct of a result, `str` of a path."""
     origin, arguments = get_origin(declared), get_args(declared)
     if origin is Annotated:
-        return Annotated[encoded_type(arguments[0]), *arguments[1:]]
+        return Annotated[encoded_type(arguments[0]), *map(_meta, arguments[1:])]
     if origin in (Union, UnionType):
         return reduce(or_, map(encoded_type, arguments))
     if isinstance(declared, NewType):
@@ -58,6 +58,16 @@ def _encoded_class(kind: type, arguments: tuple[Any, ...]) -> Any:
     return _struct(kind, arguments) if is_dataclass(kind) else kind
 
 
+def _meta(metadata: Any) -> Any:
+    """Return what msgspec reads of a description."""
+    if not isinstance(metadata, Description):
+        return metadata
+    if metadata.keys is None:
+        return Meta(description=metadata.text)
+    names = {"title": metadata.keys.__name__, "enum": [key.value for key in metadata.keys]}
+    return Meta(description=metadata.text, extra_json_schema={"propertyNames": names})
+
+
 def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:
     """Return the struct of a result; it has the same name and description.
 
@@ -66,8 +76,13 @@ def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:
     name = "".join((*(argument.__name__ for argument in arguments), kind.__name__))
     documented = inspect.getdoc((*arguments, kind)[0]) or ""
     described = {"__doc__": documented.partition("\n\n")[0].replace("\n", " ")}
+    # A key need not be an identifier: `$schema`.
+    fields = [
+        (key.lstrip("$"), declared, msgspec.field(name=key))
+        for key, declared in _fields(kind, arguments)
+    ]
     return msgspec.defstruct(
-        name, _fields(kind, arguments), bases=(JsonOutput,), namespace=described, kw_only=True
+        name, fields, namespace=described, kw_only=True, forbid_unknown_fields=True
     )
 
 

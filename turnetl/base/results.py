@@ -23,39 +23,42 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
-import msgspec
-from msgspec import Meta
-
 from turnetl.base.clock import encoded_time
 from turnetl.base.control_characters import displayed_json
 from turnetl.base.object_url import path_text
 
 
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a value of a result is, and how it is printed."""
+
+    text: str
+    """A sentence."""
+    keys: type[StrEnum] | None = None
+    """The only keys of a mapping."""
+    name: str | None = None
+    """The key of the object, if it is not the name of the field."""
+    digits: int | None = None
+    """Decimals of a number; None: all that it has."""
+    counted: bool = False
+    """Print how many there are instead of a list or a mapping."""
+    inlined: bool = False
+    """A result whose keys are keys of the object itself."""
+
+
 def described(
-    description: str,
+    text: str,
     *,
     keys: type[StrEnum] | None = None,
     name: str | None = None,
     digits: int | None = None,
     counted: bool = False,
-) -> Meta:
-    """Return the description of a value of a result.
-
-    Args:
-        description: what the value is, as a sentence.
-        keys: the only keys of a mapping.
-        name: the key of the object, if it is not the name of the field.
-        digits: decimals of a number; None: all that it has.
-        counted: print how many there are instead of a list or a mapping.
-    """
-    extra = {"name": name, "digits": digits, "counted": counted}
-    if keys is None:
-        return Meta(description=description, extra=extra)
-    names = {"title": keys.__name__, "enum": [key.value for key in keys]}
-    return Meta(description=description, extra=extra, extra_json_schema={"propertyNames": names})
+) -> Description:
+    """Return the description of a value; arguments as the fields of `Description`."""
+    return Description(text, keys, name, digits, counted)
 
 
-INLINED = Meta(extra={"inlined": True})
+INLINED = Description("", inlined=True)
 """Of a field with a result whose keys are keys of the object itself."""
 
 
@@ -76,11 +79,8 @@ class Key:
     """The number of its elements stands here instead."""
 
 
-class JsonOutput(msgspec.Struct, forbid_unknown_fields=True):
-    """An object of `--json` that is no result; its JSON Schema allows no other key."""
-
-
-class ErrorOutput(JsonOutput):
+@dataclass(frozen=True, slots=True)
+class ErrorOutput:
     """The object of a command that ends without a result."""
 
     error: Annotated[str, described("What happened and what to do, in one sentence.")]
@@ -95,8 +95,8 @@ def keys_of(kind: type) -> tuple[Key, ...]:
     for name in (name for base in bases for name in vars(base)):
         if isinstance(value := getattr(kind, name), property):
             hints[name] = inspect.get_annotations(value.fget).get("return")  # type: ignore[arg-type]
-    pairs = ((name, hint, _description(hint)) for name, hint in hints.items())
-    return tuple(_key(name, hint, meta) for name, hint, meta in pairs if meta)
+    found = ((name, hint, _description(hint)) for name, hint in hints.items())
+    return tuple(_key(name, hint, description) for name, hint, description in found if description)
 
 
 def plain(value: Any) -> Any:
@@ -121,6 +121,8 @@ def plain(value: Any) -> Any:
 
 def encoded(result: Any) -> str:
     """Return a result as one line of JSON in which control characters are escaped."""
+    import msgspec  # noqa: PLC0415 - the models import this module, and `--help` them
+
     return displayed_json(msgspec.json.encode(plain(result)).decode())
 
 
@@ -136,10 +138,6 @@ def _text(value: Enum | datetime | Path) -> Any:
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the keys of an object with their values."""
-    if isinstance(value, msgspec.Struct):
-        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
-        yield from ((key, getattr(value, name)) for key, name in names)
-        return
     kind: type = type(value)
     keys = keys_of(kind)
     if not keys:
@@ -154,15 +152,14 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
             yield key.name, one if one is None or key.digits is None else round(one, key.digits)
 
 
-def _key(attribute: str, hint: Any, meta: Meta) -> Key:
-    extra = meta.extra or {}
-    name = extra.get("name") or attribute
-    if extra.get("counted"):
-        return Key(name, attribute, Annotated[int, meta], is_counted=True)
-    return Key(name, attribute, hint, extra.get("digits"), "inlined" in extra)
+def _key(attribute: str, hint: Any, description: Description) -> Key:
+    name = description.name or attribute
+    if description.counted:
+        return Key(name, attribute, Annotated[int, description], is_counted=True)
+    return Key(name, attribute, hint, description.digits, description.inlined)
 
 
-def _description(hint: Any) -> Meta | None:
+def _description(hint: Any) -> Description | None:
     if get_origin(hint) is not Annotated:
         return None
-    return next((one for one in get_args(hint)[1:] if isinstance(one, Meta)), None)
+    return next((one for one in get_args(hint)[1:] if isinstance(one, Description)), None)

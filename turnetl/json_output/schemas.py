@@ -1,15 +1,14 @@
 """The JSON Schema of each command's `--json` output, generated from its results."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
-
-import msgspec
 
 from turnetl.activity_report.model import ReportFile
 from turnetl.agents import SourcesReport
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.errors import BadUsage
 from turnetl.base.result_schema import definitions_of
-from turnetl.base.results import ErrorOutput, JsonOutput, described
+from turnetl.base.results import ErrorOutput, described
 from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
@@ -49,25 +48,27 @@ from turnetl.trust.folder_trust import TrustReport
 from turnetl.verification.report import VerifyReport
 
 
-class CommandsOutput(JsonOutput):
+@dataclass(frozen=True, slots=True)
+class CommandsOutput:
     """The commands that have a JSON Schema."""
 
     commands: Annotated[list[str], described("The commands, in the order of the help.")]
 
 
-class JsonSchemaOutput(JsonOutput):
+@dataclass(frozen=True, slots=True)
+class JsonSchemaOutput:
     """The JSON Schema of what a command prints with `--json`."""
 
-    dialect: Annotated[str, described("URL of the dialect: draft 2020-12.")] = msgspec.field(
-        name="$schema"
-    )
+    dialect: Annotated[str, described("URL of the dialect: draft 2020-12.", name="$schema")]
     title: Annotated[str, described("The command.")]
     objects: Annotated[
-        list[dict[str, str]], described("References to the objects; the command prints one.")
-    ] = msgspec.field(name="anyOf")
+        list[dict[str, str]],
+        described("References to the objects; the command prints one.", name="anyOf"),
+    ]
     definitions: Annotated[
-        dict[str, dict[str, Any]], described("The schema of each object, by its name.")
-    ] = msgspec.field(name="$defs")
+        dict[str, dict[str, Any]],
+        described("The schema of each object, by its name.", name="$defs"),
+    ]
 
 
 OUTPUTS: dict[str, tuple[type, ...]] = {
@@ -142,7 +143,8 @@ def json_schema_output(command: str) -> JsonSchemaOutput:
     Raises:
         BadUsage: see `json_schema`.
     """
-    return msgspec.convert(json_schema(command), JsonSchemaOutput)
+    schema = json_schema(command)
+    return JsonSchemaOutput(schema["$schema"], schema["title"], schema["anyOf"], schema["$defs"])
 
 
 def json_schema(command: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """`turnetl serve --json`."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
-from turnetl.base.results import JsonOutput, described
+from turnetl.base.results import described
 
 
-class ServeOutput(JsonOutput):
+@dataclass(frozen=True, slots=True)
+class ServeOutput:
     """Printed when connections are accepted, before the first one."""
 
     url: Annotated[
