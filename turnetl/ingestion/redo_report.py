@@ -143,7 +143,7 @@ class RequestCounts:
 
 
 _UndoneField = Annotated[int, described("Turns undone by this command.")]
-_CommittedField = Annotated[int, described("Turns ingested again by this command.")]
+_RedoneField = Annotated[int, described("Turns ingested again by this command.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class GroupRedo:
         return len(self.selected) + len(self.later)
 
     @property
-    def committed(self) -> _CommittedField:
+    def committed(self) -> _RedoneField:
         return self.ingested.committed if self.ingested else 0
 
     @property
@@ -260,7 +260,7 @@ class RedoReport:
         return sum(group.undone for group in self.groups)
 
     @property
-    def committed(self) -> _CommittedField:
+    def committed(self) -> _RedoneField:
         return sum(group.committed for group in self.groups)
 
     @property

@@ -14,7 +14,7 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 
 
-class _Report(Protocol):
+class _GroupResult(Protocol):
     """A dataclass on the work on one group."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
@@ -29,7 +29,7 @@ class _Report(Protocol):
     def exit_code(self) -> int: ...
 
 
-R = TypeVar("R", bound=_Report)
+R = TypeVar("R", bound=_GroupResult)
 Keep = Callable[[R], None]
 """Takes the report so far: it is kept if an error ends the work on the group."""
 
