@@ -1,4 +1,4 @@
-"""Names are unique over the whole project, so that a name alone says what is meant."""
+"""Names are unique within a package, so that in its room a name alone says what is meant."""
 
 import ast
 from collections import defaultdict
