@@ -28,8 +28,8 @@ from tests.fakes.redactors import NoRedactor
 from turnetl import episodes, noise, parsing
 from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport, Filters
-from turnetl.ingestion import group as candidates
 from turnetl.ingestion import plan
+from turnetl.ingestion.group import BATCH_ROWS, candidate_rows, load_episodes
 from turnetl.lake import ArchiveMetadata, Lake
 
 MAX_CPU_SECONDS, MAX_MEMORY_MB = 15.0, 2000.0
@@ -132,16 +132,16 @@ def build_with_fewer_rules(folder: Path) -> str:
 def read_status(folder: Path) -> str:
     """Read the columns that `status` reads of a table."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = [candidates.candidate_rows(lake, group, scope) for group in lake.groups()]
+    rows = [candidate_rows(lake, group, scope) for group in lake.groups()]
     return f"{sum(group_rows.select(plan.COLUMNS).collect().height for group_rows in rows):,} turns"
 
 
 def read_for_ingest(folder: Path) -> str:
     """Read all turns as an ingest of all of them does."""
     lake, scope = Lake(folder), plan.Scope(now=NOW)
-    rows = candidates.candidate_rows(lake, SINGLE_GROUP, scope)
+    rows = candidate_rows(lake, SINGLE_GROUP, scope)
     turn_ids = rows.select("turn_id").collect()["turn_id"].to_list()
-    values = candidates.load_episodes(rows, turn_ids, batch_rows=candidates.BATCH_ROWS)
+    values = load_episodes(rows, turn_ids, batch_rows=BATCH_ROWS)
     return f"{sum(1 for _ in values):,} turns"
 
 

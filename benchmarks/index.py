@@ -218,7 +218,7 @@ async def measure(archives: Path, sizes: Sequence[int], folder: Path) -> list[st
 async def source_turns(archives: Path, lake: Path) -> list[SourceTurn]:
     """Ingest the archives without a model, and return their turns."""
     settings = Settings(lake=lake)
-    options = pipeline.RunOptions(assumed_time=plan.read("2024-01-01", now()))
+    options = pipeline.RunOptions(assumed_time=plan.parse_assumed_time("2024-01-01", now()))
     await pipeline.backfill([str(archives)], settings, options, now)
     async with wiring.store(settings, write=False) as store:
         groups = [await store.load(group) for group in await store.groups()]

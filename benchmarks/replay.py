@@ -34,7 +34,7 @@ from tests.extraction import long_sample_turns
 from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, Turn
-from turnetl.episodes.chunking import estimate
+from turnetl.episodes.chunking import estimate_tokens
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.prompt_config import PromptConfigs
@@ -160,7 +160,7 @@ def raw(turn: Turn) -> str:
 
 
 def tokens(texts: Sequence[str]) -> int:
-    return int(estimate(pl.Series(texts, dtype=pl.String)).sum() or 0)
+    return int(estimate_tokens(pl.Series(texts, dtype=pl.String)).sum() or 0)
 
 
 def summarise(episode: Episode) -> Episode:

@@ -105,7 +105,7 @@ async def measure(
     misses: bool,
 ) -> bool:
     """Print the tables; return whether the search is better than BM25 at every depth."""
-    options = pipeline.RunOptions(assumed_time=plan.read("2024-01-01", now()))
+    options = pipeline.RunOptions(assumed_time=plan.parse_assumed_time("2024-01-01", now()))
     await pipeline.backfill(projects, settings, options, now)
     corpus = read_corpus(Lake(settings.lake))
     answered = [question for question in questions if question.kind != ABSENT]

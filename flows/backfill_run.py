@@ -90,7 +90,9 @@ class BackfillParameters:
             since=self.since,
             until=self.until,
             limit=self.limit,
-            assumed_time=assumed.read(self.assume_time, now()) if self.assume_time else None,
+            assumed_time=assumed.parse_assumed_time(self.assume_time, now())
+            if self.assume_time
+            else None,
             wait_seconds=wait_seconds,
             preprocessing=self.preprocessing,
             reflexion=self.reflexion,

@@ -22,9 +22,9 @@ from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import (
     IngestedPack,
-    differences,
     failed_pack,
     packed_backfill,
+    profile_differences,
     worker_profile,
 )
 from turnetl.settings import Settings
@@ -160,7 +160,7 @@ def _checked_workers(
             raise lost_scheduler(str(runner.address)) from error
         except Exception as error:
             raise BadUsage(f"the Dask worker {worker} cannot do this run: {error}") from error
-        if unequal := differences(expected, found):
+        if unequal := profile_differences(expected, found):
             raise BadUsage(refusal(f"the Dask worker {worker}", unequal))
     return len(workers)
 

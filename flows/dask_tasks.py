@@ -15,9 +15,9 @@ from turnetl.base.model import GroupId
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import (
     IngestedPack,
-    differences,
     ingest_pack,
     parse_pack,
+    profile_differences,
     worker_profile,
 )
 from turnetl.settings import Settings
@@ -86,7 +86,7 @@ async def _settings(parameters: BackfillParameters, expected: Profile) -> Settin
     """
     settings = await parameters.settings()
     found = worker_profile(settings, parameters.options("backfill"))
-    if unequal := differences(expected, found):
+    if unequal := profile_differences(expected, found):
         raise BadUsage(refusal("this worker", unequal))
     # A Dask worker is one of several on its machine.
     return settings if settings.jobs else settings.model_copy(update={"jobs": 1})

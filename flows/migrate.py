@@ -121,7 +121,9 @@ async def migrate(
                 pipeline.MigrationOptions(tuple(groups or ()), format, _path(plan_file)),
                 pipeline.RunOptions(
                     limit=limit,
-                    assumed_time=assumed.read(assume_time, now()) if assume_time else None,
+                    assumed_time=assumed.parse_assumed_time(assume_time, now())
+                    if assume_time
+                    else None,
                     preprocessing=preprocessing,
                     reflexion=reflexion,
                     command=("flow", "migrate"),

@@ -105,7 +105,7 @@ async def nightly(
             group_concurrency=group_concurrency,
         )
         options = pipeline.RunOptions(
-            assumed_time=assumed.read(assume_time, now()) if assume_time else None,
+            assumed_time=assumed.parse_assumed_time(assume_time, now()) if assume_time else None,
             command=("flow", "nightly"),
         )
         executor = PrefectTasks(batch_size, model_slots, settings.llm.concurrency)

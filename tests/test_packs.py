@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.pipeline.packed_backfill import differences, packed
+from turnetl.pipeline.packed_backfill import packed, profile_differences
 
 sizes = st.dictionaries(st.text(), st.integers(0, 10**9), max_size=50)
 
@@ -29,5 +29,8 @@ def test_no_pack_is_larger_than_the_mean_and_the_largest_item_together(
 def test_what_differs_between_two_processes_is_named_and_digests_are_not_shown() -> None:
     expected = {"extractor": "llm", "recipe": "1a", "lake": "/lake"}
     found = {"extractor": "structural", "recipe": "2b", "lake": "/lake"}
-    assert differences(expected, found) == ["extractor (structural instead of llm)", "recipe"]
-    assert differences(expected, expected) == []
+    assert profile_differences(expected, found) == [
+        "extractor (structural instead of llm)",
+        "recipe",
+    ]
+    assert profile_differences(expected, expected) == []

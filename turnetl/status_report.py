@@ -9,12 +9,10 @@ from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
 from turnetl.index.report import IndexStatus
 from turnetl.ingestion.report import (
-    AssumedTimeField,
     ExtractorUse,
     GroupReport,
-    PendingField,
-    QuarantinedField,
     TurnsOfGroup,
+    TurnTotals,
 )
 
 _CommittedField = Annotated[int, described("Turns in the graph.")]
@@ -66,7 +64,7 @@ class GroupStatus(TurnsOfGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class StatusReport:
+class StatusReport(TurnTotals):
     """The status of all groups in the lake or in the graph."""
 
     groups: Annotated[tuple[GroupStatus, ...], described("The groups, sorted by name.")]
@@ -92,18 +90,6 @@ class StatusReport:
     @property
     def committed(self) -> _CommittedField:
         return sum(group.committed for group in self.groups)
-
-    @property
-    def quarantined(self) -> QuarantinedField:
-        return sum(group.quarantined for group in self.groups)
-
-    @property
-    def pending(self) -> PendingField:
-        return sum(group.pending for group in self.groups)
-
-    @property
-    def turns_with_assumed_time(self) -> AssumedTimeField:
-        return sum(group.turns_with_assumed_time for group in self.groups)
 
     @property
     def usage(self) -> _UsageField:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tests.activity_report.rows import full_report
 from turnetl.activity_report.model import ReportedTurn
-from turnetl.activity_report.personal import replaced, values_of, without_personal_data
+from turnetl.activity_report.personal import replaced_values, values_of, without_personal_data
 from turnetl.redact import SecretRedactor
 
 REDACTOR = SecretRedactor(b"key", pii=True)
@@ -24,7 +24,7 @@ def test_an_address_is_redacted_in_every_text() -> None:
 def test_the_user_in_the_path_of_an_archive_is_redacted_and_its_line_stays() -> None:
     report = full_report()
     path = "/home/kimlee/.claude/projects/-home-kimlee-shop/s1.jsonl"
-    named = replaced(report, {"archive": lambda _: path}, lambda text: text)
+    named = replaced_values(report, {"archive": lambda _: path}, lambda text: text)
     found = without_personal_data(named, REDACTOR)
     archives = {turn.archive for turn in values_of(found, ReportedTurn)}
     [archive] = archives
@@ -41,7 +41,7 @@ def test_a_report_without_personal_data_stays_as_it_is() -> None:
 
 def test_every_text_of_a_report_can_be_found_and_replaced() -> None:
     report = full_report("a")
-    changed = replaced(report, {}, lambda text: f"{text}!")
+    changed = replaced_values(report, {}, lambda text: f"{text}!")
     before, after = list(values_of(report, str)), list(values_of(changed, str))
     assert after == [f"{text}!" for text in before]
     assert replace(changed.scope, lake="a", graph="a", groups=("a",)) == report.scope

@@ -18,7 +18,7 @@ import turnetl
 from tests.cli.command import ROOT, clean_environment
 from turnetl.api.arguments import Conditions
 from turnetl.base.errors import BadUsage, TurnetlError
-from turnetl.index.selection import DECLARED
+from turnetl.index.selection import CONDITIONS
 from turnetl.ingestion.redo_report import GroupRedo, RedoSelection, RequestCounts
 from turnetl.ingestion.undo_report import GroupUndo, UndoDiff, UndoneTurn
 from turnetl.parsing.sources import HEAD_BYTES, ParseLimits
@@ -86,7 +86,7 @@ def test_the_documented_conditions_are_those_of_a_selection() -> None:
     (documented,) = re.findall(r"^`conditions` of [^:]+:", PAGE, flags=re.MULTILINE)
     names = re.findall(r"`(\w+)=", documented)
     assert names == list(Conditions.__annotations__)
-    declared = {"format_name" if name == "format" else name for name in DECLARED}
+    declared = {"format_name" if name == "format" else name for name in CONDITIONS}
     assert set(names) == declared
 
 

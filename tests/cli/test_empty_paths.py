@@ -6,14 +6,14 @@ import pytest
 
 from tests.cli.command import run_in_process
 from tests.docs.test_reference import COMMANDS
-from turnetl.cli.options import path
+from turnetl.cli.options import to_path
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_and_argument_that_is_a_path_is_converted_by_one_function(name: str) -> None:
     arguments = COMMANDS[name].assemble_argument_collection()
     paths = [one for one in arguments if one.hint in (Path, Path | None)]
-    assert [one.name for one in paths if one.parameter.converter is not path] == []
+    assert [one.name for one in paths if one.parameter.converter is not to_path] == []
 
 
 @pytest.mark.parametrize(

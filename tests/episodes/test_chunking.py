@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from tests import frames
 from tests.builders import turn
 from turnetl.episodes import chunking
-from turnetl.episodes.chunking import estimate
-from turnetl.episodes.filters import CHUNK_LIMIT
+from turnetl.episodes.chunking import estimate_tokens
+from turnetl.episodes.versions import CHUNK_LIMIT
 
 SPEAKERS = ("user: ", "assistant: ", "tools: ")
 WORDS = "The cart was empty because the fixture forgot an item. "
 
 
 def tokens_of(*texts: str) -> list[int]:
-    return estimate(pl.Series(texts, dtype=pl.String)).to_list()
+    return estimate_tokens(pl.Series(texts, dtype=pl.String)).to_list()
 
 
 def chunks_of(text: str, limit: int) -> list[str]:

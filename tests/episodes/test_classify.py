@@ -10,7 +10,7 @@ from tests.builders import tool, turn
 from turnetl import parsing
 from turnetl.base.model import ToolCall
 from turnetl.episodes import filters
-from turnetl.episodes import table as classify
+from turnetl.episodes.table import TURN_KIND
 from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
 from turnetl.redact import SecretRedactor
@@ -23,7 +23,7 @@ CODE = "```python\nprint(1)\n```\n"
 
 def kind(*calls: ToolCall, **fields: Any) -> str:
     texts: dict[str, Any] = {"user_text": "Go on.", "assistant_text": "Done.", **fields}
-    row = frames.turns(turn(tool_calls=calls, **texts)).select(classify.TURN_KIND.alias("kind"))
+    row = frames.turns(turn(tool_calls=calls, **texts)).select(TURN_KIND.alias("kind"))
     return str(row.collect().item())
 
 
@@ -138,10 +138,6 @@ def test_no_kind_has_more_than_half_of_the_turns_of_real_agents(
     turns = pl.concat([lake.scan_turns(group) for group in lake.groups()]).filter(
         pl.col("format").is_in(["claude_code", "codex"])
     )
-    shares = (
-        turns.select(classify.TURN_KIND.alias("kind"))
-        .collect()["kind"]
-        .value_counts(normalize=True)
-    )
+    shares = turns.select(TURN_KIND.alias("kind")).collect()["kind"].value_counts(normalize=True)
     assert set(shares["kind"]) == set(filters.KINDS)
     assert shares["proportion"].max() < 0.5  # type: ignore[operator]  # a float

@@ -11,8 +11,7 @@ from tests.builders import START, tool, turn
 from turnetl.base import schema
 from turnetl.base.model import GroupId, Turn
 from turnetl.episodes import Filters, chunking
-from turnetl.episodes import filters as kinds
-from turnetl.episodes.filters import ALL_GROUPS
+from turnetl.episodes.filters import ALL_GROUPS, CONVERSATIONAL, ERROR_HEAVY, KINDS
 
 
 def built(*turns: Turn) -> pl.DataFrame:
@@ -127,8 +126,8 @@ def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:
         for number, name in enumerate(("first", "failed", "last"))
     ]
     special = {
-        (ALL_GROUPS, kinds.ERROR_HEAVY): ("Loud. ",),
-        (GroupId("other"), kinds.CONVERSATIONAL): ("Loud. Soft.",),
+        (ALL_GROUPS, ERROR_HEAVY): ("Loud. ",),
+        (GroupId("other"), CONVERSATIONAL): ("Loud. Soft.",),
     }
     filters = Filters(rules=(), patterns=(" Soft.",), overrides=special)
     texts = frames.episode_table(frames.turns(*turns), filters)["text"].to_list()
@@ -138,7 +137,7 @@ def test_the_patterns_for_its_group_and_kind_apply_to_a_text() -> None:
 
 def test_patterns_for_a_group_change_the_recipe_of_that_group_only() -> None:
     plain = Filters(patterns=("x",))
-    special = {(GroupId("shop"), kind): ("y",) for kind in kinds.KINDS}
+    special = {(GroupId("shop"), kind): ("y",) for kind in KINDS}
     changed = replace(plain, overrides=special)
     assert list(changed.recipe(GroupId("bank"))) == list(plain.recipe(GroupId("bank")))
     assert list(changed.recipe(GroupId("shop"))) != list(plain.recipe(GroupId("shop")))

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from turnetl.base import ids
-from turnetl.episodes.chunking import TOKEN_WEIGHT, estimate, estimate_expr, weights
+from turnetl.episodes.chunking import TOKEN_WEIGHT, estimate_expr, estimate_tokens, token_weights
 
 _NAME = "l2_supercat_tokenizer_config.json"
 
@@ -32,7 +32,7 @@ SAMPLES = {
 
 
 def estimated(text: str) -> int:
-    return int(estimate(pl.Series([text]))[0])
+    return int(estimate_tokens(pl.Series([text]))[0])
 
 
 @pytest.fixture(scope="module")
@@ -73,11 +73,11 @@ def test_each_text_is_estimated_independently() -> None:
 
 def test_no_byte_weighs_more_than_a_token() -> None:
     for text in ("A1" * 50, "购物", "😀", "a.B.c", "\n \n", "é1é1"):
-        assert int(weights(text.encode()).sum()) <= TOKEN_WEIGHT * len(text.encode())
+        assert int(token_weights(text.encode()).sum()) <= TOKEN_WEIGHT * len(text.encode())
 
 
 def test_an_empty_series_and_an_empty_text_have_no_tokens() -> None:
-    assert estimate(pl.Series("text", [], dtype=pl.String)).to_list() == []
+    assert estimate_tokens(pl.Series("text", [], dtype=pl.String)).to_list() == []
     assert pl.LazyFrame({"text": ["", "a"]}).select(estimate_expr(pl.col("text"))).collect()[
         "text"
     ].to_list() == [0, 1]

@@ -8,7 +8,7 @@ from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
 
 from tests.extraction.canned_model import CannedModel, ResponseRule
 from turnetl.extraction.llm.clients import compact_prompts
-from turnetl.extraction.llm.fact_batches import SINGLE_PROMPT, FactBatches, numbers
+from turnetl.extraction.llm.fact_batches import SINGLE_PROMPT, FactBatches, fact_numbers
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, response_schema
 
 NO_OTHER: dict[str, list[int]] = {"duplicate_facts": [], "contradicted_facts": []}
@@ -46,4 +46,4 @@ async def outcomes(rule: ResponseRule, facts: Iterable[str]) -> list[ChatRespons
 
 
 def answer_all(request: ChatRequest) -> dict[str, Any]:
-    return {"fact_resolutions": [{"id": number, **NO_OTHER} for number in numbers(request)]}
+    return {"fact_resolutions": [{"id": number, **NO_OTHER} for number in fact_numbers(request)]}

@@ -12,7 +12,7 @@ from graphiti_core.prompts.extract_nodes import extract_message
 from tests.printed import printed
 from turnetl.base.errors import BadUsage
 from turnetl.base.results import plain
-from turnetl.episodes.chunking import estimate
+from turnetl.episodes.chunking import estimate_tokens
 from turnetl.extraction.catalog import CatalogEntry, catalog, select
 from turnetl.extraction.config import DEFAULT_TEMPLATE, ExtractionConfig, parse_template_file
 from turnetl.extraction.ontology import CODING
@@ -37,7 +37,7 @@ VALID = "Extract every Decision."
 
 
 def tokens(text: str) -> int:
-    return int(estimate(pl.Series([text]))[0])
+    return int(estimate_tokens(pl.Series([text]))[0])
 
 
 class TemplateFolders:

@@ -20,7 +20,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import GroupId
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.clients import compact_prompts, escaping_prompts, without_sections
-from turnetl.extraction.llm.fact_batches import FactResolution, FactResolutions, numbers
+from turnetl.extraction.llm.fact_batches import FactResolution, FactResolutions, fact_numbers
 from turnetl.extraction.model_checks import fact_questions_check
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatRequest, ChatResponse
@@ -151,7 +151,7 @@ async def test_a_turn_with_many_facts_sends_the_same_requests_in_any_order_of_re
         for verb in ("uses", "needs")
     ]
     await sample_turns.ingest(extractor, sample_turns.episodes(texts), group, ToyEmbedder())
-    assert [len(numbers(request)) for request in model.prompts(RESOLVE)] == [8] * 5
+    assert [len(fact_numbers(request)) for request in model.prompts(RESOLVE)] == [8] * 5
 
 
 async def test_without_instructions_graphitis_own_prompts_are_sent() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fact_requests import about, answer_all
 from turnetl.base.errors import ModelBusy
-from turnetl.extraction.llm.fact_batches import PROMPT, FactBatches, numbers
+from turnetl.extraction.llm.fact_batches import PROMPT, FactBatches, fact_numbers
 from turnetl.llm.chat import ChatRequest
 
 
@@ -28,7 +28,9 @@ async def test_the_facts_beside_a_cancelled_one_get_their_responses_and_the_usag
     answers.set()
     responses = await asyncio.gather(*tasks)
     assert sum(response.usage.calls for response in responses) == 1
-    assert [list(numbers(request)) for request in model.requests] == [[11, 22, 33][: 2 + is_sent]]
+    assert [list(fact_numbers(request)) for request in model.requests] == [
+        [11, 22, 33][: 2 + is_sent]
+    ]
     await batches.complete(about("a later fact"))
     assert len(model.requests) == 2
 

@@ -15,7 +15,7 @@ from tests.extraction.canned_model import CannedModel, ResponseRule
 from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_together, outcomes
 from turnetl.base.errors import BadTurn, BudgetExhausted, ModelBusy, RunStopped, TooLong
 from turnetl.base.model import Usage
-from turnetl.extraction.llm.fact_batches import FactBatches, numbers
+from turnetl.extraction.llm.fact_batches import FactBatches, fact_numbers
 from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatRequest, ChatResponse
@@ -31,12 +31,12 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 async def test_facts_that_do_not_fit_together_are_sent_in_halves() -> None:
     def two_at_most(request: ChatRequest) -> dict[str, Any]:
-        if len(numbers(request)) > 2:
+        if len(fact_numbers(request)) > 2:
             raise TooLong("too long", Usage(calls=1, prompt_tokens=7))
         return answer_all(request)
 
     responses, model = await ask_together(two_at_most, [about(str(n)) for n in range(5)])
-    assert [len(numbers(request)) for request in model.requests] == [5, 2, 3, 1, 2]
+    assert [len(fact_numbers(request)) for request in model.requests] == [5, 2, 3, 1, 2]
     used = sum((response.usage for response in responses), Usage())
     assert (used.calls, used.prompt_tokens) == (5, 7 + 7 + 300)
 
@@ -66,7 +66,7 @@ async def test_in_a_worker_of_dask_the_usage_of_a_failed_request_is_counted_once
 
 async def test_a_turn_that_fails_in_the_end_has_the_usage_of_all_its_requests() -> None:
     def fail_second_half(request: ChatRequest) -> dict[str, Any]:
-        if len(numbers(request)) > 1:
+        if len(fact_numbers(request)) > 1:
             raise TooLong("too long", Usage(calls=1, prompt_tokens=7))
         if "second" in request.messages[1].text:
             raise BadTurn("declined", Usage(calls=1, prompt_tokens=5))
@@ -84,9 +84,9 @@ async def test_facts_that_are_answered_before_an_error_without_usage_keep_what_t
     error: ModelBusy | BudgetExhausted,
 ) -> None:
     def answer_last(request: ChatRequest) -> dict[str, Any]:
-        if len(numbers(request)) < 3:
+        if len(fact_numbers(request)) < 3:
             raise error
-        return {"fact_resolutions": [{"id": numbers(request)[2], **NO_OTHER}]}
+        return {"fact_resolutions": [{"id": fact_numbers(request)[2], **NO_OTHER}]}
 
     *failed, last = await outcomes(answer_last, "abc")
     assert [(type(one), str(one)) for one in failed] == [(type(error), str(error))] * 2
@@ -115,12 +115,12 @@ async def test_what_was_paid_before_any_fact_was_answered_is_spent_once_over_bot
     error: ModelBusy | RunStopped, tmp_path: Path
 ) -> None:
     def answer_no_question(request: ChatRequest) -> dict[str, Any]:
-        if len(numbers(request)) < 3:
+        if len(fact_numbers(request)) < 3:
             raise error
         return {"fact_resolutions": [{"id": 1, **NO_OTHER}]}
 
     def answer_halves(request: ChatRequest) -> dict[str, Any]:
-        assert len(numbers(request)) < 3, "it was paid for before"
+        assert len(fact_numbers(request)) < 3, "it was paid for before"
         return answer_all(request)
 
     accounts = [Account(lambda _: None) for _ in range(2)]
@@ -137,7 +137,7 @@ async def test_what_was_paid_before_any_fact_was_answered_is_spent_once_over_bot
 
 async def test_a_response_that_is_invalid_for_one_fact_is_asked_again_in_halves() -> None:
     def confused_by_bad(request: ChatRequest) -> dict[str, Any] | str:
-        asked = len(numbers(request))
+        asked = len(fact_numbers(request))
         if asked > 2 and "bad" in request.messages[1].text:
             raise BadTurn("invalid", Usage(calls=5, prompt_tokens=7))
         if asked == 2 and "bad" in request.messages[1].text:
@@ -147,7 +147,7 @@ async def test_a_response_that_is_invalid_for_one_fact_is_asked_again_in_halves(
     facts = ["a", "b", "c", "d", "e", "bad", "f", "g"]
     responses, model = await ask_together(confused_by_bad, [about(fact) for fact in facts])
     assert [json.loads(one.text) for one in responses] == [NO_OTHER] * 8
-    assert [len(numbers(request)) for request in model.requests] == [8, 4, 4, 2, 1, 1, 2]
+    assert [len(fact_numbers(request)) for request in model.requests] == [8, 4, 4, 2, 1, 1, 2]
     used = sum((response.usage for response in responses), Usage())
     assert (used.calls, used.prompt_tokens) == (5 + 1 + 5 + 4, 7 + 100 + 7 + 400)
 

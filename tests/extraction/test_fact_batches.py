@@ -18,7 +18,7 @@ from turnetl.extraction.llm.fact_batches import (
     PER_REQUEST,
     PROMPT,
     FactBatches,
-    numbers,
+    fact_numbers,
 )
 from turnetl.llm.chat import ChatMessage, ChatRequest
 
@@ -44,7 +44,12 @@ async def test_the_usage_of_a_request_is_counted_once() -> None:
 async def test_long_facts_are_sent_in_several_requests() -> None:
     long = about("x" * (MAX_REQUEST_CHARS // 2))
     _, model = await ask_together(answer_all, [long, about("short"), long, long, long])
-    assert [list(numbers(request)) for request in model.requests] == [[11, 22], [11], [11], [11]]
+    assert [list(fact_numbers(request)) for request in model.requests] == [
+        [11, 22],
+        [11],
+        [11],
+        [11],
+    ]
 
 
 async def test_facts_that_are_asked_one_after_the_other_do_not_wait_for_each_other() -> None:
@@ -58,16 +63,16 @@ async def test_facts_that_are_asked_one_after_the_other_do_not_wait_for_each_oth
 @pytest.mark.parametrize("answered", [[], [0], [2, 0], [1, 1]])
 async def test_what_a_response_leaves_out_is_asked_again(answered: list[int]) -> None:
     def leave_out(request: ChatRequest) -> dict[str, Any]:
-        if len(numbers(request)) < 3:
+        if len(fact_numbers(request)) < 3:
             return answer_all(request)
-        ids = numbers(request)
+        ids = fact_numbers(request)
         contradicted = [{"id": ids[n], **NO_OTHER, "contradicted_facts": [n]} for n in answered]
         return {"fact_resolutions": contradicted}
 
     responses, model = await ask_together(leave_out, [about(fact) for fact in "abc"])
     contradicted = [json.loads(one.text)["contradicted_facts"] for one in responses]
     assert contradicted == [[n] if n in answered else [] for n in range(3)]
-    asked_again = sum(len(numbers(request)) for request in model.requests[1:])
+    asked_again = sum(len(fact_numbers(request)) for request in model.requests[1:])
     assert asked_again == 3 - len({0, 1, 2} & set(answered))
     assert sum(one.usage.calls for one in responses) == len(model.requests)
 
@@ -84,7 +89,7 @@ async def test_answers_whose_ids_are_not_those_of_the_questions_are_given_to_no_
     ids: list[int],
 ) -> None:
     def answer_wrongly(request: ChatRequest) -> dict[str, Any]:
-        if len(numbers(request)) < 3:
+        if len(fact_numbers(request)) < 3:
             return answer_all(request)
         resolutions = [
             {"id": one, **NO_OTHER, "duplicate_facts": [order]} for order, one in enumerate(ids)
@@ -93,7 +98,7 @@ async def test_answers_whose_ids_are_not_those_of_the_questions_are_given_to_no_
 
     responses, model = await ask_together(answer_wrongly, [about(fact) for fact in "abc"])
     assert [json.loads(one.text) for one in responses] == [NO_OTHER] * 3
-    assert [len(numbers(request)) for request in model.requests] == [3, 1, 2]
+    assert [len(fact_numbers(request)) for request in model.requests] == [3, 1, 2]
 
 
 async def test_the_only_answer_to_a_single_question_needs_no_number() -> None:

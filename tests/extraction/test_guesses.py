@@ -100,7 +100,7 @@ def test_a_guess_about_several_facts_is_right_if_each_fact_gets_the_same_respons
     count: int, ids: list[int], *, agrees: bool
 ) -> None:
     question = ChatRequest(FACTS, (ChatMessage("user", "rules"), ChatMessage("user", "a")), None, 9)
-    request = fact_batches.combined([question] * count)
+    request = fact_batches.combined_request([question] * count)
     guess = GUESSES.guess(request)
     assert guess is not None
     no_other: dict[str, list[int]] = {"duplicate_facts": [], "contradicted_facts": []}

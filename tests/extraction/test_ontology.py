@@ -34,7 +34,7 @@ NEEDS = "A dish needs this."
 
 
 def diagnostics(text: str) -> list[Diagnostic]:
-    return list(ontology.lint(text).diagnostics)
+    return list(ontology.lint_ontology(text).diagnostics)
 
 
 def errors(text: str) -> list[str]:

@@ -39,7 +39,6 @@ HAS_NO_DISK_SPACE = """
 import resource, sys
 from pathlib import Path
 from turnetl.graph.ladybug.cypher import SCHEMA
-from turnetl.graph import schema_version
 from turnetl.graph.ladybug.file import LadybugFile
 file = LadybugFile.open(Path(sys.argv[1]), write=True)
 for statement in SCHEMA:
@@ -114,7 +113,7 @@ async def test_a_file_whose_writer_ran_out_of_disk_space_is_recovered_when_there
 ) -> None:
     path = tmp_path / "graph.lbug"
     other = await asyncio.create_subprocess_exec(sys.executable, "-c", HAS_NO_DISK_SPACE, path)
-    await other.wait()
+    assert await other.wait() == 0
     with pytest.raises(RuntimeError, match="recovery is pending"):
         ladybug.Database(str(path), read_only=True)
     store = await open_graph(f"ladybug://{path}", user="", password="", write=False)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from turnetl.base.model import Vector
-from turnetl.graph.mirror.similarity import VectorIndex, best, exact_cosines
+from turnetl.graph.mirror.similarity import VectorIndex, best_keys, exact_cosines
 from turnetl.llm.vectors import pack, stack, unpack
 
 DIMENSIONS = 5
@@ -35,7 +35,7 @@ def compared_with_all(
     vectors: Sequence[Vector], query: Vector, limit: int
 ) -> list[tuple[str, float]]:
     keys = [str(number) for number in range(len(vectors))]
-    return best(keys, exact_cosines(vectors, unpack(query)), limit)
+    return best_keys(keys, exact_cosines(vectors, unpack(query)), limit)
 
 
 def test_the_nearest_come_first() -> None:

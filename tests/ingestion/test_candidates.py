@@ -138,7 +138,7 @@ def test_assumed_times_are_not_written_to_the_tables(tmp_path: Path) -> None:
     ],
 )
 def test_a_time_to_assume_is_an_iso_time_or_mtime(text: str, at: datetime | None) -> None:
-    assert plan.read(text, NOW) == AssumedTime(at)
+    assert plan.parse_assumed_time(text, NOW) == AssumedTime(at)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_a_time_to_assume_is_an_iso_time_or_mtime(text: str, at: datetime | None
 )
 def test_any_other_text_is_rejected_and_quoted(text: str) -> None:
     with pytest.raises(BadUsage, match="not a valid time to assume") as raised:
-        plan.read(text, NOW)
+        plan.parse_assumed_time(text, NOW)
     assert f"`{text}`" in str(raised.value)
 
 

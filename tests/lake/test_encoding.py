@@ -12,7 +12,12 @@ from tests import builders, frames
 from turnetl.base import schema
 from turnetl.lake import arrow_schema
 from turnetl.lake.parquet import METADATA_KEY
-from turnetl.lake.parquet_writer import HAS_ARRO3, encode, encode_with_arro3, encode_with_pyarrow
+from turnetl.lake.parquet_writer import (
+    HAS_ARRO3,
+    encode_table,
+    encode_with_arro3,
+    encode_with_pyarrow,
+)
 
 Writer = Callable[[pa.Table, str], memoryview]
 TURN = builders.turn(
@@ -56,7 +61,7 @@ def test_a_file_holds_the_given_metadata_and_nothing_else(write: Writer) -> None
 
 @sizes
 def test_the_same_table_gives_the_same_bytes(times: int) -> None:
-    assert encode(table(times), METADATA) == encode(table(times), METADATA)
+    assert encode_table(table(times), METADATA) == encode_table(table(times), METADATA)
 
 
 @writers

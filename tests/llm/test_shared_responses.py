@@ -14,7 +14,12 @@ from turnetl.lake import LocalFiles
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.chat import ChatRequest, response_schema
 from turnetl.llm.journal import request_key
-from turnetl.llm.journal.journaled_model import SharedModel, SharedResponses, decoded, encoded
+from turnetl.llm.journal.journaled_model import (
+    SharedModel,
+    SharedResponses,
+    decoded_response,
+    encoded_response,
+)
 
 KEY = request_key(NAME, chat_request())
 
@@ -76,13 +81,13 @@ async def test_a_damaged_response_is_paid_for_again(
 
 
 def test_a_flipped_bit_is_found() -> None:
-    content = encoded(KEY, chat_response('{"to": 2}'))
-    assert decoded(KEY, content) == chat_response('{"to": 2}')
-    assert decoded(KEY[::-1], content) is None
+    content = encoded_response(KEY, chat_response('{"to": 2}'))
+    assert decoded_response(KEY, content) == chat_response('{"to": 2}')
+    assert decoded_response(KEY[::-1], content) is None
     for place in range(len(content)):
         damaged = bytearray(content)
         damaged[place] ^= 1
-        assert decoded(KEY, bytes(damaged)) is None
+        assert decoded_response(KEY, bytes(damaged)) is None
 
 
 class Names(BaseModel):
@@ -95,7 +100,7 @@ async def test_a_response_that_does_not_fit_the_schema_is_paid_for_again(
     plain = chat_request()
     request = ChatRequest(plain.prompt_name, plain.messages, response_schema(Names), 100)
     key = request_key(NAME, request)
-    responses.write(key, encoded(key, chat_response("{}")))
+    responses.write(key, encoded_response(key, chat_response("{}")))
     model = fake_model(chat_response('{"names": []}'))
     response = await shared(model, responses, Counter()).complete(request)
     assert (response.text, len(model.requests)) == ('{"names": []}', 1)

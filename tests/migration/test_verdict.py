@@ -14,7 +14,7 @@ from turnetl.graph.session_level import SessionLevelData
 from turnetl.migration.comparison import (
     CompareVerdict,
     cutover_refusal,
-    encoded,
+    encoded_verdict,
     recorded_verdict,
     state_digest,
 )
@@ -26,7 +26,7 @@ MIGRATION = TurnMigration("0" * 8, GROUP, MigrationPhase.READY, (), (), (), STAR
 
 def judged(*reasons: str) -> TurnMigration:
     verdict = CompareVerdict(state_digest(OLD, NEW), START, reasons)
-    return replace(MIGRATION, verdict=encoded(verdict))
+    return replace(MIGRATION, verdict=encoded_verdict(verdict))
 
 
 def test_the_digest_is_of_the_content_and_not_of_the_order_of_turns() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from turnetl.base.model import ClosedBy, GroupId, SessionId
 from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.usage import MessageTokens, OpenAIUsage
-from turnetl.lake.parquet_writer import UNIFORM_BYTES, encode, encode_with_pyarrow
+from turnetl.lake.parquet_writer import UNIFORM_BYTES, encode_table, encode_with_pyarrow
 from turnetl.parsing.redaction import RedactedTurns
 from turnetl.parsing.table import ArchiveTurns, build_rows
 
@@ -61,8 +61,8 @@ def test_the_rows_of_an_archive_are_the_same_whatever_archives_are_built_with_it
 
     alone = [rows for archive in given for rows in build_rows([archive])]
     assert [rows.to_pylist() for rows in together] == [rows.to_pylist() for rows in alone]
-    assert [bytes(encode(rows, "")) for rows in together] == [
-        bytes(encode(rows, "")) for rows in alone
+    assert [bytes(encode_table(rows, "")) for rows in together] == [
+        bytes(encode_table(rows, "")) for rows in alone
     ]
 
 
@@ -76,7 +76,7 @@ def test_a_large_archive_beside_a_small_one_does_not_change_how_the_small_one_is
 
     for rows, archive in zip(together, (small, large), strict=True):
         (alone,) = build_rows([archive])
-        assert bytes(encode(rows, "")) == bytes(encode(alone, ""))
+        assert bytes(encode_table(rows, "")) == bytes(encode_table(alone, ""))
         assert bytes(encode_with_pyarrow(rows, "")) == bytes(encode_with_pyarrow(alone, ""))
 
 

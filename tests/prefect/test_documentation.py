@@ -69,4 +69,4 @@ def test_the_schema_lets_every_budget_pass_that_a_run_reads(budget: str | list[s
 @pytest.mark.parametrize("time", ["mtime", "2026-03-02", "2026-03-02T09:00+01:00", "20260302"])
 def test_the_schema_lets_every_time_pass_that_a_run_assumes(time: str) -> None:
     Draft202012Validator(backfill.parameters.properties["assume_time"]).validate(time)
-    assert plan.read(time, now())
+    assert plan.parse_assumed_time(time, now())

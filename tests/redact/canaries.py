@@ -18,13 +18,13 @@ HEX = string.hexdigits[:16]
 def fresh(length: int, alphabet: str = LETTERS) -> str:
     """Return a random value with a digit and letters of both cases, like a real token.
 
-    Without four `x` in a row, which stand for a value.
+    Without four `x` in a row, which stand for a value, and without `pwd` at an end, as names have.
     """
     kinds = len({_kind(character) for character in alphabet})
     while True:
         value = "".join(secrets.choice(alphabet) for _ in range(length))
         changes = sum(_kind(a) != _kind(b) for a, b in pairwise(value))
-        if "xxxx" in value.lower():
+        if "xxxx" in value.lower() or "pwd" in (value[:3].lower(), value[-3:].lower()):
             continue
         if length < 10 or kinds == 1 or (len({_kind(c) for c in value}) == kinds and changes > 2):
             return value

@@ -10,7 +10,7 @@ from tests.builders import GROUP, START
 from turnetl.base.model import SessionId, TurnId
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit
-from turnetl.retrieval.search import CombinedHits, Hits, Order, combine
+from turnetl.retrieval.search import CombinedHits, Hits, Order, combine_hits
 
 
 def hit(name: str, session: str, score: float, *facts: str, minute: int = 0) -> SearchHit:
@@ -45,7 +45,7 @@ def combined(
     limit: int = 10,
     order: Order = Order.SCORE,
 ) -> CombinedHits:
-    return combine(Hits(tuple(turns)), Hits(tuple(sessions)), order=order, limit=limit)
+    return combine_hits(Hits(tuple(turns)), Hits(tuple(sessions)), order=order, limit=limit)
 
 
 def names(found: CombinedHits) -> list[str]:

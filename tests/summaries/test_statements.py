@@ -2,11 +2,11 @@
 
 import pytest
 
-from turnetl.summaries.rule_summary import new_statements, plain, says_something
+from turnetl.summaries.rule_summary import comparable_text, new_statements, says_something
 
 
 def shown(*texts: str) -> list[str]:
-    return [plain(text) for text in texts]
+    return [comparable_text(text) for text in texts]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from turnetl.retrieval.details import TurnDetails
 from turnetl.retrieval.hits import HitFact, SearchHit
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views import details, search_hits
-from turnetl.views.nodes import Hanging, Lines, View, line
+from turnetl.views.nodes import HangingIndent, Lines, View, line
 
 WORDS = " ".join(f"word{number}" for number in range(30))
 RECEIPT = builders.receipt(builders.episode())
@@ -71,6 +71,6 @@ def test_an_outcome_continues_below_its_beginning() -> None:
 
 def test_a_line_with_tabs_is_not_wrapped_where_there_is_room() -> None:
     text = "ok\tturnetl\t2.3 s\tno test files"
-    for node in (Lines([Lines([text], 4)], 4), Hanging(line("· "), line(text))):
+    for node in (Lines([Lines([text], 4)], 4), HangingIndent(line("· "), line(text))):
         (found,) = lines_of([node], 1_000)
         assert found.removeprefix("· ").split() == text.split()

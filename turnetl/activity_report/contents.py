@@ -1,4 +1,7 @@
-"""What a lake holds: turns and sessions by project and week."""
+"""What a lake holds: turns and sessions by project and week.
+
+Numbers over days or weeks, by name: the largest names are a series each, the others one.
+"""
 
 from collections.abc import Sequence
 from datetime import date, timedelta

@@ -1,4 +1,7 @@
-"""Turns that are not in the graph, and turns in it that a run would commit differently today."""
+"""Turns that are not in the graph, and turns in it that a run would commit differently today.
+
+The turns that noise rules mark, with examples.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,7 @@
-"""A report without personal data: what `--redact-pii` would have removed from the lake, too."""
+"""A report without personal data: what `--redact-pii` would have removed from the lake, too.
+
+Find and replace values inside frozen dataclasses and tuples.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -35,7 +38,9 @@ def without_personal_data(report: ActivityReport, redactor: Redactor) -> Activit
         return text
 
     by_field = {"archive": path, "lake": path, "missing_archives": path}
-    return replaced(report, by_field | {"turn_id": same, "run_id": same}, redacted.__getitem__)
+    return replaced_values(
+        report, by_field | {"turn_id": same, "run_id": same}, redacted.__getitem__
+    )
 
 
 def _paths(report: ActivityReport) -> set[str]:
@@ -62,7 +67,7 @@ def values_of(value: Any, kind: type[T]) -> Iterator[T]:
             yield from values_of(getattr(value, field.name), kind)
 
 
-def replaced(
+def replaced_values(
     value: V, by_field: Mapping[str, Callable[[str], str]], other: Callable[[str], str]
 ) -> V:
     """Return a value with all texts replaced.

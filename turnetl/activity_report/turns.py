@@ -1,4 +1,7 @@
-"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost."""
+"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost.
+
+The last turns by day and session, with the decisions and failures they state.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime

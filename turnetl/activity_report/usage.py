@@ -1,4 +1,7 @@
-"""The tokens that the agents used, as their archives record them; subagents included."""
+"""The tokens that the agents used, as their archives record them; subagents included.
+
+Tokens of API messages in no turn, from the metadata of the turns files.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -26,7 +29,7 @@ def agent_usage(turns: pl.DataFrame, subagents: pl.DataFrame) -> AgentUsage:
 
     Args:
         turns: rows of `turns.ROWS`.
-        subagents: rows of `subagents.SUBAGENTS`: of messages that are in no turn.
+        subagents: rows of `SUBAGENTS`: of messages that are in no turn.
     """
     originals = turns.filter(pl.col("noise").ne_missing(COPY.name))
     messages = used_messages(turns, subagents)

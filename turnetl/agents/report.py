@@ -1,5 +1,7 @@
 """The archives of the agents of a machine, compared with the lake.
 
+How long an agent keeps archives, as its settings say.
+
 Claude Code deletes transcripts `cleanupPeriodDays` after their last change (30 by default), when it
 starts; Gemini CLI deletes chats after `general.sessionRetention.maxAge`. Codex and OpenCode delete
 nothing. Settings of single projects are not read.

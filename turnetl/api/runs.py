@@ -1,4 +1,7 @@
-"""The public functions that run the stages, report what they did, and list the runs."""
+"""The public functions that run the stages, report what they did, and list the runs.
+
+The public function that finds the archives of the agents of this machine.
+"""
 
 from collections.abc import Iterable, Sequence
 

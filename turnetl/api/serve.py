@@ -1,4 +1,7 @@
-"""The public function that serves pages over the search index."""
+"""The public function that serves pages over the search index.
+
+The public function that serves coding agents.
+"""
 
 import pathlib
 from collections.abc import Callable

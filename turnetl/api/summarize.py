@@ -1,4 +1,7 @@
-"""The public function that writes deferred summaries."""
+"""The public function that writes deferred summaries.
+
+The public function that builds communities.
+"""
 
 from collections.abc import Sequence
 

@@ -2,6 +2,10 @@
 
 The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ.
 
+The named parts of a recipe: everything that decides what is extracted from a turn.
+
+Names of the groups in which a migration keeps turns before its cutover, and old data after it.
+
 Two underscores follow each other in no name that `ids.group_id` makes, so no project has such one.
 """
 

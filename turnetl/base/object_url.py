@@ -2,6 +2,8 @@
 
 A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
 `Path` is expected it is the path that its URL makes, which has one slash after the scheme.
+
+URLs where a path is expected: a path of that text would be a folder named `s3:`.
 """
 
 import os

@@ -4,9 +4,13 @@ A new file takes the rights of its folder: 0700 gives 0600, 0750 gives 0640. A f
 than its owner and its group may enter counts as private: that is what the usual umask makes, and
 says nothing about who may read archives. What exists keeps its mode.
 
+Read a file whose name may lead elsewhere: a regular one, inside its folder, of limited size.
+
 A symbolic link could lead to any file of the user, a pipe would block, and a device may never end.
 
-A lake may be open to a group: its folder says so, as `private_files` describes. The rights of all
+Files and folders that more users may use than they should, and the removal of those rights.
+
+A lake may be open to a group: the rights of its folder say so. The rights of all
 other users are always too many. Windows has other rights, which are not checked.
 """
 
@@ -116,7 +120,7 @@ def loose_private(path: Path) -> Iterator[LooseFile]:
     yield from _loose(path, _OWNER_FILE)
 
 
-def tighten(loose: LooseFile) -> None:
+def tighten_rights(loose: LooseFile) -> None:
     """Take the rights away that are too many; never give any. Follows no link.
 
     Raises:

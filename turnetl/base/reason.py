@@ -1,4 +1,7 @@
-"""The base of the enums whose members are counted or reported as reasons."""
+"""The base of the enums whose members are counted or reported as reasons.
+
+The reasons under which a line, a row, a document or an archive is counted as not used.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum

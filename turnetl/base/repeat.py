@@ -1,4 +1,4 @@
-"""Work that is repeated while something else is busy."""
+"""Work that is repeated while another process is busy."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -7,51 +7,51 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Patience:
-    """Pauses of one length until a time is up, which begins with the first of them."""
+class FixedDelays:
+    """Delays of one length until a timeout, which starts with the first of them."""
 
-    def __init__(self, seconds: float, interval: float) -> None:
-        """Begin no pause yet.
+    def __init__(self, timeout: float, interval: float) -> None:
+        """Start no delay yet.
 
         Args:
-            seconds: all pauses together, with the work between them; 0: none.
-            interval: of one pause.
+            timeout: seconds for all delays and the attempts between them; 0: no delay.
+            interval: seconds of one delay.
         """
-        self.left = seconds
-        """Seconds that are left."""
+        self.remaining = timeout
+        """Seconds until the timeout."""
         self._interval = interval
 
     def __iter__(self) -> Iterator[float]:
         clock = asyncio.get_running_loop().time
-        deadline = clock() + self.left
-        while (left := deadline - clock()) > 0:
-            self.left = left
-            yield min(self._interval, left)
+        deadline = clock() + self.remaining
+        while (remaining := deadline - clock()) > 0:
+            self.remaining = remaining
+            yield min(self._interval, remaining)
 
 
 async def repeat_until(
     work: Callable[[], Awaitable[T]],
-    pauses: Iterable[float],
+    delays: Iterable[float],
     *,
     busy: type[Exception],
     on_busy: Callable[[Exception], None] = lambda _: None,
 ) -> T:
-    """Return the result of work; repeat it, after each pause in turn, until it is not busy.
+    """Return the result of work; repeat it after each delay until it does not raise `busy`.
 
     Args:
-        work: may be done again after it raised `busy`.
-        pauses: seconds before each repetition; after the last one the error is raised.
-        busy: the error that says that another attempt may succeed.
-        on_busy: called with that error before each pause.
+        work: may be repeated after it raised `busy`.
+        delays: seconds before each repetition; after the last one the error is raised.
+        busy: the error after which another attempt may succeed.
+        on_busy: called with that error before each delay.
     """
-    remaining: Iterator[float] | None = None
+    left: Iterator[float] | None = None
     while True:
         try:
             return await work()
         except busy as error:
-            remaining = remaining or iter(pauses)
-            pause = next(remaining, None)
-            if pause is None:
+            left = left or iter(delays)
+            delay = next(left, None)
+            if delay is None:
                 raise
             on_busy(error)
-        await asyncio.sleep(pause)
+        await asyncio.sleep(delay)

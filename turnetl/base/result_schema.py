@@ -91,11 +91,12 @@ def _fields(kind: type, arguments: tuple[Any, ...]) -> list[tuple[str, Any]]:
     fields: list[tuple[str, Any]] = []
     for key in keys_of(kind):
         declared = _bound(key.type, dict(zip(_parameters(kind), arguments, strict=True)))
-        if key.is_inlined:
+        if key.description.inlined:
             inlined = get_args(declared)[0]
             fields += _fields(get_origin(inlined) or inlined, get_args(inlined))
         else:
-            fields.append((key.name, encoded_type(declared)))
+            printed = Annotated[int, key.description] if key.description.counted else declared
+            fields.append((key.name, encoded_type(printed)))
     return fields
 
 

@@ -16,7 +16,7 @@ keeps its place.
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache
@@ -34,6 +34,7 @@ class Description:
 
     text: str
     """A sentence."""
+    _: KW_ONLY
     keys: type[StrEnum] | None = None
     """The only keys of a mapping."""
     name: str | None = None
@@ -41,42 +42,30 @@ class Description:
     digits: int | None = None
     """Decimals of a number; None: all that it has."""
     counted: bool = False
-    """Print how many there are instead of a list or a mapping."""
+    """Print the number of elements of a list or a mapping instead of them."""
     inlined: bool = False
-    """A result whose keys are keys of the object itself."""
+    """The keys of this result are keys of the object itself."""
 
 
-def described(
-    text: str,
-    *,
-    keys: type[StrEnum] | None = None,
-    name: str | None = None,
-    digits: int | None = None,
-    counted: bool = False,
-) -> Description:
-    """Return the description of a value; arguments as the fields of `Description`."""
-    return Description(text, keys, name, digits, counted)
+described = Description
+"""As it reads in the type of a field: `Annotated[int, described("Turns to undo.")]`."""
 
-
-INLINED = Description("", inlined=True)
-"""Of a field with a result whose keys are keys of the object itself."""
+INLINED = described("", inlined=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
     """A key of the object of a result."""
 
-    name: str
     attribute: str
     """The field or property that has the value."""
     type: Any
     """With its description."""
-    digits: int | None = None
-    """Decimals of a number; None: all that it has."""
-    is_inlined: bool = False
-    """The value is a result, whose keys stand here instead."""
-    is_counted: bool = False
-    """The number of its elements stands here instead."""
+    description: Description
+
+    @property
+    def name(self) -> str:
+        return self.description.name or self.attribute
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +85,7 @@ def keys_of(kind: type) -> tuple[Key, ...]:
         if isinstance(value := getattr(kind, name), property):
             hints[name] = inspect.get_annotations(value.fget).get("return")  # type: ignore[arg-type]
     found = ((name, hint, _description(hint)) for name, hint in hints.items())
-    return tuple(_key(name, hint, description) for name, hint, description in found if description)
+    return tuple(Key(name, hint, description) for name, hint, description in found if description)
 
 
 def plain(value: Any) -> Any:
@@ -143,20 +132,13 @@ def _items(value: Any) -> Iterator[tuple[str, Any]]:
     if not keys:
         raise TypeError(f"a {kind.__name__} is no result: no field of it is described")
     for key in keys:
-        one = getattr(value, key.attribute)
-        if key.is_inlined:
+        one, how = getattr(value, key.attribute), key.description
+        if how.inlined:
             yield from _items(one)
-        elif key.is_counted:
+        elif how.counted:
             yield key.name, len(one)
         else:
-            yield key.name, one if one is None or key.digits is None else round(one, key.digits)
-
-
-def _key(attribute: str, hint: Any, description: Description) -> Key:
-    name = description.name or attribute
-    if description.counted:
-        return Key(name, attribute, Annotated[int, description], is_counted=True)
-    return Key(name, attribute, hint, description.digits, description.inlined)
+            yield key.name, one if one is None or how.digits is None else round(one, how.digits)
 
 
 def _description(hint: Any) -> Description | None:

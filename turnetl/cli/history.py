@@ -1,4 +1,7 @@
-"""`turnetl timeline`, `entity`, `file`, `fix` and `why`."""
+"""`turnetl timeline`, `entity`, `file`, `fix` and `why`.
+
+`turnetl digest`.
+"""
 
 import re
 from datetime import timedelta

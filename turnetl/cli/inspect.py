@@ -1,4 +1,7 @@
-"""Commands that write nothing: status, formats, rules."""
+"""Commands that write nothing: status, formats, rules.
+
+The JSON Schemas of the `--json` output.
+"""
 
 from turnetl import console
 from turnetl.base.clock import now

@@ -1,4 +1,7 @@
-"""`turnetl migrate`: session-level data of other programs, replaced by the turns of archives."""
+"""`turnetl migrate`: session-level data of other programs, replaced by the turns of archives.
+
+The commands of `turnetl migrate` that change whom a group belongs to.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any

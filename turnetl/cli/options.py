@@ -1,6 +1,14 @@
 """Options that several commands share, each with its line of help.
 
+Values of options that are text on the command line.
+
+The options that take a path. An empty one is an error, and not the working directory.
+
 A script whose variable is not set (`--output "$OUTPUT"`) would write there.
+
+The options that take a time. All of them read the same expressions.
+
+Checks of texts and of the options that select turns, before anything is opened.
 """
 
 import sys
@@ -16,7 +24,7 @@ from cyclopts.validators import Number
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.index.selection import DECLARED, Selection
+from turnetl.index.selection import CONDITIONS, Selection
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.base.shard import Shard
@@ -53,7 +61,7 @@ def checked(selection: Selection, **options: str) -> Selection:
         return f"`--{options.get(condition, condition).replace('_', '-')}`"
 
     selection.check_times(named)
-    for name in DECLARED:
+    for name in CONDITIONS:
         value = getattr(selection, name)
         if isinstance(value, str) and not value.strip():
             raise BadUsage(f"{named(name)} is empty: give it a value, or omit it")
@@ -87,7 +95,7 @@ def read_assumed_time(text: str | None) -> "AssumedTime | None":
         return None
     from turnetl.ingestion import plan
 
-    return plan.read(text, now())
+    return plan.parse_assumed_time(text, now())
 
 
 def read_shard(text: str | None) -> "Shard | None":
@@ -101,20 +109,20 @@ def read_shard(text: str | None) -> "Shard | None":
     return None if text is None else Shard.parse(text)
 
 
-def path(_type: Any, tokens: Sequence[Token]) -> Path:
+def to_path(_type: Any, tokens: Sequence[Token]) -> Path:
     """Convert an option or an argument to a path."""
     if not tokens[0].value:
         raise ValueError  # `console.usage_errors` names what is accepted
     return Path(tokens[0].value)
 
 
-NonEmptyPath = Annotated[Path, Parameter(converter=path)]
-PathOption = Annotated[Path | None, Parameter(converter=path)]
+NonEmptyPath = Annotated[Path, Parameter(converter=to_path)]
+PathOption = Annotated[Path | None, Parameter(converter=to_path)]
 
 
 def condition(name: str) -> Parameter:
     """Return the option that states a condition of a selection, as it is declared there."""
-    declared = DECLARED[name]
+    declared = CONDITIONS[name]
 
     def read_time(_type: Any, tokens: Sequence[Token]) -> datetime:
         time = declared.read_time(tokens[0].value, now())

@@ -161,7 +161,7 @@ def _run_options(
         since=turns.since,
         until=turns.until,
         limit=turns.limit,
-        assumed_time=plan.read(assumed, now()) if assumed is not None else None,
+        assumed_time=plan.parse_assumed_time(assumed, now()) if assumed is not None else None,
         dry_run=True,
         preprocessing=extraction.preprocessing,
         reflexion=extraction.reflexion,

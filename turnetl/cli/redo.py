@@ -61,7 +61,9 @@ def redo(
     )
     options = replace(
         extraction.run_options(),
-        assumed_time=plan.read(assume_time, now()) if assume_time is not None else None,
+        assumed_time=plan.parse_assumed_time(assume_time, now())
+        if assume_time is not None
+        else None,
         dry_run=dry_run,
         command=("turnetl", *sys.argv[1:]),
     )

@@ -1,4 +1,7 @@
-"""`turnetl search`."""
+"""`turnetl search`.
+
+The options of `turnetl search` that run one of Graphiti's recipes.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -21,7 +24,7 @@ from turnetl.cli.options import (
     checked,
     joined_words,
 )
-from turnetl.index.selection import DECLARED, Selection
+from turnetl.index.selection import CONDITIONS, Selection
 
 
 @Parameter(name="*")
@@ -123,7 +126,7 @@ class FilterOptions(Selection):
 
     def check_recipe(self) -> None:
         """Check that no filter is given that a recipe does not have."""
-        for name in DECLARED:
+        for name in CONDITIONS:
             if name not in _OF_RECIPES and getattr(self, name) is not None:
                 raise BadUsage(
                     f"`--{name.replace('_', '-')}` is not an option of a recipe: a recipe takes "

@@ -1,4 +1,7 @@
-"""`turnetl serve`."""
+"""`turnetl serve`.
+
+`turnetl mcp`.
+"""
 
 import secrets
 import sys

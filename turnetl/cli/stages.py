@@ -1,4 +1,7 @@
-"""The main command and its stages: backfill, parse, filter, ingest, retry."""
+"""The main command and its stages: backfill, parse, filter, ingest, retry.
+
+`turnetl sources`, and the archives that `turnetl backfill` proposes.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""`turnetl summarize`: the summaries that are still deferred."""
+"""`turnetl summarize`: the summaries that are still deferred.
+
+`turnetl communities`: clusters of entities that facts connect closely.
+"""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,7 @@
-"""The log on standard error: warnings as sentences, and with `--verbose` everything."""
+"""The log on standard error: warnings as sentences, and with `--verbose` everything.
+
+A filter for a log that repeats itself.
+"""
 
 import logging
 import sys

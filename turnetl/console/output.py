@@ -1,4 +1,9 @@
-"""Printing of results, messages and progress."""
+"""Printing of results, messages and progress.
+
+Views in which the control characters of archives are displayed.
+
+Long results on a terminal are shown in the user's pager.
+"""
 
 import os
 import shlex

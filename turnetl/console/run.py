@@ -1,4 +1,7 @@
-"""One command from its arguments to its exit code: every error becomes one sentence."""
+"""One command from its arguments to its exit code: every error becomes one sentence.
+
+The work of a command, which a signal may stop.
+"""
 
 import os
 import sys

@@ -1,7 +1,6 @@
 """The user's choices for the filter: noise rules, and patterns removed from texts.
 
-A table of other versions is built again. A run that finds all tables current imports this, and none
-of the modules that it is about.
+The kinds of turns. `turnetl.episodes.table` says which turn is of which kind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,17 +52,3 @@ class Filters:
 ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY = "error_heavy", "code_heavy", "tool_heavy"
 CONVERSATIONAL, ORDINARY = "conversational", "ordinary"
 KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)
-
-
-DEDUP = 1
-"""Version of the rules in `dedup` that decide which rows are one turn, and which are closed."""
-TEXT = 7
-"""Version of the texts. Raise it with every change that alters a text, in `text` or in a module
-that it calls."""
-CHUNK_LIMIT = 6000
-"""Maximum size of a chunk, in estimated tokens."""
-CHUNKING = 3
-"""Version of the column `chunks`; raise it with every change of `chunking`, `fences` or `tokens`
-that moves a split position, and of what the column lists."""
-CLASSIFICATION = 1
-"""Raise it with every change of the results of `classify`."""

@@ -2,6 +2,8 @@
 
 Reads few columns and no text, so a group may be larger than memory.
 
+Decide which rows of several archives are the same turn, and which session owns it.
+
 Most copies share one `turn_id`, because it derives from the prompt's native id. Two kinds of copies
 do not: a session that two formats of one tool contain, and a fork whose tool wrote its parent's
 history again under new ids.

@@ -4,11 +4,15 @@ The key columns of all rows are read first, and the turns are ordered and marked
 read next: they stay in memory if they fit its limit; otherwise each file is read once and its rows
 are spilled to disk, by partition. Partitions depend on the turns alone, not on how the rows arrive.
 
+Prompts of Claude Code's history that a transcript holds too: they are copies of its turns.
+
 The history has no id of a prompt. A prompt is the same if it has the same text, as a prompt or as
 what was typed while the agent worked, in the same session or at about the same time; or if it was
 sent in the same session within seconds and its text says that the transcript has another: what was
 pasted, or the text of a command. What a transcript holds once is the same as one prompt of the
 history: the nearest. Others stay turns.
+
+Mark the turns of an episodes table again: no rule changes a text, so that none is rendered.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

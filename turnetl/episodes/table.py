@@ -1,6 +1,12 @@
 """Build the rows of an episodes table: each turn once, in order, marked and rendered.
 
-The first kind that applies wins, in the order of `kinds.KINDS`:
+Texts of an episodes table that its next version can keep: only changed turns are rendered.
+
+Write the episodes table of a group, and count what it holds.
+
+Classify turns by their main content, so that each is read with matching instructions.
+
+The first kind that applies wins, in the order of `filters.KINDS`:
 
 - error_heavy: at least 2 calls failed, and a fifth of all calls; or every call failed; or the user
   pasted a stack trace; or the prompt mentions a failure and the response does so at least twice.

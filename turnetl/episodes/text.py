@@ -1,4 +1,7 @@
-"""Render a turn as episode text: `user: ...`, `assistant: ...`, `tools: ...`."""
+"""Render a turn as episode text: `user: ...`, `assistant: ...`, `tools: ...`.
+
+Replace the long fenced blocks in an agent's text by a summary of their content type.
+"""
 
 from collections.abc import Sequence
 

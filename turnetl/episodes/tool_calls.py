@@ -1,9 +1,15 @@
 """Render tool calls, one line each: tool name and input, and after an arrow the result.
 
-Two other modules interpret tool names: `structural.calls` and `parsing.excerpts`. They do
+Condense the result of a tool call: whether it failed, and what its content type keeps of it.
+
+Roles of tools across agents: the role decides what is kept of a call's result.
+
+Two other modules interpret tool names: `structural.tool_calls` and `parsing.table`. They do
 not share this table, because their errors cost different things. Here a pattern also matches
 unknown names, since a wrong role only condenses a result differently; there only known names count,
 since a wrong role would create a false fact, or change what is stored of a turn.
+
+Remove terminal colours, client reminders, base64 and overwritten lines from texts.
 """
 
 from collections.abc import Sequence
@@ -35,7 +41,7 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         remove_patterns(pl.col("input", "result"), patterns)
     )
     # In steps, because polars evaluates an expression at each use.
-    cleaned = clean_inputs(relevant).with_columns(role())
+    cleaned = clean_inputs(relevant).with_columns(tool_role())
     condensed = _with_call(cleaned).with_columns(condense_results(cleaned))
     distinct = condensed.group_by("index", "call", maintain_order=True).agg(
         pl.col("result").unique(maintain_order=True)
@@ -142,7 +148,7 @@ _ANY_COMMAND = _COMMAND_START + r"[A-Za-z./_(\[{]"
 _ONLY_DISPLAY = _COMMAND_START + _DISPLAY_COMMAND + r"(?-u:\b)"
 
 
-def role() -> pl.Expr:
+def tool_role() -> pl.Expr:
     """Return `role` from columns `name` and `input`: what kind of result to expect.
 
     - read: a file or a listing.

@@ -1,4 +1,7 @@
-"""The usage of turns predicted from a pilot, from history, or from their prompts alone."""
+"""The usage of turns predicted from a pilot, from history, or from their prompts alone.
+
+What a request that was not sent would use, from requests that were.
+"""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Predicts the usage of planned turns: from a pilot, else from history, else from their prompts."""
+"""Predicts the usage of planned turns: from a pilot, else from history, else from their prompts.
+
+The wall time of a run, from the latency of its requests or from the speed of earlier runs.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,9 @@
-"""What a model has used before: from the receipts in the graph, and from the journal."""
+"""What a model has used before: from the receipts in the graph, and from the journal.
+
+What earlier requests would cost now: prices change, and may have been unknown then.
+
+How many bytes an ingest adds, from what is there or from what other graphs took.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace

@@ -5,6 +5,8 @@ are all requests that extract a turn, as they depend on its session alone; and, 
 of a group, those that resolve it. For any other turn the requests that resolve it are made and not
 sent: the run makes them against a group that nobody knows yet.
 
+Models that record which requests a piece of work sends, and with which usage.
+
 The record of a request is that of its context, as with accounts: a request that Graphiti sends
 belongs to the turn for which it is sent, though Graphiti does not know the turn.
 """

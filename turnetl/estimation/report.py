@@ -1,4 +1,7 @@
-"""An estimate of what turns take, and the plan of a run."""
+"""An estimate of what turns take, and the plan of a run.
+
+Estimates as the lake keeps them, to be compared with the run.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -2,6 +2,8 @@
 
 The strata have about the same amount of text, so that long turns, which decide the cost, are drawn
 more often than short ones.
+
+The turns that a run would ingest, group by group: what an estimate is made of.
 """
 
 import random

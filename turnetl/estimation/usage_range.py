@@ -1,5 +1,7 @@
 """The usage of many turns as ranges, predicted from the usage of some of them.
 
+Totals predicted from a stratified sample, each with a prediction interval.
+
 The method is that of survey sampling: the mean of each stratum times the turns of it that were not
 drawn (Cochran, Sampling Techniques, chapter 5). The interval is that of Student's distribution with
 the degrees of freedom after Satterthwaite. Nothing is random: equal samples give equal ranges.

@@ -1,4 +1,7 @@
-"""Compare what two templates made of the same turns. Pure."""
+"""Compare what two templates made of the same turns. Pure.
+
+What a comparison of two templates found.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Questions with the turns that answer them: read from a file, or written by a model."""
+"""Questions with the turns that answer them: read from a file, or written by a model.
+
+Turns as a user names them in a table: by id, or by a file and a line of it.
+"""
 
 import asyncio
 import logging

@@ -1,4 +1,7 @@
-"""Where each stage of the search has the turns that answer a question."""
+"""Where each stage of the search has the turns that answer a question.
+
+What an evaluation of the search found, and how it compares with an earlier one.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -186,7 +189,7 @@ class StageRecall:
     stage: Annotated[RankingStage, described("The stage.")]
     questions: Annotated[int, described("Questions that were measured.")]
     found: Mapping[int, int]
-    """Questions whose turn is among so many hits, by that number."""
+    """Questions whose turn is among the first `k` hits, by `k`."""
 
     @property
     def recall_at_1(

@@ -3,6 +3,8 @@
 A shadow group starts empty and is never written anywhere: when the process ends, however it ends,
 nothing of it is left. Its turns are resolved oldest first, so that entities and facts are matched
 with those of the turns before, as an ingest matches them.
+
+A sample of turns by kind and length: each kind in its share, with short and long turns.
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics."""
+"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics.
+
+A template that a user names for a comparison: by name, by path, or `none`.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +13,6 @@ from typing import Annotated
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.results import described
-from turnetl.extraction import ontology as ontology_lint
 from turnetl.extraction.config import (
     NO_PROMPT_VALUES,
     TEMPLATE_SUFFIX,
@@ -20,7 +22,14 @@ from turnetl.extraction.config import (
     parse_template,
     prompt_warning,
 )
-from turnetl.extraction.ontology import ONTOLOGY_FOLDER, Diagnostic, Ontology, error, warning
+from turnetl.extraction.ontology import (
+    ONTOLOGY_FOLDER,
+    Diagnostic,
+    Ontology,
+    error_diagnostic,
+    lint_ontology,
+    warning_diagnostic,
+)
 from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import (
     EMPTY_TEMPLATE,
@@ -159,7 +168,9 @@ def _entry(
     read: Callable[[Path], _PromptContent],
 ) -> CatalogEntry:
     paths = templates.find_all(file_name)
-    missing = _PromptContent(diagnostics=(error(f"is in none of {templates.folder_list}"),))
+    missing = _PromptContent(
+        diagnostics=(error_diagnostic(f"is in none of {templates.folder_list}"),)
+    )
     content = read(paths[0]) if paths else missing
     return CatalogEntry(
         name=name,
@@ -185,7 +196,9 @@ def _inline_entries(
             uses.setdefault(setting, []).append(turns)
     for number, (text, used_for) in enumerate(uses.items(), 1):
         tokens, problem = estimate(text), prompt_warning(text)
-        diagnostics = (warning(problem),) if problem else tuple(_lint(text, tokens, ontology))
+        diagnostics = (
+            (warning_diagnostic(problem),) if problem else tuple(_lint(text, tokens, ontology))
+        )
         yield CatalogEntry(
             name=f"inline {number}",
             path=None,
@@ -205,15 +218,15 @@ def _template_content(
 ) -> _PromptContent:
     text, problem = templates.read_text(path)
     if text is None:
-        return _PromptContent(diagnostics=(error(problem or ""),))
+        return _PromptContent(diagnostics=(error_diagnostic(problem or ""),))
     try:
         template, unknown_keys = parse_template(text, path.stem)
     except BadUsage as invalid:
-        return _PromptContent(diagnostics=(error(str(invalid)),))
-    unknown = [warning(unknown_keys)] if unknown_keys else []
+        return _PromptContent(diagnostics=(error_diagnostic(str(invalid)),))
+    unknown = [warning_diagnostic(unknown_keys)] if unknown_keys else []
     prompt = template.prompt
     if not (prompt or template.noise_patterns):
-        return _PromptContent(diagnostics=(error(EMPTY_TEMPLATE), *unknown))
+        return _PromptContent(diagnostics=(error_diagnostic(EMPTY_TEMPLATE), *unknown))
     tokens = estimate(prompt)
     diagnostics = (*unknown, *_lint(prompt, tokens, ontology))
     return _PromptContent(prompt, ids.digest(prompt), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
@@ -224,8 +237,8 @@ def _ontology_content(
 ) -> _PromptContent:
     text, problem = ontologies.read_text(path)
     if text is None:
-        return _PromptContent(diagnostics=(error(problem or ""),))
-    parsed = ontology_lint.lint(text)
+        return _PromptContent(diagnostics=(error_diagnostic(problem or ""),))
+    parsed = lint_ontology(text)
     if any(diagnostic.severity == "error" for diagnostic in parsed.diagnostics):
         return _PromptContent(diagnostics=parsed.diagnostics)
     ontology = Ontology(parsed.entities, parsed.relations, parsed.fields)
@@ -236,20 +249,24 @@ def _ontology_content(
 
 def _lint(prompt: str, tokens: int, ontology: Ontology) -> Iterator[Diagnostic]:
     if not prompt:
-        yield warning("has no instructions: it only removes text that its noise patterns match")
+        yield warning_diagnostic(
+            "has no instructions: it only removes text that its noise patterns match"
+        )
         return
     if tokens > LONG_PROMPT:
-        yield warning(
+        yield warning_diagnostic(
             f"has about {tokens:,} tokens, which are paid {_EXTRACTION_PROMPTS} times a turn; "
             f"{LONG_PROMPT} are usually enough"
         )
     if ontology.entities and not any(name in prompt for name in ontology.entities):
-        yield warning(f"names no entity type of the ontology: {', '.join(ontology.entities)}")
+        yield warning_diagnostic(
+            f"names no entity type of the ontology: {', '.join(ontology.entities)}"
+        )
 
 
 def _identical_copy(paths: Sequence[Path], templates: TemplateResolver) -> Iterator[Diagnostic]:
     if len(paths) > 1 and templates.read_text(paths[0]) == templates.read_text(paths[1]):
-        yield warning(f"is identical to `{paths[1]}`, and hides later corrections there")
+        yield warning_diagnostic(f"is identical to `{paths[1]}`, and hides later corrections there")
 
 
 def _source(path: Path, templates: TemplateResolver) -> TemplateSource:
@@ -263,7 +280,7 @@ def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontolog
     """Return the ontology of the config; an empty one if it is invalid."""
     path = ontologies.find(config.ontology) if config.ontology else None
     text = ontologies.read_text(path)[0] if path is not None else None
-    parsed = ontology_lint.lint(text or "")
+    parsed = lint_ontology(text or "")
     return Ontology(parsed.entities, parsed.relations)
 
 

@@ -1,5 +1,7 @@
 """The `extraction` settings: which instructions the extraction prompts carry, and where.
 
+Parses templates: instructions for the model, and noise patterns removed from episode texts.
+
 A template may begin with front matter, YAML between two lines of `---`, with the keys `name`,
 `description`, `noise_patterns` and `focus_areas`. The rest is the instructions; without front
 matter the whole file is.

@@ -1,4 +1,9 @@
-"""The request of `turnetl model check` for the prompt about several facts, which Graphiti lacks."""
+"""Requests of `turnetl model check` for prompts that Graphiti lacks.
+
+The request of `turnetl model check` for the prompt about several facts, which Graphiti lacks.
+
+Requests of `turnetl model check` for the prompts of a reflexion pass, which Graphiti lacks.
+"""
 
 from datetime import UTC, datetime
 
@@ -10,7 +15,7 @@ from turnetl.extraction.llm.clients import compact_prompts
 from turnetl.extraction.llm.fact_batches import (
     SINGLE_PROMPT,
     FactResolutions,
-    combined,
+    combined_request,
     question_ids,
 )
 from turnetl.llm.chat import ChatMessage, ChatRequest, response_schema
@@ -42,7 +47,7 @@ def fact_questions_check() -> CheckRequest:
         return "" if is_consistent else "invalidates a fact that nothing contradicts"
 
     questions = [_question("sqlite runs in the process of cart.py."), _question(SAMPLE_FACT)]
-    return check_of(combined(questions), FactResolutions, find_problem)
+    return check_of(combined_request(questions), FactResolutions, find_problem)
 
 
 def _question(fact: str) -> ChatRequest:

@@ -2,6 +2,10 @@
 
 The built-in one has no fields: a type with fields costs one more request for each entity or fact
 of that type.
+
+Parses an ontology file and reports its problems.
+
+Diagnostics of a template or an ontology file.
 """
 
 import json
@@ -34,11 +38,11 @@ class Diagnostic:
     """Worded so that it can follow the file name."""
 
 
-def error(message: str) -> Diagnostic:
+def error_diagnostic(message: str) -> Diagnostic:
     return Diagnostic("error", message)
 
 
-def warning(message: str) -> Diagnostic:
+def warning_diagnostic(message: str) -> Diagnostic:
     return Diagnostic("warning", message)
 
 
@@ -77,12 +81,14 @@ class ParsedOntology:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def lint(text: str) -> ParsedOntology:
+def lint_ontology(text: str) -> ParsedOntology:
     """Parse a file and collect its problems; text that is not TOML has one error, no content."""
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as invalid:
-        return ParsedOntology({}, {}, {}, (error(f"is not TOML: {_first_line(invalid)}"),))
+        return ParsedOntology(
+            {}, {}, {}, (error_diagnostic(f"is not TOML: {_first_line(invalid)}"),)
+        )
     types = {name: _as_table(tables.get(name)) for name in _TABLES}
     entities, relations = (
         {name: _meaning(definition) for name, definition in types[table].items()}
@@ -114,11 +120,13 @@ def _diagnostics(
 ) -> Iterator[Diagnostic]:
     for name, table in tables.items():
         if name not in _TABLES:
-            yield error(f"unknown table `{name}`; known tables are [entities] and [relations]")
+            yield error_diagnostic(
+                f"unknown table `{name}`; known tables are [entities] and [relations]"
+            )
         elif not isinstance(table, dict):
-            yield error(f"`{name}` must be a table of {_FORM}")
+            yield error_diagnostic(f"`{name}` must be a table of {_FORM}")
     if not any(types.values()):
-        yield error(
+        yield error_diagnostic(
             "has neither an entity type nor a relation; for Graphiti's own behaviour set "
             "`ontology` to null"
         )
@@ -126,7 +134,7 @@ def _diagnostics(
         for name, definition in definitions.items():
             yield from _lint_type(table, name, definition)
         if len(definitions) > MAX_TYPES:
-            yield warning(
+            yield warning_diagnostic(
                 f"[{table}] has {len(definitions)} entries; a model tells about {MAX_TYPES} apart"
             )
     yield from _duplicates(types)
@@ -135,57 +143,67 @@ def _diagnostics(
 def _lint_type(table: str, name: str, definition: Any) -> Iterator[Diagnostic]:
     where = f"`{table}.{name}`"
     if not (name.isascii() and name.isidentifier()):
-        yield error(
+        yield error_diagnostic(
             f"{where}: a name consists of letters, digits and underscores and does not start with "
             "a digit"
         )
     if len(name) > MAX_NAME_LENGTH:
-        yield error(
+        yield error_diagnostic(
             f"{where[:MAX_NAME_LENGTH]}...: a name has at most {MAX_NAME_LENGTH} characters"
         )
     if name in RESERVED_LABELS or name.upper() == "ENTITY":
-        yield error(f"{where}: the graph uses this name for something else; choose another")
+        yield error_diagnostic(
+            f"{where}: the graph uses this name for something else; choose another"
+        )
     if table == "relations" and name != name.upper():
-        yield warning(
+        yield warning_diagnostic(
             f"{where}: write relations in capitals, as a model writes those it adds itself"
         )
     if not isinstance(definition, str | dict):
-        yield error(f"{where} must be {_FORM}")
+        yield error_diagnostic(f"{where} must be {_FORM}")
         return
     if isinstance(definition, dict):
         yield from _lint_table(where, name, definition)
     meaning = _meaning(definition)
     if not meaning:
-        yield error(f"{where} has no meaning; describe it in one sentence")
+        yield error_diagnostic(f"{where} has no meaning; describe it in one sentence")
     yield from _lint_length(where, meaning)
 
 
 def _lint_table(where: str, name: str, definition: Mapping[str, Any]) -> Iterator[Diagnostic]:
     for key in definition:
         if key not in _KEYS:
-            yield error(f"{where}: unknown key `{key}`; known keys are {' and '.join(_KEYS)}")
+            yield error_diagnostic(
+                f"{where}: unknown key `{key}`; known keys are {' and '.join(_KEYS)}"
+            )
     fields = definition.get("fields", {})
     if not isinstance(fields, dict):
-        yield error(f'{where}: `fields` must be a table of `name = "meaning"`')
+        yield error_diagnostic(f'{where}: `fields` must be a table of `name = "meaning"`')
         return
     for field_name, meaning in fields.items():
         yield from _lint_field(where, field_name, meaning)
     if fields:
-        yield warning(f"{where} has fields: each {name} of each turn costs one more request")
+        yield warning_diagnostic(
+            f"{where} has fields: each {name} of each turn costs one more request"
+        )
 
 
 def _lint_field(where: str, field: str, meaning: Any) -> Iterator[Diagnostic]:
     if field in RESERVED_FIELDS:
-        yield error(f"{where}: Graphiti has its own `{field}`; choose another name for the field")
+        yield error_diagnostic(
+            f"{where}: Graphiti has its own `{field}`; choose another name for the field"
+        )
     elif not (field.isascii() and field.isidentifier()) or field.startswith("_"):
-        yield error(
+        yield error_diagnostic(
             f"{where}: field `{field}`: a name consists of letters, digits and underscores and "
             "starts with a letter"
         )
     elif field.startswith("model_") or hasattr(BaseModel, field):
-        yield error(f"{where}: pydantic reserves the field name `{field}`; choose another")
+        yield error_diagnostic(
+            f"{where}: pydantic reserves the field name `{field}`; choose another"
+        )
     if not isinstance(meaning, str) or not meaning.strip():
-        yield error(f"{where}: field `{field}` has no meaning; describe it")
+        yield error_diagnostic(f"{where}: field `{field}` has no meaning; describe it")
     else:
         yield from _lint_length(f"{where}: field `{field}`", meaning)
 
@@ -193,9 +211,9 @@ def _lint_field(where: str, field: str, meaning: Any) -> Iterator[Diagnostic]:
 def _lint_length(where: str, text: str) -> Iterator[Diagnostic]:
     problem = f"{where} has {len(text):,} characters, which are part of a prompt of every turn"
     if len(text) > MAX_MEANING_LENGTH:
-        yield error(f"{problem}; use at most {MAX_MEANING_LENGTH}")
+        yield error_diagnostic(f"{problem}; use at most {MAX_MEANING_LENGTH}")
     elif len(text) > LONG_MEANING:
-        yield warning(f"{problem}; {LONG_MEANING} are enough")
+        yield warning_diagnostic(f"{problem}; {LONG_MEANING} are enough")
 
 
 def _duplicates(types: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
@@ -204,7 +222,7 @@ def _duplicates(types: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
     for lower, count in Counter(name.lower() for name in names).items():
         if count > 1:
             same = "`, `".join(name for name in names if name.lower() == lower)
-            yield error(f"`{same}` are the same name to a model; rename all but one")
+            yield error_diagnostic(f"`{same}` are the same name to a model; rename all but one")
     meanings = [
         _meaning(definition).lower()
         for definitions in types.values()
@@ -212,7 +230,7 @@ def _duplicates(types: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
     ]
     for meaning, count in Counter(meaning for meaning in meanings if meaning).items():
         if count > 1:
-            yield warning(f"{count} types have the same meaning: {meaning[:60]}")
+            yield warning_diagnostic(f"{count} types have the same meaning: {meaning[:60]}")
 
 
 def _first_line(invalid: Exception) -> str:
@@ -339,7 +357,7 @@ def parse(text: str, path: Path) -> Ontology:
     Raises:
         BadUsage: the file is invalid; the message names the first error.
     """
-    parsed = lint(text)
+    parsed = lint_ontology(text)
     for diagnostic in parsed.diagnostics:
         if diagnostic.severity == "error":
             raise BadUsage(f"ontology `{path}`: {diagnostic.message}")

@@ -3,6 +3,8 @@
 The two phases have plain inputs. `extract` needs only the turn and the earlier turns of its
 session, so it may run for the next turns while earlier ones commit. `resolve` needs the group as
 it is after the previous commit.
+
+The reasons under which extracted names and facts are counted as discarded.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,9 @@
-"""From rows of a store to values: the same for both stores. Times are timezone-aware already."""
+"""From rows of a store to values: the same for both stores. Times are timezone-aware already.
+
+Entities and facts of other programs from rows: nothing is expected but their uuids.
+
+What the graph holds of each run: by a query, or from receipts that a store keeps as JSON.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields

@@ -1,4 +1,9 @@
-"""The state of a migration in the graph: one TurnMigration for each, and the port to it."""
+"""The state of a migration in the graph: one TurnMigration for each, and the port to it.
+
+The steps of a cutover, a rollback and a finish: each is one transaction, and may be repeated.
+
+Relations that are no part of a group, and that a migration must not break.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

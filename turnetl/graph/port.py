@@ -3,6 +3,8 @@
 Both write Graphiti's own labels and properties (Episodic, Entity, RELATES_TO, MENTIONS, Saga,
 HAS_EPISODE, NEXT_EPISODE), so that Graphiti can read turnetl's data; TurnCommit and TurnGroup
 are turnetl's own. One contract test suite runs against both.
+
+Write leases: one writer per group, with a fence that grows with each owner.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -263,7 +265,7 @@ class LeaseState:
     until: datetime | None
 
 
-def grant(
+def grant_lease(
     group: GroupId,
     state: LeaseState,
     profile: GroupProfile,

@@ -1,4 +1,7 @@
-"""What a group holds of other programs: their episodes, and what only these mention or state."""
+"""What a group holds of other programs: their episodes, and what only these mention or state.
+
+Episodes that no TurnCommit records: session-level data, and data of other programs.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass

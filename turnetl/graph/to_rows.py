@@ -2,6 +2,10 @@
 
 The stores only turn these rows into Cypher. Vectors are lists of float32 values, times are
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
+
+Rows of Graphiti's sagas: a session, its links to its episodes, and their order.
+
+The version of turnetl's data in a graph, recorded on every TurnGroup.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""What the catalog of an index records about the index itself: version, embedder, valid rows."""
+"""What the catalog of an index records about the index itself: version, embedder, valid rows.
+
+The catalog's tables and statements. A column `folded` holds `selection.fold` of a name.
+"""
 
 import sqlite3
 import zlib

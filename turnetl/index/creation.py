@@ -1,4 +1,7 @@
-"""Create and replace the index in a folder, while no other process does so."""
+"""Create and replace the index in a folder, while no other process does so.
+
+What a process does whose open index another process replaces by a new one meanwhile.
+"""
 
 import sqlite3
 import time

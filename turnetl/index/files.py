@@ -1,4 +1,9 @@
-"""The files of an index, and the errors about them."""
+"""The files of an index, and the errors about them.
+
+Where the index of a graph is, and its embedder.
+
+The lock that excludes a second writer of an index, also if the first one is killed.
+"""
 
 import os
 import shutil

@@ -2,6 +2,8 @@
 
 What was committed while it runs may be missed, and is read by the next catch-up.
 
+Write a batch of turns into an index, in the order vectors, words, catalog.
+
 What a killed writer left of the first two has keys that the catalog does not hold: readers ignore
 it, and the next writer overwrites the rows and removes the words. Turns are removed in the order
 catalog, words; the catalog remembers which words are still to be removed.

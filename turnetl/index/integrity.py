@@ -27,6 +27,7 @@ from turnetl.index.parts import IndexParts
 from turnetl.index.port import Field, unpack, unpacked_text
 from turnetl.index.selecting import microseconds
 from turnetl.index.selection import fold
+from turnetl.index.vectors import count_held
 
 _BLOCK = 1 << 20
 _TAIL = 8
@@ -90,7 +91,7 @@ def check_parts(parts: IndexParts, *, vectors: bool = True) -> None:
         raise DamagedFile(f"it has the words of {of_turns:,} turns instead of {turns:,}")
     if not vectors:
         return
-    rows = int(np.isin(parts.vectors.keys(), catalog.removed_turns(), invert=True).sum())
+    rows = count_held(parts.vectors.keys(), catalog.removed_turns())
     if not unremoved and rows != of_passages:
         raise DamagedFile(f"it has the words of {of_passages:,} passages instead of {rows:,}")
     held = np.unique(parts.vectors.keys())

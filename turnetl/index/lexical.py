@@ -3,6 +3,8 @@
 Two, because BM25 compares the length of a text with the mean over all texts of its index. Texts are
 split into terms before they are indexed; tantivy only splits at spaces. A commit is atomic, and
 readers see the last one.
+
+Tantivy's files in a folder that may not be written: it needs to create its locks beside them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Look-ups in the catalog by id, name and time."""
+"""Look-ups in the catalog by id, name and time.
+
+Which groups and sessions an index holds, and from when to when.
+"""
 
 import json
 import sqlite3

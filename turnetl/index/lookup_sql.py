@@ -1,4 +1,4 @@
-"""The statements of `turnetl.index.lookup`. The tables are in `catalog_sql`."""
+"""The statements of `turnetl.index.lookup`. The tables are in `catalog_state`."""
 
 WITH_PREFIX = {
     "turn": """

@@ -1,5 +1,7 @@
 """What the turns of an index are mostly about: counts and the newest facts, each list bounded.
 
+The statements of `turnetl.index.overview`. The tables are in `catalog_state`.
+
 Parameters: `keys`, a JSON list of the keys of turns; `relations`, one of folded names.
 `+ft.turn` makes SQLite begin with the few facts that are asked for, not with those of all turns.
 """

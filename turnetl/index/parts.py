@@ -1,4 +1,7 @@
-"""The open files of an index: catalog, words and vectors."""
+"""The open files of an index: catalog, words and vectors.
+
+Which turn is at a line of an archive, read from all receipts: ahead, or at a question.
+"""
 
 import sqlite3
 from collections.abc import Callable, Iterator

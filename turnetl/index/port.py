@@ -2,6 +2,8 @@
 
 A turn in the index has a key: an integer that is never used again. Scores are given by key.
 
+Receipts, entities and facts as compressed JSON.
+
 Each is too short to be compressed by itself: its field names and usual values are in a dictionary
 that is part of the catalog's format. A change of it is a new version of the catalog.
 """
@@ -60,7 +62,7 @@ class IndexedTurn:
     turn_id: TurnId
     started_at: datetime
     packed_receipt: bytes
-    """As `packing.pack` returns it."""
+    """As `pack` returns it."""
     packed_text: bytes
     """The episode text as UTF-8, compressed by zlib."""
     previous: int | None

@@ -90,7 +90,7 @@ async def write_questions(
     try:
         parsed = TurnQuestions(**retry.parse_object(response.text))
     except ValueError as error:
-        reason = retry.describe(error)
+        reason = retry.describe_invalid(error)
         raise BadTurn(
             f"model `{model.name}` returned an invalid response to `{task.prompt}`: {reason}",
             response.usage,

@@ -1,4 +1,7 @@
-"""The state of an index, the result of `turnetl index`, and the estimate of a dry run."""
+"""The state of an index, the result of `turnetl index`, and the estimate of a dry run.
+
+Compare an index with a graph, by the sequence numbers of the commits of each group.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Conditions on the turns of a search, each declared once for all who let it be stated.
 
-Options, arguments of tools and fields of forms take their texts from `DECLARED`. Where case does
+Options, arguments of tools and fields of forms take their texts from `CONDITIONS`. Where case does
 not matter, see `fold`.
 """
 
@@ -17,7 +17,7 @@ from turnetl.base.time_span import EXAMPLES, TimeSpan, check_between, parse_time
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class ConditionDeclaration:
     """How a condition is described, and how a text is read as one."""
 
     help: str
@@ -42,7 +42,7 @@ class Declaration:
         return None if span is None or self.time is None else self.time(span)
 
 
-def _any(
+def _condition(
     text: str,
     brief: str = "",
     title: str = "",
@@ -52,8 +52,8 @@ def _any(
     time: Callable[[TimeSpan], datetime] | None = None,
 ) -> Any:
     """Declare a condition. Cyclopts prints the `help` of a field."""
-    declaration = Declaration(text, brief, title, example, time)
-    return field(default=default, metadata={"help": text, "declaration": declaration})
+    condition = ConditionDeclaration(text, brief, title, example, time)
+    return field(default=default, metadata={"help": text, "condition": condition})
 
 
 _START, _END = attrgetter("start"), attrgetter("end")
@@ -68,10 +68,10 @@ class Selection:
     project is the longest end of it.
     """
 
-    groups: tuple[GroupId, ...] = _any(
+    groups: tuple[GroupId, ...] = _condition(
         "Only this group; repeatable.", "only this project (see `list`)", default=()
     )
-    since: datetime | None = _any(
+    since: datetime | None = _condition(
         "Only turns that started at this time or later: 2026-03-01, 2026-03, 7d, 'last tuesday' "
         "(UTC without a zone).",
         "from then on: 2026-03-01, 2026-03, 7d, yesterday",
@@ -79,14 +79,14 @@ class Selection:
         "2026-03, 7d, last tuesday",
         time=_START,
     )
-    until: datetime | None = _any(
+    until: datetime | None = _condition(
         "Only turns that started before the end of this time.",
         "to the end of then",
         "Until",
         "2026-03-31, yesterday",
         time=_END,
     )
-    as_of: datetime | None = _any(
+    as_of: datetime | None = _condition(
         "What held at the end of this time: without later turns and facts, and without facts that "
         "had been invalidated.",
         "only what was known and held at the end of then",
@@ -94,37 +94,37 @@ class Selection:
         "2026-03",
         time=_END,
     )
-    session: str | None = _any(
+    session: str | None = _condition(
         "Only turns of the session with this id, or the beginning of one.",
         "only this session: its id, or its beginning",
         "Session",
     )
-    format: str | None = _any(
+    format: str | None = _condition(
         "Only turns of archives of this format; `turnetl formats` lists them.",
         title="Format",
         example="claude_code",
     )
-    branch: str | None = _any("Only turns on this git branch.", title="Git branch")
-    tool: str | None = _any(
+    branch: str | None = _condition("Only turns on this git branch.", title="Git branch")
+    tool: str | None = _condition(
         "Only turns in which this tool was called.", title="Tool", example="Bash"
     )
-    file: str | None = _any(
+    file: str | None = _condition(
         "Only turns with a fact about this file: its path, or the end of it.",
         "only turns about this file: its path or its end",
         "File",
         "src/cart.py",
     )
-    entity: str | None = _any(
+    entity: str | None = _condition(
         "Only turns with a fact about the entity with this name.",
         "only turns about the entity with this name",
         "Entity",
     )
-    label: str | None = _any(
+    label: str | None = _condition(
         "Only turns with a fact about an entity with this label: File, Error, Decision.",
         title="Label",
         example="Error",
     )
-    relation: str | None = _any(
+    relation: str | None = _condition(
         "Only turns with a fact with this relation: MODIFIED, FAILED_WITH, PREFERS.",
         title="Relation",
         example="FAILED_WITH",
@@ -141,7 +141,7 @@ class Selection:
     @property
     def is_empty(self) -> bool:
         """Return whether every turn meets the conditions."""
-        return all(getattr(self, name) in (None, ()) for name in DECLARED)
+        return all(getattr(self, name) in (None, ()) for name in CONDITIONS)
 
     def check_times(self, named: Callable[[str], str]) -> None:
         """Check that some time lies between `since` and each end.
@@ -173,11 +173,11 @@ class Selection:
         Raises:
             BadUsage: a time cannot be read, or no time is within all of them.
         """
-        values: dict[str, Any] = {name: text for name in DECLARED if (text := texts.get(name))}
+        values: dict[str, Any] = {name: text for name in CONDITIONS if (text := texts.get(name))}
         for name, text in values.items():
-            if DECLARED[name].time is None:
+            if CONDITIONS[name].time is None:
                 continue
-            values[name] = DECLARED[name].read_time(text, now)
+            values[name] = CONDITIONS[name].read_time(text, now)
             if values[name] is None:
                 raise BadUsage(
                     f"`{shown(text)}` is no time for {named(name)}: write it as {EXAMPLES}"
@@ -187,8 +187,8 @@ class Selection:
         return selection
 
 
-DECLARED: Mapping[str, Declaration] = {
-    one.name: one.metadata["declaration"] for one in fields(Selection)
+CONDITIONS: Mapping[str, ConditionDeclaration] = {
+    one.name: one.metadata["condition"] for one in fields(Selection)
 }
 """The conditions by the names of their fields."""
 

@@ -2,6 +2,8 @@
 
 It is an index of its own, so that no command that reads turns meets an episode that is none. It is
 in the folder of the index of turns, which is deleted and built again as a whole.
+
+Session-level episodes in the form in which an index holds turns.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

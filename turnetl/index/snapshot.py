@@ -20,6 +20,7 @@ from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import CATALOG, VECTORS, IndexEmbedder, folder_size, translated_errors
 from turnetl.index.question_table import StoredQuestions
 from turnetl.index.report import IndexStatus, unread_commits
+from turnetl.index.vectors import count_held
 
 
 class IndexSnapshot:
@@ -117,7 +118,7 @@ def _held_passages(folder: Path, catalog: Catalog) -> int:
             keys = np.frombuffer(file.read(rows * 8), dtype=np.int64)
     except FileNotFoundError:  # another process replaces the index
         return rows
-    return int(np.isin(keys, removed, invert=True).sum())
+    return count_held(keys, removed)
 
 
 def turns_behind(status: IndexStatus, versions: Mapping[GroupId, GroupVersion]) -> int:

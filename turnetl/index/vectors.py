@@ -4,6 +4,8 @@ Rows are only appended. How many of them are valid is recorded in the catalog, i
 they become so: rows after that number are what a killed writer left, and the next one overwrites
 them. The rows of a removed turn stay until the index is rebuilt; the catalog knows which these
 are.
+
+Compare int8 vectors with one vector: first all of them roughly, then the best ones exactly.
 """
 
 import os
@@ -87,6 +89,16 @@ class PassageRows:
     """One row per passage, of unit length."""
     tokens: Sequence[NDArray[np.uint16]]
     """The distinct tokens of each passage, at least one."""
+
+
+def count_held(keys: Keys, removed: Keys) -> int:
+    """Return the number of rows that are not of removed turns, whose rows stay until a rebuild.
+
+    Args:
+        keys: the turn of each row.
+        removed: the keys of the removed turns.
+    """
+    return int(np.isin(keys, removed, invert=True).sum())
 
 
 class ValidRows(msgspec.Struct, frozen=True):

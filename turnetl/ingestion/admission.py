@@ -3,6 +3,8 @@
 A turn starts if what is left of the budget is likely to carry it, and every turn that has started
 before it, through to the commit. All groups of a run share one admission.
 
+What turns cost: learned from committed turns, expected of the turns of a plan.
+
 The expected cost of a turn is proportional to its size: its characters, and a fixed part for the
 instructions that each of its requests contains.
 """
@@ -297,7 +299,7 @@ class TurnCosts:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the costs are known well enough for several turns at once."""
+        """Whether the cost estimate is precise enough to admit several turns concurrently."""
         return max(len(self._required), self._earlier_turns) >= _FEW
 
     def plan(self, turns: int, chars: int) -> None:

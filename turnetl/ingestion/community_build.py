@@ -1,6 +1,8 @@
 """Write the communities of a plan, batch by batch, one transaction each.
 
 A build may be killed at any point and repeated: what is written then counts as kept.
+
+What a build changed about the communities of each group.
 """
 
 from collections.abc import Awaitable, Callable, Sequence

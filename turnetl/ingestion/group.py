@@ -1,6 +1,10 @@
 """Plan, report and ingest one group: from its episodes table to the graph.
 
+The candidate turns of a group: its episodes, with assumed times and with inactive turns closed.
+
 What this module adds depends on the clock and on options, so no table contains it.
+
+Prompts of a history that were ingested before their transcripts were read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -313,7 +317,7 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
         rows = rows.filter(_is_of(scope.sessions))
     if scope.assume is not None and rows.select(pl.col("has_no_time").any()).collect().item():
         archives = [file.metadata for file in lake.turn_files(group)]
-        rows = plan.fill(rows, lake.scan_turns(group), archives, scope.assume)
+        rows = plan.fill_assumed_times(rows, lake.scan_turns(group), archives, scope.assume)
     return close_inactive_turns(rows, scope.now - scope.close_after)
 
 

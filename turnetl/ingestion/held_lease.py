@@ -1,4 +1,7 @@
-"""Hold the lease of a group while turns are written, and renew it in the background."""
+"""Hold the lease of a group while turns are written, and renew it in the background.
+
+The owner of a lease, `host:pid:run`: it tells a user who writes, and a run that was killed.
+"""
 
 import asyncio
 import os

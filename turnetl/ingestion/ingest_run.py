@@ -21,7 +21,7 @@ class IngestRun:
 
     run_id: str
     owner: str
-    """Owner of the leases, from `lease_owner.owner_name`."""
+    """Owner of the leases, from `held_lease.owner_name`."""
     clock: Callable[[], datetime]
     lease_ttl: timedelta
     """Lifetime of a lease without renewal."""

@@ -3,6 +3,8 @@
 The watermark is never a time, because history arrives late. It is the set of committed turns, and
 every turn outside it has a reason.
 
+Assumed times for turns whose archive has none, so that they can be ingested.
+
 Each run assumes the times again and no table contains them: tables hold what the archives record.
 """
 
@@ -38,7 +40,7 @@ class AssumedTime:
         object.__setattr__(self, "at", as_utc(self.at))
 
 
-def read(text: str, now: datetime) -> AssumedTime:
+def parse_assumed_time(text: str, now: datetime) -> AssumedTime:
     """Read an option's value: an ISO 8601 time, UTC if it has no zone, or `mtime`.
 
     Raises:
@@ -59,7 +61,7 @@ def read(text: str, now: datetime) -> AssumedTime:
     return AssumedTime(at)
 
 
-def fill(
+def fill_assumed_times(
     episodes: pl.LazyFrame,
     turns: pl.LazyFrame,
     archives: Iterable[ArchiveMetadata],

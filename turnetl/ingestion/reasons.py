@@ -1,4 +1,7 @@
-"""Reasons for pending and stale turns, each with a sentence."""
+"""Reasons for pending and stale turns, each with a sentence.
+
+Which parts of its recipe make a committed turn stale: recorded and today's, by name.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Mapping

@@ -2,6 +2,8 @@
 
 All under one lease, so that no other run writes to the group in between. A turn is either as
 before, pending, or as after; what is pending when a redo is killed is taken by the next ingest.
+
+The redo of one group: what it takes, and the ingest plan of the turns that it repeats.
 """
 
 from collections import Counter

@@ -1,5 +1,7 @@
 """Reports of a redo: what it repeats and why, what it will take, and what was done.
 
+Which turns of a group a redo repeats: the selected ones, and all that were committed after them.
+
 A turn is resolved against the group as the turns before it left it. So the group is taken back to
 where the first repeated turn was committed, and everything from there is ingested again.
 """

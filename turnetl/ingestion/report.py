@@ -1,4 +1,9 @@
-"""Reports of an ingest run, or of the current status: every turn of every group counted once."""
+"""Reports of an ingest run, or of the current status: every turn of every group counted once.
+
+What a group was filled with, so that no other extractor continues it by accident.
+
+Sentences about groups that were not completed, and about what makes turns stale.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -288,8 +293,27 @@ class RunUsage:
         return sum(self.by_prompt.values(), Usage())
 
 
+class TurnTotals:
+    """Sums over the groups of a report."""
+
+    __slots__ = ()
+    groups: tuple[TurnsOfGroup, ...]
+
+    @property
+    def quarantined(self) -> QuarantinedField:
+        return sum(group.quarantined for group in self.groups)
+
+    @property
+    def pending(self) -> PendingField:
+        return sum(group.pending for group in self.groups)
+
+    @property
+    def turns_with_assumed_time(self) -> AssumedTimeField:
+        return sum(group.turns_with_assumed_time for group in self.groups)
+
+
 @dataclass(frozen=True, slots=True)
-class IngestReport:
+class IngestReport(TurnTotals):
     """Result of an ingest, or the preview of a dry run."""
 
     run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")]
@@ -322,20 +346,8 @@ class IngestReport:
         return sum(group.already_committed for group in self.groups)
 
     @property
-    def quarantined(self) -> QuarantinedField:
-        return sum(group.quarantined for group in self.groups)
-
-    @property
-    def pending(self) -> PendingField:
-        return sum(group.pending for group in self.groups)
-
-    @property
     def ready(self) -> int:
         return sum(group.ready for group in self.groups)
-
-    @property
-    def turns_with_assumed_time(self) -> AssumedTimeField:
-        return sum(group.turns_with_assumed_time for group in self.groups)
 
     @property
     def usage(self) -> Annotated[RunUsage, described("Usage of this run.")]:

@@ -1,4 +1,7 @@
-"""A turn resolved against its group: all that its commit writes."""
+"""A turn resolved against its group: all that its commit writes.
+
+Turns that fail: unexpected errors in the content of one, and too many failures in a row.
+"""
 
 import logging
 from collections.abc import Iterator, Mapping

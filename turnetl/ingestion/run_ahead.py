@@ -5,6 +5,8 @@ will be if the turns before it change what is guessed (`llm.ahead`). Nothing of 
 commit resolves each turn again, against the group as it is, and finds the responses to the requests
 that were guessed right. When a response shows that a guess was wrong, and when a turn was committed
 with another result, the turns from there on are resolved again.
+
+One turn that is resolved ahead of its commit.
 """
 
 import asyncio

@@ -2,6 +2,8 @@
 
 A turn is either committed completely or not at all, so a run may be killed at any point and
 repeated.
+
+What a committed turn adds to the progress of its run.
 """
 
 import asyncio

@@ -1,4 +1,11 @@
-"""The summaries of a group, kept up to date with its turns."""
+"""The summaries of a group, kept up to date with its turns.
+
+The summaries of a group after turns that are resolved ahead of their commit.
+
+The change of a turn with the summaries that it writes.
+
+What the end of a run wrote to deferred summaries, and what it did not write, by reason.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import copy

@@ -17,7 +17,7 @@ from turnetl.ingestion.commit import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
-from turnetl.ingestion.undo_report import UndoDiff, UndoState, compare, touched
+from turnetl.ingestion.undo_report import UndoDiff, UndoState, touched_by_undo, undo_diff
 from turnetl.summaries.group_sagas import sagas_of
 from turnetl.summaries.records import RecordedSummaries
 
@@ -47,7 +47,7 @@ class UndoProgress:
 async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
     """Return what the plan changes. Writes nothing."""
     summaries = RecordedSummaries(plan.summaries)
-    entity_uuids, fact_uuids = touched(plan.turns, summaries)
+    entity_uuids, fact_uuids = touched_by_undo(plan.turns, summaries)
     # Without embeddings, which a diff does not show.
     entities = {
         entity.uuid: replace(entity, embedding=None)
@@ -60,7 +60,7 @@ async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
     state = UndoState(entities.values(), facts.values(), summaries)
     for turn in plan.turns:
         state.undo(turn)
-    return compare(entities, facts, state)
+    return undo_diff(entities, facts, state)
 
 
 async def undo_turns(
@@ -147,7 +147,7 @@ class PlannedUndo:
         sagas = sagas_of(await self._store.load(plan.group)) if has_summaries else None
         last = {turn.record.receipt.run_id: turn for turn in plan.turns}
         for batch in batched(plan.turns, _BATCH):
-            entities, facts = touched(batch, summaries)
+            entities, facts = touched_by_undo(batch, summaries)
             state = UndoState(
                 await self._store.entities(plan.group, entities),
                 await self._store.facts(plan.group, facts),

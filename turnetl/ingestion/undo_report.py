@@ -1,4 +1,7 @@
-"""Reports of an undo: what it takes, what it changes, and what was done."""
+"""Reports of an undo: what it takes, what it changes, and what was done.
+
+The entities and facts that an undo concerns, in memory: what each turn's undo makes of them.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -151,7 +154,7 @@ class UndoState:
         self.facts |= {fact.uuid: fact for fact in reversal.facts_restored}
 
 
-def touched(
+def touched_by_undo(
     turns: Sequence[TurnToUndo], summaries: RecordedSummaries
 ) -> tuple[list[str], list[str]]:
     """Return the uuids of the entities and of the facts that the turns created or changed.
@@ -167,7 +170,7 @@ def touched(
     return sorted(entities), sorted(facts)
 
 
-def compare(
+def undo_diff(
     entities: Mapping[str, Entity], facts: Mapping[str, Fact], state: UndoState
 ) -> UndoDiff:
     """Return what an undo changes.

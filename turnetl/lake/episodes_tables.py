@@ -1,4 +1,7 @@
-"""The episodes tables of a lake, one for each group."""
+"""The episodes tables of a lake, one for each group.
+
+Rows of the turns and episodes tables as the values that travel between stages.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

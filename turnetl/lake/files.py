@@ -2,6 +2,8 @@
 
 A file is named by its path below `root`, where its bytes are read. A lake on this machine is that
 folder. Of a lake in an object store the folder holds copies: `fetch` makes them current.
+
+The files of a lake in a folder of this machine.
 """
 
 import os

@@ -5,6 +5,8 @@
 
 The metadata of a turns file records the archive that it was parsed from: the file is its own
 watermark.
+
+Batches of rows that fit into memory: many small files at once, or a large file in pieces.
 """
 
 import os

@@ -4,6 +4,8 @@ Every reader of a table verifies all of its bytes, and polars and pyarrow read f
 known by the object's entity tag costs no more than reading ranges; validating it transfers no body.
 An object is replaced only in the state that this process has seen.
 
+The copies of objects on this machine, each with the state of the object that it is a copy of.
+
 The state of `name.parquet` is in `.name.etag` beside it, with size and modification time of the
 copy: one that something else changed, or whose writer was killed, is no copy.
 """

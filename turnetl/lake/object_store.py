@@ -1,6 +1,8 @@
 """Requests to an object store, by obstore. The credentials are those of the provider's own chain.
 
 No message of obstore reaches a log or an error: it may hold a signed address.
+
+Errors of obstore, translated without their text: it may hold a signed address.
 """
 
 import re

@@ -2,6 +2,8 @@
 
 A run without changes writes no table. Only what writes one imports pyarrow, and with it numpy.
 
+Encoding of a table as the bytes of one Parquet file, with the file's metadata.
+
 Almost every table is that of one archive: five rows of 36 columns. There the writer's work for each
 column costs more than parsing the archive. Arrow's Rust writer (arro3) takes a third of the time of
 its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes. The C++ writer is imported
@@ -41,7 +43,7 @@ UNIFORM_BYTES = min(_LARGE, _GROUP)
 """Bytes of a table below which its encoding does not depend on its bytes in memory."""
 
 
-def encode(rows: ArrowRows, metadata: str) -> memoryview:
+def encode_table(rows: ArrowRows, metadata: str) -> memoryview:
     """Return the file. The same rows and metadata give the same bytes."""
     if not HAS_ARRO3 or rows.get_total_buffer_size() > _LARGE:
         return encode_with_pyarrow(rows, metadata)
@@ -135,7 +137,7 @@ def write_table(
     Raises:
         Fatal: a column is missing, unknown or of another type, or the file cannot be written.
     """
-    data = encode(_checked(path, rows, table), metadata)
+    data = encode_table(_checked(path, rows, table), metadata)
     _replace(path, lambda file: file.writelines(sealed(data)), replace)
 
 
@@ -143,7 +145,7 @@ def table_bytes(
     path: Path, rows: pl.DataFrame | ArrowRows, table: schema.Table, metadata: str
 ) -> bytes:
     """Return the file that `write_table` writes; it raises the same, and names the path."""
-    return b"".join(sealed(encode(_checked(path, rows, table), metadata)))
+    return b"".join(sealed(encode_table(_checked(path, rows, table), metadata)))
 
 
 def write_slices(

@@ -2,6 +2,8 @@
 
 A file of another version is rejected, unless the table names that version: then the columns that
 the file lacks are null.
+
+The archive that a turns file was parsed from, as the file records it.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,8 @@
 """Requests to a language model and its responses.
 
 `ChatModel` is the port of this package: every wrapper of a model is itself a `ChatModel`.
+
+The prompts that a run sends, and the routing of each to one of several models.
 """
 
 import asyncio

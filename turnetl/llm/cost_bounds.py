@@ -1,7 +1,11 @@
 """The most that a request may cost: the upper bound that a budget reserves and retries keep to.
 
+Upper bounds of prompts, from prompts of the same name whose tokens were counted.
+
 The instructions are the same in every prompt of a name. Only the text that differs may have a token
 per byte, as `cost_bounds.max_prompt_tokens` assumes of the whole prompt.
+
+Limits of responses that a budget reserves, learned from the responses to such requests.
 """
 
 from collections.abc import Iterator
@@ -180,7 +184,7 @@ _MIN_RESPONSE = 2_048
 _SAMPLES = 3
 """Responses from which limits are learned."""
 _MIN_LEARNED, _MARGIN = 512, 2
-"""A learned limit is at least so many tokens, and so many times the longest response so far."""
+"""The minimum of a learned limit in tokens, and its factor over the longest response so far."""
 _FEW, _MARGIN_OF_FEW = 10, 4
 """With so few responses, the longest of them says less."""
 _MIN_LEAST, _MARGIN_OF_LEAST = 256, 1.25

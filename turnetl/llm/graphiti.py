@@ -1,5 +1,7 @@
 """Graphiti's client classes over turnetl's ports: a model, an embedder, and placeholders.
 
+Graphiti's cross-encoder over a model: how relevant each passage is to a query.
+
 The model rates several passages in one request, each from 0 to 100. A request depends on the query
 and the passages alone, so that the journal has its response when a search is repeated.
 """
@@ -102,7 +104,7 @@ class GraphitiModel(LLMClient):
             self.usage += error.usage
             raise
         except ValueError as error:
-            reason = retry.describe(error)
+            reason = retry.describe_invalid(error)
             raise BadTurn(
                 f"model `{self._model.name}` returned an invalid response to "
                 f"`{request.prompt_name}`: {reason}",

@@ -1,9 +1,15 @@
 """Rate limits of a provider: requests, tokens and requests in flight; one limiter per process.
 
-The limits are those of the process alone or shared with others (`rate_limits`).
+The limits are those of the process alone or shared with others.
 
-Requests are admitted by the place of their turn (`request_queue`), and equal ones in order of
+Requests are admitted by the place of their turn, and equal ones in order of
 arrival. A request that is cancelled while it waits consumes nothing.
+
+The queue of requests that wait to be sent: whose turn comes first is sent first.
+
+The limits that a limiter keeps, and the port behind it: this process's own, or shared ones.
+
+Sliding windows of one minute: requests, and the tokens of requests and responses.
 """
 
 import asyncio

@@ -2,6 +2,10 @@
 
 A response that leaves this module is plain JSON that matches its schema.
 
+Validation of a response: JSON, matching its schema, of a plausible size.
+
+Responses as a graph can store them: no character that a database rejects, no invalid date.
+
 The responses already match their schema. A schema cannot express these rules, and one such value
 must not cost a turn.
 """
@@ -187,7 +191,7 @@ class RetryingModel:
     def _invalid(self, request: ChatRequest, error: ValueError, spent: Usage) -> BadTurn:
         several = spent.calls != 1
         responses = f"{spent.calls} invalid responses" if several else "an invalid response"
-        reason = describe(error)
+        reason = describe_invalid(error)
         return BadTurn(
             f"model `{self.name}` returned {responses} to `{request.prompt_name}`: {reason}",
             spent,
@@ -202,7 +206,7 @@ def _gave_up(busy: ModelBusy, reason: str) -> ModelBusy:
 def _with_error(request: ChatRequest, response: ChatResponse, error: ValueError) -> ChatRequest:
     """Return the request followed by the start of the invalid response and the error."""
     correction = (
-        f"The response is invalid: {escape_text(describe(error))}. Respond again with "
+        f"The response is invalid: {escape_text(describe_invalid(error))}. Respond again with "
         "only the JSON object."
     )
     # Providers reject an empty message.
@@ -263,7 +267,7 @@ def check_response(text: str, schema: ResponseSchema | None) -> None:
         schema.response_model.model_validate(parsed)
 
 
-def describe(error: ValueError) -> str:
+def describe_invalid(error: ValueError) -> str:
     """Return the reason without quoting the response: its content is not trusted."""
     if not isinstance(error, ValidationError):
         return str(error)[:_MAX_DESCRIPTION]

@@ -1,4 +1,7 @@
-"""Vectors as bytes, as they are stored, and as float32 arrays, as they are computed with."""
+"""Vectors as bytes, as they are stored, and as float32 arrays, as they are computed with.
+
+Vectors as integers of one byte: their products take a fraction of the time of float32.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,7 @@
-"""The arguments of the tools, and their JSON Schemas."""
+"""The arguments of the tools, and their JSON Schemas.
+
+The tools as clients see them. What runs them takes seconds to import, a handshake must not.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +12,7 @@ from msgspec import Meta
 
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
-from turnetl.index.selection import DECLARED
+from turnetl.index.selection import CONDITIONS
 from turnetl.mcp.answer import Answer, cut_to_tokens
 
 _NAME_CHARS = 1_000
@@ -24,7 +27,7 @@ class BadArguments(BadUsage):
 
 
 def _stated(condition: str) -> Meta:
-    return Meta(max_length=_NAME_CHARS, description=DECLARED[condition].brief)
+    return Meta(max_length=_NAME_CHARS, description=CONDITIONS[condition].brief)
 
 
 _Project = Annotated[str, _stated("groups")]

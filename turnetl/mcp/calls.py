@@ -9,7 +9,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.index.selection import DECLARED, Selection
+from turnetl.index.selection import CONDITIONS, Selection
 from turnetl.mcp.arguments import (
     BadArguments,
     ListArguments,
@@ -63,7 +63,7 @@ def selection(
     Raises:
         BadArguments: a time cannot be read, or none is within all of them.
     """
-    texts = {name: getattr(given, name, "") for name in DECLARED}
+    texts = {name: getattr(given, name, "") for name in CONDITIONS}
     if texts["file"]:
         texts["file"] = file_path(texts["file"], context.directory)
     groups = (GroupId(given.project),) if given.project else ()

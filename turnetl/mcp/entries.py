@@ -2,6 +2,8 @@
 
 Text of an archive is in one line, or each of its lines starts with `| `: it cannot look like a line
 of turnetl. Control characters are displayed, also the invisible ones of which no reader knows.
+
+What `open` found, in parts: a turn with its texts, a session, an entity, a fact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

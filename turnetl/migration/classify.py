@@ -1,4 +1,9 @@
-"""Which session each episode of a session-level graph summarises, or what else it is."""
+"""Which session each episode of a session-level graph summarises, or what else it is.
+
+The sessions that fit the text and the time of an episode best.
+
+How much of what a summary names occurs in a session: words weighted by how rare they are.
+"""
 
 import math
 import re

@@ -1,6 +1,10 @@
 """Compare the session-level data of a group with the turns that replace them. Pure.
 
 A fact of several sessions counts for the first one, so that counts of sessions add up.
+
+Which new fact says what an old one says: a similar text that shares an entity with it.
+
+Search probes: questions whose session is known, and where a search finds it. Pure.
 """
 
 import re

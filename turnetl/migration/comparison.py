@@ -1,4 +1,9 @@
-"""What a comparison of old and new data found, per group and session."""
+"""What a comparison of old and new data found, per group and session.
+
+What a comparison must show so that a cutover needs no `--accept`. Pure.
+
+The verdict of a comparison: whether the turns of a migration may replace the old data.
+"""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +50,7 @@ def state_digest(old: SessionLevelData, new: Iterable[Receipt]) -> str:
     return ids.digest(*parts)
 
 
-def encoded(verdict: CompareVerdict) -> str:
+def encoded_verdict(verdict: CompareVerdict) -> str:
     """Return the verdict as JSON, for `TurnMigration.verdict`."""
     return msgspec.json.encode(verdict).decode()
 

@@ -2,6 +2,8 @@
 
 The rows are those of the group and of its shadow groups together, so that the same data gives the
 same sets wherever a part of it is by now.
+
+What a cutover, a rollback or a finish would do, or did.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

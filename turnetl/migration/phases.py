@@ -1,4 +1,9 @@
-"""The phases of a migration in sentences, with the command that each waits for."""
+"""The phases of a migration in sentences, with the command that each waits for.
+
+What a migration that is not finished means for other commands on its turns.
+
+Whether a migration is complete enough for a cutover.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -49,7 +54,7 @@ def summarised_groups(
     )
 
 
-def incomplete(migration: TurnMigration, turns: int) -> str | None:
+def incomplete_reason(migration: TurnMigration, turns: int) -> str | None:
     """Return why no cutover is possible now, and what to do; None if one is.
 
     Args:

@@ -1,4 +1,9 @@
-"""What a migration would do with each group of a graph."""
+"""What a migration would do with each group of a graph.
+
+What a run of a migration did.
+
+Begin a migration, or continue it: which state is recorded, and what speaks against it.
+"""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -145,7 +150,7 @@ def open_migration(migrations: Sequence[TurnMigration], group: GroupId) -> TurnM
     return migration
 
 
-def begun(
+def begun_migration(
     plan: GroupMigration, migrations: Sequence[TurnMigration], now: datetime
 ) -> TurnMigration:
     """Return the state with which a run of this plan begins.
@@ -194,7 +199,7 @@ def begun(
     )
 
 
-def refusal(
+def start_refusal(
     plan: GroupMigration,
     *,
     is_begun: bool,

@@ -10,6 +10,8 @@ not mark a turn that still awaits its response.
 
 A change of a condition, here or in `features`, `machine_prompts` and `vocabulary`, needs a higher
 version of the rules that read it.
+
+Mark turns: the same rows, with the name of the rule that marks each.
 """
 
 from collections.abc import Sequence

@@ -8,7 +8,11 @@ r"""Read the user's own rules from a TOML file.
 Every condition of a rule must match; of a list, one pattern is enough. The comments in
 `data/rules.toml` document the format.
 
+Evaluate the regular expressions of users' own rules.
+
 `turnetl.base.regex_check` bounds the size of a pattern; this module, how much text it searches.
+
+The noise rules that exist, and the selection of those that are active in a run.
 """
 
 import json
@@ -164,7 +168,7 @@ def _condition(
 
     Patterns for tool calls must match one and the same call; each excluded column counts alone.
     """
-    terms = [matches(name, included[name]) for name in included if not _is_call(name)]
+    terms = [pattern_matches(name, included[name]) for name in included if not _is_call(name)]
     calls = {_call_field(name): included[name] for name in included if _is_call(name)}
     terms += [matches_call(calls)] if calls else []
     terms += [~_matches(name, excluded[name]) for name in excluded]
@@ -175,7 +179,7 @@ def _condition(
 def _matches(name: str, searched: Sequence[str]) -> pl.Expr:
     if _is_call(name):
         return matches_call({_call_field(name): searched})
-    return matches(name, searched)
+    return pattern_matches(name, searched)
 
 
 def _is_call(name: str) -> bool:
@@ -210,7 +214,7 @@ def searchable_columns() -> tuple[str, ...]:
     return tuple(column.name for column in schema.TURNS.columns if column.dtype in searchable)
 
 
-def matches(column: str, patterns: Sequence[str]) -> pl.Expr:
+def pattern_matches(column: str, patterns: Sequence[str]) -> pl.Expr:
     """Return whether one of the patterns matches the column, or a text of its list."""
     if schema.TURNS.polars[column] == schema.TEXTS:
         return pl.col(column).list.eval(_matches_any(pl.element(), patterns)).list.any()

@@ -2,6 +2,8 @@
 
 A file is named by its path; an object by the path that its URL makes, as `Path("s3://bucket/x")`.
 
+The files of archives on this machine.
+
 Only regular files are opened: a pipe without a writer would block forever.
 """
 

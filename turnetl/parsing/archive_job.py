@@ -2,6 +2,10 @@
 
 Only `read` opens the archive and only `write` writes. `turnetl.parsing.batches` runs the steps.
 
+Large files that are no archives: the head shows it, so that the rest is not read.
+
+Turns that an archive held once and no longer holds: a log that was rotated or cut short.
+
 They stay in its turns file, as the turns of a deleted archive do.
 """
 

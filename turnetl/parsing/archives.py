@@ -3,6 +3,8 @@
 An archive with the size and modification time of its turns file is not opened, nor an object with
 its size and entity tag; one with the same content is not parsed. An archive without a turns file
 (unknown format) is opened in every run. An archive that cannot be read does not affect the others.
+
+Problems with paths and archives, without the secrets and persons that a path may name.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence

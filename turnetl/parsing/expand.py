@@ -1,5 +1,7 @@
 """Expansion of the paths that the user gives (files, folders, globs) into archives.
 
+Which archives a shard parses: first its own, then those that the other shards did not parse yet.
+
 The key of an archive is that of its turns file, so that every path to it leads to the same shard.
 """
 

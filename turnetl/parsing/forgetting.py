@@ -1,4 +1,7 @@
-"""Remove forgotten turns from the tables of a lake. Every step may be repeated after a kill."""
+"""Remove forgotten turns from the tables of a lake. Every step may be repeated after a kill.
+
+Turns of an archive that were forgotten: they are counted, and reach no table.
+"""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,15 +1,19 @@
 """The group of an archive's turns: by default one group for each project.
 
 The user's choices take precedence in this order: a fixed name with --group, as it is if the lake
-has a group of that name, the first matching
-entry of the group map file, a template with --group, the default.
+has a group of that name, the first matching entry of the group map file, a template with --group,
+the default.
 
-[[group]]
+The group map file: archives that go to another group than their default one.
+
+    [[group]]
     name = "shop"
-    folders = ["~/work/shop*"]
+    folders = ["~/code/shop*"]
 
 The first matching entry wins. All conditions of an entry must hold; of each list, one pattern must
 match.
+
+Group names that the user gives: fixed names, or templates whose placeholders archives fill.
 """
 
 import re

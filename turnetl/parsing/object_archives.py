@@ -2,6 +2,8 @@
 
 An archive is parsed from its bytes in memory, as a file is, so that a copy on the disk would save
 nothing and would hold secrets.
+
+The objects of a bucket that are known, as files in folders.
 """
 
 import io

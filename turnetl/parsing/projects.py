@@ -3,6 +3,8 @@
 The disk is not read: the folder may be deleted or on another machine. The rules are therefore few
 and prefer two groups for one project: a map file can join groups, but nothing can split a graph.
 
+Names of persons in git branches and in the paths of archives, for `--redact-pii`.
+
 Only a name at a place where people write their own counts: nothing distinguishes `jane` from the
 name of a project anywhere else.
 """

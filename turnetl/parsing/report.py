@@ -1,4 +1,7 @@
-"""Reports on parsed archives: the outcome of each archive and the counts of its lines."""
+"""Reports on parsed archives: the outcome of each archive and the counts of its lines.
+
+Name collisions of a run: groups that join several projects although the user did not ask.
+"""
 
 from collections import Counter
 from collections.abc import Mapping

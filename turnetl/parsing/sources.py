@@ -1,5 +1,7 @@
 """Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
 
+Text in another encoding than UTF-8, as shells and editors of Windows write it, as UTF-8.
+
 Lines stay the same, so that a turn leads back to them. Offsets in bytes are those of the text in
 UTF-8, as those of a compressed archive are of the decompressed one.
 """
@@ -228,7 +230,7 @@ _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _ENOUGH = 2
 """Runs of bytes that are not UTF-8 which show that a text without any valid run is not UTF-8."""
 _PIECE = 1 << 10
-"""Bytes that are checked at once for ASCII, many times faster than a pattern searches them."""
+"""Bytes of a block that is tested for ASCII: many times faster than a pattern search."""
 
 
 def to_utf8(data: bytes) -> bytes:

@@ -4,6 +4,10 @@ The rows are built column by column, with the tool calls of all turns in one arr
 thousands of short turns, and building row by row costs more than parsing them. So does building the
 36 columns of each small archive by themselves: many archives have their columns together.
 
+The digest of a turn's content, from which an ingest sees that a stored turn changed.
+
+Excerpts of tool results: head, tail, and the lines between them that report a failure.
+
 A long result is mostly the output of a command, and an error may be anywhere in it.
 """
 

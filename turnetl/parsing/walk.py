@@ -1,5 +1,7 @@
 """Recursive folder search for archives: it follows links and searches every real folder once.
 
+Files beside archives that hold no archive that turnetl reads: what they are, and what to do.
+
 All are counted. Agents' databases and packed files may hold sessions: they are named, too. Files
 that agents keep beside sessions, such as long outputs of tools, hold none, whatever their content
 looks like.

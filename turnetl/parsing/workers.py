@@ -3,6 +3,8 @@
 The processes are spawned: polars and pyarrow have threads that do not survive a fork. This module
 does not use a process pool, because a pool does not report which archive killed a process, abandons
 all other archives with it, and cannot be stopped immediately.
+
+The log of a worker process: collected there, and logged by the parent with each batch.
 """
 
 import copy

@@ -1,5 +1,7 @@
 """The report on everything: reads the lake, the index, the graph and the journal.
 
+What a report is made of: read from the lake, the index, the graph and the journal.
+
 A part that cannot be read is left out, and recorded as missing with the reason.
 """
 
@@ -48,7 +50,7 @@ from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episode_text.passages import prompt_title
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
-from turnetl.ingestion import group as candidates
+from turnetl.ingestion.group import candidate_rows
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
@@ -428,7 +430,7 @@ def _group_turns(
     """Compare the episodes of a group with what the graph holds of it."""
     scope = ingest_scope(settings, RunOptions(), now)
     with lake.reading_episodes(group):
-        rows = candidates.candidate_rows(lake, group, scope).select(*COLUMNS).collect()
+        rows = candidate_rows(lake, group, scope).select(*COLUMNS).collect()
     receipts = {receipt.turn_id: receipt for receipt in sources.receipts.get(group, ())}
     entries = Quarantine(lake.files, group).entries()
     failed = {TurnId(entry.turn_id) for entry in entries}

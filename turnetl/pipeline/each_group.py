@@ -53,7 +53,8 @@ async def each_group(
         progress: called so.
         ends_at_limits: begin no further group after one that a limit stopped, such as the budget.
     """
-    todo, done = list(reports), list[R]()
+    todo = list(reports)
+    done: list[R] = []
     for report in todo:
         done.append(await _attempted(report, work))
         if stage is not None:

@@ -11,13 +11,16 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
-from turnetl.estimation import estimator as timing
 from turnetl.estimation.estimator import (
     Estimator,
     ModelKnowledge,
     PilotOptions,
     Prediction,
     RateLimits,
+    from_latency,
+    from_limits,
+    from_speeds,
+    without_model,
 )
 from turnetl.estimation.history import disk_growth, earlier_turns, speeds
 from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
@@ -35,7 +38,7 @@ from turnetl.llm.journal.store import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices
 from turnetl.llm.stack import ModelStack
-from turnetl.pipeline.previews import tokens
+from turnetl.pipeline.previews import estimated_tokens
 from turnetl.settings import Settings
 
 _NO_JOURNAL = (
@@ -130,7 +133,7 @@ async def _resources(
     """Open what a pilot uses."""
     embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
     construct = wiring.extractor_over(settings)
-    observed = ObservedModel(wiring.model(settings, stack), tokens)
+    observed = ObservedModel(wiring.model(settings, stack), estimated_tokens)
     silent = _simulated(model, stack, settings)
     sending, simulating = construct(observed, embedder), construct(silent, embedder)
     opened.push_async_callback(sending.close)
@@ -151,7 +154,7 @@ async def _resources(
 def _simulated(model: ChatModel, stack: ModelStack, settings: Settings) -> SilentModel:
     journal = stack.journal
     readable = journal if journal is not None and journal.path.exists() else None
-    return SilentModel(model, readable, settings.llm.effort or "", tokens)
+    return SilentModel(model, readable, settings.llm.effort or "", estimated_tokens)
 
 
 async def _estimate(
@@ -174,11 +177,11 @@ async def _estimate(
         settings.llm.tokens_per_minute,
     )
     earlier = speeds(await store.runs(), settings.extractor_name, model.name)
-    seconds: Range | None = timing.from_limits(usage, limits)
+    seconds: Range | None = from_limits(usage, limits)
     if prediction.method is EstimateMethod.PILOT:
-        seconds = timing.from_latency(usage, by_group, limits)
+        seconds = from_latency(usage, by_group, limits)
     elif prediction.method is not EstimateMethod.BOUNDS:
-        seconds = timing.from_speeds(by_group.total(), earlier) or seconds
+        seconds = from_speeds(by_group.total(), earlier) or seconds
     names = sorted({model_for(model, prompt).name for prompt in (*usage.by_prompt, "")})
     return Estimate(
         method=prediction.method,
@@ -218,7 +221,7 @@ async def _without_model(
         answered_turns=0,
         answered=Usage(),
         answered_requests=0,
-        seconds=timing.from_speeds(turns, earlier) or timing.without_model(turns),
+        seconds=from_speeds(turns, earlier) or without_model(turns),
         disk=await _disk(workloads, store, settings, nothing, nothing),
         pilot=None,
         missing_prices=(),

@@ -1,4 +1,9 @@
-"""The selected turns of the lake, with what the graph states about them, written to files."""
+"""Export and import: turns of the lake written to files, and turns of another lake added.
+
+The selected turns of the lake, with what the graph states about them, written to files.
+
+The turns of another machine's lake, added to the lake of the settings.
+"""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet

@@ -1,4 +1,7 @@
-"""The search index of a graph: bring it up to date, or rebuild it."""
+"""The search index of a graph: bring it up to date, or rebuild it.
+
+Open the search index, and replace a damaged one: the graph has everything that it held.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

@@ -1,4 +1,7 @@
-"""The search index, open between requests: for a process that answers many of them."""
+"""The search index, open between requests: for a process that answers many of them.
+
+One update of the search index beside the event loop of a process that answers requests.
+"""
 
 import asyncio
 import threading

@@ -14,7 +14,7 @@ from turnetl.extraction.templates import TEMPLATES_FOLDER
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
-from turnetl.pipeline.previews import tokens
+from turnetl.pipeline.previews import estimated_tokens
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.settings import Settings
 
@@ -29,7 +29,7 @@ def templates(settings: Settings, names: Sequence[str] = ()) -> TemplateCatalog:
     Raises:
         BadUsage: no template or ontology has such a name; lists those that exist.
     """
-    entries = catalog(settings.extraction, wiring.templates(), tokens)
+    entries = catalog(settings.extraction, wiring.templates(), estimated_tokens)
     return TemplateCatalog(select(entries, names))
 
 

@@ -28,7 +28,7 @@ from turnetl.migration.moves import (
     turn_episodes,
     unused,
 )
-from turnetl.migration.phases import incomplete, remedy
+from turnetl.migration.phases import incomplete_reason, remedy
 from turnetl.migration.report import open_migration
 from turnetl.summaries.records import decode
 
@@ -76,7 +76,7 @@ async def planned_cutover(
     known = set(migration.staying)
     new = [one for one in staying if one.uuid not in known and one.uuid not in migration.moved]
     error = (
-        incomplete(migration, sides.all.tables.commits.height)
+        incomplete_reason(migration, sides.all.tables.commits.height)
         or _mixed_turns(migration, sides.group)
         or _mixed_dimensions(sides.group, old, sides.shadow)
     )

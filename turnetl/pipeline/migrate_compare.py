@@ -1,4 +1,7 @@
-"""Compare the old data of a migration with its turns, and record the verdict."""
+"""Compare the old data of a migration with its turns, and record the verdict.
+
+Answer search probes from old and from new data, each in an index made for the purpose.
+"""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,7 +48,7 @@ from turnetl.migration.comparison import (
     ProbeResult,
     SearchProbe,
     Thresholds,
-    encoded,
+    encoded_verdict,
     state_digest,
     verdict_reasons,
 )
@@ -231,7 +234,7 @@ async def _save(
         # A run may have added turns meanwhile: what it recorded stays, the verdict is of before.
         current = open_migration(await store.migrations(), group)
         if current is not None and current.migration_id == side.migration.migration_id:
-            judged = replace(current, verdict=encoded(verdict))
+            judged = replace(current, verdict=encoded_verdict(verdict))
             await shadow.save_migration(lease, judged, now=run.clock(), ttl=run.lease_ttl)
 
 

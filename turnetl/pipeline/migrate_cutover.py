@@ -2,6 +2,8 @@
 
 The graph records the phase, and the rows say how far each step came: a command that was killed is
 continued by its repetition, on any machine.
+
+The steps of a cutover, a rollback and a finish, one transaction each, under the leases.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.lake import Lake
 from turnetl.lake.redaction_key import FILE
 from turnetl.lake.temporary import shared_temporary_folder
-from turnetl.migration.report import GroupMigration, MigrationPlan, open_migration, refusal
+from turnetl.migration.report import GroupMigration, MigrationPlan, open_migration, start_refusal
 from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in
 from turnetl.pipeline.migrate_plan import TEMPORARY, MigrationOptions, archives_of, plan_migration
@@ -154,7 +154,7 @@ async def _migratable(plan: MigrationPlan, store: GraphStore) -> list[GroupMigra
     found = list[GroupMigration]()
     for group in plan.groups:
         begun = open_migration(recorded, group.group)
-        refused = refusal(
+        refused = start_refusal(
             group,
             is_begun=begun is not None,
             dimensions=plan.dimensions,

@@ -14,7 +14,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
 from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
-from turnetl.migration.report import GroupMigration, MigrationPlan, refusal
+from turnetl.migration.report import GroupMigration, MigrationPlan, start_refusal
 from turnetl.migration.sessions import archived_sessions
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.pipeline.group_names import select_groups
@@ -86,7 +86,9 @@ async def plan_migration(
     dimensions = await _dimensions(settings)
     begun = {one.group_id for one in recorded if one.is_open}
     refusals = [
-        refusal(group, is_begun=group.group in begun, dimensions=dimensions, with_turns=with_turns)
+        start_refusal(
+            group, is_begun=group.group in begun, dimensions=dimensions, with_turns=with_turns
+        )
         for group in groups
         if group.sessions
     ]

@@ -1,4 +1,7 @@
-"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
+"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups.
+
+Begin the migration of a group, or continue it: the checks, and the state that is recorded.
+"""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -25,9 +28,9 @@ from turnetl.migration.report import (
     MigrationPlan,
     MigrationRun,
     RefusedGroup,
-    begun,
+    begun_migration,
     open_migration,
-    refusal,
+    start_refusal,
 )
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
@@ -249,7 +252,7 @@ async def planned_states(
         try:
             _check_name(group.group, recorded, taken)
             _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
-            states.append(begun(group, recorded, clock()))
+            states.append(begun_migration(group, recorded, clock()))
         except (BadUsage, GraphUnusable) as error:
             if migration.groups:
                 raise
@@ -315,7 +318,7 @@ async def _begun(
     """Return the state to begin with, as of now; errors as of `begin_migration`."""
     recorded, with_turns = await store.migrations(), await store.groups()
     _check_begins(plan, recorded, dimensions=dimensions, with_turns=with_turns)
-    return begun(plan, recorded, clock())
+    return begun_migration(plan, recorded, clock())
 
 
 def _check_name(
@@ -341,6 +344,6 @@ def _check_begins(
     if migration is not None and not migration.phase.precedes_cutover:
         return
     is_begun = migration is not None
-    reason = refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
+    reason = start_refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
     if reason is not None:
         raise BadUsage(reason)

@@ -1,4 +1,7 @@
-"""Attribution of a file, or of a line of it, to turns."""
+"""Attribution of a file, or of a line of it, to turns.
+
+Reading a git repository with the `git` command.
+"""
 
 import os
 import re

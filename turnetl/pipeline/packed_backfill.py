@@ -1,6 +1,10 @@
 """A backfill whose work is done by other processes, in packs: of archives, and of whole groups.
 
 A pack is picklable values only. The process that does it has settings of its own.
+
+Archives and groups in packs of about equal size, for the tasks of a cluster.
+
+What a process would do with a run: compared before a run is divided among several processes.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
@@ -179,7 +183,7 @@ def worker_profile(settings: Settings, options: RunOptions) -> Mapping[str, str]
     }
 
 
-def differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
+def profile_differences(expected: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
     """Return what differs, as `extractor (structural instead of llm)`; digests are not shown."""
     return [
         name if name in ("recipe", "noise rules") else f"{name} ({found[name]} instead of {value})"

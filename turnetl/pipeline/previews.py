@@ -1,4 +1,7 @@
-"""The requests that a run would send to a model, without sending them."""
+"""The requests that a run would send to a model, without sending them.
+
+The estimated tokens of one text, by the estimator of the episodes table.
+"""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 
@@ -7,7 +10,7 @@ import polars as pl
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Episode
-from turnetl.episodes.chunking import estimate
+from turnetl.episodes.chunking import estimate_tokens
 from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion import group as ingesting
 from turnetl.pipeline.group_plans import PlannedGroups
@@ -57,7 +60,7 @@ async def previews_of(
                 extractor,
                 model,
                 journal=readable,
-                estimate=tokens,
+                estimate=estimated_tokens,
                 parameters=settings.llm.effort or "",
             )
             for preview in previews:
@@ -65,5 +68,5 @@ async def previews_of(
     await model.close()
 
 
-def tokens(text: str) -> int:
-    return int(estimate(pl.Series([text]))[0])
+def estimated_tokens(text: str) -> int:
+    return int(estimate_tokens(pl.Series([text]))[0])

@@ -1,4 +1,7 @@
-"""Build the communities of groups: plan under the lease, then write batch by batch."""
+"""Build the communities of groups: plan under the lease, then write batch by batch.
+
+What names and summarises communities: the model that a backfill would use, or rules.
+"""
 
 import logging
 import time

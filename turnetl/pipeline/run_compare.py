@@ -1,4 +1,7 @@
-"""Compare two templates on a sample of the turns of a group. Opens no graph."""
+"""Compare two templates on a sample of the turns of a group. Opens no graph.
+
+The turns of a comparison of templates: which ones, and how each template renders them.
+"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -45,7 +48,7 @@ from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
-from turnetl.pipeline.previews import tokens
+from turnetl.pipeline.previews import estimated_tokens
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
@@ -312,7 +315,7 @@ class _Comparing:
             facts,
             embedded_labels,
             similarity=self._settings.migration.fact_similarity,
-            estimate_tokens=tokens,
+            estimate_tokens=estimated_tokens,
         )
         return first, second
 

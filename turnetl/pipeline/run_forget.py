@@ -3,6 +3,10 @@
 What only the selected text leads to goes first: runs and quarantine entries that quote it. Then the
 list in the lake is written, which is marked as complete last. Every step between may be repeated:
 after a kill, the same command completes the removal, or one without a selection.
+
+Search lake, journal, index and graph for what was forgotten.
+
+Remove what was forgotten from the records of runs: arguments and errors may quote it.
 """
 
 import sqlite3
@@ -132,7 +136,7 @@ async def forget(
         await update_index(settings, clock, progress=progress)
         await update_index(settings, clock, rebuild=True, progress=progress)
     before_step("proof")
-    report = await prove(settings, replace(report, responses_erased=erased))
+    report = await prove_forgotten(settings, replace(report, responses_erased=erased))
     before_step("completion")
     rewrite_forgotten(lake.files, lambda listed: _completed(listed, forgotten, report))
     return report
@@ -279,7 +283,7 @@ def _json_strings(text: str) -> Sequence[object]:
         return []
 
 
-async def prove(settings: Settings, report: ForgetReport) -> ForgetReport:
+async def prove_forgotten(settings: Settings, report: ForgetReport) -> ForgetReport:
     """Return the report with the places that still hold the text, or a sample of a turn.
 
     Journal and index are in the lake's folder. Of a lake in an object store all objects are read;

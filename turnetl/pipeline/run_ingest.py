@@ -1,4 +1,7 @@
-"""Episode tables to the graph, groups in parallel."""
+"""Episode tables to the graph, groups in parallel.
+
+The ingest of one group in a run: repeated while the group is busy.
+"""
 
 import asyncio
 import logging
@@ -13,7 +16,7 @@ from turnetl.base.errors import BadUsage, GraphBusy, TurnetlError
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.reason import add_counts
-from turnetl.base.repeat import Patience, repeat_until
+from turnetl.base.repeat import FixedDelays, repeat_until
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.plan import Scope
@@ -185,7 +188,7 @@ async def _until_none_is_busy(
         The reports, in the order given.
     """
     last, todo = list(groups), list(groups)
-    told, patience = set[str | None](), Patience(seconds, _INTERVAL)
+    told, delays = set[str | None](), FixedDelays(seconds, _INTERVAL)
 
     async def attempt() -> None:
         nonlocal last, todo
@@ -196,11 +199,11 @@ async def _until_none_is_busy(
 
     def tell_changes(_: Exception) -> None:
         for error in (report.error for report in todo if report.error not in told):
-            tell(log, error, patience.left)
+            tell(log, error, delays.remaining)
             told.add(error)
 
     with suppress(_GroupsBusy):
-        await repeat_until(attempt, patience, busy=_GroupsBusy, on_busy=tell_changes)
+        await repeat_until(attempt, delays, busy=_GroupsBusy, on_busy=tell_changes)
     return last
 
 

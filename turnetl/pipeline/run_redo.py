@@ -1,4 +1,7 @@
-"""Redo committed turns: plan it and say what it takes and why, then carry it out."""
+"""Redo committed turns: plan it and say what it takes and why, then carry it out.
+
+What a redo takes of each group of a graph, as its preview and the redo itself plan it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -124,10 +124,10 @@ async def opened_run(
 
 @asynccontextmanager
 async def kept_report() -> AsyncIterator[Callable[[], None]]:
-    """Give a function to call when the report is complete; what fails after that is a warning.
+    """Give a function to call when the report is complete.
 
-    What fails then, such as closing a graph that no longer responds, does not undo what the report
-    states.
+    What fails afterwards, such as closing a graph that no longer responds, is a warning: it does
+    not undo what the report states.
     """
     complete = asyncio.Event()
     try:

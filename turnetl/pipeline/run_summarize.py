@@ -1,4 +1,9 @@
-"""Write the summaries of groups that are still deferred, under the lease of each group."""
+"""Write the summaries of groups that are still deferred, under the lease of each group.
+
+What writes deferred summaries: the model that a backfill would use, or rules.
+
+The summaries that earlier runs deferred, written after an ingest.
+"""
 
 import logging
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,7 @@
-"""Undo committed turns: plan it and say what it changes, then carry it out."""
+"""Undo committed turns: plan it and say what it changes, then carry it out.
+
+Ids that a user names by a prefix.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

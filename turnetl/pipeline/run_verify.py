@@ -1,4 +1,9 @@
-"""Verify the files of the lake, and the graph against lake and index; repair what is safe."""
+"""Verify the files of the lake, and the graph against lake and index; repair what is safe.
+
+The file of an embedded graph: whether it is as turnetl left it, and whether it can be read.
+
+The permissions of everything that holds texts or keys.
+"""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,11 +13,16 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
-from turnetl.base import private_files as rights
 from turnetl.base.clock import Clock
 from turnetl.base.errors import Fatal, GraphUnusable, IndexBusy, IndexUnusable
 from turnetl.base.model import GroupId
-from turnetl.base.private_files import LooseFile
+from turnetl.base.private_files import (
+    LooseFile,
+    loose_beside,
+    loose_in_lake,
+    loose_private,
+    tighten_rights,
+)
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.open import embedded_file
@@ -333,7 +343,7 @@ def take_rights_away(files: Iterable[LooseFile]) -> int:
     count = 0
     for file in files:
         try:
-            rights.tighten(file)
+            tighten_rights(file)
         except OSError as error:
             _log.warning("`%s` keeps its permissions: %s", file.path, error.strerror)
         else:
@@ -343,9 +353,9 @@ def take_rights_away(files: Iterable[LooseFile]) -> int:
 
 def _loose_files(settings: Settings, config: Path | None) -> Iterator[LooseFile]:
     for folder in dict.fromkeys([settings.lake, wiring.lake(settings).root]):
-        yield from rights.loose_in_lake(folder)
+        yield from loose_in_lake(folder)
     graph = embedded_file(settings.graph_url)
     if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
-        yield from rights.loose_beside(graph)
+        yield from loose_beside(graph)
     for path in secret_files(config):
-        yield from rights.loose_private(path)
+        yield from loose_private(path)

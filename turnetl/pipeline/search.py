@@ -1,4 +1,7 @@
-"""Search over the graph that the settings name, and queries to try it with."""
+"""Search over the graph that the settings name, and queries to try it with.
+
+Checks of the query and the conditions of a search.
+"""
 
 import difflib
 import logging
@@ -26,7 +29,7 @@ from turnetl.retrieval import search as sampling
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.items import FILE_LABEL, similar_names
 from turnetl.retrieval.query import used_part
-from turnetl.retrieval.search import CombinedHits, Hits, Order, combine, search
+from turnetl.retrieval.search import CombinedHits, Hits, Order, combine_hits, search
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # these import polars and the clients of models, which a search does without
@@ -175,7 +178,7 @@ async def find_turns(
     of_sessions = session_selection(selected)
     if opened.sessions is not None and of_sessions is not None:
         sessions = await hits_of(opened.sessions, of_sessions)
-    found = combine(turns, sessions, order=order, limit=limit)
+    found = combine_hits(turns, sessions, order=order, limit=limit)
     if not found.results:
         check_conditions(opened.index, selected)
     return found
@@ -201,7 +204,7 @@ async def search_sessions(
                 selection=selected,
                 limit=limit,
             )
-            return combine(Hits(), found, order=Order.SCORE, limit=limit).session_hits
+            return combine_hits(Hits(), found, order=Order.SCORE, limit=limit).session_hits
 
     return await repaired(settings, work)
 

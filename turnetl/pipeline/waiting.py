@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from turnetl.base.errors import IndexBusy, Retryable
-from turnetl.base.repeat import Patience, repeat_until
+from turnetl.base.repeat import FixedDelays, repeat_until
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ async def after_other_writers(
 
     Args:
         work: changes nothing before it raises `busy`.
-        seconds: after which the work is not repeated any more.
+        seconds: after which the work is no longer repeated.
         busy: the error that means that another process writes.
 
     Raises:
@@ -41,8 +41,8 @@ async def after_other_writers(
             tell(log, error, seconds)
             told.append(error)
 
-    pauses = Patience(seconds, _INTERVAL)
-    return await repeat_until(work, pauses, busy=busy, on_busy=tell_once)
+    delays = FixedDelays(seconds, _INTERVAL)
+    return await repeat_until(work, delays, busy=busy, on_busy=tell_once)
 
 
 def tell(logger: logging.Logger, reason: object, seconds: float) -> None:

@@ -1,6 +1,10 @@
 """Rules for passwords that people choose, in settings, code and tables that announce them.
 
 The value may look like anything: `turnetl.redact.chosen` tells what it cannot be.
+
+Rules for passwords that people choose, in fields of markup, requests, settings and databases.
+
+Keyword rules: secrets after a keyword, in settings, code, commands and sentences.
 """
 
 from turnetl.redact import chosen, drawn_tokens, plausible

@@ -3,6 +3,8 @@
 A chosen password may look like anything. It is redacted unless it is a reference, a placeholder, a
 type, a policy, a label or a call. A change here that changes a result raises `_VERSION` in
 `turnetl.redact.redactor`.
+
+Words that are no passwords where a syntax announces one.
 """
 
 import re
@@ -126,12 +128,6 @@ def is_piped(value: str) -> bool:
 def is_anything_chosen(value: str) -> bool:
     """Return whether a number is not the same digit again and again."""
     return len(set(value)) > 1
-
-
-def is_chosen_list(value: str) -> bool:
-    """Return whether the first item of a list is a chosen password."""
-    first = value.lstrip("\r\n\\n \t-").split("\n")[0].split("\\n")[0]
-    return is_chosen_line(first.strip("'\""))
 
 
 def is_key(value: str) -> bool:

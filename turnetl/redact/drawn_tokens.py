@@ -4,6 +4,8 @@ Digests, uuids, ids and names have a property that such tokens do not have: a si
 prefix, only hexadecimal digits, long pieces of one kind of character, or a start that is known. A
 change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`.
 
+Tokens with a vendor prefix.
+
 The native scanner knows most of the vendors as well. This module lists those whose tokens it
 misses, because it requires a checksum, another length or a keyword (tested with random tokens of
 each vendor). A pattern has few prefixes: with more than a dozen the search takes ten times as long.

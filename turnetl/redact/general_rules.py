@@ -1,4 +1,7 @@
-"""Rules for secrets in code, markup and settings, where a name and a value stand apart."""
+"""Rules for secrets in code, markup and settings, where a name and a value stand apart.
+
+Passwords in a list or a mapping below a name, and lines with a user and a password.
+"""
 
 import re
 from collections.abc import Iterator
@@ -45,7 +48,7 @@ _OTHER_LINE = re.compile(
 """A line of settings between the name and the pairs: `list: |`, `expire: false`."""
 
 
-def items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+def list_items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the values of the list or the mapping that a match opens.
 
     Args:
@@ -66,7 +69,7 @@ def items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
         end = item.end()
 
 
-def pairs(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+def list_pairs(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the passwords of the lines `user:password` below a match.
 
     Args:
@@ -366,7 +369,7 @@ GENERAL_RULES = (
         rf"|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
         "A list of passwords, or one for each user.",
         chosen.is_chosen_word,
-        locate=items,
+        locate=list_items,
     ),
     SecretRule(
         "password",
@@ -384,7 +387,7 @@ GENERAL_RULES = (
         r"(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
         "Lines with a user and a password.",
         chosen.is_chosen,
-        locate=pairs,
+        locate=list_pairs,
     ),
     SecretRule(
         "password",

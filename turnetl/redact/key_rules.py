@@ -1,6 +1,10 @@
 """Rules for keys and seeds: pairs of a cloud, wallets, recovery codes, keys that are not PEM.
 
+Rules for payment numbers: cards and bank accounts, by their check digits.
+
 Both have no literal to search for. One pattern finds the texts that may hold one.
+
+Lines of a private key of which the file's beginning or end is missing, whatever precedes them.
 
 Tools print a prefix before each line: names of files, times, numbers, quotes, marks of a diff.
 """

@@ -5,6 +5,8 @@ its digest, the bytes before the literal, and the literals as JSON; none for a p
 
     python -m turnetl.redact.known_literals > turnetl/redact/known_literals.tsv
 
+The required literals of a pattern: every match starts with one of a few texts.
+
 They are derived from the pattern itself, so that a rule need not repeat them.
 """
 

@@ -1,4 +1,7 @@
-"""The literal search: one pass over bytes for the required literals of all rules."""
+"""The literal search: one pass over bytes for the required literals of all rules.
+
+Matches of rules in one text. A rule is tried only near its required literals.
+"""
 
 import re
 from array import array

@@ -1,4 +1,7 @@
-"""The Redactor port: texts in, the same texts without secrets out."""
+"""The Redactor port: texts in, the same texts without secrets out.
+
+What stands in place of a secret: `[REDACTED:<rule>:<digest>]`.
+"""
 
 import re
 from collections.abc import Sequence

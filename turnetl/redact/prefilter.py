@@ -2,8 +2,12 @@
 
 Equal texts are scanned once: every turn repeats the name of its working directory.
 
+Texts in which nothing was found: a copy of one in a later archive need not be searched again.
+
 A session that was resumed or forked repeats the texts of its parent, and every session those of its
 tools.
+
+Search for known secrets in texts, all in one pass: there may be as many secrets as lines.
 """
 
 import re

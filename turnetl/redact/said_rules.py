@@ -1,4 +1,7 @@
-"""Rules for secrets in sentences and notes: name, link and value, in any language."""
+"""Rules for secrets in sentences and notes: name, link and value, in any language.
+
+Secrets that a sentence says before their name: `using … as the password`, `… is your code`.
+"""
 
 import re
 from collections.abc import Iterator

@@ -2,6 +2,8 @@
 
 A row has a name beside its value; a header has the names of columns. Both occur with bars, with
 box-drawing characters, with tabulators and with spaces, also in JSON with escaped newlines.
+
+Values below a header that announces a secret: in tables of Markdown, in CSV, and in SQL.
 """
 
 import re
@@ -41,7 +43,7 @@ _MAX_BYTES = 1000
 """Bytes of a header."""
 
 
-def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+def column_cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the cells in the column of the header that the match is in.
 
     Args:
@@ -372,7 +374,7 @@ TABLE_RULES = (
         rf"(?i)(?:{PASSWORD}|pass|pwd?|mdp|secret(?=[ _-]value)|{_FOREIGN}){_HEADER_END}",
         "A password in the column of a table.",
         chosen.is_cell,
-        locate=cells,
+        locate=column_cells,
     ),
     SecretRule(
         "password",
@@ -402,7 +404,7 @@ TABLE_RULES = (
         rf"(?i)(?:secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token){_HEADER_END}",
         "A secret in the column of a table.",
         chosen.is_drawn_cell,
-        locate=cells,
+        locate=column_cells,
     ),
     SecretRule(
         "password",
@@ -417,6 +419,6 @@ TABLE_RULES = (
         r"[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
         "A password in the last of the columns that single spaces separate.",
         chosen.is_cell,
-        locate=cells,
+        locate=column_cells,
     ),
 )

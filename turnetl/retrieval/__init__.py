@@ -1,8 +1,6 @@
 """Search: which turns of the graph match a query, best first.
 
-`search` builds the searchable turns and the hits, `ranking` ranks them, `query` compares texts with
-the query, `passages` splits episode texts, `bm25` and `terms` compare words.
-
-`recipe_search` runs Graphiti's own search instead, `recipes` has its names and options, `center`
-finds the entity that the user names, `lineage` leads from results to turns.
+`query` reads the words of a query, `ranking` ranks turns, `hits` adds what is shown of each, and
+`search` does all of it. `recipe_search` runs Graphiti's own search instead; `recipes` has its names
+and options.
 """

@@ -1,4 +1,7 @@
-"""All that the index holds about one turn, session, entity or fact."""
+"""All that the index holds about one turn, session, entity or fact.
+
+The command that continues a session in its agent.
+"""
 
 import re
 import shlex

@@ -2,6 +2,10 @@
 
 A failure is resolved when the graph says that it no longer holds: the same command succeeded later.
 
+How well an error of the graph matches the text of an error that a user pastes.
+
+The error that a pasted text asks about: its lines without those of what passed, and its names.
+
 A text may be a message, a part of one, or the output of a run with many tests.
 """
 

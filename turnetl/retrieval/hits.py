@@ -1,4 +1,7 @@
-"""Hits: turns with the facts that match best, and where they are in their archives."""
+"""Hits: turns with the facts that match best, and where they are in their archives.
+
+What a hit shows of its turn: its prompt, and the facts and the passage that match best.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,6 +4,8 @@ Every kind of evidence is a number from 0 to about 1 that is comparable between 
 of the query that a text contains, or a cosine. Such numbers can be summed; ranks, or scores
 relative to the best one, would make a poor best match look like a good one.
 
+Late interaction: each token of the query is compared with each token of a passage.
+
 A passage scores high if each token of the query has a similar one in it, rare tokens counting most;
 the order and the distance of the tokens make no difference. It finds what other words say, where a
 mean of all tokens is too blurred and equal words are missing.

@@ -1,6 +1,10 @@
 """Search with one of Graphiti's recipes: from loaded groups to results, each with its lineage.
 
 It works on loaded groups, so every graph store returns the same results. It writes nothing.
+
+The entity that a user names as the center of a search.
+
+From facts, entities and episodes to their turns, and so to archives and lines.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -2,8 +2,16 @@
 
 It reads only the index, so hits do not depend on the graph store. It writes nothing.
 
+The cut-off of a search: whether a turn is close to the query.
+
+Times that a query names, as in "what did we change last week": a weight, not a filter.
+
 Only expressions that are unlikely to mean anything else are read: not `may`, `now` or `today`. What
 is in quotes is left alone.
+
+Hits of session-level data: episodes of other programs, beside the turns of their sessions.
+
+Up to three search queries that a group can answer, to try the search with.
 """
 
 import re
@@ -371,7 +379,7 @@ class CombinedHits:
         return tuple(hit for hit in self.results if isinstance(hit, SessionHit))
 
 
-def combine(turns: Hits, sessions: Hits, *, order: Order, limit: int) -> CombinedHits:
+def combine_hits(turns: Hits, sessions: Hits, *, order: Order, limit: int) -> CombinedHits:
     """Return the hits of both searches, each fact once.
 
     An episode is put under the best turn of the session that it names, without the facts that
@@ -413,7 +421,7 @@ def _newest_first(hit: SearchHit | SessionHit) -> float:
 
 
 def _session_hit(hit: SearchHit) -> SessionHit:
-    """Return a hit of the index of session-level episodes, as `session_documents` fills it."""
+    """Return a hit of the index of session-level episodes, as `session_index` fills it."""
     return SessionHit(
         episode=hit.turn_id,
         name=hit.archive,

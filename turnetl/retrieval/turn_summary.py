@@ -1,4 +1,7 @@
-"""A turn in a few lines: its short id, its prompt, its time, its files and its lineage."""
+"""A turn in a few lines: its short id, its prompt, its time, its files and its lineage.
+
+The turns that meet conditions, in the order of time.
+"""
 
 import re
 from collections.abc import Sequence

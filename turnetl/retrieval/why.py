@@ -3,6 +3,8 @@
 A commit contains what was edited since the previous commit of the file. The archive of a turn has
 all lines that its edits added; without it, an excerpt of them is compared. If no edit added the
 line, or several added one that is in many files, the answer is that it is unknown.
+
+The output of `git blame --porcelain`, and the edits of turns that a commit may contain.
 """
 
 import re

@@ -1,4 +1,7 @@
-"""Where credentials may be sent."""
+"""Where credentials may be sent.
+
+The values of each source, and which source a setting is from.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +42,7 @@ class Layer:
 
     def has(self, setting: Sequence[int | str]) -> bool:
         """Whether the source sets a setting, or a section of it."""
-        return has(self.values, setting)
+        return has_setting(self.values, setting)
 
 
 def merge_layers(layers: Sequence[Layer]) -> dict[str, Any]:
@@ -50,11 +53,11 @@ def merge_layers(layers: Sequence[Layer]) -> dict[str, Any]:
     return values
 
 
-def has(values: Any, place: Sequence[int | str]) -> bool:
+def has_setting(values: Any, place: Sequence[int | str]) -> bool:
     """Whether a source sets this place. Steps below a value are pydantic's own and ignored."""
     if not place or not isinstance(values, Mapping):
         return True
-    return place[0] in values and has(values[place[0]], place[1:])
+    return place[0] in values and has_setting(values[place[0]], place[1:])
 
 
 def _given(values: Any, setting: Sequence[str]) -> list[str]:

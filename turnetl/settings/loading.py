@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from turnetl.base.errors import BadUsage
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings import credentials
-from turnetl.settings.credentials import Layer, has, merge_layers
+from turnetl.settings.credentials import Layer, has_setting, merge_layers
 from turnetl.settings.model import Settings
 from turnetl.settings.secret_files import working_folder
 from turnetl.settings.sections import default_lake
@@ -138,6 +138,8 @@ def _invalid(error: ValidationError, layers: tuple[Layer, ...]) -> BadUsage:
     place = error.errors(include_input=False, include_url=False)[0]["loc"]
     *above, last = layers
     above = above if last.path else [*layers]
-    is_in_file = last.path is not None and not has(merge_layers(above), place) and last.has(place)
+    is_in_file = (
+        last.path is not None and not has_setting(merge_layers(above), place) and last.has(place)
+    )
     where = f"config file `{last.path}`: " if is_in_file else ""
     return BadUsage(where + error_sentence(error, is_argument=layers[0].has(place)))

@@ -1,4 +1,7 @@
-"""The files of the user outside the lake that only the user may read."""
+"""The files of the user outside the lake that only the user may read.
+
+The configuration of the working directory, as far as the user trusts it.
+"""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,9 @@
-"""The sections of the settings. Each is frozen and validates itself."""
+"""The sections of the settings. Each is frozen and validates itself.
+
+Amounts as people write them: `5usd`, `$5`, `2.50`, `200k tokens`.
+
+Paths in settings, and where a user's lake is if none names one.
+"""
 
 import math
 import re

@@ -1,4 +1,7 @@
-"""The sources of settings: the environment and a JSON config file, with unknown names rejected."""
+"""The sources of settings: the environment and a JSON config file, with unknown names rejected.
+
+Invalid settings as one sentence that never contains the value: it may be a secret.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""Trust the configuration in a folder, revoke that, and list what is trusted."""
+"""Trust the configuration in a folder, revoke that, and list what is trusted.
+
+Every setting with its value, secrets masked, and the source that it is from.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime

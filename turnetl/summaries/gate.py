@@ -2,6 +2,10 @@
 
 Pure and deterministic: a decision depends on the recorded state and the turn alone. The time is
 that of the turns.
+
+What one turn changes about the entities that it touches.
+
+Whether a sentence denies what it names: the cue for a fact that contradicts an earlier one.
 """
 
 import re

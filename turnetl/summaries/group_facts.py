@@ -1,5 +1,7 @@
 """The facts of one group by entity, with the active facts of each entity kept up to date.
 
+The active facts of an entity: those that were not invalidated, each statement once.
+
 A statement that several turns repeat is one statement: it is no news the second time.
 """
 

@@ -2,6 +2,8 @@
 
 A summary follows from the turns of its session and from their facts alone. So it is the same after
 one run and after ten, and after an undo it is what it would be without the turn.
+
+The summary of a session: what was asked, how it ended, what is open and what was decided.
 """
 
 from bisect import insort

@@ -1,6 +1,8 @@
 """The summaries of one group in memory: which of them a turn refreshes, and what it records.
 
 Its cost for a turn depends on the entities that the turn touches, not on the size of the group.
+
+What a turn does with summaries, before they are written.
 """
 
 import heapq

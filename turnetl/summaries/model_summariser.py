@@ -1,7 +1,13 @@
 """The summariser that asks a model, for entities whose facts are too long to be their summary.
 
+The request that refreshes summaries, several entities in one, and its response.
+
 The model sees the summary so far, the facts that are new, the facts that no longer hold, and a
 bounded part of the other facts: never a turn.
+
+The facts that a prompt shows of an entity: bounded, however many it has.
+
+Summaries that are made of facts as they are, a line each, without a request.
 """
 
 import asyncio
@@ -88,7 +94,7 @@ class ModelSummariser:
         try:
             return Summarised(refreshed_texts(inputs, response), response.usage)
         except ValueError as error:
-            reason = retry.describe(error)
+            reason = retry.describe_invalid(error)
             message = f"model `{self._model.name}` returned an invalid response to `{PROMPT}`"
             return _failed(BadTurn(f"{message}: {reason}", response.usage))
 

@@ -1,4 +1,7 @@
-"""The Summariser port: a Protocol that writes the summaries of entities."""
+"""The Summariser port: a Protocol that writes the summaries of entities.
+
+What a summary of an entity is made of.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

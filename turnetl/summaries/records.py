@@ -5,6 +5,8 @@ commits. Without the latest turns, it is what it was before them: an undo has no
 record repeats nothing that an earlier record of the entity holds: the vector and the text of a
 summary are recorded once.
 
+What remains of the summaries of a group when turns are undone.
+
 A summary quotes facts of earlier turns. Without one of them, the summaries that later turns made of
 the same entity are taken back, and are due: a run makes new ones.
 """

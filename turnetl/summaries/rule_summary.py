@@ -2,6 +2,10 @@
 
 First what is open, then what was decided, then what changed last, then what it is. No statement is
 repeated, whatever relations state it.
+
+What the texts of facts state: statement by statement, without placeholders and repetition.
+
+The summariser without a model.
 """
 
 import re
@@ -112,7 +116,7 @@ def _section_lines(section: _Section, facts: Iterable[Fact], shown: list[str]) -
     for fact in facts:
         text = _shortened(new_statements(" ".join(fact.text.split()), shown))
         if text:
-            shown.append(plain(text))
+            shown.append(comparable_text(text))
             label = f"{section.label}, {_date(fact)}" if section.label else _date(fact)
             yield f"{label}: {text}"
 
@@ -207,7 +211,7 @@ def new_statements(text: str, shown: Collection[str]) -> str:
     return subject.removesuffix(_WHEN_ASKED) if is_alone else ""
 
 
-def plain(text: str) -> str:
+def comparable_text(text: str) -> str:
     """Return what is compared of a text: relations differ in speakers, marks and full stops."""
     stated = _BULLET.sub("", SPEAKER.sub("", text).replace("`", ""))
     return stated.rstrip(".:").casefold()
@@ -229,7 +233,7 @@ def _is_new(statement: str, shown: Collection[str]) -> bool:
 
 
 def _is_shown(statement: str, shown: Collection[str]) -> bool:
-    key = plain(statement).removesuffix("…")
+    key = comparable_text(statement).removesuffix("…")
     return any(_repeats(key, other) for other in shown)
 
 

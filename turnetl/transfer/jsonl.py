@@ -1,4 +1,7 @@
-"""JSON Lines: one object per turn, entity and fact, after a line about the export."""
+"""JSON Lines: one object per turn, entity and fact, after a line about the export.
+
+Turns, entities and facts as objects of JSON, without embeddings.
+"""
 
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -4,6 +4,8 @@ An imported file has a name of its own, made of the machine and the name of the 
 this machine's archives never replaces it. Its metadata name the machine, and `archive` begins with
 it: `laptop:/home/dev/.claude/projects/…`. A turn that archives of this machine hold too is a copy,
 as one in two archives of one machine is.
+
+Checks of the turns files of another lake: what their metadata say becomes names here.
 """
 
 import re

@@ -2,16 +2,18 @@
 
 What an archive says is text: in fenced blocks, or with every character escaped that could be
 markup. Nothing of it is a link, an image or HTML.
+
+Names of exported files that every file system can store, unique also without upper case.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.model import Entity, Fact, ToolCall, Turn, TurnId
+from turnetl.base.text import format_minute
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
 
 INDEX = "index.md"
@@ -89,7 +91,7 @@ def _turn(
     turn = exported.turn
     yield f'<a id="{_anchor(turn)}"></a>'
     yield ""
-    yield f"## {_time(turn.started_at)} {inline(turn.user_text)}".rstrip()
+    yield f"## {format_minute(turn.started_at)} {inline(turn.user_text)}".rstrip()
     yield ""
     yield f"Turn {inline(turn.turn_id)}, lines {turn.first_line} to {turn.last_line}."
     yield from _part("Prompt", [turn.user_text])
@@ -160,8 +162,8 @@ def _fact_line(fact: Fact, content: ExportContent, paths: Mapping[str, str], bas
     """Return a fact with its times and links to its entities."""
     ends = [content.entity_by_uuid[uuid] for uuid in (fact.source, fact.target)]
     links = " → ".join(_link(end.name, base + paths[end.uuid]) for end in ends)
-    since = f", since {_time(fact.valid_at)}" if fact.valid_at else ""
-    until = f", until {_time(fact.invalid_at)}" if fact.invalid_at else ""
+    since = f", since {format_minute(fact.valid_at)}" if fact.valid_at else ""
+    until = f", until {format_minute(fact.invalid_at)}" if fact.invalid_at else ""
     return f"- {inline(fact.text, 1_000)} ({inline(fact.relation)}: {links}{since}{until})"
 
 
@@ -173,15 +175,11 @@ def _link(title: str, target: str) -> str:
 def _session_title(session: ExportedSession) -> str:
     first = session.turns[0].turn
     prompt = next((one.turn.user_text for one in session.turns if one.turn.user_text.strip()), "")
-    return f"{_time(first.started_at)} {prompt}".strip()
+    return f"{format_minute(first.started_at)} {prompt}".strip()
 
 
 def _anchor(turn: Turn) -> str:
     return f"turn-{re.sub('[^0-9a-z-]', '', turn.turn_id.lower())}"
-
-
-def _time(time: datetime | None) -> str:
-    return "no time" if time is None else f"{time:%Y-%m-%d %H:%M}"
 
 
 _MAX_CHARS = 60

@@ -2,6 +2,8 @@
 
 turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.parquet
 
+The tokens of subagents that belong to selected turns.
+
 A subagent is in no turn, but a session started it: the tokens of a day belong to the turn of that
 session that was the last to start when the first message of the day was written.
 """

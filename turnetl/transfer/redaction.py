@@ -1,4 +1,11 @@
-"""Redaction on the way out: the lake was redacted with the rules and settings of its time."""
+"""Redaction on the way out: the lake was redacted with the rules and settings of its time.
+
+Paths of archives and names of machines, without secrets, and without persons on request.
+
+Tokens of subagents in the metadata of turns files, without secrets in the names of models.
+
+Rows of `schema.TURNS`: redacted again, with the digests of their content.
+"""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,7 @@
-"""Whether the configuration in a folder is trusted, and the sentence that says why it is not."""
+"""Whether the configuration in a folder is trusted, and the sentence that says why it is not.
+
+What the user trusts, as `turnetl trust` shows it.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,15 @@
-"""Checks of sessions: the saga with its episodes, and the chain from one to the next."""
+"""Checks of a group in the graph: turns, sessions, entities, facts, and what is not turnetl's.
+
+Checks of sessions: the saga with its episodes, and the chain from one to the next.
+
+Checks of turns: receipts against episodes, and turns that are there twice.
+
+Checks of entities and of what mentions them.
+
+Checks of facts, of what leads to another group, and of vectors.
+
+What another program wrote into the group: it is counted, and nothing of it is wrong.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +31,7 @@ Examples = tuple[Check, list[str]]
 
 def turn_checks(state: GroupState) -> Iterator[Examples]:
     incomplete = state.incomplete_turns
-    yield Check.MISSING_EPISODES, _turns(incomplete.filter(pl.col("found") == 0))
+    yield Check.MISSING_EPISODES, turn_examples(incomplete.filter(pl.col("found") == 0))
     yield (
         Check.HALF_WRITTEN,
         [
@@ -53,7 +64,7 @@ def _same_turns(commits: pl.DataFrame) -> list[str]:
     ]
 
 
-def _turns(rows: pl.DataFrame) -> list[str]:
+def turn_examples(rows: pl.DataFrame) -> list[str]:
     return [f"turn {turn}" for turn in rows["turn_id"]]
 
 

@@ -1,4 +1,7 @@
-"""What a verification found."""
+"""What a verification found.
+
+A file that is not as it was written, with what to do.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,11 @@
-"""All checks of one group."""
+"""All checks of one group.
+
+Read a group of a graph that another process may write meanwhile.
+
+What of a group can be repaired without a loss, and how a user is told.
+
+Compare the turns of a group with the lake. Archives may be gone: nothing here is wrong.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,6 +29,7 @@ from turnetl.verification.graph_checks import (
     session_checks,
     session_repairs,
     turn_checks,
+    turn_examples,
 )
 from turnetl.verification.group_state import GroupState
 from turnetl.verification.report import FileProblem, Finding, GroupVerification
@@ -36,14 +44,11 @@ def lake_checks(state: GroupState, turns: pl.DataFrame) -> Iterator[Examples]:
     """
     commits = state.known_commits
     pending = turns.filter(pl.col("noise").is_null()).join(commits, on="turn_id", how="anti")
-    yield Check.PENDING, _turns(pending)
-    yield Check.NOT_IN_LAKE, _turns(commits.join(turns, on="turn_id", how="anti"))
+    yield Check.PENDING, turn_examples(pending)
+    yield Check.NOT_IN_LAKE, turn_examples(commits.join(turns, on="turn_id", how="anti"))
     both = commits.join(turns, on="turn_id", suffix="_in_lake")
-    yield Check.STALE, _turns(both.filter(pl.col("content_hash") != pl.col("content_hash_in_lake")))
-
-
-def _turns(rows: pl.DataFrame) -> list[str]:
-    return [f"turn {turn}" for turn in rows["turn_id"]]
+    is_changed = pl.col("content_hash") != pl.col("content_hash_in_lake")
+    yield Check.STALE, turn_examples(both.filter(is_changed))
 
 
 @dataclass(frozen=True, slots=True)

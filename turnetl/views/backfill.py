@@ -7,7 +7,7 @@ from turnetl.base.exit_code import is_failure
 from turnetl.ingestion.report import StopCause, exit_code_of
 from turnetl.views import filter as filtering
 from turnetl.views import ingest, parse
-from turnetl.views.nodes import Beside, Lines, Section, View, unwrapped
+from turnetl.views.nodes import Lines, PageOnly, Section, View, unwrapped
 
 
 def view(report: BackfillReport) -> View:
@@ -17,9 +17,9 @@ def view(report: BackfillReport) -> View:
     """
     ingested = ingest.view(report.ingested)
     if not (report.parsed.archives or report.parsed.is_shard):
-        return [Beside([*ingested, *_beside(report)])]
+        return [PageOnly([*ingested, *_beside(report)])]
     lines = [*parse.lines(report.parsed), *filtering.repeated(report.filtered)]
-    return [*lines, *ingested, Beside(_beside(report))]
+    return [*lines, *ingested, PageOnly(_beside(report))]
 
 
 def examples(search_command: str, sample_queries: Sequence[str]) -> View:

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
 from turnetl.retrieval.turn_summary import short_id
-from turnetl.views.nodes import LISTED, Caption, Lines, Node, Place, Section, Statement, View, line
+from turnetl.views.nodes import (
+    LISTED,
+    Caption,
+    LineRange,
+    Lines,
+    Node,
+    Section,
+    Statement,
+    View,
+    line,
+)
 
 _SPOKEN = re.compile(r"The (?:accepted )?(user|agent|plan) (decided|prefers|rejected): ")
 """How the structural extractor begins the text of a statement: the label says it instead."""
@@ -86,14 +96,14 @@ def _body(one: DigestFact) -> str:
     return " ".join(_SPOKEN.sub("", one.fact.text).split()).rstrip(":")
 
 
-def _places(session: SessionDigest) -> Iterable[Place]:
+def _places(session: SessionDigest) -> Iterable[LineRange]:
     """Return each archive with its first and last line."""
     lines: dict[str, tuple[int, int]] = {}
     for turn in session.turns:
         receipt = turn.receipt
         first, last = lines.get(receipt.archive, (receipt.first_line, receipt.last_line))
         lines[receipt.archive] = min(first, receipt.first_line), max(last, receipt.last_line)
-    return [Place(archive, first, last) for archive, (first, last) in lines.items()]
+    return [LineRange(archive, first, last) for archive, (first, last) in lines.items()]
 
 
 def _summary(digest: Digest) -> str:

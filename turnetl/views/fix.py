@@ -8,7 +8,7 @@ from turnetl.pipeline.history import Fixes
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views import search_hits
-from turnetl.views.nodes import Caption, Hanging, Lines, Node, View, line
+from turnetl.views.nodes import Caption, HangingIndent, Lines, Node, View, line
 from turnetl.views.turns import fact_text, lineage
 
 _NO_ERRORS = "no error in the graph matches; `turnetl search` finds turns by other words"
@@ -41,7 +41,7 @@ def _occurrence(found: Occurrence) -> Iterator[Node]:
     if found.answer:
         yield Lines([found.answer], indent=2)
     for fact in found.evidence:
-        yield Hanging(line("· "), fact_text(fact))
+        yield HangingIndent(line("· "), fact_text(fact))
     yield line(
         ("failed ", "dim"), (format_minute(found.fact.valid_at), "cyan"), " ", found.fact.text
     )

@@ -14,11 +14,11 @@ from turnetl.ingestion.report import (
 )
 from turnetl.views import costs, status
 from turnetl.views.nodes import (
-    Beside,
     Caption,
     Column,
     Lines,
     Node,
+    PageOnly,
     Section,
     Table,
     View,
@@ -97,7 +97,7 @@ def _beside(report: IngestReport) -> View:
     sentences = [*errors(report), *(text for one in report.groups for text in _alerts(one))]
     run = f"`turnetl runs show {report.run_id}` prints this run." if report.run_id else ""
     lines = [Lines(sentences)] if sentences else []
-    return [Beside([*_quarantined(report), *lines, run])]
+    return [PageOnly([*_quarantined(report), *lines, run])]
 
 
 def _quarantined(report: IngestReport) -> View:

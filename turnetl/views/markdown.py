@@ -45,7 +45,7 @@ class _Markdown:
 
     def _blocks(self, node: nodes.Node, level: int) -> Iterator[str]:
         match node:
-            case nodes.Beside(inner):
+            case nodes.PageOnly(inner):
                 yield from self.blocks(inner, level)
             case nodes.Section(title, inner):
                 yield f"{'#' * level} {escaped(title)}"
@@ -65,7 +65,7 @@ class _Markdown:
         """Return a table; one without headers is a list of its rows."""
         headers = [escaped(column.header) for column in table.columns]
         if not any(headers):
-            return self._list([nodes.Beside(row) for row in table.rows])
+            return "\n".join(f"- {self._joined(row)}" for row in table.rows)
         ruler = ["--:" if column.is_number else "---" for column in table.columns]
         rows = [[self._cell(cell) for cell in row] for row in table.rows if row]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (headers, ruler, *rows))
@@ -76,14 +76,14 @@ class _Markdown:
     def _inline(self, node: nodes.Node) -> str:
         """Return a node on one line."""
         match node:
-            case nodes.Hanging(_, text):
+            case nodes.HangingIndent(_, text):
                 return self._inline(text)
             case nodes.Statement(label, text, source):
                 end = f" (`{escaped(source)}`)" if source else ""
                 return f"**{escaped(label)}**: {escaped(text)}{end}"
             case nodes.Section(title, inner):
                 return f"{escaped(title)}: {self._joined(inner)}"
-            case nodes.Lines(inner) | nodes.Beside(inner):
+            case nodes.Lines(inner) | nodes.PageOnly(inner):
                 return self._joined(inner)
             case nodes.Table(rows=rows):
                 return self._joined([one for row in rows for one in row])

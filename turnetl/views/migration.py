@@ -14,7 +14,7 @@ from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.report import GroupMigration, MigrationPlan, MigrationRun
 from turnetl.views import ingest
 from turnetl.views import plan as estimates
-from turnetl.views.nodes import Beside, Caption, Column, Lines, Table, View, counted, numbers
+from turnetl.views.nodes import Caption, Column, Lines, PageOnly, Table, View, counted, numbers
 
 _LISTED = 3
 _NOTHING = "the graph holds no session-level data: all episodes are turns"
@@ -27,7 +27,7 @@ def plan_view(report: EstimatedMigration) -> View:
     """Return a row per group and the estimate of the run; a page has what is to be decided, too."""
     plan, estimate = report.plan, report.estimate
     sentences = plan_messages(report)
-    beside = Beside([Lines(sentences)] if sentences else [])
+    beside = PageOnly([Lines(sentences)] if sentences else [])
     if not plan.groups:
         return [_NOTHING, beside]
     run = [] if estimate is None else estimates.estimate_view(estimate, "turnetl migrate run")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.migration.comparison import FactDates, GroupComparison, MigrationComparison
-from turnetl.views.nodes import Beside, Caption, Column, Lines, Table, View, limited, numbers
+from turnetl.views.nodes import Caption, Column, Lines, PageOnly, Table, View, limited, numbers
 
 _LITTLE = 0.005
 _LISTED = 5
@@ -74,7 +74,7 @@ def _group(group: GroupComparison, report: MigrationComparison) -> View:
     verdict = Lines(group.reasons) if group.reasons else "The turns may replace the old data."
     return [
         Table(columns, rows(group, report.probe_limit), title=group.group),
-        Beside([verdict]),
+        PageOnly([verdict]),
         Caption(summary(group)),
         *([Lines(limited(lost, lambda fact: f"lost: {fact.text}", _LISTED))] if lost else []),
     ]

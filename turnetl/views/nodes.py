@@ -15,7 +15,7 @@ LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LineRange:
     """Lines of a file. What prints them knows the folder in which they are read."""
 
     path: str
@@ -31,7 +31,7 @@ class Place:
         return f"{url_text(text) or text}:{self.first}-{self.last}"
 
 
-Part = str | tuple[str, str] | Place
+Part = str | tuple[str, str] | LineRange
 """A text, a text and how a terminal styles it, or a place."""
 
 
@@ -49,7 +49,7 @@ class Line:
             match part:
                 case str():
                     yield part, ""
-                case Place():
+                case LineRange():
                     yield part.text(directory), "dim"
                 case _:
                     yield part
@@ -76,7 +76,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Hanging:
+class HangingIndent:
     """A text after a mark; the lines on which it continues start below its first one."""
 
     mark: Line
@@ -140,13 +140,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PageOnly:
     """What only a page has: the terminal prints sentences about it beside the result."""
 
     nodes: "View"
 
 
-Node = str | Line | Caption | Lines | Hanging | Statement | Section | Table | Beside
+Node = str | Line | Caption | Lines | HangingIndent | Statement | Section | Table | PageOnly
 View = Sequence[Node]
 
 

@@ -8,9 +8,9 @@ from turnetl.noise import NoiseRule, RulesReport
 from turnetl.views.nodes import (
     Column,
     Frame,
+    LineRange,
     Lines,
     Node,
-    Place,
     Table,
     View,
     counted,
@@ -82,7 +82,7 @@ def _example(example: RuleExample) -> Iterator[Node]:
     started = example.started_at
     time = f"{started:%Y-%m-%d %H:%M}" if started is not None else "no time"
     yield f"{time}  {example.group}  session {example.session_id}"
-    place = Place(example.archive, example.first_line, example.last_line)
+    place = LineRange(example.archive, example.first_line, example.last_line)
     yield unwrapped("  ", place)
     prompt, response = _excerpt(example.prompt), _excerpt(example.response)
     yield Lines([f"user: {prompt}", f"assistant: {response}", ""], indent=2)

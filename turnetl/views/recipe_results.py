@@ -12,7 +12,7 @@ from turnetl.retrieval.recipe_search import (
     FactResult,
     RecipeResults,
 )
-from turnetl.views.nodes import Line, Lines, Node, Part, Place, View, line, unwrapped
+from turnetl.views.nodes import Line, LineRange, Lines, Node, Part, View, line, unwrapped
 from turnetl.views.search_hits import NO_HITS, ranked
 
 _TEXT_CHARS = 200
@@ -71,7 +71,7 @@ def _lineage(score: float, group: str, turns: Sequence[Receipt]) -> Line:
         last = turns[-1]
         parts.append((f"  {last.turn_id[:ID_CHARS]}", "dim"))
         parts.append((f"  {last.started_at:%Y-%m-%d %H:%M}", "cyan"))
-        parts += ["  ", Place(last.archive, last.first_line, last.last_line)]
+        parts += ["  ", LineRange(last.archive, last.first_line, last.last_line)]
     if len(turns) > 1:
         parts.append((f"  and {plural(len(turns) - 1, 'earlier turn')}", "dim"))
     return unwrapped(*parts)

@@ -8,7 +8,7 @@ from turnetl.base.text import format_cost, format_minute, plural
 from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.repetition import without_title
-from turnetl.views.nodes import Hanging, Line, Lines, Node, Place, View, line, unwrapped
+from turnetl.views.nodes import HangingIndent, Line, LineRange, Lines, Node, View, line, unwrapped
 from turnetl.views.turns import files_line
 
 NO_HITS = (
@@ -78,9 +78,9 @@ def usage_messages(usage: Usage) -> list[str]:
     return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
 
 
-def ranked(rank: int, text: Line) -> Hanging:
+def ranked(rank: int, text: Line) -> HangingIndent:
     """Return the first line of a hit."""
-    return Hanging(line((f"{rank:>2}. ", "bold")), text)
+    return HangingIndent(line((f"{rank:>2}. ", "bold")), text)
 
 
 def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
@@ -93,7 +93,7 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
         "  ",
         (format_minute(hit.started_at), "cyan"),
         f"  {hit.group_id}  ",
-        Place(hit.archive, hit.first_line, hit.last_line),
+        LineRange(hit.archive, hit.first_line, hit.last_line),
         (relevance, "cyan"),
     )
     lines: list[Node] = [title, lineage]
@@ -103,7 +103,7 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
         _fact(without_title(more.fact, hit.prompt), more.invalid_at, as_of)
         for more in hit.more_facts
     ]
-    lines.append(Lines([Hanging(line("· "), more) for more in more_facts], indent=4))
+    lines.append(Lines([HangingIndent(line("· "), more) for more in more_facts], indent=4))
     lines.append(Lines(files_line(hit.files), indent=4))
     for session in hit.session_hits:
         lines += [_session_line(session), _session_facts(session, as_of)]
@@ -132,7 +132,7 @@ def _session_line(hit: SessionHit) -> Line:
 
 def _session_facts(hit: SessionHit, as_of: datetime | None) -> Lines:
     facts = (_fact(one.fact, one.invalid_at, as_of) for one in facts_beside_title(hit))
-    return Lines([Hanging(line("· "), fact) for fact in facts], indent=4)
+    return Lines([HangingIndent(line("· "), fact) for fact in facts], indent=4)
 
 
 def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Line:

@@ -29,20 +29,20 @@ class _Terminal:
     directory: Path
 
     def group(self, view: nodes.View, indent: int = 0) -> Group:
-        shown = (node for node in view if not isinstance(node, nodes.Beside))
+        shown = (node for node in view if not isinstance(node, nodes.PageOnly))
         return Group(*(self._indented(node, indent) for node in shown))
 
     def _node(self, node: nodes.Node) -> RenderableType:
         match node:
             case nodes.Lines(inner, indent):
                 return self.group(inner, indent)
-            case nodes.Hanging():
+            case nodes.HangingIndent():
                 return self._hanging(node)
             case nodes.Section(title, inner, style, indent):
                 return Group(self._text(nodes.Line(((title, style),))), self.group(inner, indent))
             case nodes.Table():
                 return self._table(node)
-            case nodes.Beside():
+            case nodes.PageOnly():
                 return Group()
             case _:
                 return self._text(nodes.as_line(node))
@@ -60,7 +60,7 @@ class _Terminal:
         view = self._node(node)
         return Padding(view, (0, 0, 0, cells), expand=False) if cells and node else view
 
-    def _hanging(self, node: nodes.Hanging) -> Table:
+    def _hanging(self, node: nodes.HangingIndent) -> Table:
         grid = Table.grid()
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")

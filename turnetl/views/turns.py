@@ -10,9 +10,9 @@ from turnetl.views.nodes import (
     Caption,
     Column,
     Line,
+    LineRange,
     Lines,
     Node,
-    Place,
     Table,
     View,
     line,
@@ -57,7 +57,7 @@ def fact_text(fact: Fact) -> Line:
 
 def lineage(receipt: Receipt) -> Line:
     """Return archive and lines of a turn."""
-    return unwrapped(Place(receipt.archive, receipt.first_line, receipt.last_line))
+    return unwrapped(LineRange(receipt.archive, receipt.first_line, receipt.last_line))
 
 
 def timeline_view(timeline: Timeline) -> View:

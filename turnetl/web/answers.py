@@ -1,4 +1,7 @@
-"""What each page shows, read from the index that stays open."""
+"""What each page shows, read from the index that stays open.
+
+What an index holds in all, for the first page and for the list of errors.
+"""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence

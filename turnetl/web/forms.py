@@ -1,4 +1,7 @@
-"""The parameters of a page: what a form sends, and what a link to the next page repeats."""
+"""The parameters of a page: what a form sends, and what a link to the next page repeats.
+
+Addresses of the pages, relative to each other: all are in one folder.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -8,10 +11,10 @@ from urllib.parse import urlencode
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.index.lookup import ItemKind
-from turnetl.index.selection import DECLARED, Declaration, Selection
+from turnetl.index.selection import CONDITIONS, ConditionDeclaration, Selection
 from turnetl.retrieval.search import Order
 
-_CONDITIONS = tuple(name for name in DECLARED if name != "groups")
+_CONDITIONS = tuple(name for name in CONDITIONS if name != "groups")
 _SUBJECTS = ("id", "name", "path")
 """What a page is about that is no list of turns."""
 _MAX_PAGE = 1_000_000
@@ -46,9 +49,9 @@ class PageForm:
         """Return what was typed into a field; empty if nothing."""
         return self.values.get(name, "")
 
-    def declared(self, condition: str) -> Declaration:
+    def declared(self, condition: str) -> ConditionDeclaration:
         """Return how a condition is described."""
-        return DECLARED[condition]
+        return CONDITIONS[condition]
 
     def pairs(self, *, page: int | None = None) -> Pairs:
         """Return the parameters of the same page, or of another page of the same list."""
@@ -120,7 +123,6 @@ def _page(text: str | None) -> int:
     return int(text)
 
 
-OVERVIEW = "./"
 SEARCH, TIMELINE, FIX, REPORT = "search", "timeline", "fix", "report"
 TURN, SESSION, ENTITY, FILE, FACT, LINES = "turn", "session", "entity", "file", "fact", "lines"
 

@@ -1,4 +1,7 @@
-"""The report on everything, made when it is asked for, with links to the other pages."""
+"""The report on everything, made when it is asked for, with links to the other pages.
+
+Work on an event loop in a thread of its own, which ends when its caller is cancelled.
+"""
 
 import asyncio
 import threading

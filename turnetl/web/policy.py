@@ -1,4 +1,7 @@
-"""What a page may load and run: its own style sheet and the one script of this server."""
+"""What a page may load and run: its own style sheet and the one script of this server.
+
+Where the templates of the pages are.
+"""
 
 from jinja2 import PackageLoader
 

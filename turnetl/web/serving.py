@@ -1,4 +1,7 @@
-"""Serve the pages: socket, keys, index and application, until the process is stopped."""
+"""Serve the pages: socket, keys, index and application, until the process is stopped.
+
+The application: its routes behind the gate.
+"""
 
 from collections.abc import Callable, MutableMapping
 from contextlib import closing

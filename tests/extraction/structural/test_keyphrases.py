@@ -43,7 +43,7 @@ def test_capitalised_names_inside_sentences_are_proper_names() -> None:
 
 def test_topics_ignore_case_when_one_contains_another() -> None:
     topics = ["team meeting", "Meeting", "room", "door"]
-    assert concepts.distinct(topics, 2) == ["team meeting", "room"]
+    assert concepts.distinct_phrases(topics, 2) == ["team meeting", "room"]
 
 
 @given(prompt=st.text(max_size=200), response=st.text(max_size=200))

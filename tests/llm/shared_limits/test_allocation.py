@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from turnetl.llm.limiter import ProviderLimits
 from turnetl.llm.shared_limits.allocation import Block, Grant, Report, Rules, exchange, fair_shares
-from turnetl.llm.shared_limits.store import LimitsState, decode, encode
+from turnetl.llm.shared_limits.store import LimitsState, decode_state, encode_state
 
 MINUTE = 60.0
 RULES = Rules(window=61.5, burst=1.0, is_dead=lambda owner: owner.startswith("dead"))
@@ -61,7 +61,7 @@ class Machine:
         batch, usage = process.block.give_back()
         if not arrives:
             return None
-        state = decode(self.content)
+        state = decode_state(self.content)
         report = Report(
             owner=process.owner,
             batch=batch,
@@ -78,7 +78,7 @@ class Machine:
         )
         now = max(state.time, self.now)
         grant = exchange(state, report, now, RULES)
-        self.content = encode(state)
+        self.content = encode_state(state)
         if returns:
             process.block.replace(grant, self.now)
         return grant

@@ -1,12 +1,16 @@
 """The clients that Graphiti's building blocks take.
 
+Graphiti's prompts for turns with instructions: the same rules in fewer and cheaper tokens.
+
 - What is the same for every turn comes first, in the system message: providers charge less for the
   beginning of a prompt that they have read before.
 - The prompt that resolves entities shows no earlier turns: the extraction, which reads them, named
   the entities.
 
-Several facts share one request: see `fact_questions`. Turns without instructions are sent with
+Several facts share one request: see `fact_batches`. Turns without instructions are sent with
 Graphiti's own prompts.
+
+Graphiti's prompts over escaped text: the only place where text enters them.
 
 Each prompt is built by Graphiti from a context of texts: chunks, names, summaries, attributes and
 facts. No node or edge is changed, so that the graph stores the texts as they are.

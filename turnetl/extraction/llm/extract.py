@@ -1,6 +1,8 @@
 """Extracts entities and facts from one chunk of a turn.
 
 Nothing here depends on the group, so it may run ahead of earlier turns.
+
+Postprocesses extracted nodes and edges: merges reflexion passes and applies the stoplist.
 """
 
 import re

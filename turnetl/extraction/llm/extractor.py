@@ -10,6 +10,8 @@ It takes the steps of Graphiti's `add_episode` in their order, with these differ
 - Keys are digests of the turn and of the names it contains, so that a repeated turn gives the same
   result.
 
+Background tasks: calls that start early and are awaited where their result is needed.
+
 A call whose result is no longer needed runs on: it is paid for, and the journal stores its
 response.
 """
@@ -94,7 +96,7 @@ class LlmExtractor:
         self._ontology = ontology
         self._parameters = parameters
         graphiti_calls.cache_forms_of_names()
-        graphiti_calls.prepare()
+        graphiti_calls.route_graphiti_log()
         self._chunk_extractor = ChunkExtractor(
             model, GraphitiEmbedder(embedder), ontology, split_text
         )
@@ -118,7 +120,7 @@ class LlmExtractor:
         """Return the entities of the turn; the requests for its facts may still be running."""
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
         inputs = _inputs(episode, context, full_context=config.instructions is None)
-        with graphiti_calls.called():
+        with graphiti_calls.logged_by_turnetl():
             chunks = [await self._extract_chunk(source, config) for source in inputs]
         return ExtractedTurn(tuple(chunks))
 
@@ -131,7 +133,7 @@ class LlmExtractor:
         now: datetime,
     ) -> Resolved:
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
-        with graphiti_calls.called():
+        with graphiti_calls.logged_by_turnetl():
             return await self._resolve(extracted, group, now, is_compact=config.is_compact)
 
     async def _resolve(
@@ -198,7 +200,7 @@ def _inputs(
     episode: Episode, context: Sequence[Episode], *, full_context: bool
 ) -> Iterator[ExtractionInput]:
     for number, node in enumerate(graphiti_calls.chunk_nodes(episode)):
-        previous = graphiti_calls.previous(episode, number, context, full=full_context)
+        previous = graphiti_calls.previous_turns(episode, number, context, full=full_context)
         yield ExtractionInput(node, previous, ids.chunk_id(episode.turn_id, number))
 
 

@@ -1,5 +1,7 @@
 """A model that asks about the facts of a turn together, though Graphiti asks about each alone.
 
+One request about several facts of a turn, and the response to each of them.
+
 Graphiti asks about each fact by itself. Its instructions are four fifths of such a request. Here
 they are sent once for several facts, and each fact keeps its own lists of candidates.
 """
@@ -164,15 +166,15 @@ class _Batch:
     async def _found(self, requests: Sequence[ChatRequest]) -> Mapping[int, str]:
         """Return the responses to a shared request by index; to a single one, it is there."""
         try:
-            shared = await self.model.complete(combined(requests))
+            shared = await self.model.complete(combined_request(requests))
         except BadTurn as error:
             self.usage += error.usage
             raise
         self.usage += shared.usage
         try:
-            found = responses(shared.text, len(requests))
+            found = responses_by_fact(shared.text, len(requests))
         except ValueError as error:
-            reason = retry.describe(error)
+            reason = retry.describe_invalid(error)
             raise self._bad_turn(f"returned an invalid response: {reason}") from error
         if len(requests) == 1 and not found:
             raise self._bad_turn("returned no answer about a fact")
@@ -250,7 +252,7 @@ def in_requests(requests: Sequence[ChatRequest]) -> Iterator[slice]:
         yield slice(start, len(requests))
 
 
-def combined(requests: Sequence[ChatRequest]) -> ChatRequest:
+def combined_request(requests: Sequence[ChatRequest]) -> ChatRequest:
     """Return one request for all; the instructions of the first one are those of each."""
     *instructions, last = requests[0].messages[:-1]
     questions = (
@@ -274,7 +276,7 @@ def question_ids(count: int) -> Sequence[int]:
     return range(_ID_STEP, _ID_STEP * count + 1, _ID_STEP)
 
 
-def numbers(request: ChatRequest) -> Sequence[int]:
+def fact_numbers(request: ChatRequest) -> Sequence[int]:
     """Return the ids of the questions of a request for several facts, in order."""
     # The delimiters occur nowhere else: texts are escaped.
     return [int(found) for found in _QUESTION.findall(request.messages[-1].text)]
@@ -284,12 +286,12 @@ def no_other_fact(request: ChatRequest) -> str:
     """Return the response that no fact of the request repeats or contradicts another one."""
     answers = [
         FactResolution(id=number, duplicate_facts=[], contradicted_facts=[])
-        for number in numbers(request)
+        for number in fact_numbers(request)
     ]
     return FactResolutions(fact_resolutions=answers).model_dump_json()
 
 
-def responses(text: str, count: int) -> Mapping[int, str]:
+def responses_by_fact(text: str, count: int) -> Mapping[int, str]:
     """Return the response about each fact as Graphiti reads it, by the fact's number from 0.
 
     Unanswered questions are missing. All are, if one of the ids is not that of a question, or if

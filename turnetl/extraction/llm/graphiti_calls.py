@@ -1,10 +1,16 @@
 """Calls of Graphiti's extraction functions for one chunk of a turn, and their usage.
 
+The text of turns in extraction prompts: the chunk to extract and the context before it.
+
+Caches what Graphiti computes from a name to compare it with others.
+
 Graphiti computes the forms of every candidate name, and their MinHash signature, again for every
 turn: 87 names, half of its CPU time. It has no hook for this, so this module replaces functions of
 `graphiti_core.utils.maintenance.dedup_helpers` with ones that return the same values: the signature
 with a faster one, the others with themselves behind a cache. They are the only part of Graphiti
 that turnetl replaces; a test fails when Graphiti changes the signature.
+
+Graphiti's log while turnetl calls it: lines of turnetl's own log, for those who debug it.
 
 Graphiti warns of what a model often does, as of facts that name entities which were not extracted,
 on its own loggers. Nobody can act on it, and a library must not print. Its messages may quote a
@@ -223,7 +229,7 @@ _UNSTARTED = r"coroutine '\w*(search|embeddings|_edge)' was never awaited"
 _is_called: ContextVar[bool] = ContextVar("turnetl_calls_graphiti", default=False)
 
 
-def prepare() -> None:
+def route_graphiti_log() -> None:
     """Let the loggers of Graphiti's imported modules log to turnetl's within `called`.
 
     What Graphiti logs when another program calls it stays as it is. Safe to repeat.
@@ -241,7 +247,7 @@ def prepare() -> None:
 
 
 @contextmanager
-def called() -> Iterator[None]:
+def logged_by_turnetl() -> Iterator[None]:
     """Mark what runs inside, with the tasks that it starts, as turnetl's use of Graphiti."""
     token = _is_called.set(True)
     try:
@@ -277,7 +283,7 @@ def chunk_nodes(episode: Episode) -> Iterator[EpisodicNode]:
         yield convert.to_episodic_node(episode, chunk, number)
 
 
-def previous(
+def previous_turns(
     episode: Episode, chunk: int, context: Sequence[Episode], *, full: bool
 ) -> list[EpisodicNode]:
     """Return the context of a chunk: earlier turns, and the earlier chunks of its own turn.

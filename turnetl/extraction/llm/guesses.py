@@ -76,7 +76,7 @@ def _effect(request: ChatRequest, response: str) -> object:
     """Return what Graphiti reads from a response."""
     text = retry.strip_wrapping(response)
     if request.prompt_name == _FACTS:
-        of_facts = fact_batches.responses(text, len(fact_batches.numbers(request)))
+        of_facts = fact_batches.responses_by_fact(text, len(fact_batches.fact_numbers(request)))
         return {number: _effect_of_fact(json.loads(one)) for number, one in of_facts.items()}
     parsed = retry.parse_object(text)
     if request.prompt_name == _FACT:

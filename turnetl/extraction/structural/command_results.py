@@ -1,4 +1,7 @@
-"""Facts from the commands of a turn: failures, runs, installed packages, commit messages."""
+"""Facts from the commands of a turn: failures, runs, installed packages, commit messages.
+
+Facts from calls other than commands: written files, MCP servers, skills, web pages.
+"""
 
 import re
 from collections import Counter, defaultdict
@@ -196,7 +199,7 @@ def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
 
 def _package_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:
     for run in runs:
-        for package in shell_commands.installed(run.command) if not run.failed else ():
+        for package in shell_commands.installed_packages(run.command) if not run.failed else ():
             is_dependency = shell_commands.is_dependency(run.command)
             verb = "added as a dependency" if is_dependency else "installed"
             text = f"`{package}` was {verb} with `{run.command.line}`"

@@ -1,5 +1,7 @@
 """Finds concepts: names of functions, types, flags, tickets and branches in the texts of a turn.
 
+Finds the topics of a turn that names no identifier, for turns of chats above all.
+
 A phrase counts if both speakers use it, or if one repeats it: then it is what they talk about. A
 proper name counts always.
 """
@@ -167,7 +169,7 @@ def proper_names(text: str, count: int) -> list[str]:
     return list(dict.fromkeys(name for name in names if name.lower() not in _NO_NAMES))[:count]
 
 
-def distinct(phrases: Iterable[str], count: int) -> list[str]:
+def distinct_phrases(phrases: Iterable[str], count: int) -> list[str]:
     """Return the first `count` phrases whose words are not part of an earlier one."""
     chosen: list[str] = []
     for phrase in phrases:
@@ -184,7 +186,7 @@ def _tokens(text: str, limits: tuple[int, int]) -> list[str]:
 
 def _longest(phrases: Iterable[str], count: int) -> list[str]:
     """Return the phrases with most words, in order, none part of another."""
-    return distinct(sorted(phrases, key=lambda phrase: -phrase.count(" ")), count)
+    return distinct_phrases(sorted(phrases, key=lambda phrase: -phrase.count(" ")), count)
 
 
 def _candidates(tokens: list[str]) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """The context of a turn for all rules: its calls, its files and concepts, and its subject.
 
+Normalises file paths: one name for one file, however a turn writes its path.
+
 Inside the project, the name of a file is its path from the project's root, the same in every
 checkout and worktree; outside it, the path is shortened. Temporary and generated files have no
 name.
@@ -356,7 +358,7 @@ def _topics(turn: Turn, previous: Turn | None) -> list[EntityKey]:
     if len(topics) < _SUBJECTS and previous is not None:
         answered = f"{previous.assistant_text}\n{response}"
         topics += concepts.shared_phrases(previous.user_text, answered, _SUBJECTS)
-    return [EntityKey(CONCEPT, topic) for topic in concepts.distinct(topics, _SUBJECTS)]
+    return [EntityKey(CONCEPT, topic) for topic in concepts.distinct_phrases(topics, _SUBJECTS)]
 
 
 def _subjects(

@@ -41,7 +41,7 @@ class ChatConversation:
         if speaker is None or speaker is _SYSTEM:
             return SkipReason.SYSTEM if speaker else SkipReason.OTHER
         is_call = speaker is _TOOL_CALL
-        calls = (rows.standalone_calls if is_call else rows.calls)(message)
+        calls = (rows.standalone_calls if is_call else rows.message_calls)(message)
         turn = self.builder.turns[-1] if self.builder.turns else None
         if turn is None:
             self.builder.counts.tool_calls += len(calls)
@@ -62,7 +62,7 @@ class ChatConversation:
             self._drop_calls_without_result()
         body, id_ = message.body, message.id
         turn = self.builder.open(
-            body if isinstance(body, str) else "\n\n".join(rows.texts(body)),
+            body if isinstance(body, str) else "\n\n".join(rows.message_texts(body)),
             span,
             prompt_id=id_ if isinstance(id_, str) else None,
             previous=self.builder.current,
@@ -84,7 +84,7 @@ class ChatConversation:
         if self._has_result:
             self._drop_calls_without_result()
         for call in calls:
-            arguments = rows.decoded(call.arguments)
+            arguments = rows.decoded_json(call.arguments)
             raw = RawToolCall(call.name, format_input(arguments), arguments=arguments)
             recorded = call.arguments
             encoded = recorded if isinstance(recorded, str) else compact_json(recorded)
@@ -109,7 +109,7 @@ class ChatConversation:
         """Return the result of each pending call, if one message without a key has them all."""
         if message.tool_call_id is not None or len(self._pending) < 2:  # noqa: PLR2004  several
             return []
-        results = rows.decoded(text)
+        results = rows.decoded_json(text)
         if not isinstance(results, list) or len(results) != len(self._pending):
             return []
         return [rows.listed_result(result) for result in results]

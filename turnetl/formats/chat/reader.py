@@ -1,5 +1,7 @@
 """Reading of an archive's conversations, written as rows, lines, an array or one document.
 
+Session ids of conversations. Their own ids do not suffice: datasets often count from 0.
+
 The input of a digest must never change: every id would change.
 """
 

@@ -1,6 +1,10 @@
 """The messages and conversations of chat logs, with only the fields that are used.
 
 A row is a message or a conversation. Archives may hold either, and both formats are read alike.
+
+The speakers of a chat: OpenAI's `role` and ShareGPT's `from`.
+
+The content of a chat message: texts, images, tool calls and tool results.
 """
 
 from collections.abc import Iterator, Sequence
@@ -233,7 +237,7 @@ class MessageCall:
     arguments: Any
 
 
-def texts(body: Any) -> list[str]:
+def message_texts(body: Any) -> list[str]:
     """Return the texts of a message body, one per part; a placeholder in brackets for the rest."""
     if isinstance(body, str):
         return [body] if body else []
@@ -245,15 +249,15 @@ def texts(body: Any) -> list[str]:
 def nonblank_texts(body: Any) -> list[str]:
     if isinstance(body, str):
         return [body] if body.strip() else []
-    return [text for text in texts(body) if text.strip()]
+    return [text for text in message_texts(body) if text.strip()]
 
 
 def joined_texts(body: Any) -> str:
     """Return a tool result as one text."""
-    return "\n".join(texts(body))
+    return "\n".join(message_texts(body))
 
 
-def calls(message: ChatLogMessage) -> Sequence[MessageCall]:
+def message_calls(message: ChatLogMessage) -> Sequence[MessageCall]:
     """Return the calls in an assistant's message, wherever they are in it."""
     body = message.body
     parts = body if isinstance(body, list) else ()
@@ -292,7 +296,7 @@ def listed_result(value: Any) -> str:
     return joined_texts(value)
 
 
-def decoded(value: Any) -> Any:
+def decoded_json(value: Any) -> Any:
     """Return the value of a text that is JSON; other values unchanged."""
     return decode_text(value, value) if isinstance(value, str) else value
 
@@ -325,12 +329,12 @@ def _entries(value: Any) -> list[Any]:
     """Return one call or several, which may be encoded as JSON text."""
     if value is None:
         return []
-    entries = decoded(value)
+    entries = decoded_json(value)
     return entries if isinstance(entries, list) else [entries]
 
 
 def _call(entry: Any) -> MessageCall:
-    entry = decoded(entry)
+    entry = decoded_json(entry)
     if not isinstance(entry, dict):
         return MessageCall(None, "", entry)
     nested = (entry.get(key) for key in ("function", "custom"))

@@ -1,7 +1,7 @@
 """The format of Claude Code's `history.jsonl`: every prompt that was typed, without responses.
 
 It outlives the transcripts, which Claude Code deletes. A prompt that a transcript also holds is
-recognised in `episodes.recorded_prompts`.
+recognised in `episodes.partitions`.
 """
 
 import re

@@ -1,6 +1,8 @@
 """Recognition of text under Claude Code's user role that the client wrote and not the user.
 
 The patterns are those of versions 1.0 to 2.1. Each of them occurs in archives.
+
+The text that a user wrote in a row, and whether a user wrote the row at all.
 """
 
 import re

@@ -2,6 +2,8 @@
 
 Types vary between versions, and by accident. A field of another type counts as missing. Fields are
 in the order in which they are usually written, because the decoder expects them in that order.
+
+The types of rows that hold no message: how they are recognised, and why they are skipped.
 """
 
 import re

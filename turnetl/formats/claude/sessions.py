@@ -1,8 +1,14 @@
 """The session of each row, and the turn that the row continues.
 
+Rows of subagents, in their own archive or between those of the session: they are in no turn.
+
+Detection of messages that the client writes again under new ids of rows.
+
 With `--input-format stream-json` and after a compaction, Claude Code repeats earlier rows. The
 model's messages keep their ids. A prompt is a repetition if the response that follows it repeats
 the response to the same prompt.
+
+Detection of commands and skills that the model calls itself.
 
 Versions of 2025 announced each such call under role user, in the form of a command that the user
 typed. The announcement follows the call before the model's next message.

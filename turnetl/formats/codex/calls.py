@@ -4,6 +4,8 @@ A call of the model is a response item; another item holds its result, and a com
 event its end. In code mode the model calls one tool, `exec`, with a script, and the script calls
 the others. What these did is in completed items, whose ids are not the script's, and the output of
 the script repeats what it printed of their results. Other clients write completed items only.
+
+The tool calls that completed items and events are about.
 """
 
 import re
@@ -122,7 +124,7 @@ class CodexCalls:
         """Complete the call that an event or an item names; return whether there is one."""
         call = self._call(item)
         if call is not None:
-            rows.complete(call, item)
+            rows.complete_result(call, item)
         return call is not None
 
     @property
@@ -143,7 +145,7 @@ class CodexCalls:
         known = self._items.get(key) or self._own_call(turn, new)
         if known is not None:
             self._items[key] = known
-            (rows.complete if known.result else rows.complete_item)(known, item)
+            (rows.complete_result if known.result else rows.complete_item)(known, item)
             return True
         rows.complete_item(new, item)
         if self._last_item == (line - 1, new):
@@ -248,7 +250,7 @@ def _mcp_call(item: CodexItem) -> RawToolCall | None:
         return None
     arguments = item.arguments if item.arguments is not None else named.get("arguments")
     words = (_NOT_WORD.sub("_", str(word)) for word in (server, tool) if word)
-    return _call("__".join(["mcp", *words]), rows.decoded(arguments))
+    return _call("__".join(["mcp", *words]), rows.decoded_json(arguments))
 
 
 def _web_search(item: CodexItem) -> RawToolCall:
@@ -269,7 +271,7 @@ def _extension(item: CodexItem) -> RawToolCall | None:
     has_result = item.result is not None or item.output is not None or item.error is not None
     if not name or (arguments is None and not has_result):
         return None
-    return _call(name, rows.decoded(arguments) if arguments is not None else {})
+    return _call(name, rows.decoded_json(arguments) if arguments is not None else {})
 
 
 def _patch(changes: Any) -> str:
@@ -340,7 +342,7 @@ def _command(item: CodexItem) -> RawToolCall | None:
 
 
 def _dynamic_call(item: CodexItem) -> RawToolCall | None:
-    return _call(item.tool, rows.decoded(item.arguments)) if item.tool else None
+    return _call(item.tool, rows.decoded_json(item.arguments)) if item.tool else None
 
 
 def _subagent_call(item: CodexItem) -> RawToolCall | None:

@@ -1,4 +1,9 @@
-"""The turns of one rollout, built from prompts, texts, tool calls and events."""
+"""The turns of one rollout, built from prompts, texts, tool calls and events.
+
+The agent's texts of a turn, each once, although Codex writes most of them in several rows.
+
+The task that Codex works on, and whether a prompt starts it or steers it.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -9,9 +14,15 @@ from typing import Literal
 from turnetl.base.model import SessionId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.base import RawTurn, parse_time
-from turnetl.formats.codex import prompts as authorship
 from turnetl.formats.codex.calls import CodexCalls
-from turnetl.formats.codex.prompts import Prompt, PromptKind, Prompts, are_versions
+from turnetl.formats.codex.prompts import (
+    IMAGE,
+    Prompt,
+    PromptKind,
+    Prompts,
+    are_versions,
+    without_context,
+)
 from turnetl.formats.codex.requests import Request, Requests
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
 from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
@@ -220,7 +231,7 @@ class CodexConversation:
             has_image: whether it has an image.
             turn_id: of its task, if the row names it.
         """
-        text = authorship.without_context(text) or (authorship.IMAGE if has_image else "")
+        text = without_context(text) or (IMAGE if has_image else "")
         if not text:
             return SkipReason.NO_TEXT
         prompt = Prompt(entry, kind, text, unique_id(turn_id) or self.task.turn_id, turn_id)

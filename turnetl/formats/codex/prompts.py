@@ -5,6 +5,8 @@ or two or three of these, in any order. The kind is decided for each row: one ro
 A message is held until the next row that tells what it is: the event or the item with its text, or
 the agent's response to it. Codex itself writes messages of role user, too.
 
+Recognition of text under Codex's user role that the client wrote and not the user.
+
 The patterns are those by which Codex recognises its own text, since its first versions.
 """
 

@@ -2,6 +2,8 @@
 
 An item is in the envelope `{timestamp, type, payload}`, or is a line of its own in versions before
 September 2025. Types vary. A field of another type counts as missing.
+
+Tool calls and results of Codex, in the forms that its versions write.
 """
 
 import re
@@ -178,7 +180,7 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     """Return a call, and the characters of its input as the archive records them."""
     arguments = _input(item)
     encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
-    value = decoded(arguments)
+    value = decoded_json(arguments)
     call = RawToolCall(_name(item), _format(value), arguments=value)
     if item.type == "image_generation_call" and item.result:
         call.result = "[image]"
@@ -188,7 +190,7 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
 def subagent_prompt(item: CodexItem) -> str | None:
     """Return the prompt that a call gives to a subagent."""
     # Only then: `tool_call` decodes the arguments of all calls.
-    arguments = decoded(item.arguments) if item.name in _SUBAGENTS else None
+    arguments = decoded_json(item.arguments) if item.name in _SUBAGENTS else None
     if not isinstance(arguments, dict):
         return None
     prompts = (arguments.get(key) for key in ("message", "prompt"))
@@ -204,7 +206,7 @@ def tool_result(item: CodexItem) -> tuple[str, bool]:
 
 def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
     """Return the user's answers to the questions of a call, or None if there are none."""
-    output = decoded(item.output) if call.name == _USER_INPUT else None
+    output = decoded_json(item.output) if call.name == _USER_INPUT else None
     if not isinstance(output, dict):
         return None
     answers = output.get("answers")
@@ -212,7 +214,7 @@ def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
     return "; ".join(texts) or None
 
 
-def complete(call: RawToolCall, event: CodexItem) -> None:
+def complete_result(call: RawToolCall, event: CodexItem) -> None:
     """Complete a call with the event or the item at its end."""
     result = event.result if isinstance(event.result, dict) else {}
     value = result.get("Ok", result)
@@ -224,7 +226,7 @@ def complete(call: RawToolCall, event: CodexItem) -> None:
 
 def complete_item(call: RawToolCall, item: CodexItem) -> None:
     """Complete a call that stands only in an item: its result is that of the item."""
-    complete(call, item)
+    complete_result(call, item)
     if not call.result:
         outputs = (item.stdout, item.stderr, _error_text(item.error), _value_text(item))
         call.result = "\n".join(text.rstrip("\n") for text in outputs if text)
@@ -275,7 +277,7 @@ def _format(arguments: Any) -> str:
     return query if query is not None and "type" in arguments else format_input(arguments)
 
 
-def decoded(value: Any) -> Any:
+def decoded_json(value: Any) -> Any:
     """Return an object that is encoded as text; other values unchanged."""
     if not isinstance(value, str) or value[:1] != "{":
         return value
@@ -283,7 +285,7 @@ def decoded(value: Any) -> Any:
 
 
 def _result(output: Any) -> tuple[str, bool]:
-    wrapper = decoded(output)
+    wrapper = decoded_json(output)
     if not isinstance(wrapper, dict) or not _is_wrapper(wrapper, as_text=isinstance(output, str)):
         return _without_header(_joined_text(output))
     metadata = wrapper.get("metadata")

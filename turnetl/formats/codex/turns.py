@@ -1,4 +1,7 @@
-"""The reader of one Codex rollout: it passes the content of each row to the conversation."""
+"""The reader of one Codex rollout: it passes the content of each row to the conversation.
+
+The handlers of Codex's events.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

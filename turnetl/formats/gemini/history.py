@@ -7,6 +7,8 @@ Removed messages stay in the result, because they were part of the conversation.
 compresses, masks or loads the history, it writes the messages that it keeps once more, under new
 ids. Such a copy is recognised by its text: a message that was just removed has the same text.
 
+Recognition of text under Gemini CLI's user role that the client wrote and not the user.
+
 The patterns are those of Gemini CLI 0.5 to 0.60. Older releases join the parts of a message without
 a separator, newer ones keep them. Here both are examined as one text.
 """
@@ -187,7 +189,7 @@ def _is_rewritten(message: GeminiMessage) -> bool:
     row = message.row
     if row.type == "user":
         has_context = any(text.startswith(_CONTEXT) for text in texts_of(row.content))
-        return has_context and bool(written(row.content)[0])
+        return has_context and bool(written_text(row.content)[0])
     return row.type in MODEL_TYPES
 
 
@@ -252,17 +254,17 @@ _REJECTED = re.compile(
 _IMAGE = "[image]"
 
 
-def prompt(row: GeminiRow) -> tuple[str, SkipReason]:
+def prompt_text(row: GeminiRow) -> tuple[str, SkipReason]:
     """Return the text that the user wrote; if it is empty, the reason why the row is no prompt."""
-    text, reason = written(row.content)
+    text, reason = written_text(row.content)
     if not text:
         return "", reason
-    if hints := steering(row.content):
+    if hints := steering_text(row.content):
         return "\n\n".join(hints), reason
-    return written(row.display_content)[0] or text, reason
+    return written_text(row.display_content)[0] or text, reason
 
 
-def written(content: Content) -> tuple[str, SkipReason]:
+def written_text(content: Content) -> tuple[str, SkipReason]:
     """Return a message's text without the context around it, and the reason if it is empty."""
     reasons: list[SkipReason] = []
     texts: list[str] = []
@@ -302,7 +304,7 @@ def without_context(text: str) -> str:
     return text
 
 
-def steering(content: Content) -> list[str]:
+def steering_text(content: Content) -> list[str]:
     """Return texts that the user typed while the agent worked, sent with a tool's result."""
     hints = (match for text in texts_of(content) for match in _HINT.finditer(text))
     return [text for hint in hints if (text := (hint[1] or hint[2] or "").strip())]

@@ -2,6 +2,8 @@
 
 A document's messages, messages on lines, and lines that change earlier messages are all decoded
 into one struct. The fields of a row show which of them it is.
+
+The results of tool calls, as Gemini CLI records them.
 """
 
 from typing import Any

@@ -112,7 +112,7 @@ class StreamReader:
         return SkipReason.RUN_START
 
     def _read_prompt(self, event: StreamEvent, span: SourceSpan) -> SkipReason | None:
-        text, reason = history.written(event.content)
+        text, reason = history.written_text(event.content)
         if not text:
             return reason
         native_id, time = self._native_id(event), parse_time(event.timestamp)

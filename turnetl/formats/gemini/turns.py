@@ -80,7 +80,7 @@ class GeminiReader:
             added = [self._add_result(response, row.timestamp) for response in responses]
             is_steered = self._add_steering(message)
             return None if is_steered or any(added) else SkipReason.TOOL_RESULT
-        text, reason = history.prompt(row)
+        text, reason = history.prompt_text(row)
         if not text:
             return reason
         if row.display_content is None and history.is_command(text):
@@ -99,7 +99,7 @@ class GeminiReader:
 
     def _add_steering(self, message: GeminiMessage) -> bool:
         """Add steering texts to the current turn; return whether there are both."""
-        turn, texts = self.builder.current, history.steering(message.row.content)
+        turn, texts = self.builder.current, history.steering_text(message.row.content)
         self.builder.add_steering(turn, texts)
         if turn is None or not texts:
             return False

@@ -1,4 +1,7 @@
-"""Counts of an archive: how many lines are used, and why the others are not."""
+"""Counts of an archive: how many lines are used, and why the others are not.
+
+Limits on what an archive may hold: otherwise a small file could need any amount of memory.
+"""
 
 import re
 from collections import Counter

@@ -1,7 +1,15 @@
-"""An archive as one JSON document: an array of elements, or an object with one such array.
+"""An archive as JSON Lines, or as one JSON document, read row by row or element by element.
+
+An archive as one JSON document: an array of elements, or an object with one such array.
 
 Every element has a span, so that a turn leads back to its lines and bytes. A truncated document
 gives the elements before the truncation.
+
+An archive in JSON Lines: every line is decoded, repaired if it is damaged, and counted.
+
+Iteration over the lines of an archive; spaces in place of bytes before its first JSON value.
+
+The lines and bytes of an archive that a row or an element occupies.
 """
 
 import re

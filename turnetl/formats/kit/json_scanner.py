@@ -2,6 +2,8 @@
 
 It builds no value: one takes thirty times the memory of its text.
 
+JSON decoded one level deep: nested values stay encoded.
+
 A lone surrogate, as programs leave it when they truncate a text, makes a whole document unreadable.
 It becomes a question mark of the same length, so that offsets stay valid.
 """

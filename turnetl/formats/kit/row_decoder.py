@@ -3,6 +3,8 @@
 A field of a type that the format does not expect counts as missing. A number may be written as a
 string, and a whole one as a float.
 
+Complete rows on a damaged line: a row was cut off before them, or bytes were overwritten.
+
 A program that dies while it writes leaves a part of a row without a newline, and the next row
 follows on the same line. A file system may leave a run of NUL. An object inside a row is no row: it
 is told by the keys that rows of a format have, and by its place.

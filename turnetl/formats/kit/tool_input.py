@@ -4,6 +4,10 @@ The input of a call that changes a file is its path, ` :: ` and a summary of the
 lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
 `*** Update File: a.py - x + y *** Delete File: b.py`.
 
+Summaries of patches as agents write them: `*** Begin Patch` ... `*** End Patch`.
+
+A summary of a change to a file, made of a few of its lines.
+
 It has the first removed or added line, then lines that name something (functions, classes,
 headings), then others as far as they fit. Lines stay complete and separate, because a secret must
 still be detected in them.

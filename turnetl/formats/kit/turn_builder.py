@@ -1,4 +1,7 @@
-"""The builder of turns that every format uses: it opens, extends and closes them."""
+"""The builder of turns that every format uses: it opens, extends and closes them.
+
+Ids for sessions and prompts that have none in the archive.
+"""
 
 from collections import Counter
 from collections.abc import Sequence

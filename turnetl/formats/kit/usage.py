@@ -2,6 +2,8 @@
 
 Input is without the cache, cache write and cache read are apart, and output includes reasoning: the
 sum of these four is what a request used. Reasoning says how much of the output it is.
+
+The tokens of API messages in no turn: of subagents, and of a session before its first prompt.
 """
 
 from collections.abc import Iterable

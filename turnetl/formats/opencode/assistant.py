@@ -1,5 +1,7 @@
 """Read an assistant's message into its turn: calls, tokens, model, end.
 
+The text that a user wrote in OpenCode's messages under role user, and in tool results.
+
 OpenCode marks its own text as `synthetic`: the content of mentioned files, reminders of a mode,
 "continue" after a compaction. Text marked as `ignored` is never sent to the model.
 """
@@ -140,7 +142,7 @@ _ANSWERED = re.compile(r"\s*User has answered your questions: (.*)", re.DOTALL)
 _ANSWERED_NOTE = re.compile(r"\.? You can now continue with the user's answers in mind\.?\s*$")
 
 
-def prompt(parts: Iterable[OpenCodePart]) -> str | None:
+def prompt_text(parts: Iterable[OpenCodePart]) -> str | None:
     """Return the text that the user wrote, else placeholders of attachments, else None.
 
     A slash command for a subagent gives its name and its expanded prompt.

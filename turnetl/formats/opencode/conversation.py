@@ -100,7 +100,7 @@ class OpenCodeConversation:
     def _owner(self, message: OpenCodeMessage) -> _TurnOrReason:
         """Return the owner of the responses to a message under the user's role."""
         turn, parts = self.builder.current, message.all_parts
-        text = assistant.prompt(parts)
+        text = assistant.prompt_text(parts)
         if text is None:
             reason = assistant.skip_reason(parts)
             self._skip(message, reason)

@@ -4,6 +4,10 @@ A message of an export is `{info, parts}`. In the store, a message and its parts
 Messages of mid-2025 contain their parts, and earlier ones keep half of their fields in `metadata`.
 Times are milliseconds since 1970.
 
+A message with its parts, independent of OpenCode's version and of where the parts were.
+
+Conversion of OpenCode 2 messages to the form of OpenCode 1.
+
 In OpenCode 2 a message is one object with a `type`. Answers name no prompt and follow it. Messages
 of the client have types of their own. `idle` ends a turn.
 """

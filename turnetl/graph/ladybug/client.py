@@ -2,6 +2,8 @@
 
 The database is not asynchronous: every operation runs completely in the client's own thread, so a
 cancelled caller cannot leave a transaction half done for the next one.
+
+Errors of Ladybug in messages.
 """
 
 import asyncio
@@ -195,7 +197,7 @@ def _translate_errors() -> Generator[None]:
     try:
         yield
     except RuntimeError as error:
-        cause = reason(error)
+        cause = error_reason(error)
         if _NOT_WRITTEN in cause:
             raise WriteFailed(
                 f"the embedded graph cannot be written: {cause}; free some disk space, then "
@@ -213,6 +215,6 @@ DAMAGE = (UnicodeError, msgspec.DecodeError, MemoryError, OverflowError)
 _MAX_CHARS = 160
 
 
-def reason(error: Exception) -> str:
+def error_reason(error: Exception) -> str:
     """Return the first line of an error, truncated: no text of a turn gets into a message."""
     return (str(error).splitlines() or [""])[0][:_MAX_CHARS]

@@ -1,5 +1,7 @@
 """Open a Ladybug database, and check that it is a graph of this version.
 
+Open a Ladybug file whose last writer did not close it: its log may be damaged.
+
 Only the caller has the file open; a reader may share it with readers. A file without a log was
 closed, and is opened without a check. Else another process tries it first, because a damaged log
 can end the process that replays it.
@@ -19,9 +21,15 @@ import ladybug
 from turnetl.base.errors import GraphBusy, GraphUnusable
 from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher
-from turnetl.graph.ladybug import log as ladybug_log
-from turnetl.graph.ladybug.client import reason
-from turnetl.graph.ladybug.log import DiskSpace, DroppedTail
+from turnetl.graph.ladybug.client import error_reason
+from turnetl.graph.ladybug.log import (
+    DiskSpace,
+    DroppedTail,
+    commit_ends,
+    copy_log,
+    dropped_tail,
+    log_files,
+)
 from turnetl.graph.ladybug.probe import COMPRESSION, NEEDS_RECOVERY, FileState, probe
 
 SMALL_POOL = 128 << 20
@@ -89,7 +97,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
         if "lock" in str(error).lower():
             raise busy(path, "") from error
         error_class = GraphUnusable if write or NEEDS_RECOVERY not in str(error) else Unrecovered
-        raise error_class(cannot_open(path, reason(error))) from error
+        raise error_class(cannot_open(path, error_reason(error))) from error
 
 
 def cannot_open(path: Path, cause: str) -> str:
@@ -195,7 +203,7 @@ def open_for_reading(path: Path, *, low_memory: bool = False) -> Any:
         GraphBusy: another process has it open.
         GraphUnusable: it cannot be opened.
     """
-    state = _state(path, write=False) if ladybug_log.log_files(path) else FileState.INTACT
+    state = _state(path, write=False) if log_files(path) else FileState.INTACT
     if state in _CRASHES:
         raise Unrecovered(f"cannot open graph `{path}`: its log is damaged")
     if state is not FileState.DAMAGED_LOG:
@@ -213,7 +221,7 @@ def prepare_for_writing(path: Path, space: DiskSpace) -> None:
     """
     if not path.exists():
         return
-    if not ladybug_log.log_files(path):
+    if not log_files(path):
         check_version(path, low_memory=True)
         return
     state = _state(path, write=False)
@@ -254,12 +262,12 @@ def _repair(path: Path, *, is_crash: bool, write: bool) -> None:
     Raises:
         GraphUnusable: a log cannot be copied, or the file cannot be opened without it either.
     """
-    logs = ladybug_log.log_files(path)
+    logs = log_files(path)
     contents = [file.read_bytes() for file in logs]
     copies = [_copy(file, path) for file in logs]
     if is_crash:
         _cut(path, logs, contents, write=write)
-    ends = [ladybug_log.commit_ends(file.read_bytes()) for file in logs]
+    ends = [commit_ends(file.read_bytes()) for file in logs]
     with (
         closing(open_database(path, write=True, strict=False)) as database,
         closing(ladybug.Connection(database, num_threads=1)) as connection,
@@ -272,7 +280,7 @@ def _repair(path: Path, *, is_crash: bool, write: bool) -> None:
         ]
     for content, size, copy in zip(contents, replayed, copies, strict=True):
         if size < len(content):
-            tail = ladybug_log.dropped_tail(content[size:], groups)
+            tail = dropped_tail(content[size:], groups)
             log.warning(_dropped(path, tail, copy))
         else:
             copy.unlink()
@@ -280,7 +288,7 @@ def _repair(path: Path, *, is_crash: bool, write: bool) -> None:
 
 def _copy(file: Path, path: Path) -> Path:
     try:
-        return ladybug_log.copy_log(file)
+        return copy_log(file)
     except OSError as error:
         raise GraphUnusable(
             f"the log of graph `{path}` is damaged, and cannot be repaired because no copy of it "
@@ -298,7 +306,7 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
     """
     # The second log is the older one.
     for file, content in zip(logs, contents, strict=True):
-        for end in (*reversed(ladybug_log.commit_ends(content)), 0):
+        for end in (*reversed(commit_ends(content)), 0):
             os.truncate(file, end)
             if (state := _state(path, write=write)) not in _CRASHES:
                 return

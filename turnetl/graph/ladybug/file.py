@@ -22,9 +22,7 @@ import ladybug
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, cypher, log
-from turnetl.graph.ladybug import database as repair
-from turnetl.graph.ladybug import log as ladybug_space
-from turnetl.graph.ladybug.client import DAMAGE, reason
+from turnetl.graph.ladybug.client import DAMAGE, error_reason
 from turnetl.graph.ladybug.database import (
     SMALL_POOL,
     SeparateConnections,
@@ -35,6 +33,8 @@ from turnetl.graph.ladybug.database import (
     has_episodes,
     is_prepared,
     open_database,
+    open_for_reading,
+    prepare_for_writing,
 )
 from turnetl.graph.ladybug.log import DiskSpace
 
@@ -70,7 +70,7 @@ class LadybugFile:
         low_memory: bool = False,
         timeout: float = LOCK_TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
-        free_bytes: Callable[[Path], float] = ladybug_space.free_bytes,
+        free_bytes: Callable[[Path], float] = log.free_bytes,
     ) -> "LadybugFile":
         """Open the file; read-only, a missing file, or one without an episode, is an empty graph.
 
@@ -104,9 +104,11 @@ class LadybugFile:
             cls._opened(lock(write=True), space, write=True).close()
             return cls._opened(lock(write=write), space, write=write, low_memory=low_memory)
         except RuntimeError as error:
-            raise GraphUnusable(cannot_open(path, reason(error))) from error
+            raise GraphUnusable(cannot_open(path, error_reason(error))) from error
         except (ValueError, *DAMAGE) as error:
-            raise GraphUnusable(cannot_open(path, f"it is damaged ({reason(error)})")) from error
+            raise GraphUnusable(
+                cannot_open(path, f"it is damaged ({error_reason(error)})")
+            ) from error
 
     def close(self) -> None:
         """Close the file; a writer merges the log into it, if the disk has the space."""
@@ -139,12 +141,12 @@ class LadybugFile:
             if write:
                 _check_no_links(path)
                 checksum.begin_writing(path)
-                repair.prepare_for_writing(path, space)
+                prepare_for_writing(path, space)
                 _ensure_file(path)
             database = (
                 open_database(path, write=True)
                 if write
-                else repair.open_for_reading(path, low_memory=low_memory)
+                else open_for_reading(path, low_memory=low_memory)
             )
             opened.callback(database.close)
             if write:

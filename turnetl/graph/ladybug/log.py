@@ -3,6 +3,8 @@
 The format was read from logs of Ladybug 0.22: a header, then records of a length (8 bytes), the
 content and a checksum (8 bytes). A transaction ends with a record without variable content. A
 string has its length (8 bytes) before it.
+
+Free disk space for a Ladybug file: the database aborts the process when a write does not fit.
 """
 
 import math
@@ -41,7 +43,7 @@ class DiskSpace:
     free_bytes: Callable[[Path], float] = free_bytes
 
     def check(self, size: int = 0) -> None:
-        """Check that so many bytes can be logged and merged.
+        """Check that `size` bytes can be logged and merged.
 
         Raises:
             GraphUnusable: the disk is full; says how to continue.

@@ -1,4 +1,11 @@
-"""Everything that is read from a Ladybug graph. The functions run in the client's thread."""
+"""Everything that is read from a Ladybug graph. The functions run in the client's thread.
+
+Communities in Ladybug. What writes runs in a transaction of the caller, under its lease.
+
+Read what other programs wrote into a Ladybug graph beside turns, with entities and facts.
+
+Read what another program wrote into a Ladybug graph, into the tables of Graphiti's schema.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
@@ -211,7 +218,9 @@ def read_communities(client: LadybugClient, group: GroupId) -> tuple[Community, 
     return from_rows.communities_from_rows(map(ladybug_rows.with_zone, rows), members)
 
 
-def write(client: LadybugClient, group: GroupId, batch: CommunityBatch, now: datetime) -> None:
+def write_communities(
+    client: LadybugClient, group: GroupId, batch: CommunityBatch, now: datetime
+) -> None:
     """Write the batch; as `GraphStore.write_communities`."""
     for uuid in batch.removed:
         client.query(_DELETE, {"uuid": uuid, "group_id": group})

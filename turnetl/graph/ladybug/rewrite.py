@@ -17,7 +17,7 @@ import ladybug
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, cypher, log
-from turnetl.graph.ladybug.client import reason
+from turnetl.graph.ladybug.client import error_reason
 from turnetl.graph.ladybug.database import abandon, open_database
 from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.ladybug.log import RESERVE, free_bytes
@@ -55,8 +55,8 @@ def rewrite_file(path: Path) -> None:
             old.unlink(missing_ok=True)
     except RuntimeError as error:
         raise GraphUnusable(
-            f"graph `{path}` cannot be copied without the deleted texts: {reason(error)}; it stays "
-            "as it is: free some disk space, then repeat the command"
+            f"graph `{path}` cannot be copied without the deleted texts: {error_reason(error)}; "
+            "it stays as it is: free some disk space, then repeat the command"
         ) from error
     finally:
         if file.lock:

@@ -27,15 +27,14 @@ from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, Tur
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.ladybug import cypher, reads, rows, summaries
+from turnetl.graph.ladybug import cypher, group_repair, reads, rows, summaries
 from turnetl.graph.ladybug import lease as ladybug_lease
-from turnetl.graph.ladybug import reads as ladybug_communities
-from turnetl.graph.ladybug import reversal as group_repair
 from turnetl.graph.ladybug import reversal as ladybug_reversal
 from turnetl.graph.ladybug.client import LadybugClient, LadybugConnection, OpenConnection, Reopen
+from turnetl.graph.ladybug.commit import is_committed, write_turn
 from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug.lease import LadybugMigrations, is_committed, write_turn
 from turnetl.graph.ladybug.log import DiskSpace, change_size
+from turnetl.graph.ladybug.migrations import LadybugMigrations
 from turnetl.graph.ladybug.reads import LadybugSessionLevelReader
 
 
@@ -120,9 +119,7 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
         return await self._client.run(lambda client: reads.load_subgraphs(client, group))
 
     async def communities(self, group: GroupId) -> Sequence[Community]:
-        return await self._client.run(
-            lambda client: ladybug_communities.read_communities(client, group)
-        )
+        return await self._client.run(lambda client: reads.read_communities(client, group))
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         return await self._client.run(lambda client: reads.profile(client, group))
@@ -238,7 +235,7 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            ladybug_communities.write(client, lease.group_id, batch, now)
+            reads.write_communities(client, lease.group_id, batch, now)
 
         await self._write_under(lease, now + ttl, write)
 

@@ -6,6 +6,8 @@ would make another graph. Terms are the words of Unicode's rules (UAX #29) in lo
 sentence of a fact, are separate fields; a term counts in each. BM25 is computed in float32, with
 lengths encoded in one byte; a term that occurs twice in the query counts twice.
 
+The values with the highest sums of scores, without a pass over the longest postings (MaxScore).
+
 The terms of a query are added by falling weight, so that the most frequent ones come last. A term
 adds less than its weight to a score. What the last ones can add together is less than the score
 that the best values certainly have, so they alone cannot make a value one of the best: they are

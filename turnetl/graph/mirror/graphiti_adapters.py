@@ -5,8 +5,12 @@ through `driver.graph_operations_interface`. Both return copies here, because Gr
 candidates in place. Every other query reaches the driver, which raises and records it: some of
 Graphiti's reads suppress every exception.
 
+Searches that are asked for in the same moment, made together.
+
 Graphiti starts the searches for all entities or facts of a turn before it waits for one of them.
 Together they read the vectors of the group once.
+
+What Graphiti's queries to a database accept, for the searches that replace them.
 """
 
 import asyncio

@@ -4,6 +4,8 @@ A later chunk of a turn is resolved against the earlier chunks as if each were c
 that runs ahead against the turns before it. The group itself is not changed, so a turn that fails
 has no effect.
 
+Candidate search: the entities and facts of a group that are most similar to a name or sentence.
+
 `similarity` says how vectors are compared, `fulltext` how terms are.
 """
 

@@ -2,6 +2,8 @@
 
 A minimum score is compared as Java does it: the float32 score with a double.
 
+An index of vectors, searched by cosine: roughly as integers, then the best ones exactly.
+
 The integers take a quarter of the memory and time of float32. How far a rough cosine can be from
 the exact one is known, and every vector that may be among the nearest is compared again. Exact
 cosines of a vector do not depend on which others are compared, so that a search of a part of the
@@ -102,7 +104,7 @@ class VectorIndex:
 
     def _of_few(self, queries: Matrix, limit: int) -> list[list[Nearest]]:
         exact = exact_cosines(self._vectors, queries)
-        return [best(self._keys, cosines, limit) for cosines in exact]
+        return [best_keys(self._keys, cosines, limit) for cosines in exact]
 
     def _best(self, query: Matrix, search: _Search, positions: Positions) -> list[Nearest]:
         exact = self._exact(positions, query)
@@ -215,7 +217,7 @@ def exact_cosines(vectors: Sequence[Vector], queries: Matrix) -> Matrix:
     return sums
 
 
-def best(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
+def best_keys(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
     """Return the keys with the highest cosines, best first; among equal ones the first."""
     order = _order(cosines, limit)
     return list(zip([keys[at] for at in order.tolist()], cosines[order].tolist(), strict=True))
@@ -324,7 +326,7 @@ def nearest_of(
     keyed = list(_vectors(values))
     (query,) = finite(query_matrix([vector]))
     found = exact_cosines([embedding for _, embedding in keyed], query)
-    (above,) = _above([best([key for key, _ in keyed], found, limit)], min_score)
+    (above,) = _above([best_keys([key for key, _ in keyed], found, limit)], min_score)
     return above
 
 

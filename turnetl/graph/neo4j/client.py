@@ -2,6 +2,12 @@
 
 Nothing waits without a limit: the server ends a transaction that takes too long, also one that
 waits for a lock, and a server that sends nothing at all is given up a little later.
+
+Open the driver of a Neo4j server.
+
+Exceptions of Neo4j's driver as turnetl's errors, which say what to do.
+
+Create the indexes and constraints of a Neo4j graph.
 """
 
 import asyncio
@@ -179,11 +185,11 @@ async def create_schema(client: Neo4jClient) -> None:
     if {row["name"] for row in online} >= cypher.SCHEMA_NAMES:
         return
     for statement in cypher.SCHEMA:
-        await create(client, statement)
+        await create_indexes(client, statement)
     await client.read(cypher.AWAIT_INDEXES, extra_seconds=_INDEX_SECONDS, seconds=_INDEX_SECONDS)
 
 
-async def create(client: Neo4jClient, statement: LiteralString) -> None:
+async def create_indexes(client: Neo4jClient, statement: LiteralString) -> None:
     """Create an index or constraint, `IF NOT EXISTS`; of several concurrent runs, one creates it.
 
     Raises:

@@ -5,8 +5,12 @@ traverses the relationships of a node that many turns mention: new data is creat
 data is found through an index on its uuid. Properties are set and read as complete maps, so a
 TurnCommit has the columns of `schema.RECEIPTS`.
 
+Cypher that returns rows in pages: lists of rows.
+
 The driver needs 150 µs of CPU for a record, whatever it holds, and a few for a row within one. The
 server holds a reference to each item while it reads the properties of one page after the other.
+
+Parameters of Neo4j's statements, as the driver encodes them in the least time.
 
 Each time it runs a statement, the driver makes the text of all its parameters, for a log of level
 DEBUG, also if nobody reads that log: of the vectors of a turn, thousands of numbers. It needs 25 µs

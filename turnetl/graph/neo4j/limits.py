@@ -11,7 +11,7 @@ from typing import LiteralString
 from neo4j import AsyncDriver
 
 from turnetl.base.errors import GraphBusy, GraphUnusable, ModelBusy, ModelUnusable
-from turnetl.graph.neo4j.client import Neo4jClient, create
+from turnetl.graph.neo4j.client import Neo4jClient, create_indexes
 from turnetl.llm.shared_limits.store import Change
 
 _SCHEMA: LiteralString = (
@@ -84,7 +84,7 @@ class Neo4jLimits:
                 )
                 try:
                     # Without the constraint two processes could create two nodes.
-                    await create(client, _SCHEMA)
+                    await create_indexes(client, _SCHEMA)
                 except BaseException:
                     await client.close()
                     raise

@@ -1,4 +1,11 @@
-"""Everything that is read from a Neo4j graph."""
+"""Everything that is read from a Neo4j graph.
+
+Communities in Neo4j. What writes runs in a transaction of the caller, under its lease.
+
+Read what other programs wrote into a Neo4j graph beside turns, with entities and facts.
+
+Read what another program wrote into a Neo4j graph: nothing is expected of its properties.
+"""
 
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -28,7 +35,6 @@ from turnetl.graph import from_rows, session_level, to_rows
 from turnetl.graph.from_rows import RUN_TOTALS
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
-from turnetl.graph.neo4j import rows as summaries
 from turnetl.graph.neo4j.client import Neo4jClient
 from turnetl.graph.neo4j.cypher import LINK, NODE, SMALL_PAGE, in_pages
 from turnetl.graph.neo4j.rows import from_microseconds
@@ -72,7 +78,7 @@ async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
         facts=tuple(fact_values),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
-        summaries=await summaries.records(client, group),
+        summaries=await neo4j_rows.summary_records(client, group),
     )
 
 
@@ -188,7 +194,7 @@ async def read_communities(client: Neo4jClient, group: GroupId) -> tuple[Communi
     return neo4j_rows.communities(rows, members)
 
 
-async def write(
+async def write_communities(
     transaction: AsyncTransaction, group: GroupId, batch: CommunityBatch, now: datetime
 ) -> None:
     """Write the batch; as `GraphStore.write_communities`."""

@@ -1,4 +1,7 @@
-"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times."""
+"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times.
+
+Summaries in Neo4j that are written to entities which nothing else changes.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -267,7 +270,7 @@ def summary_rows(texts: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"uuid": uuid, "summary": text} for uuid, text in sorted(texts.items())]
 
 
-async def write(transaction: AsyncTransaction, writes: SummaryWrites) -> None:
+async def write_summaries(transaction: AsyncTransaction, writes: SummaryWrites) -> None:
     """Write summaries and records. Runs in a transaction of the caller.
 
     Raises:
@@ -285,12 +288,12 @@ async def write(transaction: AsyncTransaction, writes: SummaryWrites) -> None:
         await transaction.run(_SET_USAGES, rows=usages)
 
 
-async def renumber(transaction: AsyncTransaction, group: GroupId, turn: TurnId) -> None:
+async def renumber_summaries(transaction: AsyncTransaction, group: GroupId, turn: TurnId) -> None:
     """Give a commit the next number of its group. Runs in a transaction of the caller."""
     await transaction.run(_RENUMBER, group=group, turn_id=turn)
 
 
-async def records(client: Neo4jClient, group: GroupId) -> dict[TurnId, str]:
+async def summary_records(client: Neo4jClient, group: GroupId) -> dict[TurnId, str]:
     """Return what each turn of the group records, in the order of the commits."""
     rows = await client.paged_rows(_RECORDS, group=group)
     return {TurnId(turn): summaries for _, turn, summaries in sorted(rows)}

@@ -28,9 +28,7 @@ from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, Tur
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.neo4j import cypher, reads, rows
-from turnetl.graph.neo4j import reads as neo4j_communities
-from turnetl.graph.neo4j import reversal as group_repair
+from turnetl.graph.neo4j import cypher, group_repair, reads, rows
 from turnetl.graph.neo4j import reversal as neo4j_reversal
 from turnetl.graph.neo4j.client import (
     CONNECT_TIMEOUT,
@@ -40,10 +38,11 @@ from turnetl.graph.neo4j.client import (
     translate_errors,
     write_all,
 )
-from turnetl.graph.neo4j.lease import Neo4jMigrations, lock_group
+from turnetl.graph.neo4j.lease import lock_group
+from turnetl.graph.neo4j.migrations import Neo4jMigrations
 from turnetl.graph.neo4j.reads import Neo4jSessionLevelReader
 from turnetl.graph.neo4j.rows import statements
-from turnetl.graph.port import grant, new_creation_id
+from turnetl.graph.port import grant_lease, new_creation_id
 
 
 class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
@@ -104,7 +103,7 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
         return await reads.load_subgraphs(self._client, group)
 
     async def communities(self, group: GroupId) -> Sequence[Community]:
-        return await neo4j_communities.read_communities(self._client, group)
+        return await reads.read_communities(self._client, group)
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         return await reads.profile(self._client, group)
@@ -147,7 +146,9 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
                 cypher.LOCK_OR_CREATE, group=group, owner=owner, creation_id=new_creation_id()
             )
             state = rows.lease_state((await result.single(strict=True)).data())
-            lease = grant(group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
+            lease = grant_lease(
+                group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
+            )
             properties = rows.group_properties(lease, profile)
             await transaction.run(cypher.GRANT, group=properties)
             await transaction.commit()
@@ -218,15 +219,15 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._writing_under(lease, now + ttl) as transaction:
-            await rows.write(transaction, writes)
+            await rows.write_summaries(transaction, writes)
             *_, latest = writes.records
-            await rows.renumber(transaction, lease.group_id, latest)
+            await rows.renumber_summaries(transaction, lease.group_id, latest)
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._writing_under(lease, now + ttl) as transaction:
-            await neo4j_communities.write(transaction, lease.group_id, batch, now)
+            await reads.write_communities(transaction, lease.group_id, batch, now)
 
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""

@@ -5,6 +5,12 @@ breadth-first search returns each entity once, nearest first, where Cypher retur
 in the order of the store; equal scores are ordered by creation; a query word that is the name of
 a group does not match everything in the group; and a search in several groups finds in all of
 them, where Graphiti's full-text query requires the last one.
+
+Nodes and edges of one kind: by uuid, by full text, and by vector. Each index is built once.
+
+What is near in the graph: breadth-first search, distance to a center, number of mentions.
+
+What a search covers: the nodes and edges of the searched groups, with comparable vectors.
 """
 
 from collections import Counter, defaultdict

@@ -2,6 +2,8 @@
 
 The requests are Graphiti's, with its own prompts and schemas, about a text of two lines that leaves
 little to interpret.
+
+A small request of each kind that a run sends, with a check of its response.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -321,7 +323,7 @@ async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
     try:
         problem = await request.run(client)
     except ValidationError as error:
-        problem = f"does not match the schema: {retry.describe(error)}"
+        problem = f"does not match the schema: {retry.describe_invalid(error)}"
     except BadTurn as error:
         problem = error.problem
     return CheckResult(request.prompt_name, model_name, problem, client.usage)

@@ -1,4 +1,7 @@
-"""Embedding models that run on this machine, by fastembed or from a local folder."""
+"""Embedding models that run on this machine, by fastembed or from a local folder.
+
+An embedding model in a local folder, as sentence-transformers exports it to ONNX.
+"""
 
 import asyncio
 import hashlib

@@ -14,7 +14,7 @@ from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.base.model import Usage, Vector
 from turnetl.llm.meter import Meter, estimate_tokens
 from turnetl.llm.retry import RetryPolicy, Sleep, with_retries
-from turnetl.llm.transport.error_responses import join_path, nested, token_count
+from turnetl.llm.transport.error_responses import join_path, nested_value, token_count
 from turnetl.llm.transport.http import Endpoint, Timeouts
 from turnetl.llm.vectors import pack
 
@@ -118,7 +118,7 @@ class OpenAiEmbedder:
         started, tokens = time.perf_counter(), 0
         try:
             response = await endpoint.post(body)
-            reported = token_count(nested(response, "usage", "prompt_tokens"))
+            reported = token_count(nested_value(response, "usage", "prompt_tokens"))
             tokens = reported or estimate_tokens(*body["input"])
             return response
         finally:
@@ -172,7 +172,7 @@ def _rows(response: dict[str, Any]) -> list[Any]:
     """Return the vectors in the order of the texts; servers may return them in another order."""
     data = response.get("data")
     entries = data if isinstance(data, list) else []
-    indexes = [nested(entry, "index") for entry in entries]
+    indexes = [nested_value(entry, "index") for entry in entries]
     if all(isinstance(index, int) for index in indexes):
         entries = [entries[position] for position in np.argsort(indexes, kind="stable")]
-    return [nested(entry, "embedding") for entry in entries]
+    return [nested_value(entry, "embedding") for entry in entries]

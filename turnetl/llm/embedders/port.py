@@ -1,4 +1,7 @@
-"""The port of embedders: texts in, vectors out."""
+"""The port of embedders: texts in, vectors out.
+
+A cache around an embedder, which also batches concurrent requests.
+"""
 
 import asyncio
 from collections import OrderedDict

@@ -1,4 +1,7 @@
-"""The static token vectors that the package wordllama carries, without importing that package."""
+"""The static token vectors that the package wordllama carries, without importing that package.
+
+The embedder that works offline.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

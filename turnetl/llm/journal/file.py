@@ -1,6 +1,14 @@
 """The journal's file: one SQLite database that several processes may use concurrently.
 
 In WAL mode, readers never wait for a writer, and a killed process leaves complete rows or none.
+
+Errors of a journal file, in sentences that say what to do.
+
+The file of a journal in one process: opened at its first use, and given up after a failure.
+
+Remove responses from a journal so that the file no longer holds their bytes.
+
+Read a journal whole. Nothing is written: a copy of it may be in a folder of somebody else.
 """
 
 import math
@@ -21,7 +29,7 @@ from turnetl.base.sqlite_path import sqlite_path
 from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow, to_response
 
 
-def erase(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
+def erase_responses(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
     """Remove the responses that the function selects, and rewrite the file.
 
     It is rewritten even if nothing is removed: an earlier call may have been killed between.
@@ -67,7 +75,7 @@ def count_damaged(path: Path) -> tuple[int, int]:
     Raises:
         JournalUnusable: it is damaged as a whole, is no journal, or is of another version.
     """
-    with translated(path, _WAIT), closing(connect(path, _WAIT)) as connection:
+    with translated_errors(path, _WAIT), closing(connect(path, _WAIT)) as connection:
         connection.execute("PRAGMA query_only = ON")
         check_version(connection, path)
         [found, *_] = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -328,7 +336,7 @@ class JournalConnection:
 
     def translated(self) -> AbstractContextManager[None]:
         """Translate SQLite's exceptions into JournalUnusable."""
-        return translated(self._path, self._wait)
+        return translated_errors(self._path, self._wait)
 
 
 FAILURES = (sqlite3.Error, OSError, UnicodeError)
@@ -337,7 +345,7 @@ _NO_LOSS = "turns in the graph are not requested again"
 
 
 @contextmanager
-def translated(path: Path, wait: float) -> Iterator[None]:
+def translated_errors(path: Path, wait: float) -> Iterator[None]:
     """Translate SQLite's exceptions.
 
     Args:

@@ -1,5 +1,7 @@
 """A model with a response cache: a request that has a stored response is not sent again.
 
+Responses that several machines share: who has no journal in common pays only once, too.
+
 They are looked up just before a request is sent, and are a help only: without them a request is
 sent and paid for again. Truncated responses are not shared.
 """
@@ -285,7 +287,7 @@ class SharedModel:
         except _FAILURES as error:
             log.warning("the shared responses cannot be read: %s", error)
             return None
-        response = None if content is None else decoded(key, content)
+        response = None if content is None else decoded_response(key, content)
         try:
             if response is not None:
                 retry.check_response(response.text, request.schema)
@@ -296,12 +298,12 @@ class SharedModel:
 
     def _write(self, key: str, response: ChatResponse) -> None:
         try:
-            self._responses.write(key, encoded(key, response))
+            self._responses.write(key, encoded_response(key, response))
         except _FAILURES as error:
             log.warning("a response is not shared: %s", error)
 
 
-def encoded(key: str, response: ChatResponse) -> bytes:
+def encoded_response(key: str, response: ChatResponse) -> bytes:
     """Return a response as it is shared: usage and checksum in one line, and the text as it is.
 
     The text is not encoded, so that a search for what it holds finds it.
@@ -310,7 +312,7 @@ def encoded(key: str, response: ChatResponse) -> bytes:
     return msgspec.json.encode([checksum(key, text, usage), *usage]) + b"\n" + text
 
 
-def decoded(key: str, content: bytes) -> ChatResponse | None:
+def decoded_response(key: str, content: bytes) -> ChatResponse | None:
     """Return a shared response; None if it is damaged."""
     header, _, text = content.partition(b"\n")
     try:

@@ -1,4 +1,7 @@
-"""A response as a row of the journal, and back."""
+"""A response as a row of the journal, and back.
+
+The key of a request: a digest of the model, the parameters, the messages and the schema.
+"""
 
 import math
 from collections.abc import Iterator, Sequence

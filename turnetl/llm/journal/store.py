@@ -1,7 +1,11 @@
 """The journal: responses by the digest of their requests, in one SQLite file in the lake.
 
+Claims on requests: of several processes with one journal, one sends a request.
+
 A claim is a row with an owner and an expiry. It is deleted when its request has a response or has
 failed; that of a process that ended or no longer renews it is taken over.
+
+Statistics of a journal, and the removal of responses.
 """
 
 import asyncio
@@ -20,8 +24,17 @@ from turnetl.base.errors import BadUsage, JournalUnusable
 from turnetl.base.model import Usage
 from turnetl.base.results import INLINED, described
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.journal import file as errors
-from turnetl.llm.journal.file import JournalConnection, erase, free_bytes, size, transaction
+from turnetl.llm.journal.file import (
+    FAILURES,
+    JournalConnection,
+    disk_full,
+    erase_responses,
+    free_bytes,
+    not_stored,
+    size,
+    transaction,
+    unreadable_row,
+)
 from turnetl.llm.journal.rows import JournalRow, format_time, parse_time, to_response, to_row
 
 # `total` instead of `sum`: it cannot overflow.
@@ -116,7 +129,7 @@ class PruneSelection:
         return {"before": before, "model": self.model}
 
 
-def stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
+def journal_stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
     rows = connection.execute(_SUMS).fetchall()
     times = connection.execute("SELECT min(stored_at), max(stored_at) FROM responses").fetchone()
     return JournalStats(
@@ -130,7 +143,7 @@ def stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
     )
 
 
-def prune(
+def prune_responses(
     connection: sqlite3.Connection, path: Path, selection: PruneSelection, *, dry_run: bool
 ) -> PruneResult:
     before = size(path)
@@ -238,7 +251,7 @@ class Journal:
             await self._in_thread(self._connection.open)
         try:
             return self._get(key, wait=False)
-        except errors.FAILURES as error:
+        except FAILURES as error:
             # A lock may last: wait for it in the thread. Any other error occurs there again and is
             # raised then.
             log.debug("journal lookup failed without waiting", exc_info=error)
@@ -286,11 +299,11 @@ class Journal:
         if not self._connection.is_writable:
             await self._in_thread(self._connection.check_writable)
         if (free := free_bytes(self.path.parent)) < self._min_free_bytes:
-            raise errors.disk_full(self.path, free)
+            raise disk_full(self.path, free)
 
     def mark_unreadable(self, key: str, prompt_name: str) -> None:
         """Ignore the stored response of this key; the next response replaces it."""
-        log.warning(errors.unreadable_row(self.path, prompt_name))
+        log.warning(unreadable_row(self.path, prompt_name))
         self._unreadable.add(key)
 
     def stats(self) -> JournalStats:
@@ -302,7 +315,7 @@ class Journal:
         if not self.path.exists():
             return JournalStats(self.path)
         with self._connection.translated():
-            return stats(self._connection.open().writer, self.path)
+            return journal_stats(self._connection.open().writer, self.path)
 
     def prune(
         self,
@@ -331,7 +344,9 @@ class Journal:
             return PruneResult(self.path, 0, 0, 0, dry_run)
         selection = PruneSelection(older_than, model)
         with self._connection.translated():
-            return prune(self._connection.open().writer, self.path, selection, dry_run=dry_run)
+            return prune_responses(
+                self._connection.open().writer, self.path, selection, dry_run=dry_run
+            )
 
     def erase(self, is_erased: Callable[[bytes], bool]) -> int:
         """Remove responses so that the file holds no byte of them; return their number.
@@ -345,7 +360,7 @@ class Journal:
         if not self.path.exists():
             return 0
         with self._connection.translated():
-            return erase(self._connection.open().writer, is_erased)
+            return erase_responses(self._connection.open().writer, is_erased)
 
     def close(self) -> None:
         """Write responses kept in memory, if possible now, and close the file.
@@ -371,7 +386,7 @@ class Journal:
         try:
             self._connection.raise_failure()
             change(self._connection.open().writer, *arguments)
-        except (JournalUnusable, *errors.FAILURES) as error:
+        except (JournalUnusable, *FAILURES) as error:
             log.info("claims of the journal not changed", exc_info=error)
 
     def _get_waiting(self, key: str) -> ChatResponse | None:
@@ -395,7 +410,7 @@ class Journal:
         try:
             if hits:
                 self._connection.open().add_hits(hits)
-        except (JournalUnusable, *errors.FAILURES) as error:
+        except (JournalUnusable, *FAILURES) as error:
             log.info("cache hits of the journal not counted", exc_info=error)
 
     def _write(self, row: JournalRow) -> None:
@@ -418,7 +433,7 @@ class Journal:
                 self._write(self._unwritten[key])
                 del self._unwritten[key]
         except JournalUnusable as error:
-            log.warning(errors.not_stored(len(self._unwritten), error))
+            log.warning(not_stored(len(self._unwritten), error))
 
     def _in_thread(self, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
         return asyncio.get_running_loop().run_in_executor(self._thread, function, *arguments)

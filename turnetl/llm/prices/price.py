@@ -1,6 +1,10 @@
 """The price of one model, with the tiers of long prompts.
 
-"openai/gpt-4.1-mini" = { input = 0.40, cached_input = 0.10, output = 1.60 }
+The price of any model: the first source that knows it wins.
+
+Price files of the user, which win over the prices of the library.
+
+    "openai/gpt-4.1-mini" = { input = 0.40, cached_input = 0.10, output = 1.60 }
 
 US dollars per million tokens. A `*` in a name matches any characters.
 """

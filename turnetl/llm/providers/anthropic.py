@@ -13,7 +13,12 @@ from typing import Any
 
 from turnetl.llm.chat import ChatRequest, ChatResponse, ResponseSchema
 from turnetl.llm.providers import schemas
-from turnetl.llm.transport.error_responses import join_path, nested, text_or_empty, token_count
+from turnetl.llm.transport.error_responses import (
+    join_path,
+    nested_value,
+    text_or_empty,
+    token_count,
+)
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
@@ -62,17 +67,17 @@ class AnthropicAdapter:
         return body | _tool(request.schema)
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        content, usage = nested(body, "content"), nested(body, "usage")
-        cached = token_count(nested(usage, "cache_read_input_tokens"))
-        written = token_count(nested(usage, "cache_creation_input_tokens"))
+        content, usage = nested_value(body, "content"), nested_value(body, "usage")
+        cached = token_count(nested_value(usage, "cache_read_input_tokens"))
+        written = token_count(nested_value(usage, "cache_creation_input_tokens"))
         return ChatResponse(
             text=_response_text(content if isinstance(content, list) else []),
-            prompt_tokens=token_count(nested(usage, "input_tokens")) + written + cached,
-            completion_tokens=token_count(nested(usage, "output_tokens")),
-            truncated=nested(body, "stop_reason") in _TRUNCATED,
+            prompt_tokens=token_count(nested_value(usage, "input_tokens")) + written + cached,
+            completion_tokens=token_count(nested_value(usage, "output_tokens")),
+            truncated=nested_value(body, "stop_reason") in _TRUNCATED,
             cached_tokens=cached,
             cache_write_tokens=written,
-            refused=nested(body, "stop_reason") == "refusal",
+            refused=nested_value(body, "stop_reason") == "refusal",
         )
 
     def _output(self, schema: ResponseSchema | None) -> dict[str, Any]:
@@ -105,9 +110,9 @@ def _cacheable(system: str) -> str | list[dict[str, Any]]:
 def _response_text(blocks: list[Any]) -> str:
     """Return the input of the tool call, else the text."""
     for block in blocks:
-        if nested(block, "type") == "tool_use":
-            tool_input = nested(block, "input")
+        if nested_value(block, "type") == "tool_use":
+            tool_input = nested_value(block, "input")
             if isinstance(tool_input, str):
                 return tool_input
             return json.dumps(tool_input, ensure_ascii=False)
-    return "".join(text_or_empty(nested(block, "text")) for block in blocks)
+    return "".join(text_or_empty(nested_value(block, "text")) for block in blocks)

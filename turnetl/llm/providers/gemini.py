@@ -7,7 +7,12 @@ from typing import Any
 
 from turnetl.llm.chat import ChatRequest, ChatResponse, Role
 from turnetl.llm.providers.schemas import gemini
-from turnetl.llm.transport.error_responses import join_path, nested, text_or_empty, token_count
+from turnetl.llm.transport.error_responses import (
+    join_path,
+    nested_value,
+    text_or_empty,
+    token_count,
+)
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
@@ -63,23 +68,23 @@ class GeminiAdapter:
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         parts, usage = (
-            nested(body, "candidates", 0, "content", "parts"),
-            nested(body, "usageMetadata"),
+            nested_value(body, "candidates", 0, "content", "parts"),
+            nested_value(body, "usageMetadata"),
         )
-        finish_reason = nested(body, "candidates", 0, "finishReason")
+        finish_reason = nested_value(body, "candidates", 0, "finishReason")
         return ChatResponse(
             text="".join(
-                text_or_empty(nested(part, "text"))
+                text_or_empty(nested_value(part, "text"))
                 for part in (parts if isinstance(parts, list) else [])
-                if not nested(part, "thought")
+                if not nested_value(part, "thought")
             ),
-            prompt_tokens=token_count(nested(usage, "promptTokenCount")),
-            completion_tokens=token_count(nested(usage, "candidatesTokenCount"))
-            + token_count(nested(usage, "thoughtsTokenCount")),
+            prompt_tokens=token_count(nested_value(usage, "promptTokenCount")),
+            completion_tokens=token_count(nested_value(usage, "candidatesTokenCount"))
+            + token_count(nested_value(usage, "thoughtsTokenCount")),
             truncated=finish_reason == "MAX_TOKENS",
-            cached_tokens=token_count(nested(usage, "cachedContentTokenCount")),
+            cached_tokens=token_count(nested_value(usage, "cachedContentTokenCount")),
             refused=finish_reason in _REFUSED
-            or bool(nested(body, "promptFeedback", "blockReason")),
+            or bool(nested_value(body, "promptFeedback", "blockReason")),
         )
 
     def _thinking(self) -> dict[str, Any]:

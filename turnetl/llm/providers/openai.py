@@ -7,7 +7,12 @@ from typing import Any
 
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.providers.schemas import strict
-from turnetl.llm.transport.error_responses import join_path, nested, text_or_empty, token_count
+from turnetl.llm.transport.error_responses import (
+    join_path,
+    nested_value,
+    text_or_empty,
+    token_count,
+)
 
 BASE_URL = "https://api.openai.com/v1"
 
@@ -62,21 +67,21 @@ class OpenAiCompatibleAdapter:
         return body
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        message, usage = nested(body, "choices", 0, "message"), nested(body, "usage")
-        finish_reason = nested(body, "choices", 0, "finish_reason")
+        message, usage = nested_value(body, "choices", 0, "message"), nested_value(body, "usage")
+        finish_reason = nested_value(body, "choices", 0, "finish_reason")
         return ChatResponse(
             text=_response_text(message),
-            prompt_tokens=token_count(nested(usage, "prompt_tokens")),
+            prompt_tokens=token_count(nested_value(usage, "prompt_tokens")),
             completion_tokens=_completion_tokens(usage),
             truncated=finish_reason == "length",
             cache_write_tokens=token_count(
-                nested(usage, "prompt_tokens_details", "cache_write_tokens")
+                nested_value(usage, "prompt_tokens_details", "cache_write_tokens")
             ),
             cached_tokens=token_count(
-                nested(usage, "prompt_tokens_details", "cached_tokens")
-                or nested(usage, "prompt_cache_hit_tokens")
+                nested_value(usage, "prompt_tokens_details", "cached_tokens")
+                or nested_value(usage, "prompt_cache_hit_tokens")
             ),
-            refused=bool(nested(message, "refusal"))
+            refused=bool(nested_value(message, "refusal"))
             or finish_reason in ("content_filter", "refusal"),
         )
 
@@ -145,22 +150,24 @@ def _response_text(message: Any) -> str:
 
     Some servers that separate reasoning from the response put all of the response into reasoning.
     """
-    response = _REASONING.sub("", _joined(nested(message, "content"))).strip()
+    response = _REASONING.sub("", _joined(nested_value(message, "content"))).strip()
     if response:
         return response
     reasoning = text_or_empty(
-        nested(message, "reasoning_content") or nested(message, "reasoning")
+        nested_value(message, "reasoning_content") or nested_value(message, "reasoning")
     ).strip()
     return reasoning if reasoning.startswith("{") else ""
 
 
 def _joined(content: Any) -> str:
     if isinstance(content, list):
-        return "".join(text_or_empty(nested(part, "text")) for part in content)
+        return "".join(text_or_empty(nested_value(part, "text")) for part in content)
     return text_or_empty(content)
 
 
 def _completion_tokens(usage: Any) -> int:
     """Return all generated tokens; some servers count reasoning tokens in the total only."""
-    rest = token_count(nested(usage, "total_tokens")) - token_count(nested(usage, "prompt_tokens"))
-    return max(token_count(nested(usage, "completion_tokens")), rest)
+    rest = token_count(nested_value(usage, "total_tokens")) - token_count(
+        nested_value(usage, "prompt_tokens")
+    )
+    return max(token_count(nested_value(usage, "completion_tokens")), rest)

@@ -2,6 +2,14 @@
 
 The limits hold because everything that was granted and may still be used counts as used. A process
 that does not report keeps its block until it expires, and its slots until its requests have ended.
+
+An amount divided among several who want some of it.
+
+The block of a process: what it may start until its next exchange, and what it used.
+
+What a process reports to the shared state of limits, and what it is granted.
+
+What a process needs: requests that wait, requests in flight, and those that may come.
 """
 
 import math
@@ -108,7 +116,7 @@ class Block:
         return self.grant.slots if self.grant is not None else 0
 
     def allows(self, tokens: int) -> bool:
-        """Return whether a request with so many tokens may start now."""
+        """Return whether a request with this number of tokens may start now."""
         if self.grant is None or self._requests < 1 or self._tokens < tokens:
             return False
         return self._clock() - self.granted_at < self.grant.until - self.grant.time

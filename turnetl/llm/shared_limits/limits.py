@@ -10,7 +10,7 @@ from contextlib import suppress
 from turnetl.base.errors import ModelUnusable, TurnetlError
 from turnetl.llm.limiter import BURST, WINDOW, Admission, ProviderLimits
 from turnetl.llm.shared_limits.allocation import Block, Demand, Grant, Report, Rules, exchange
-from turnetl.llm.shared_limits.store import LimitsStore, UnknownState, decode, encode
+from turnetl.llm.shared_limits.store import LimitsStore, UnknownState, decode_state, encode_state
 
 log = logging.getLogger(__name__)
 
@@ -174,10 +174,10 @@ class SharedLimits:
         exchanged: list[tuple[Grant, float]] = []
 
         def change(content: bytes | None, store_time: float) -> bytes:
-            state, at = decode(content), self._clock()
+            state, at = decode_state(content), self._clock()
             now = max(state.time, store_time if self._block.is_new else self._block.time(at))
             exchanged.append((exchange(state, report, now, self._rules), at))
-            return encode(state)
+            return encode_state(state)
 
         try:
             await self._store.update(self._name, change)

@@ -1,8 +1,12 @@
 """The port to where the state of shared limits is, and the state of one process.
 
+The state that all processes with the same limits share. Times are seconds of the state's clock.
+
 The clock of the state needs no machine's clock to be right. A process that takes part knows how
 many seconds passed since its last exchange, and a time of the state never goes back. The clock of
 the store counts only when a process joins.
+
+The state of shared limits in a SQLite file, for the processes of one machine.
 
 A killed process leaves the old state or the new one. Nothing is lost with the file but the use of
 the last minute.
@@ -121,7 +125,7 @@ _decoder = msgspec.json.Decoder(LimitsState)
 _encoder = msgspec.json.Encoder()
 
 
-def decode(content: bytes | None) -> LimitsState:
+def decode_state(content: bytes | None) -> LimitsState:
     """Return the state; an empty one if there is none.
 
     Raises:
@@ -138,7 +142,7 @@ def decode(content: bytes | None) -> LimitsState:
     return state
 
 
-def encode(state: LimitsState) -> bytes:
+def encode_state(state: LimitsState) -> bytes:
     """Return the state as JSON."""
     return _encoder.encode(state)
 

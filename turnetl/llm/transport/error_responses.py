@@ -1,8 +1,12 @@
 """Error responses of providers, and the exception that names the remedy for each.
 
+The response limit of a model whose context window is smaller than a request assumes.
+
 Many servers reject a request if prompt and maximal response together exceed the context window, or
 if the maximal response exceeds what the model can generate. Their errors state the limit. It is
 learned from the error, once per model.
+
+Reading JSON that a server sent: no field is assumed to be present or of the right type.
 """
 
 import re
@@ -54,7 +58,7 @@ class ErrorResponse:
 
 def effective_status(status: int, body: Any) -> int:
     """Return the status of the response: gateways return 200 with the error's status inside."""
-    inner = str(nested(body, "error", "code"))
+    inner = str(nested_value(body, "error", "code"))
     if status == HTTPStatus.OK and _ERROR_STATUS.fullmatch(inner):
         return int(inner)
     return status
@@ -63,7 +67,9 @@ def effective_status(status: int, body: Any) -> int:
 def is_error(body: Any) -> bool:
     """Return whether the body contains an error and no result, regardless of the status."""
     results = ("choices", "content", "candidates", "data")
-    return bool(nested(body, "error")) and not any(nested(body, result) for result in results)
+    return bool(nested_value(body, "error")) and not any(
+        nested_value(body, result) for result in results
+    )
 
 
 def to_exception(failure: ErrorResponse, endpoint: str, *, env_prefix: str) -> TurnetlError:
@@ -170,22 +176,22 @@ def _is_too_long(failure: ErrorResponse) -> bool:
 
 
 def _codes(body: Any) -> Iterator[Any]:
-    yield from (nested(body, "error", name) for name in ("code", "type", "status"))
+    yield from (nested_value(body, "error", name) for name in ("code", "type", "status"))
     for detail in _details(body):
-        violations = nested(detail, "violations")
+        violations = nested_value(detail, "violations")
         if isinstance(violations, list):
-            yield from (nested(violation, "quotaId") for violation in violations)
+            yield from (nested_value(violation, "quotaId") for violation in violations)
 
 
 def _details(body: Any) -> list[Any]:
     """Return the details of an error as Google's services report them."""
-    details = nested(body, "error", "details")
+    details = nested_value(body, "error", "details")
     return details if isinstance(details, list) else []
 
 
 def _message(body: Any, secret: str | None) -> str:
     paths = (("error", "message"), ("error",), ("message",), ("detail",))
-    message = next((value for path in paths if (value := nested(body, *path))), "")
+    message = next((value for path in paths if (value := nested_value(body, *path))), "")
     if isinstance(message, list):
         message = "; ".join(map(_field_error, message))
     if not isinstance(message, str):
@@ -197,9 +203,9 @@ def _message(body: Any, secret: str | None) -> str:
 
 def _field_error(entry: Any) -> str:
     """Return FastAPI's error about one field of the request body."""
-    location = nested(entry, "loc")
+    location = nested_value(entry, "loc")
     path = map(str, location) if isinstance(location, list) else ()
-    return f"{'.'.join(path)}: {text_or_empty(nested(entry, 'msg'))}"
+    return f"{'.'.join(path)}: {text_or_empty(nested_value(entry, 'msg'))}"
 
 
 def _retry_after(headers: Mapping[str, str], body: Any) -> float | None:
@@ -238,7 +244,7 @@ def _date(value: str) -> datetime | None:
 
 def _retry_delay(body: Any) -> float | None:
     """Return Gemini's wait, a detail of the error such as `34.5s`."""
-    delays = (nested(detail, "retryDelay") for detail in _details(body))
+    delays = (nested_value(detail, "retryDelay") for detail in _details(body))
     waits = (_number(delay.removesuffix("s")) for delay in delays if isinstance(delay, str))
     return next(waits, None)
 
@@ -335,7 +341,7 @@ def join_path(base_url: str, path: str) -> str:
     return f"{base.rstrip('/')}{path}{mark}{query}"
 
 
-def nested(value: Any, *path: str | int) -> Any:
+def nested_value(value: Any, *path: str | int) -> Any:
     """Return the value under a path of keys and indexes in parsed JSON; None if there is none."""
     for step in path:
         try:

@@ -2,9 +2,17 @@
 
 Retries, waits, usage and the journal are handled by its wrappers; see `turnetl.llm.stack`.
 
+Base URL and API key from the settings, in the form in which they may be sent.
+
+A pool of connections to one provider, as large as the number of requests in flight.
+
+Request parameters that a model rejects, learned from its errors.
+
 For known model names, the adapters know which models accept a temperature, an effort, or which of
 two names for the response limit. A name that the user chose, as of a deployment, may stand for any
 model.
+
+Schemas inside the prompt, for servers that reject the schema parameter or ignore it.
 """
 
 import asyncio

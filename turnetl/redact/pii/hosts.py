@@ -1,4 +1,11 @@
-"""Rules for the names of people's machines."""
+"""Rules for the names of people's machines.
+
+Names of machines that belong to nobody: services, containers, placeholders.
+
+Rules for user and host in the prompt of a shell.
+
+Rules for home folders, in the forms that shells, agents, JSON and URLs write them.
+"""
 
 from turnetl.redact.pii.subject import (
     COMMON_ACCOUNTS,

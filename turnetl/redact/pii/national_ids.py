@@ -1,4 +1,7 @@
-"""Rules for the numbers that states give to people: announced, or in an unmistakable form."""
+"""Rules for the numbers that states give to people: announced, or in an unmistakable form.
+
+Check digits of the numbers that states give to people.
+"""
 
 import re
 from collections.abc import Callable, Sequence

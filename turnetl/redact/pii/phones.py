@@ -1,4 +1,7 @@
-"""Rules for phone numbers: international ones, and national ones that are announced."""
+"""Rules for phone numbers: international ones, and national ones that are announced.
+
+Rules for e-mail addresses, also encoded, internationalised or written in words.
+"""
 
 import re
 

@@ -1,4 +1,7 @@
-"""A subject of personal data: its rules, and which texts they are tried on."""
+"""A subject of personal data: its rules, and which texts they are tried on.
+
+Names of accounts and authors that identify nobody.
+"""
 
 from dataclasses import dataclass
 

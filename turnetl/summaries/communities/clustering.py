@@ -1,8 +1,12 @@
 """Clusters of a network: by Leiden, or by label propagation.
 
+Label propagation: every entity takes the label that its neighbours have most.
+
 Graphiti's own version changes all labels at the same time and may alternate between two states
 forever. Here one label changes at a time, and only if that makes the connections within the
 communities heavier, so that it ends.
+
+The network in which communities are found: entities, connected by their valid facts.
 """
 
 import math

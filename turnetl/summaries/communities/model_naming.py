@@ -104,7 +104,7 @@ class ModelCommunityWriter(CommunityWriter):
         except ValueError as error:
             raise BadTurn(
                 f"model `{self._model.name}` returned an invalid response to `{PROMPT}`: "
-                f"{retry.describe(error)}",
+                f"{retry.describe_invalid(error)}",
                 response.usage,
             ) from error
         texts = {

@@ -1,4 +1,11 @@
-"""What a build changes about the communities of a group, and in which batches."""
+"""What a build changes about the communities of a group, and in which batches.
+
+What a build has to change: the communities of a graph, compared with the clusters of today.
+
+The port to what names and summarises communities: rules, or a model.
+
+Names and summaries of communities without a model: from their members and their facts.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -66,7 +66,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     """Return what the page of an entity shows.
 
     Args:
-        page: name of the page, as in `links`.
+        page: name of the page, as in `forms`.
         form: its parameters.
         found: the entity with the turns of this page.
     """

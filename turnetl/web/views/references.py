@@ -1,4 +1,9 @@
-"""Links of a page to turns, entities, facts and lines of archives."""
+"""Links of a page to turns, entities, facts and lines of archives.
+
+The pages of a list: which of its items are shown, and the links to the others.
+
+The page of an id or a name that leads to several things.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,7 +45,7 @@ def paging(
     """Return the place of a page.
 
     Args:
-        page: name of the page, as in `links`.
+        page: name of the page, as in `forms`.
         form: its parameters.
         size: items of a full page.
         shown: items that this one shows.
