@@ -25,6 +25,7 @@ from tests import real_archives
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.model import Usage
+from turnetl.estimation import run_plan
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.ingestion.report import IngestReport
@@ -76,7 +77,7 @@ async def compare(
     shutil.copytree(tables, folder)
     settings, options = settings_for(folder, running, extractor), RunOptions()
     running.reset()
-    report = await pipeline.plan(settings, options, now, pilot=pilot)
+    report = await run_plan.plan(settings, options, now, pilot=pilot)
     of_pilot = running.counts().total
     ingested = await pipeline.ingest(settings, options, now)
     assert not any(group.error for group in ingested.groups)

@@ -24,9 +24,11 @@ from tests import real_archives
 from tests.legacy.graphs import write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
-from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.migration.comparison import GroupComparison
+from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.run_comparison import compare_migration
+from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 
@@ -89,9 +91,9 @@ async def _measured(
 
 async def _compared(archives: Path, settings: Settings) -> GroupComparison | None:
     """Migrate, and compare; None without a fact of a matched session."""
-    options = pipeline.MigrationOptions(groups=(GROUP,))
-    await pipeline.run_migration([str(archives)], settings, options, RunOptions(), now)
-    [group] = (await pipeline.compare_migration(settings, now)).groups
+    options = MigrationOptions(groups=(GROUP,))
+    await run_migration([str(archives)], settings, options, RunOptions(), now)
+    [group] = (await compare_migration(settings, now)).groups
     return group if group.old.facts else None
 
 

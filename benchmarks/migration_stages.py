@@ -28,10 +28,14 @@ from tests.legacy.graphs import write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyEpisode, LegacyStyle, legacy_episode
 from tests.servers import neo4j_server
-from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.migration.classify import EpisodeClass
+from turnetl.migration.cutover import ChangeOptions, execute_change
+from turnetl.migration.estimate import plan_estimated_migration
 from turnetl.migration.moves import MigrationCommand
+from turnetl.migration.plan import MigrationOptions, plan_migration
+from turnetl.migration.run_comparison import compare_migration
+from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
@@ -41,7 +45,7 @@ MAX_PLAN_MILLISECONDS = 20
 """CPU per turn of the archives."""
 MAX_MB = 1_500
 """Of each stage."""
-_OPTIONS = pipeline.MigrationOptions(groups=(GROUP,))
+_OPTIONS = MigrationOptions(groups=(GROUP,))
 
 
 def measure(name: str, sessions: int, turns: int) -> bool:
@@ -66,7 +70,7 @@ def measure(name: str, sessions: int, turns: int) -> bool:
 def plan(folder: Path, url: str) -> str:
     """Classify the summaries by their texts."""
     settings = _settings(folder, url)
-    report = asyncio.run(pipeline.plan_migration(_archives(folder), settings, _OPTIONS))
+    report = asyncio.run(plan_migration(_archives(folder), settings, _OPTIONS))
     return f"{len(report.of_kind(EpisodeClass.MATCHED))} matched"
 
 
@@ -74,7 +78,7 @@ def estimate(folder: Path, url: str) -> str:
     """Classify the summaries by their texts, and estimate the run."""
     settings = _settings(folder, url)
     report = asyncio.run(
-        pipeline.plan_estimated_migration(_archives(folder), settings, _OPTIONS, RunOptions(), now)
+        plan_estimated_migration(_archives(folder), settings, _OPTIONS, RunOptions(), now)
     )
     turns = 0 if report.estimate is None else report.estimate.turns
     return f"{turns} turns estimated"
@@ -83,15 +87,13 @@ def estimate(folder: Path, url: str) -> str:
 def run(folder: Path, url: str) -> str:
     """Ingest the turns into the shadow group."""
     settings = _settings(folder, url)
-    report = asyncio.run(
-        pipeline.run_migration(_archives(folder), settings, _OPTIONS, RunOptions(), now)
-    )
+    report = asyncio.run(run_migration(_archives(folder), settings, _OPTIONS, RunOptions(), now))
     return f"{sum(group.committed for group in report.ingested.groups)} turns committed"
 
 
 def compare(folder: Path, url: str) -> str:
     """Compare the old data with the turns."""
-    report = asyncio.run(pipeline.compare_migration(_settings(folder, url), now))
+    report = asyncio.run(compare_migration(_settings(folder, url), now))
     [group] = report.groups
     return (
         f"{group.expressed:.0%} of {group.old.facts:,} facts, "
@@ -101,8 +103,8 @@ def compare(folder: Path, url: str) -> str:
 
 def change(command: MigrationCommand, folder: Path, url: str) -> str:
     """Cut over, roll back or finish."""
-    options = pipeline.ChangeOptions(command, accept=True)
-    done = asyncio.run(pipeline.execute_change(_settings(folder, url), options, now))
+    options = ChangeOptions(command, accept=True)
+    done = asyncio.run(execute_change(_settings(folder, url), options, now))
     if not done.is_done:
         raise AssertionError(done.error or done.objections)
     return f"{len(done.old):,} old and {len(done.turns):,} new nodes and facts"

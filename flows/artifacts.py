@@ -15,6 +15,8 @@ from turnetl.views.markdown import escaped, markdown
 
 if TYPE_CHECKING:
     from turnetl import pipeline
+    from turnetl.migration.comparison import MigrationComparison
+    from turnetl.migration.report import EstimatedMigration
 
 REPORT = "report"
 DIGEST = "digest"
@@ -58,7 +60,7 @@ async def publish_summaries(report: BackfillReport) -> None:
         )
 
 
-async def publish_migration_plan(planned: "pipeline.EstimatedMigration") -> None:
+async def publish_migration_plan(planned: "EstimatedMigration") -> None:
     """Publish the classes of episodes of each group, and what a run takes."""
     await acreate_markdown_artifact(
         markdown(migration.plan_view(planned)),
@@ -67,7 +69,7 @@ async def publish_migration_plan(planned: "pipeline.EstimatedMigration") -> None
     )
 
 
-async def publish_comparison(compared: "pipeline.MigrationComparison") -> None:
+async def publish_comparison(compared: "MigrationComparison") -> None:
     """Publish what each group loses and gains, and whether it may be cut over."""
     await acreate_markdown_artifact(
         markdown(migration_comparison.view(compared)),

@@ -15,6 +15,7 @@ from flows.progress import ProgressArtifacts
 from flows.run_settings import absolute_paths
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
+from turnetl.activity_report.report_file import ReportRequest, write_report
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
 from turnetl.base.control_characters import displayed_message
@@ -23,7 +24,7 @@ from turnetl.base.exit_code import is_failure
 from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
-from turnetl.report.page_file import check_page
+from turnetl.report_pages.page_file import check_page
 from turnetl.settings import Settings
 from turnetl.views import backfill as view
 from turnetl.views.markdown import markdown
@@ -81,14 +82,12 @@ async def publish(report: BackfillReport, link: str = "") -> None:
 
 async def _write_report(path: Path, settings: Settings, executor: PrefectTasks) -> str | None:
     """Write the page of `turnetl report`; return a link to it, or None if it cannot be written."""
-    from turnetl.report.activity_page import ActivityPageFile  # noqa: PLC0415 - only with a page
+    from turnetl.report_pages.activity_page import ActivityPageFile  # noqa: PLC0415 - only with a page
 
     try:
         written = await executor.run_stage(
             "report",
-            lambda: pipeline.write_report(
-                path, settings, now, pipeline.ReportRequest(), ActivityPageFile()
-            ),
+            lambda: write_report(path, settings, now, ReportRequest(), ActivityPageFile()),
         )
     except TurnetlError as error:
         # The turns are committed: the next run writes it.

@@ -37,6 +37,8 @@ from turnetl.base.clock import now
 from turnetl.base.results import plain
 from turnetl.base.text import plural
 from turnetl.ingestion import plan as assumed
+from turnetl.migration import stages
+from turnetl.migration.plan import MigrationOptions
 from turnetl.settings import ExtractorName
 from turnetl.views import migration, migration_change
 
@@ -115,10 +117,10 @@ async def migrate(
         )
         progress = ProgressArtifacts()
         async with progress.publishing():
-            outcome = await pipeline.migrate(
+            outcome = await stages.migrate(
                 absolute_paths(archives),
                 settings,
-                pipeline.MigrationOptions(tuple(groups or ()), format, _path(plan_file)),
+                MigrationOptions(tuple(groups or ()), format, _path(plan_file)),
                 pipeline.RunOptions(
                     limit=limit,
                     assumed_time=assumed.parse_assumed_time(assume_time, now())
@@ -129,7 +131,7 @@ async def migrate(
                     command=("flow", "migrate"),
                 ),
                 now,
-                cutover=pipeline.CutoverOptions(cutover, accept, _path(questions)),
+                cutover=stages.CutoverOptions(cutover, accept, _path(questions)),
                 executor=PrefectTasks(batch_size=None),
                 on_planned=publish_migration_plan,
                 on_compared=publish_comparison,
@@ -145,7 +147,7 @@ def _path(text: str | None) -> Path | None:
     return Path(text).expanduser() if text else None
 
 
-def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
+def _final_state(outcome: stages.MigrationOutcome) -> State[dict[str, Any]]:
     run = outcome.run
     if migration.is_budget_stop(run):
         return budget_stopped(migration.errors(run)[0], _reports(outcome))
@@ -157,7 +159,7 @@ def _final_state(outcome: pipeline.MigrationOutcome) -> State[dict[str, Any]]:
     return Completed(message=summary(outcome), data=_reports(outcome))
 
 
-def summary(outcome: pipeline.MigrationOutcome) -> str:
+def summary(outcome: stages.MigrationOutcome) -> str:
     """Return the message of a flow that ended well."""
     turns = f"{plural(outcome.run.ingested.committed, 'turn')} committed"
     if outcome.changes:
@@ -167,7 +169,7 @@ def summary(outcome: pipeline.MigrationOutcome) -> str:
     return f"{turns}; {passed:,} of {plural(len(compared), 'group')} may be cut over; none was"
 
 
-def _reports(outcome: pipeline.MigrationOutcome) -> dict[str, Any]:
+def _reports(outcome: stages.MigrationOutcome) -> dict[str, Any]:
     reports = {
         "plan": outcome.planned,
         "run": outcome.run,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turnetl.base.progress import Progress, ProgressUpdate
     from turnetl.base.shard import Shard
     from turnetl.episodes import FilterReport
-    from turnetl.estimation.report import EstimatedMigration, PlanReport
+    from turnetl.estimation.report import PlanReport
     from turnetl.evaluation.compare_templates import TemplateComparison
     from turnetl.evaluation.recall import EvaluationReport
     from turnetl.ingestion.community_build import CommunityReport
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from turnetl.ingestion.summarize_report import SummarizeReport
     from turnetl.ingestion.undo_report import UndoReport
     from turnetl.migration.comparison import MigrationComparison
+    from turnetl.migration.report import EstimatedMigration
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.pipeline.origin import FileAuthorship
@@ -174,7 +175,8 @@ _MODULES = {
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.base.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
-    "turnetl.estimation.report": ("EstimatedMigration", "PlanReport"),
+    "turnetl.estimation.report": ("PlanReport",),
+    "turnetl.migration.report": ("EstimatedMigration",),
     "turnetl.evaluation.recall": ("EvaluationReport",),
     "turnetl.evaluation.compare_templates": ("TemplateComparison",),
     "turnetl.transfer.report": ("ExportReport", "ImportReport"),

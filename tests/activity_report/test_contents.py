@@ -6,7 +6,6 @@ from tests.activity_report.rows import days, row, rows, subagent, subagents
 from tests.builders import GROUP, START
 from turnetl.activity_report import model
 from turnetl.activity_report.contents import contents
-from turnetl.activity_report.model import ReportedFact, TokenCount
 from turnetl.activity_report.pending import noise_counts
 from turnetl.activity_report.turns import timeline
 from turnetl.activity_report.usage import agent_usage
@@ -89,7 +88,7 @@ def test_turns_that_only_the_graph_holds_are_counted_apart() -> None:
 def test_a_report_of_nothing_is_empty() -> None:
     assert contents(rows()).turns == 0
     assert contents(rows()).projects.items == ()
-    assert agent_usage(rows(), subagents()).total == TokenCount("all", 0, 0, 0)
+    assert agent_usage(rows(), subagents()).total == model.TokenCount("all", 0, 0, 0)
     assert noise_counts(rows(), {}) == ()
     assert timeline(rows(), {}, {}).days == ()
 
@@ -102,11 +101,11 @@ def test_tokens_are_counted_by_model_with_those_of_subagents_in_them_and_apart()
         subagents(subagent(), subagent(model="haiku", started_at=START + days(1))),
     )
     assert found.by_model.items == (
-        TokenCount("opus", 2, 112, 13, subagent_tokens=15),
-        TokenCount("m", 1, 100, 10),
-        TokenCount("haiku", 0, 7, 2, subagent_tokens=9),
+        model.TokenCount("opus", 2, 112, 13, subagent_tokens=15),
+        model.TokenCount("m", 1, 100, 10),
+        model.TokenCount("haiku", 0, 7, 2, subagent_tokens=9),
     )
-    assert found.total == TokenCount("all", 3, 219, 25, subagent_tokens=24)
+    assert found.total == model.TokenCount("all", 3, 219, 25, subagent_tokens=24)
     assert found.by_day is not None
     assert [(one.name, one.values) for one in found.by_day.series] == [
         ("opus", (125, 0)),
@@ -134,7 +133,7 @@ def test_a_copy_of_a_turn_is_paid_for_once() -> None:
 
 def test_turns_without_a_model_are_counted_as_unknown() -> None:
     found = agent_usage(rows(row("a", model=None)), subagents(subagent(model=None)))
-    assert found.by_model.items == (TokenCount("unknown", 1, 107, 12, subagent_tokens=9),)
+    assert found.by_model.items == (model.TokenCount("unknown", 1, 107, 12, subagent_tokens=9),)
 
 
 def test_noise_is_listed_by_rule_with_the_newest_different_examples() -> None:
@@ -152,7 +151,7 @@ def test_a_rule_that_no_longer_exists_has_no_description() -> None:
 
 
 def test_the_timeline_has_the_last_kept_turns_the_newest_day_first() -> None:
-    fact = ReportedFact("sqlite", "DECIDED", None, None, (), 0)
+    fact = model.ReportedFact("sqlite", "DECIDED", None, None, (), 0)
     found = timeline(
         rows(
             row("a"),

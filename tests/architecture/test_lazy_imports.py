@@ -18,7 +18,7 @@ HEAVY = (
 )  # fmt: skip
 UNUSED_WITHOUT_CHANGES = (
     "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy", "numpy",
-    "obstore", "pyarrow", "pydantic_settings", "turnetl.formats.base", "turnetl.formats.claude",
+    "obstore", "pyarrow", "pydantic_settings", "turnetl.formats.port", "turnetl.formats.claude",
     "turnetl.formats.codex",
     "turnetl.parsing.archive_job", "turnetl.parsing.batches", "turnetl.parsing.workers",
     "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",

@@ -45,7 +45,7 @@ WITHOUT_CONTRACT = {
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
     "_GroupResult": "attributes that the reports of groups have in common",
     "_Group": "attributes that the reports on a group have in common",
-    "_View": "modules of `turnetl.report` that one function calls: mypy compares them with it",
+    "_View": "modules of `report_pages` that one function calls: mypy compares them with it",
     "_Report": "an attribute that the reports of redo, undo and forget have in common",
 }
 """Protocols that are no seam, each with the reason."""

@@ -18,7 +18,7 @@ from tests.browser.page_checks import (
 from tests.cli.command import SAMPLES, turnetl_process
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
-from turnetl.report.activity_page import activity_page
+from turnetl.report_pages.activity_page import activity_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 

@@ -17,7 +17,7 @@ from tests.browser.page_checks import (
 from tests.html.html_parsing import ParsedPage
 from tests.html.test_pages import HOSTILE
 from tests.report.test_template_page import comparison
-from turnetl.report.template_page import template_page
+from turnetl.report_pages.template_page import template_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 

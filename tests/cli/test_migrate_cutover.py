@@ -26,8 +26,8 @@ from tests.legacy.styles import LegacyEpisode
 from turnetl.base.clock import now
 from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.progress import ProgressUpdate
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 _WRITTEN_AT = re.compile(r"((?:created|expired)_at\W+)\d[^\"\\]*")

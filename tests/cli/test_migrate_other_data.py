@@ -30,8 +30,8 @@ from tests.migration.killed_changes import few_sessions
 from turnetl.base.clock import now
 from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.progress import ProgressUpdate
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 

@@ -19,8 +19,8 @@ from tests.legacy.styles import LegacyEpisode
 from turnetl.base.clock import now
 from turnetl.base.ids import turns_group
 from turnetl.graph.open import open_graph
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 AMBIGUOUS = 1_500

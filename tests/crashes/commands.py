@@ -19,6 +19,7 @@ from tests.crashes.trial_context import TrialContext
 from tests.held_bytes import holding
 from turnetl import pipeline
 from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.evaluation import run_compare
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.run_report import RunState
@@ -161,11 +162,11 @@ async def valid_turns(place: TrialContext) -> None:
 
 
 async def compare_templates(place: TrialContext) -> None:
-    report = await pipeline.compare_templates(
+    report = await run_compare.compare_templates(
         "default-session-turn.md",
         "none",
         place.settings(model=True),
-        pipeline.ComparisonOptions(),
+        run_compare.ComparisonOptions(),
         place.clock,
         directory=place.folder,
     )

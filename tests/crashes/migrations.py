@@ -15,8 +15,11 @@ from turnetl.base.ids import sessions_group
 from turnetl.base.model import GroupId
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.open import open_graph
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
+from turnetl.migration.plan import MigrationOptions
 from turnetl.migration.report import MigrationRun
+from turnetl.migration.run_migration import run_migration
 
 GROUP = GroupId("old-summaries")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -106,10 +109,10 @@ async def _check_phase(place: TrialContext, phase: MigrationPhase) -> None:
 
 
 async def _run(place: TrialContext) -> MigrationRun:
-    return await pipeline.run_migration(
+    return await run_migration(
         [str(place.archives)],
         place.settings(),
-        pipeline.MigrationOptions(),
+        MigrationOptions(),
         pipeline.RunOptions(),
         place.clock,
     )
@@ -121,8 +124,8 @@ async def _change(
     """Carry out a change, unless a killed call did."""
     if (await _state(place)).phase is end:
         return
-    options = pipeline.ChangeOptions(command, accept=True, discard=discard)
-    report = await pipeline.execute_change(place.settings(), options, place.clock)
+    options = ChangeOptions(command, accept=True, discard=discard)
+    report = await execute_change(place.settings(), options, place.clock)
     if report.error or not report.is_done:
         raise TurnetlError(str(report.error or report.objections))
 

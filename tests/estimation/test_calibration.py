@@ -3,7 +3,7 @@
 import pytest
 
 from turnetl.base.model import Usage
-from turnetl.estimation.estimate import Calibration, PromptMeans
+from turnetl.estimation.extrapolation import Calibration, PromptMeans
 from turnetl.estimation.pilot import ObservedRequest
 from turnetl.llm.prices import Price
 

@@ -12,6 +12,7 @@ from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.model import Usage
 from turnetl.base.progress import ProgressUpdate
+from turnetl.estimation import run_plan
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.pipeline.run_options import RunOptions
@@ -43,7 +44,7 @@ async def test_the_actual_usage_lies_within_the_range_of_nine_of_ten_pilots(
     for seed in range(SEEDS):
         settings = settings_of(tmp_path / f"seed{seed}", provider)
         shutil.copytree(tables.lake, settings.lake)
-        report = await pipeline.plan(settings, RunOptions(), now, pilot=PilotOptions(PILOT, seed))
+        report = await run_plan.plan(settings, RunOptions(), now, pilot=PilotOptions(PILOT, seed))
         estimate = report.estimate
         assert estimate.pilot is not None
         assert estimate.total.cost is not None
@@ -87,7 +88,7 @@ async def test_a_pilot_reports_its_progress_with_its_cost(
 ) -> None:
     archive = write_turns(tmp_path / "a.jsonl", 12)
     settings, steps = settings_of(tmp_path / "lake", provider), list[ProgressUpdate]()
-    await pipeline.plan(
+    await run_plan.plan(
         settings,
         RunOptions(),
         now,

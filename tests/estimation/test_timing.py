@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from turnetl.base.model import GroupId
-from turnetl.estimation.estimate import PredictedUsage
 from turnetl.estimation.estimator import RateLimits, from_latency, from_limits, from_speeds
+from turnetl.estimation.extrapolation import PredictedUsage
 from turnetl.estimation.usage_range import UsageRange, exactly
 
 TURNS = {GroupId("a"): 100, GroupId("b"): 20}

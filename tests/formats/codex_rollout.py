@@ -6,8 +6,8 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
-from turnetl.formats.base import ParsedArchive
 from turnetl.formats.codex import Codex
+from turnetl.formats.port import ParsedArchive
 
 Row = tuple[str, dict[str, Any]]
 """A row's type and its payload."""

@@ -10,8 +10,8 @@ import pytest
 from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.chat import OpenAIConversations, ShareGPT
+from turnetl.formats.port import ParsedArchive, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 OPENAI = OpenAIConversations()

@@ -13,8 +13,8 @@ from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.claude import ClaudeCode, ClaudeWeb, machine_text
+from turnetl.formats.port import ParsedArchive, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 

@@ -8,7 +8,7 @@ import pytest
 
 from turnetl import formats
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive
+from turnetl.formats.port import ParsedArchive
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "claude_history"
 AT = 1_772_442_000_000

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive
 from turnetl.formats.claude.code import ClaudeCode
+from turnetl.formats.port import ParsedArchive
 
 SESSION = "8d0c2f1a-0000-4000-8000-000000000001"
 TASK = json.dumps({"task_id": "b1", "description": "Run it", "task_type": "local_bash"})

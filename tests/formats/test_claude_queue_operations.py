@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive
 from turnetl.formats.claude import ClaudeCode
+from turnetl.formats.port import ParsedArchive
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "claude_code"
 TASK = '{"task_id":"b1","tool_use_id":"t1","description":"Run the tests","task_type":"local_bash"}'

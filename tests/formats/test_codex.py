@@ -11,9 +11,9 @@ from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, RawToolCall, RawTurn
 from turnetl.formats.codex import Codex, CodexDocument
 from turnetl.formats.kit.probe import Probe
+from turnetl.formats.port import ParsedArchive, RawToolCall, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 PARENT = "019cadc6-9a80-7abc-8000-000000000001"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.formats.codex_rollout import Row, completed, event, prompt, response, rollout, turn_id
-from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.codex import Codex
 from turnetl.formats.kit.tool_input import added_lines
+from turnetl.formats.port import RawToolCall, RawTurn
 
 ARCHIVE = Path(__file__).parents[1] / "archives" / "codex" / "code_mode.jsonl"
 HEADER = "Script completed\nWall time 1.2 seconds\nOutput:\n"

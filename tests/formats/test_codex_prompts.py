@@ -24,8 +24,8 @@ from tests.formats.codex_rollout import (
     turn_id,
 )
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive
 from turnetl.formats.codex import Codex
+from turnetl.formats.port import ParsedArchive
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "codex"
 KINDS = ("event", "item", "message")

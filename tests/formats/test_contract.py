@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from turnetl import formats
 from turnetl.base.reason import SkipReason
 from turnetl.formats import Format
-from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.formats.port import ParsedArchive, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 SAMPLES = [

@@ -16,7 +16,7 @@ from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats import Format
-from turnetl.formats.base import Probe
+from turnetl.formats.port import Probe
 
 PAGE = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 PROMISES = [

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from turnetl import formats
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive
 from turnetl.formats.kit.row_decoder import Envelope, rows_on_line
+from turnetl.formats.port import ParsedArchive
 
 ENVELOPE = Envelope(own=(frozenset({"type", "id"}),))
 QUOTED = json.dumps({"type": "user", "id": "quoted"})

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts, Probe, SourceSpan
 from turnetl.formats.kit.json_archives import is_document, parse_document, read_elements
 from turnetl.formats.kit.json_scanner import replace_lone_surrogates
 from turnetl.formats.kit.row_decoder import RowDecoder
+from turnetl.formats.port import ParseCounts, Probe, SourceSpan
 
 
 class Row(msgspec.Struct):

@@ -15,8 +15,8 @@ from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, RawTurn
 from turnetl.formats.gemini import GeminiJson, GeminiJsonl
+from turnetl.formats.port import ParsedArchive, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 SESSION = "11112222-3333-4444-8555-666677770001"

@@ -12,8 +12,8 @@ from tests.formats.usage import tokens
 from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, Probe, RawTurn
 from turnetl.formats.opencode import OpenCode
+from turnetl.formats.port import ParsedArchive, Probe, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives" / "opencode"
 

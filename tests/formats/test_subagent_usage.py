@@ -9,7 +9,7 @@ import pytest
 
 from turnetl import formats
 from turnetl.base import ids
-from turnetl.formats.base import ParsedArchive
+from turnetl.formats.port import ParsedArchive
 
 TESTS = Path(__file__).parents[1]
 SAMPLES = TESTS.parent / "data" / "archives"

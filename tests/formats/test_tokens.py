@@ -6,7 +6,7 @@ from operator import itemgetter
 
 from tests.formats.usage import tokens
 from turnetl import formats
-from turnetl.formats.base import ParsedArchive
+from turnetl.formats.port import ParsedArchive
 
 TIME = "2026-03-02T09:00:0{}.000Z"
 

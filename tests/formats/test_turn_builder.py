@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 from turnetl.base.model import ClosedBy
-from turnetl.formats.base import RawToolCall, SourceSpan
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
     add_subagent_prompt,
@@ -11,6 +10,7 @@ from turnetl.formats.kit.turn_builder import (
     extend,
 )
 from turnetl.formats.kit.usage import AnthropicUsage, MessageTokens, Tokens, add_message
+from turnetl.formats.port import RawToolCall, SourceSpan
 
 NINE = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 PROMPT = SourceSpan(3, 4, 100, 250)

@@ -1,6 +1,6 @@
 """The tokens of a turn, as tests compare them."""
 
-from turnetl.formats.base import RawTurn
+from turnetl.formats.port import RawTurn
 
 
 def tokens(turn: RawTurn) -> list[tuple[int | None, ...]]:

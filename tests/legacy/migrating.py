@@ -14,13 +14,13 @@ from tests.graph.statements import run_statement
 from tests.legacy.graphs import DIMENSIONS, write_foreign_data, write_legacy_graph
 from tests.legacy.sessions import LegacySession
 from tests.legacy.styles import LegacyStyle, legacy_episode
-from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
 from turnetl.base.progress import ProgressUpdate
 from turnetl.graph.migrations import TurnMigration, encoded
 from turnetl.graph.open import open_graph
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
 from turnetl.settings import load_settings
 
@@ -135,9 +135,9 @@ def stopped(
 ) -> None:
     """Stop a change between two transactions, after this many steps that move or mark data."""
     settings = load_settings(None, lake=folder / ".turnetl" / "lake", graph=graph)
-    options = pipeline.ChangeOptions(command, accept=True, discard=discard)
+    options = ChangeOptions(command, accept=True, discard=discard)
     with pytest.raises(StoppedError):
-        asyncio.run(pipeline.execute_change(settings, options, now, progress=StopAfter(steps)))
+        asyncio.run(execute_change(settings, options, now, progress=StopAfter(steps)))
 
 
 def set_layout(url: str, state: str | None = None, **changes: object) -> None:

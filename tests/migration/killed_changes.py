@@ -22,8 +22,8 @@ from turnetl.base.clock import now
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationChange, MigrationCommand
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
 from turnetl.settings import load_settings
 
 SESSIONS = 3

@@ -20,7 +20,15 @@ from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.graph.migrations import MigrationPhase
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.compare import (
+from turnetl.migration.comparison import (
+    FactDates,
+    GroupComparison,
+    ProbeResult,
+    SearchProbe,
+    Thresholds,
+    verdict_reasons,
+)
+from turnetl.migration.matching import (
     ComparedData,
     FactStatement,
     OldData,
@@ -32,14 +40,6 @@ from turnetl.migration.compare import (
     rank_of,
     read_probes,
     replaced_part,
-)
-from turnetl.migration.comparison import (
-    FactDates,
-    GroupComparison,
-    ProbeResult,
-    SearchProbe,
-    Thresholds,
-    verdict_reasons,
 )
 
 S1, S2 = SessionId("s1"), SessionId("s2")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.compare import FactStatement, best_matches, entity_key
+from turnetl.migration.matching import FactStatement, best_matches, entity_key
 
 
 def rows(*numbers: tuple[float, float]) -> Matrix:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.migration.samples import episode
-from turnetl.migration.session_ids import IdField, SessionIds
+from turnetl.graph.session_ids import IdField, SessionIds
 
 UUID = "1b3e6441-62e3-4b41-8a0c-9d252f531f7a"
 OTHER = "0c97beba-bfcb-4f84-9950-e0354bfc808b"

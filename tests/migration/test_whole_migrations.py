@@ -27,7 +27,10 @@ from turnetl.base.clock import now
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
 from turnetl.graph.migrations import MigrationPhase
+from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
+from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.run_migration import run_migration
 from turnetl.settings import Settings
 
 GROUP = GroupId("old-summaries")
@@ -77,10 +80,10 @@ class Migrating:
         return Settings(lake=self.lake, graph=self.url, jobs=1)
 
     async def run(self) -> None:
-        report = await pipeline.run_migration(
+        report = await run_migration(
             [str(self.archives)],
             self.settings,
-            pipeline.MigrationOptions(groups=(GROUP,)),
+            MigrationOptions(groups=(GROUP,)),
             pipeline.RunOptions(),
             now,
         )
@@ -90,13 +93,11 @@ class Migrating:
         self, command: MigrationCommand, stops: Stops, steps: int, *, discard: bool = False
     ) -> None:
         """Carry the change out; if it was stopped before, once more."""
-        options = pipeline.ChangeOptions(
-            command, GROUP, accept=True, discard=discard, batch=stops.batch
-        )
+        options = ChangeOptions(command, GROUP, accept=True, discard=discard, batch=stops.batch)
         try:
-            await pipeline.execute_change(self.settings, options, now, progress=StopAfter(steps))
+            await execute_change(self.settings, options, now, progress=StopAfter(steps))
         except StoppedError:
-            report = await pipeline.execute_change(self.settings, options, now)
+            report = await execute_change(self.settings, options, now)
             assert report.is_done, report
 
     async def check(self, graph: LegacyGraph, stops: Stops, *, discards: bool) -> None:

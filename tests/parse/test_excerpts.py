@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.formats.base import RawToolCall
+from turnetl.formats.port import RawToolCall
 from turnetl.parsing.table import HEAD, TAIL, result_excerpt
 
 DOTS = "dot dot dot\n" * 2000

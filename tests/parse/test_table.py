@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.model import ClosedBy, GroupId, SessionId
-from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.usage import MessageTokens, OpenAIUsage
+from turnetl.formats.port import RawToolCall, RawTurn
 from turnetl.lake.parquet_writer import UNIFORM_BYTES, encode_table, encode_with_pyarrow
 from turnetl.parsing.redaction import RedactedTurns
 from turnetl.parsing.table import ArchiveTurns, build_rows

@@ -7,11 +7,10 @@ from flows.migrate import summary
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport
-from turnetl.estimation.report import EstimatedMigration
 from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.migration.report import MigrationPlan, MigrationRun
+from turnetl.migration.report import EstimatedMigration, MigrationPlan, MigrationRun
+from turnetl.migration.stages import MigrationOutcome
 from turnetl.parsing import ParseReport
-from turnetl.pipeline import MigrationOutcome
 
 
 def ingested(turns: int) -> IngestReport:

@@ -19,7 +19,7 @@ from turnetl.activity_report.model import (
     ReportTimeline,
 )
 from turnetl.activity_report.usage import agent_usage
-from turnetl.report.activity_page import activity_page
+from turnetl.report_pages.activity_page import activity_page
 
 
 def shape(page: str) -> list[tuple[str, list[str]]]:

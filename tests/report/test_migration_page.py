@@ -23,8 +23,8 @@ from turnetl.migration.comparison import (
     ProbeResult,
     SearchProbe,
 )
-from turnetl.report.migration_page import migration_page
-from turnetl.report.page_file import check_page, write_page
+from turnetl.report_pages.migration_page import migration_page
+from turnetl.report_pages.page_file import check_page, write_page
 
 
 def report(text: str = "a", *, reasons: tuple[str, ...] = ()) -> MigrationComparison:

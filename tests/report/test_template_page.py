@@ -21,7 +21,7 @@ from turnetl.evaluation.compare_templates import (
 from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
 from turnetl.evaluation.template_trial import FailedTurn
 from turnetl.extraction.port import DiscardReason
-from turnetl.report.template_page import template_page
+from turnetl.report_pages.template_page import template_page
 from turnetl.views import template_comparison as view
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -7,12 +7,11 @@ from tests.migration.samples import archived, episode
 from tests.printed import printed
 from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.model import GroupId
-from turnetl.estimation.report import EstimatedMigration
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.ingestion.report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves, NewEpisode
-from turnetl.migration.report import GroupMigration, MigrationPlan, MigrationRun
+from turnetl.migration.report import EstimatedMigration, GroupMigration, MigrationPlan, MigrationRun
 from turnetl.views import migration, migration_change
 from turnetl.views.nodes import Table
 

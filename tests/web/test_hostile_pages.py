@@ -27,12 +27,12 @@ from turnetl.html.pages import environment, render
 from turnetl.web import forms
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.policy import DIRECTIVES
-from turnetl.web.views.entities import EntityPage, FactPage
-from turnetl.web.views.errors import FixPage
-from turnetl.web.views.overview import OverviewPage
-from turnetl.web.views.references import ChoicesPage
-from turnetl.web.views.search import SearchPage
-from turnetl.web.views.turns import LinesPage, SessionPage, TimelinePage, TurnPage
+from turnetl.web.routes.entities import EntityPage, FactPage
+from turnetl.web.routes.errors import FixPage
+from turnetl.web.routes.overview import OverviewPage
+from turnetl.web.routes.references import ChoicesPage
+from turnetl.web.routes.search import SearchPage
+from turnetl.web.routes.turns import LinesPage, SessionPage, TimelinePage, TurnPage
 
 ENVIRONMENT = environment([PackageLoader("turnetl.web")])
 VIEWS: dict[str, type] = {

@@ -1,6 +1,7 @@
-"""What agents and turnetl did, over all turns of a lake and a graph: the content of a report.
+"""`turnetl report`: what agents and turnetl did, over all turns of a lake and a graph.
 
-`turns` reads the lake; `contents`, `usage`, `noise`, `pending` and `timeline` summarise its turns,
-`knowledge` the facts of the index, `own_cost` what turnetl paid. All of them are pure, and every
-list is bounded by `limits`. `model` is the result, `personal` removes personal data from it.
+`report_file` opens lake, graph and index. `turns` reads the lake; `contents`, `usage` and `pending`
+summarise its turns, `knowledge` the facts of the index, `own_cost` what turnetl paid. All of these
+are pure, and every list is bounded. `model` is the result, `personal` removes personal data from
+it.
 """

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path as FilePath
 
-from turnetl import pipeline
 from turnetl.api.arguments import Path
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.evaluation import run_compare, run_evaluate
 from turnetl.evaluation.compare_templates import TemplateComparison
 from turnetl.evaluation.recall import EvaluationReport
 from turnetl.ingestion.plan import AssumedTime
@@ -49,11 +49,11 @@ async def compare_templates(
         TableUnusable: the episodes table is damaged.
     """
     file = None if expected is None else FilePath(expected)
-    return await pipeline.compare_templates(
+    return await run_compare.compare_templates(
         first,
         second,
         settings or load_settings(),
-        pipeline.ComparisonOptions(group, sample, seed, file, assumed_time),
+        run_compare.ComparisonOptions(group, sample, seed, file, assumed_time),
         now,
         directory=FilePath.cwd(),
         progress=progress,
@@ -94,7 +94,7 @@ async def evaluate(
         GraphUnusable: there is no graph, or it cannot be opened.
         IndexUnusable: the index cannot be used.
     """
-    options = pipeline.EvaluationOptions(
+    options = run_evaluate.EvaluationOptions(
         groups=tuple(groups),
         questions=None if questions is None else FilePath(questions),
         baseline=None if baseline is None else FilePath(baseline),
@@ -102,4 +102,4 @@ async def evaluate(
         seed=seed,
         rerank=rerank,
     )
-    return await pipeline.evaluate(settings or load_settings(), options, now, progress=progress)
+    return await run_evaluate.evaluate(settings or load_settings(), options, now, progress=progress)

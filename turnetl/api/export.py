@@ -3,12 +3,13 @@
 from pathlib import Path as FilePath
 from typing import Literal, Unpack
 
-from turnetl import pipeline
 from turnetl.api.arguments import Conditions, Path, check_limit, selection_of
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
+from turnetl.transfer import run_export, run_import
 from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
+from turnetl.transfer.run_export import ExportOptions
 
 
 async def export(
@@ -39,10 +40,8 @@ async def export(
     """
     check_limit(limit)
     selection = selection_of(**conditions)
-    options = pipeline.ExportOptions(
-        ExportFormat(format), FilePath(output), query, selection, limit
-    )
-    return await pipeline.export(settings or load_settings(), options, now, progress=progress)
+    options = ExportOptions(ExportFormat(format), FilePath(output), query, selection, limit)
+    return await run_export.export(settings or load_settings(), options, now, progress=progress)
 
 
 def import_lake(
@@ -66,7 +65,7 @@ def import_lake(
         BadUsage: there is no lake, no name of the machine, or it is the same lake.
         Fatal: either lake has another schema version, or the lake cannot be written.
     """
-    return pipeline.import_lake(
+    return run_import.import_lake(
         FilePath(source),
         settings or load_settings(),
         machine=machine,

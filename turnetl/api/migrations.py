@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path as FilePath
 
-from turnetl import pipeline
 from turnetl.api.arguments import Path, archive_paths, group_ids
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.report import EstimatedMigration
+from turnetl.migration import run_comparison
 from turnetl.migration.comparison import MigrationComparison
+from turnetl.migration.estimate import plan_estimated_migration
+from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.report import EstimatedMigration
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 
@@ -48,10 +50,10 @@ async def plan_migration(
     """
     of_run = options or RunOptions()
     file = None if plan_file is None else FilePath(plan_file)
-    return await pipeline.plan_estimated_migration(
+    return await plan_estimated_migration(
         archive_paths(archives),
         settings or load_settings(),
-        pipeline.MigrationOptions(of_run.groups, format_name, file),
+        MigrationOptions(of_run.groups, format_name, file),
         of_run,
         now,
         pilot=None if pilot is None else PilotOptions(pilot, seed),
@@ -81,7 +83,7 @@ async def compare_migration(
         GraphBusy: the graph did not respond, or another process writes it.
         GraphUnusable: there is no graph, or it cannot be written.
     """
-    return await pipeline.compare_migration(
+    return await run_comparison.compare_migration(
         settings or load_settings(),
         now,
         groups=group_ids(groups),

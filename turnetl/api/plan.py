@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from turnetl import pipeline
 from turnetl.api.arguments import Path, archive_paths
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.estimation import run_plan
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import PlanReport
 from turnetl.ingestion.redo_report import RedoSelection
@@ -60,7 +60,7 @@ async def plan(
         selection = RedoSelection(stale, of_run.groups, session, None, kind, *times)
     elif stale or session or kind or exact:
         raise BadUsage("`stale`, `session`, `kind` and `exact` need `redo=True`")
-    return await pipeline.plan(
+    return await run_plan.plan(
         settings or load_settings(),
         of_run,
         now,

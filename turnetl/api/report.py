@@ -4,11 +4,11 @@ import pathlib
 from collections.abc import Sequence
 from datetime import datetime
 
-from turnetl import pipeline
+from turnetl.activity_report import report_file
 from turnetl.activity_report.model import ReportFile
 from turnetl.api.arguments import Path
 from turnetl.base.clock import as_utc, now
-from turnetl.report.activity_page import ActivityPageFile
+from turnetl.report_pages.activity_page import ActivityPageFile
 from turnetl.settings import Settings, load_settings
 
 
@@ -37,10 +37,10 @@ async def write_report(
         BadUsage: the file cannot be written or is no page of turnetl, or an unknown group.
         TurnetlError: the lake cannot be read at all.
     """
-    return await pipeline.write_report(
+    return await report_file.write_report(
         pathlib.Path(path),
         settings or load_settings(),
         now,
-        pipeline.ReportRequest(tuple(groups), as_utc(since), as_utc(until), redact_personal),
+        report_file.ReportRequest(tuple(groups), as_utc(since), as_utc(until), redact_personal),
         ActivityPageFile(),
     )

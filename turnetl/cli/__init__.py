@@ -11,6 +11,7 @@ from functools import partial
 from cyclopts import App, Group
 
 from turnetl.cli import (
+    backfill,
     completion,
     config,
     evaluate,
@@ -30,7 +31,6 @@ from turnetl.cli import (
     search,
     serve,
     show,
-    stages,
     summarize,
     templates,
     trust,
@@ -60,19 +60,19 @@ app = App(
     suppress_keyboard_interrupt=False,  # the console reports it
     help_format="plaintext",  # markdown costs a tenth of a second
 )
-app.command(stages.backfill, group=_MAIN)
+app.command(backfill.backfill, group=_MAIN)
 app.command(plan.plan, group=_MAIN)
-app.command(stages.sources, group=_MAIN)
-app.command(stages.parse, group=_STAGES)
-app.command(stages.filter_, name="filter", group=_STAGES)
+app.command(backfill.sources, group=_MAIN)
+app.command(backfill.parse, group=_STAGES)
+app.command(backfill.filter_, name="filter", group=_STAGES)
 app.command(
-    stages.ingest,
+    backfill.ingest,
     name="ingest",
     group=_STAGES,
     help="Ingest episodes into the graph, oldest first, one transaction per turn.",
 )
 app.command(
-    partial(stages.ingest, retry=True),
+    partial(backfill.ingest, retry=True),
     name="retry",
     group=_STAGES,
     help="Ingest, and try the quarantined turns again.",

@@ -41,19 +41,19 @@ def evaluate(
         save: Write the result into this file, for --baseline.
         baseline: Compare with this earlier result; without --questions, on its questions.
     """
-    from turnetl import pipeline
     from turnetl.base.results import encoded
+    from turnetl.evaluation import run_evaluate
     from turnetl.evaluation.recall import is_evaluation
-    from turnetl.report.own_file import OwnFile
+    from turnetl.report_pages.own_file import OwnFile
     from turnetl.views import evaluate as view
 
     saved = OwnFile("evaluation", is_evaluation)
     if save is not None:
         saved.check(save)
     settings = common.settings(**budget_settings(budget))
-    options = pipeline.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
+    options = run_evaluate.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
     with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(pipeline.evaluate(settings, options, now, progress=progress))
+        report = console.run_async(run_evaluate.evaluate(settings, options, now, progress=progress))
     if save is not None:
         saved.write(save, encoded(report) + "\n")
     console.print_messages(view.messages(report))

@@ -55,7 +55,7 @@ def export(
         format_: What is written.
         limit: With a query: at most this many turns [default: 100].
     """
-    from turnetl import pipeline
+    from turnetl.transfer import run_export
     from turnetl.transfer.report import ExportFormat
     from turnetl.views import export as view
 
@@ -64,7 +64,7 @@ def export(
         raise BadUsage("`turnetl export` needs --output, a folder or a file")
     if limit is not None and not text:
         raise BadUsage("`--limit` needs a query: without one, all selected turns are exported")
-    options = pipeline.ExportOptions(
+    options = run_export.ExportOptions(
         format=ExportFormat(format_),
         output=output.expanduser(),
         query=text,
@@ -73,7 +73,7 @@ def export(
     )
     settings = common.settings(redact_pii=redact_pii)
     with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(pipeline.export(settings, options, now, progress=progress))
+        report = console.run_async(run_export.export(settings, options, now, progress=progress))
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE
@@ -95,12 +95,12 @@ def import_(
         machine: Name of the other machine [default: that of the export].
         dry_run: Write nothing; print what would be added.
     """
-    from turnetl import pipeline
+    from turnetl.transfer.run_import import import_lake
     from turnetl.views import export as view
 
     settings = common.settings(redact_pii=redact_pii)
     with console.show_progress(as_json=common.json) as progress:
-        report = pipeline.import_lake(
+        report = import_lake(
             source.expanduser(), settings, machine=machine, dry_run=dry_run, progress=progress
         )
     console.print_messages(view.import_messages(report))

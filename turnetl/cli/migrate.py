@@ -29,7 +29,7 @@ from turnetl.cli.options import (
 )
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.pipeline import ChangeOptions
+    from turnetl.migration.cutover import ChangeOptions
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.settings import Settings
 
@@ -55,10 +55,10 @@ def cutover(
         dry_run: Write nothing; print what would be moved.
         yes: Do not ask.
     """
-    from turnetl import pipeline
+    from turnetl.migration.cutover import ChangeOptions
     from turnetl.migration.moves import MigrationCommand
 
-    options = pipeline.ChangeOptions(MigrationCommand.CUTOVER, group, accept=accept)
+    options = ChangeOptions(MigrationCommand.CUTOVER, group, accept=accept)
     return _change(options, dry_run=dry_run, yes=yes, common=common)
 
 
@@ -77,10 +77,10 @@ def rollback(
         dry_run: Write nothing; print what would be moved.
         yes: Do not ask.
     """
-    from turnetl import pipeline
+    from turnetl.migration.cutover import ChangeOptions
     from turnetl.migration.moves import MigrationCommand
 
-    options = pipeline.ChangeOptions(MigrationCommand.ROLLBACK, group, discard=discard)
+    options = ChangeOptions(MigrationCommand.ROLLBACK, group, discard=discard)
     return _change(options, dry_run=dry_run, yes=yes, common=common)
 
 
@@ -101,24 +101,24 @@ def finish(
         dry_run: Write nothing; print what would be deleted.
         yes: Do not ask.
     """
-    from turnetl import pipeline
+    from turnetl.migration.cutover import ChangeOptions
     from turnetl.migration.moves import MigrationCommand
 
-    options = pipeline.ChangeOptions(MigrationCommand.FINISH, group, keep_days=keep_days)
+    options = ChangeOptions(MigrationCommand.FINISH, group, keep_days=keep_days)
     return _change(options, dry_run=dry_run, yes=yes, common=common)
 
 
 def _change(options: "ChangeOptions", *, dry_run: bool, yes: bool, common: CommonOptions) -> int:
     """Show a change of a group, and carry it out if it is confirmed."""
     check_options(dry_run=dry_run, yes=yes)
-    from turnetl import pipeline
+    from turnetl.migration.cutover import execute_change, preview_change
     from turnetl.views import migration_change as view
 
     settings = common.settings()
-    preview = console.run_async(pipeline.preview_change(settings, options, now))
+    preview = console.run_async(preview_change(settings, options, now))
     return execute_previewed(
         preview,
-        lambda progress: pipeline.execute_change(settings, options, now, progress=progress),
+        lambda progress: execute_change(settings, options, now, progress=progress),
         view=view,
         dry_run=dry_run,
         yes=yes,
@@ -198,17 +198,18 @@ def plan(
         format: Parse all archives as this format; `turnetl formats` lists them.
         write: Write the ambiguous episodes into this new file, for --plan.
     """
-    from turnetl import pipeline
     from turnetl.estimation.estimator import PilotOptions
+    from turnetl.migration.estimate import plan_estimated_migration
+    from turnetl.migration.plan import MigrationOptions, check_plan_file, write_plan_file
     from turnetl.views import migration as view
 
-    options = pipeline.MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
+    options = MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
     settings = common.settings(extractor=extractor, **extraction.settings)
     if write is not None:
-        pipeline.check_plan_file(write)
+        check_plan_file(write)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.plan_estimated_migration(
+            plan_estimated_migration(
                 archives,
                 settings,
                 options,
@@ -219,7 +220,7 @@ def plan(
             )
         )
     if write is not None:
-        pipeline.write_plan_file(write, report.plan)
+        write_plan_file(write, report.plan)
     console.print_messages(view.plan_messages(report, written=write))
     console.print_result(view.plan_view(report), report, as_json=common.json)
     return view.plan_exit_code(report)
@@ -242,17 +243,18 @@ def run(
     Args:
         format: Parse all archives as this format; `turnetl formats` lists them.
     """
-    from turnetl import pipeline
+    from turnetl.migration.plan import MigrationOptions
     from turnetl.migration.report import exit_code_of
+    from turnetl.migration.run_migration import run_migration
     from turnetl.views import migration as view
 
     settings = selection.settings(common, **extraction.settings)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.run_migration(
+            run_migration(
                 archives,
                 settings,
-                pipeline.MigrationOptions(groups, format, plan_file),
+                MigrationOptions(groups, format, plan_file),
                 selection.run_options(extraction),
                 now,
                 progress=progress,
@@ -278,16 +280,16 @@ def compare(
             question must lead to its session. Without it, old facts are the questions.
         html: Write the comparison into this file, too: one page with all that is lost.
     """
-    from turnetl import pipeline
-    from turnetl.report.migration_page import migration_page
-    from turnetl.report.page_file import check_page, write_page
+    from turnetl.migration.run_comparison import compare_migration
+    from turnetl.report_pages.migration_page import migration_page
+    from turnetl.report_pages.page_file import check_page, write_page
     from turnetl.views import migration_comparison as view
 
     if html is not None:
         check_page(html)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.compare_migration(
+            compare_migration(
                 common.settings(), now, groups=groups, questions=questions, progress=progress
             )
         )

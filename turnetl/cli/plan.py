@@ -103,7 +103,7 @@ def plan(
     Args:
         groups: Only this group; repeatable. With archives: the group of all their turns.
     """
-    from turnetl import pipeline
+    from turnetl.estimation import run_plan
     from turnetl.estimation.estimator import PilotOptions
     from turnetl.views import plan as view
 
@@ -115,7 +115,7 @@ def plan(
     )
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.plan(
+            run_plan.plan(
                 noise.applied_to(settings),
                 _run_options(() if archives else groups, turns, extraction),
                 now,

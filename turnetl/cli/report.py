@@ -31,14 +31,14 @@ def report(
         output: The file; an earlier page is replaced.
         redact_personal: Redact personal data in the page, as --redact-pii does in the lake.
     """
-    from turnetl import pipeline
-    from turnetl.report import activity_page as view
+    from turnetl.activity_report.report_file import ReportRequest, write_report
+    from turnetl.report_pages import activity_page as view
 
     checked(Selection(groups=groups, since=since, until=until))
-    request = pipeline.ReportRequest(groups, since, until, redact_personal)
+    request = ReportRequest(groups, since, until, redact_personal)
     with console.show_progress(as_json=common.json) as progress:
         written = console.run_async(
-            pipeline.write_report(
+            write_report(
                 output, common.settings(), now, request, view.ActivityPageFile(), progress=progress
             )
         )

@@ -110,19 +110,19 @@ def compare(
         output: Write the comparison into this file, too: one HTML page.
         assume_time: Time of turns without one: an ISO time, or `mtime` for that of the file.
     """
-    from turnetl import pipeline
-    from turnetl.report.page_file import check_page, write_page
-    from turnetl.report.template_page import template_page
+    from turnetl.evaluation.run_compare import ComparisonOptions, compare_templates
+    from turnetl.report_pages.page_file import check_page, write_page
+    from turnetl.report_pages.template_page import template_page
     from turnetl.views import template_comparison as view
 
     if output is not None:
         check_page(output)
     settings = common.settings(extractor=extractor, **budget_settings(budget))
     assumed = read_assumed_time(assume_time)
-    options = pipeline.ComparisonOptions(group, sample, seed, expect, assumed)
+    options = ComparisonOptions(group, sample, seed, expect, assumed)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
-            pipeline.compare_templates(
+            compare_templates(
                 first, second, settings, options, now, directory=Path.cwd(), progress=progress
             )
         )

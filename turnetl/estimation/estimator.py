@@ -10,7 +10,7 @@ from typing import Any
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate
-from turnetl.estimation.estimate import (
+from turnetl.estimation.extrapolation import (
     EarlierTurn,
     PredictedUsage,
     answered_usage,

@@ -15,7 +15,7 @@ import polars as pl
 from turnetl.base.graph_model import TurnRun
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
-from turnetl.estimation.estimate import EarlierTurn, PromptMeans
+from turnetl.estimation.extrapolation import EarlierTurn, PromptMeans
 from turnetl.estimation.pilot import ObservedRequest, TurnRequests
 from turnetl.estimation.usage_range import scaled
 from turnetl.graph.port import ReceiptStore

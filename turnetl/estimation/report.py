@@ -17,7 +17,6 @@ from turnetl.estimation.usage_range import UsageRange
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import EstimateMethod, Range, RecordedEstimate, workload_id
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.migration.report import MigrationPlan
 from turnetl.parsing import ParseReport
 
 Work = Literal["ingest", "backfill", "redo"]
@@ -120,20 +119,6 @@ class PlanReport:
         ParseReport | None, described("What a backfill would read; null without archives.")
     ] = None
     exit_code: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EstimatedMigration:
-    """The plan of a migration.
-
-    With what its run takes.
-    """
-
-    plan: Annotated[MigrationPlan, INLINED]
-    estimate: Annotated[
-        Estimate | None,
-        described("What `migrate run` will take; null if there is nothing to migrate."),
-    ]
 
 
 def record_estimate(

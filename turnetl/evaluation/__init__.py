@@ -1,1 +1,1 @@
-"""How good the results are on the user's own turns: templates compared, retrieval measured."""
+"""`turnetl evaluate` and `templates compare`: how good the results are on the user's own turns."""

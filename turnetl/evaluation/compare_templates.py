@@ -20,7 +20,7 @@ from turnetl.extraction import stoplist
 from turnetl.extraction.catalog import GivenTemplate
 from turnetl.extraction.port import DiscardReason
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.compare import EntityIndex, FactStatement, best_matches, entity_key
+from turnetl.migration.matching import EntityIndex, FactStatement, best_matches, entity_key
 
 
 @dataclass(frozen=True, slots=True)

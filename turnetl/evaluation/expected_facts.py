@@ -11,7 +11,7 @@ from turnetl.base.results import INLINED, described
 from turnetl.base.tsv_file import read_tsv
 from turnetl.evaluation.question_set import LocatedTurns
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.compare import EntityIndex, FactStatement
+from turnetl.migration.matching import EntityIndex, FactStatement
 
 _ENTITIES = ("source", "target")
 _ROW_NEEDS = (

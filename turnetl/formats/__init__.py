@@ -1,52 +1,5 @@
-"""The formats that turnetl reads, and the lookup of a format by content or by name.
+"""Readers of archives: one package for each agent, a kit that they share, and their registry."""
 
-A run in which no archive changed needs names and versions only: readers are imported on first use.
-"""
-
-from turnetl.formats.format import Format, FormatsReport
+from turnetl.formats.registry import FORMATS, PROMPT_HISTORY, Format, FormatsReport, by_name, sniff
 
 __all__ = ["FORMATS", "PROMPT_HISTORY", "Format", "FormatsReport", "by_name", "sniff"]
-
-PROMPT_HISTORY = "claude_history"
-"""The format of prompts without responses. Transcripts of Claude Code hold both."""
-
-FORMATS = (
-    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 5, "claude:ClaudeCode"),
-    Format("claude_web", "sessions exported from claude.ai/code (JSON)", 4, "claude:ClaudeWeb"),
-    Format(
-        PROMPT_HISTORY,
-        "prompts in Claude Code's history.jsonl (JSONL)",
-        2,
-        "claude:ClaudeHistory",
-    ),
-    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 4, "codex:Codex"),
-    Format("codex_json", "rollouts of the first Codex CLI (JSON)", 4, "codex:CodexDocument"),
-    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 4, "gemini:GeminiJson"),
-    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 4, "gemini:GeminiJsonl"),
-    Format(
-        "gemini_stream",
-        "Gemini CLI runs printed with --output-format stream-json (JSONL)",
-        4,
-        "gemini:GeminiStream",
-    ),
-    Format(
-        "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
-    ),
-    Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
-    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
-)
-"""Every format, in the order in which they are tried: the first that recognises an archive reads
-it."""
-
-
-def sniff(data: bytes) -> Format | None:
-    """Return the format that recognises an archive, or None if none does."""
-    from turnetl.formats.kit.probe import Probe  # noqa: PLC0415 - only for an archive
-
-    probe = Probe(data)
-    return next((candidate for candidate in FORMATS if candidate.sniff(probe)), None)
-
-
-def by_name(name: str) -> Format | None:
-    """Return the format with this name, or None if there is none."""
-    return next((candidate for candidate in FORMATS if candidate.name == name), None)

@@ -22,8 +22,8 @@ from turnetl.index.lookup import Lookup
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys, pack, unpack, unpacked_text
 from turnetl.index.question_table import QuestionTable
 from turnetl.index.report import IndexedGroup
-from turnetl.index.selecting import Selector, microseconds, time_of
 from turnetl.index.selection import fold
+from turnetl.index.selector import Selector, microseconds, time_of
 
 _RECEIPTS = msgspec.json.Decoder(Receipt)
 _ENTITIES = msgspec.json.Decoder(Entity)

@@ -25,8 +25,8 @@ from turnetl.index.documents import turn_texts
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import Field, unpack, unpacked_text
-from turnetl.index.selecting import microseconds
 from turnetl.index.selection import fold
+from turnetl.index.selector import microseconds
 from turnetl.index.vectors import count_held
 
 _BLOCK = 1 << 20

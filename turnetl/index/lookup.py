@@ -18,8 +18,8 @@ from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import lookup_sql as sql
 from turnetl.index.overview import Overview
 from turnetl.index.port import IndexedFact, Keys, SearchIndex, unpack
-from turnetl.index.selecting import LAST_CHARACTER, microseconds, time_of
 from turnetl.index.selection import fold
+from turnetl.index.selector import LAST_CHARACTER, microseconds, time_of
 
 GROUPS = """
 SELECT group_id, count(*), count(DISTINCT session_id), min(started_at), max(started_at)

@@ -17,8 +17,8 @@ import msgspec
 
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index.port import Keys, unpack
-from turnetl.index.selecting import time_of
 from turnetl.index.selection import fold
+from turnetl.index.selector import time_of
 
 _ENTITIES = msgspec.json.Decoder(Entity)
 _FACTS = msgspec.json.Decoder(Fact)

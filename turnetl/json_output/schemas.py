@@ -12,7 +12,7 @@ from turnetl.base.results import ErrorOutput, described
 from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
-from turnetl.estimation.report import EstimatedMigration, PlanReport
+from turnetl.estimation.report import PlanReport
 from turnetl.evaluation.compare_templates import TemplateComparison
 from turnetl.evaluation.recall import EvaluationReport
 from turnetl.extraction.catalog import TemplateCatalog
@@ -30,7 +30,7 @@ from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.comparison import MigrationComparison
 from turnetl.migration.moves import MigrationChange
-from turnetl.migration.report import MigrationRun
+from turnetl.migration.report import EstimatedMigration, MigrationRun
 from turnetl.noise import RulesReport
 from turnetl.parsing import ParsedFiles
 from turnetl.pipeline.history import Fixes

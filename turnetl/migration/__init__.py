@@ -1,1 +1,1 @@
-"""Migration of session-level data to turns. Opens nothing and writes nothing."""
+"""`turnetl migrate`: session-level data becomes turns; plan, run, comparison, cutover, rollback."""

@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from turnetl.base.model import SessionId
 from turnetl.base.results import INLINED, described
+from turnetl.graph.session_ids import NamedSessions, SessionIds
 from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.migration.plan_file import Settlement, Verdict
-from turnetl.migration.session_ids import NamedSessions, SessionIds
 from turnetl.migration.sessions import ArchivedSession
 
 Scores = npt.NDArray[np.float64]

@@ -17,12 +17,13 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import GroupId
 from turnetl.base.result_fields import GroupField
-from turnetl.base.results import described
+from turnetl.base.results import INLINED, described
+from turnetl.estimation.report import Estimate
+from turnetl.graph.migration_phases import phase_text, remedy
 from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
 from turnetl.ingestion import report as ingest_report
 from turnetl.ingestion.report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
-from turnetl.migration.phases import phase_text, remedy
 from turnetl.migration.sessions import ArchivedSession
 
 
@@ -239,3 +240,14 @@ def start_refusal(
             "kind; use the embedder of the old data"
         )
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedMigration:
+    """The plan of a migration, with what its run takes."""
+
+    plan: Annotated[MigrationPlan, INLINED]
+    estimate: Annotated[
+        Estimate | None,
+        described("What `migrate run` will take; null if there is nothing to migrate."),
+    ]

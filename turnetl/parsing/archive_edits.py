@@ -12,8 +12,8 @@ from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawTurn
 from turnetl.formats.kit.tool_input import added_lines
+from turnetl.formats.port import RawTurn
 from turnetl.lake import absolute_path_text
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive

@@ -22,9 +22,9 @@ from turnetl import formats
 from turnetl.base import ids, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.formats import Format
-from turnetl.formats.base import ParseCounts, ParsedArchive
 from turnetl.formats.kit.counts import TooManyRows
 from turnetl.formats.kit.json_archives import is_document
+from turnetl.formats.port import ParseCounts, ParsedArchive
 from turnetl.lake import (
     ArchiveMetadata,
     Lake,

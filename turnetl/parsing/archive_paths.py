@@ -23,6 +23,10 @@ StandsFor = Callable[[str, str], bool]
 _PART = re.compile(r"([/\\]|\.jsonl?(?:\.gz|\.zst)?\Z)")
 
 
+_MACHINE = re.compile(r"([a-z0-9._-]+):(?=/(?!/)|[A-Za-z]:[/\\]|[a-z0-9]+://)")
+"""What an import puts before the path of an archive."""
+
+
 def is_redacted(name: str) -> bool:
     """Return whether a name lacks parts of the path."""
     return MARK in name
@@ -122,3 +126,15 @@ def _names(folder: Path, files: ArchiveFiles) -> list[str]:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names
     except OSError:
         return sorted({*Path.home().parts, *Path.cwd().parts} - {os.sep})
+
+
+def local_path(path: str) -> str:
+    """Return the path of an archive on its machine."""
+    found = _MACHINE.match(path)
+    return path[found.end() :] if found else path
+
+
+def archive_machine(path: str) -> str | None:
+    """Return the machine of an imported archive; None: it is of this machine."""
+    found = _MACHINE.match(path)
+    return found[1] if found else None

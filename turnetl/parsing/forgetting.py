@@ -12,7 +12,7 @@ import polars as pl
 from turnetl.base import ids
 from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts
+from turnetl.formats.port import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.forgotten import ForgottenTurns
 from turnetl.parsing.redaction import RedactedTurns

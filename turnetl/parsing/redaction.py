@@ -12,7 +12,7 @@ from operator import attrgetter
 from msgspec.structs import replace
 
 from turnetl.base.model import SubagentUsage, Turn
-from turnetl.formats.base import ParsedArchive, RawTurn
+from turnetl.formats.port import ParsedArchive, RawTurn
 from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
 from turnetl.redact import RedactedTexts, Redactor

@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from turnetl.base import ids, schema
 from turnetl.base.model import GroupId, Turn
-from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.usage import Tokens, total
+from turnetl.formats.port import RawToolCall, RawTurn
 from turnetl.lake import arrow_schema
 from turnetl.lake.parquet_writer import UNIFORM_BYTES, ArrowRows
 from turnetl.parsing.redaction import RedactedTurns, join_texts

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl.activity_report.model import ReportFile
-    from turnetl.estimation.report import EstimatedMigration
-    from turnetl.migration.comparison import MigrationComparison
-    from turnetl.pipeline.activity_report import ReportRequest, write_report
     from turnetl.pipeline.agent_sources import sources
-    from turnetl.pipeline.exchange import ExportOptions, export, import_lake
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
@@ -26,17 +21,6 @@ if TYPE_CHECKING:
         journal_stats,
         templates,
     )
-    from turnetl.pipeline.migrate_compare import compare_migration
-    from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change, preview_change
-    from turnetl.pipeline.migrate_estimate import plan_estimated_migration
-    from turnetl.pipeline.migrate_plan import (
-        MigrationOptions,
-        check_plan_file,
-        plan_migration,
-        write_plan_file,
-    )
-    from turnetl.pipeline.migrate_run import run_migration
-    from turnetl.pipeline.migrate_stages import CutoverOptions, MigrationOutcome, migrate
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
     from turnetl.pipeline.parse_plan import parse_archives
@@ -45,12 +29,9 @@ if TYPE_CHECKING:
     from turnetl.pipeline.recorded_runs import runs, show_run
     from turnetl.pipeline.run_backfill import backfill, parse
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
-    from turnetl.pipeline.run_compare import ComparisonOptions, compare_templates
-    from turnetl.pipeline.run_evaluate import EvaluationOptions, evaluate
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
     from turnetl.pipeline.run_options import RunOptions
-    from turnetl.pipeline.run_plan import plan
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
@@ -60,59 +41,35 @@ if TYPE_CHECKING:
     from turnetl.retrieval.digest import Digest
 
 __all__ = [
-    "ChangeOptions",
     "CommunityOptions",
-    "ComparisonOptions",
-    "CutoverOptions",
     "Digest",
-    "EstimatedMigration",
-    "EvaluationOptions",
     "Executor",
-    "ExportOptions",
     "InProcess",
-    "MigrationComparison",
-    "MigrationOptions",
-    "MigrationOutcome",
-    "ReportFile",
-    "ReportRequest",
     "RunOptions",
     "Stage",
     "Unit",
     "backfill",
     "build_communities",
     "check_model",
-    "check_plan_file",
-    "compare_migration",
-    "compare_templates",
     "copy_template",
     "digest",
     "entity",
     "estimate_index_questions",
-    "evaluate",
-    "execute_change",
     "explain_rule",
-    "export",
     "filter_turns",
     "fix",
     "forget",
-    "import_lake",
     "ingest",
     "journal_prune",
     "journal_stats",
-    "migrate",
     "parse",
     "parse_archives",
-    "plan",
-    "plan_estimated_migration",
-    "plan_migration",
-    "preview_change",
     "preview_forget",
     "preview_redo",
     "preview_undo",
     "recent_digest",
     "redo",
     "repair_graph",
-    "run_migration",
     "runs",
     "sample_queries",
     "search_recipe",
@@ -132,25 +89,16 @@ __all__ = [
     "update_index_with_questions",
     "verify",
     "why",
-    "write_plan_file",
-    "write_report",
 ]
 
 __getattr__ = lazy_exports(
     __name__,
     {
-        "turnetl.estimation.report": ("EstimatedMigration",),
         "turnetl.retrieval.digest": ("Digest",),
-        "turnetl.migration.comparison": ("MigrationComparison",),
         "turnetl.pipeline.agent_sources": ("sources",),
-        "turnetl.pipeline.run_compare": ("compare_templates", "ComparisonOptions"),
-        "turnetl.pipeline.run_evaluate": ("EvaluationOptions", "evaluate"),
-        "turnetl.activity_report.model": ("ReportFile",),
-        "turnetl.pipeline.activity_report": ("write_report", "ReportRequest"),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
-        "turnetl.pipeline.exchange": ("import_lake", "ExportOptions", "export"),
         "turnetl.pipeline.index": ("update_index",),
         "turnetl.pipeline.inspect": (
             "check_model",
@@ -159,17 +107,6 @@ __getattr__ = lazy_exports(
             "journal_stats",
             "templates",
         ),
-        "turnetl.pipeline.migrate_compare": ("compare_migration",),
-        "turnetl.pipeline.migrate_estimate": ("plan_estimated_migration",),
-        "turnetl.pipeline.migrate_cutover": ("execute_change", "preview_change", "ChangeOptions"),
-        "turnetl.pipeline.migrate_plan": (
-            "MigrationOptions",
-            "check_plan_file",
-            "plan_migration",
-            "write_plan_file",
-        ),
-        "turnetl.pipeline.migrate_run": ("run_migration",),
-        "turnetl.pipeline.migrate_stages": ("CutoverOptions", "MigrationOutcome", "migrate"),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
         "turnetl.pipeline.origin": ("why",),
         "turnetl.pipeline.questions": ("estimate_index_questions", "update_index_with_questions"),
@@ -183,7 +120,6 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.search": ("sample_queries", "search_sessions", "search_turns"),
         "turnetl.pipeline.parse_plan": ("parse_archives",),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns"),
-        "turnetl.pipeline.run_plan": ("plan",),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
         "turnetl.pipeline.run_verify": ("repair_graph", "verify"),

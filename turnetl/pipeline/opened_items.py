@@ -20,11 +20,10 @@ from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
-from turnetl.parsing.archive_paths import StandsFor, find_archive
+from turnetl.parsing.archive_paths import StandsFor, archive_machine, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
-from turnetl.transfer.redaction import archive_machine
 
 log = logging.getLogger(__name__)
 

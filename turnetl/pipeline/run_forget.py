@@ -23,6 +23,7 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.graph.migration_phases import check_not_moved, summarised_groups
 from turnetl.graph.open import embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
@@ -32,7 +33,6 @@ from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.byte_search import FoundText, files_under, search_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
-from turnetl.migration.phases import check_not_moved, summarised_groups
 from turnetl.parsing.forgetting import delete_stale_episodes, remove_forgotten_turns
 from turnetl.pipeline import forget_selection
 from turnetl.pipeline.group_names import select_groups

@@ -25,12 +25,12 @@ from turnetl.base.private_files import (
 )
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.migration_phases import moved_groups
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.lake import Lake
-from turnetl.migration.phases import moved_groups
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph, update_index
 from turnetl.pipeline.lake_check import check_lake, mend_lake

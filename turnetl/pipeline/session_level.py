@@ -12,11 +12,11 @@ from turnetl.base.text import plural
 from turnetl.episode_text.passages import split_passages
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
+from turnetl.graph.session_ids import named_sessions
 from turnetl.graph.session_level import UnrecordedEpisode
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
-from turnetl.migration.session_ids import named_sessions
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)

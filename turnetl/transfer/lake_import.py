@@ -20,7 +20,7 @@ from turnetl.base import ids, schema
 from turnetl.base.errors import BadUsage, Fatal, TableUnusable
 from turnetl.base.model import GroupId, SubagentUsage
 from turnetl.base.object_url import path_text
-from turnetl.formats.base import ParseCounts
+from turnetl.formats.port import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.manifests import metadata_or_none

@@ -11,9 +11,10 @@ from turnetl.base import ids
 from turnetl.base.model import MessageCounts, SubagentUsage
 from turnetl.formats.kit.usage import Tokens, greatest, place_of, usage_of_messages
 from turnetl.lake import ArchiveMetadata, Lake
+from turnetl.parsing.archive_paths import local_path
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
-from turnetl.transfer.redaction import local_path, redacted_models, redacted_tables
+from turnetl.transfer.redaction import redacted_models, redacted_tables
 from turnetl.transfer.report import ImportOutcome
 
 _encode = msgspec.json.Encoder().encode

@@ -7,7 +7,6 @@ Tokens of subagents in the metadata of turns files, without secrets in the names
 Rows of `schema.TURNS`: redacted again, with the digests of their content.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain
@@ -17,7 +16,7 @@ import polars as pl
 from turnetl.base import schema
 from turnetl.base.model import Attribute, Entity, Fact, SubagentUsage, ToolCall, Turn
 from turnetl.lake import ArchiveMetadata, TurnFile, turn_from_row
-from turnetl.parsing.archive_paths import path_texts, redacted_path
+from turnetl.parsing.archive_paths import archive_machine, local_path, path_texts, redacted_path
 from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
 from turnetl.parsing.redaction import NAME_FIELDS, turn_names
 from turnetl.parsing.table import content_hash as content_hash_of
@@ -310,10 +309,6 @@ def _with_attribute_texts(item: Entity | Fact, texts: Iterator[str]) -> dict[str
     }
 
 
-_MACHINE = re.compile(r"([a-z0-9._-]+):(?=/(?!/)|[A-Za-z]:[/\\]|[a-z0-9]+://)")
-"""What an import puts before the path of an archive."""
-
-
 def redacted_paths(
     paths: Mapping[str, Collection[str]], redactor: Redactor, *, keeps_machines: bool = False
 ) -> dict[str, str]:
@@ -359,18 +354,6 @@ def with_paths(metadata: ArchiveMetadata, paths: Mapping[str, str]) -> ArchiveMe
     """Return metadata with what stands in place of each of its `metadata_paths`."""
     archive, cwd = metadata.archive, metadata.cwd
     return replace(metadata, archive=paths[archive], cwd=cwd and paths[cwd])
-
-
-def local_path(path: str) -> str:
-    """Return the path of an archive on its machine."""
-    found = _MACHINE.match(path)
-    return path[found.end() :] if found else path
-
-
-def archive_machine(path: str) -> str | None:
-    """Return the machine of an imported archive; None: it is of this machine."""
-    found = _MACHINE.match(path)
-    return found[1] if found else None
 
 
 def _machine(path: str, redactor: Redactor, keeps_machines: bool) -> str:

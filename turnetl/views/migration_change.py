@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
+from turnetl.graph.migration_phases import phase_text, remedy
 from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves, NewEpisode
-from turnetl.migration.phases import phase_text, remedy
 from turnetl.views.nodes import (
     Caption,
     Column,

@@ -34,13 +34,13 @@ from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import timeline
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.entities import PAGE_SIZE as ENTITY_TURNS
-from turnetl.web.views.entities import EntityPage, entity_page
-from turnetl.web.views.errors import FixPage, fix_page
-from turnetl.web.views.overview import GroupTurns, IndexOverview, OverviewPage, overview_page
-from turnetl.web.views.search import MAX_PAGES, SearchPage, search_limit, search_page
-from turnetl.web.views.turns import PAGE_SIZE as TIMELINE_TURNS
-from turnetl.web.views.turns import LinesPage, TimelinePage, lines_page, timeline_page
+from turnetl.web.routes.entities import PAGE_SIZE as ENTITY_TURNS
+from turnetl.web.routes.entities import EntityPage, entity_page
+from turnetl.web.routes.errors import FixPage, fix_page
+from turnetl.web.routes.overview import GroupTurns, IndexOverview, OverviewPage, overview_page
+from turnetl.web.routes.search import MAX_PAGES, SearchPage, search_limit, search_page
+from turnetl.web.routes.turns import PAGE_SIZE as TIMELINE_TURNS
+from turnetl.web.routes.turns import LinesPage, TimelinePage, lines_page, timeline_page
 
 T = TypeVar("T")
 

@@ -11,12 +11,12 @@ from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from turnetl.activity_report.model import ActivityReport, ReportedTurn
+from turnetl.activity_report.report_file import ReportRequest, activity_report
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ProgressUpdate
 from turnetl.html.pages import environment, render
 from turnetl.html.references import SourceLines, TurnReference
-from turnetl.pipeline.activity_report import ReportRequest, activity_report
-from turnetl.report.activity_page import TITLE, page_filters, page_values
+from turnetl.report_pages.activity_page import TITLE, page_filters, page_values
 from turnetl.settings import Settings
 from turnetl.web import forms
 from turnetl.web.forms import PageForm

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.html.pages import render
 from turnetl.pipeline.opened_items import IndexAnswer
-from turnetl.report.activity_page import reported_turns
+from turnetl.report_pages.activity_page import reported_turns
 from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
 from turnetl.retrieval.items import AmbiguousItem
 from turnetl.views.index import unread_messages
@@ -23,9 +23,9 @@ from turnetl.web.answers import OpenedItem, PageAnswers
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.live_report import LiveReports, live_report_page
 from turnetl.web.policy import DIRECTIVES
-from turnetl.web.views.entities import fact_page
-from turnetl.web.views.references import choices_page
-from turnetl.web.views.turns import session_page, turn_page
+from turnetl.web.routes.entities import fact_page
+from turnetl.web.routes.references import choices_page
+from turnetl.web.routes.turns import session_page, turn_page
 
 log = logging.getLogger(__name__)
 

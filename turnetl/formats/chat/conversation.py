@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.chat import rows
 from turnetl.formats.chat.rows import ChatLogMessage, Speaker
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
+from turnetl.formats.port import RawToolCall, RawTurn, SourceSpan
 
 # Bound once: access through the class of an enum is slow.
 _SYSTEM, _USER, _ASSISTANT = Speaker.SYSTEM, Speaker.USER, Speaker.ASSISTANT

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from turnetl.formats.base import Probe
 from turnetl.formats.chat.rows import LISTS, RESPONSES
 from turnetl.formats.kit.probe import LazyObject
+from turnetl.formats.port import Probe
 
 _ROWS = 16
 _MESSAGES = 16

@@ -5,10 +5,10 @@ document; or rows `{"role", "content"}`, which form one conversation; or pairs o
 one is preferred.
 """
 
-from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.chat.detect import ChatShape
 from turnetl.formats.chat.reader import read
 from turnetl.formats.chat.rows import OPENAI
+from turnetl.formats.port import ParsedArchive, Probe
 
 _SHAPE = ChatShape("role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True)
 

@@ -13,7 +13,6 @@ from itertools import chain, repeat
 
 from turnetl.base.model import SessionId
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts, ParsedArchive, RawTurn, SourceSpan
 from turnetl.formats.chat.conversation import ChatConversation
 from turnetl.formats.chat.rows import (
     LISTS,
@@ -37,6 +36,7 @@ from turnetl.formats.kit.json_archives import (
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import encoded_json
 from turnetl.formats.kit.turn_builder import TurnBuilder, derived_session_id
+from turnetl.formats.port import ParseCounts, ParsedArchive, RawTurn, SourceSpan
 
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 

@@ -4,10 +4,10 @@ A turn starts at a row of role user that a user wrote, and ends before the next 
 session.
 """
 
-from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import ROWS, is_foreign, is_message, is_other_row
 from turnetl.formats.claude.turns import ClaudeReader
 from turnetl.formats.kit.json_archives import read_lines
+from turnetl.formats.port import ParsedArchive, Probe
 
 
 class ClaudeCode:

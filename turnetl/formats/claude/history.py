@@ -13,12 +13,12 @@ import msgspec
 
 from turnetl.base import ids
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, Probe, RawTurn, SourceSpan
 from turnetl.formats.claude import machine_text
 from turnetl.formats.kit.json_archives import read_lines
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder, derived_session_id
+from turnetl.formats.port import ParsedArchive, Probe, RawTurn, SourceSpan
 
 _PASTED = re.compile(
     r"\[(?:Pasted text|\.\.\.Truncated text) #(\d{1,9})(?: \+\d+ lines)?(?:\.\.\.)?\]"

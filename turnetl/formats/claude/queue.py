@@ -7,8 +7,8 @@ no part here: operations are matched with what the user typed.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from turnetl.formats.base import RawTurn
 from turnetl.formats.claude.machine_text import is_same_message
+from turnetl.formats.port import RawTurn
 
 _MID_TURN = "absorbed_mid_turn"
 _DELIVERED = (None, _MID_TURN)

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.claude.rows import (
     ClaudeMessage,
     ClaudeProgress,
@@ -31,6 +30,7 @@ from turnetl.formats.claude.rows import (
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.formats.kit.usage import MessageTokens
+from turnetl.formats.port import RawToolCall, RawTurn
 
 
 @dataclass(slots=True)

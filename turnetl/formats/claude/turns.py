@@ -8,7 +8,6 @@ from datetime import datetime
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.machine_text import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.queue import Delivery, MessageQueue
@@ -39,6 +38,7 @@ from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
 from turnetl.formats.kit.usage import add_message
+from turnetl.formats.port import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 
 _SUBAGENTS = ("Task", "Agent")
 

@@ -1,9 +1,9 @@
 """The format of claude.ai/code exports: the rows of a Claude Code session as one document."""
 
-from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.claude.rows import MESSAGE_TYPES, ROWS
 from turnetl.formats.claude.turns import ClaudeReader
 from turnetl.formats.kit.json_archives import parse_document, read_elements
+from turnetl.formats.port import ParsedArchive, Probe
 
 _ROWS = "loglines"
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.codex import rows
 from turnetl.formats.codex.rows import CodexItem
 from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.tool_input import added_lines, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
+from turnetl.formats.port import RawToolCall, RawTurn
 
 _SCRIPT_TOOL = "exec"
 _WAIT_TOOL = "wait"

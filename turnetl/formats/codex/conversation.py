@@ -13,7 +13,6 @@ from typing import Literal
 
 from turnetl.base.model import SessionId
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawTurn, parse_time
 from turnetl.formats.codex.calls import CodexCalls
 from turnetl.formats.codex.prompts import (
     IMAGE,
@@ -28,6 +27,7 @@ from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
 from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import MessageTokens, MessageUsages, add_message
+from turnetl.formats.port import RawTurn, parse_time
 
 _RECENT = 4
 """Texts among which the one on the line before is."""

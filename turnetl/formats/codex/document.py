@@ -4,11 +4,11 @@ That CLI wrote the whole session under a new name and a new id whenever it was r
 therefore identifies nothing; the start of the session does.
 """
 
-from turnetl.formats.base import ParsedArchive, Probe, parse_time
 from turnetl.formats.codex.rows import ROWS
 from turnetl.formats.codex.turns import CodexReader
 from turnetl.formats.kit.json_archives import JsonDocument, parse_document, read_elements
 from turnetl.formats.kit.turn_builder import derived_session_id
+from turnetl.formats.port import ParsedArchive, Probe, parse_time
 
 _ITEMS = "items"
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawTurn
 from turnetl.formats.codex.rows import CodexEntry
+from turnetl.formats.port import RawTurn
 
 PromptKind = Literal["event", "item", "message"]
 """The kind of the row that holds a prompt."""

@@ -7,10 +7,10 @@ row: see `prompts`.
 from collections.abc import Mapping
 from typing import Any
 
-from turnetl.formats.base import ParsedArchive, Probe
 from turnetl.formats.codex.rows import ROWS
 from turnetl.formats.codex.turns import CodexReader
 from turnetl.formats.kit.json_archives import read_lines
+from turnetl.formats.port import ParsedArchive, Probe
 
 _WITH_TYPE = ("response_item", "event_msg")
 _KEYS = {

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.base import RawToolCall
 from turnetl.formats.kit.json_archives import SourceSpan
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.usage import OpenAIUsage
+from turnetl.formats.port import RawToolCall
 
 
 class CodexPart(msgspec.Struct):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from turnetl.formats.base import parse_time
 from turnetl.formats.codex.rows import CodexItem
+from turnetl.formats.port import parse_time
 
 _ID = re.compile(r"[\w.:-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)

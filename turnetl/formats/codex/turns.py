@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts, ParsedArchive, SourceSpan, parse_time
 from turnetl.formats.codex import prompts, rows
 from turnetl.formats.codex.conversation import CodexConversation
 from turnetl.formats.codex.prompts import RepeatedRows
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow, has_image, mentions, texts
 from turnetl.formats.codex.sessions import parse_epoch, unique_id
+from turnetl.formats.port import ParseCounts, ParsedArchive, SourceSpan, parse_time
 
 _UNREAD_ITEMS = {"reasoning": SkipReason.REASONING, "": SkipReason.STATE}
 # Bound once: access through the class of an enum is slow.

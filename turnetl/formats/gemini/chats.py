@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts, ParsedArchive, Probe, SourceSpan
 from turnetl.formats.gemini.history import GeminiHistory
 from turnetl.formats.gemini.rows import MESSAGE_TYPES, ROWS, GeminiRow, SessionUpdate
 from turnetl.formats.gemini.turns import GeminiReader
 from turnetl.formats.kit.counts import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
 from turnetl.formats.kit.turn_builder import TurnBuilder
+from turnetl.formats.port import ParseCounts, ParsedArchive, Probe, SourceSpan
 
 _MESSAGES = "messages"
 _HEADER = ("sessionId", "kind", "directories")

@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import SourceSpan
 from turnetl.formats.gemini.rows import (
     MESSAGE_TYPES,
     MODEL_TYPES,
@@ -33,6 +32,7 @@ from turnetl.formats.gemini.rows import (
 )
 from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.usage import greatest_usage
+from turnetl.formats.port import SourceSpan
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _CONTEXT = "<session_context>"

@@ -11,7 +11,6 @@ import msgspec
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
 from turnetl.formats.gemini import history
 from turnetl.formats.gemini.rows import text_of
 from turnetl.formats.kit.json_archives import read_lines
@@ -20,6 +19,7 @@ from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import GeminiRunUsage, MessageTokens
+from turnetl.formats.port import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
 
 _TURN_EVENTS = ("message", "tool_use", "tool_result", "result")
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawToolCall, RawTurn, parse_time
 from turnetl.formats.gemini import history
 from turnetl.formats.gemini.history import GeminiMessage
 from turnetl.formats.gemini.rows import (
@@ -24,6 +23,7 @@ from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
 from turnetl.formats.kit.usage import GeminiUsage, MessageTokens, add_message
+from turnetl.formats.port import RawToolCall, RawTurn, parse_time
 
 _SUBAGENTS = ("invoke_agent", "delegate_to_agent", "codebase_investigator")
 _PROMPTS = ("prompt", "objective", "query", "task")

@@ -10,9 +10,9 @@ from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.model import ClosedBy, SessionId
-from turnetl.formats.base import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 from turnetl.formats.kit.counts import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.usage import SubagentMessages
+from turnetl.formats.port import ParseCounts, ParsedArchive, RawToolCall, RawTurn, SourceSpan
 
 
 @dataclass(slots=True)

@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import ParseCounts, ParsedArchive, Probe, RawTurn, SourceSpan
 from turnetl.formats.kit.counts import has_too_many_values, limited
 from turnetl.formats.kit.json_archives import (
     JsonDocument,
@@ -49,6 +48,7 @@ from turnetl.formats.opencode.rows import (
     folder_of,
     to_v1,
 )
+from turnetl.formats.port import ParseCounts, ParsedArchive, Probe, RawTurn, SourceSpan
 
 _SESSION_KEYS = ("title", "version", "projectID")
 _SESSION = "ses_"

@@ -12,7 +12,6 @@ from typing import Any
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawToolCall, RawTurn
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
 from turnetl.formats.kit.usage import MessageTokens, OpenCodeUsage, add_message
@@ -23,6 +22,7 @@ from turnetl.formats.opencode.rows import (
     ToolState,
     parse_raw_timestamp,
 )
+from turnetl.formats.port import RawToolCall, RawTurn
 
 _SUBAGENTS = ("task",)
 _CONTINUES = ("tool-calls", "unknown")

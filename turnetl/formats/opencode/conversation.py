@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.base import RawTurn, SourceSpan
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.turn_builder import TurnBuilder, close_by_prompt, extend
 from turnetl.formats.opencode import assistant
@@ -21,6 +20,7 @@ from turnetl.formats.opencode.rows import (
     folder_of,
     parse_raw_timestamp,
 )
+from turnetl.formats.port import RawTurn, SourceSpan
 
 _ENDS = {
     "succeeded": ClosedBy.SESSION_END,

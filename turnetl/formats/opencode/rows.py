@@ -19,10 +19,10 @@ from typing import Any
 
 import msgspec
 
-from turnetl.formats.base import SourceSpan
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.usage import OpenCodeUsage
+from turnetl.formats.port import SourceSpan
 
 RawTimestamp = int | float | str | None
 

@@ -1,9 +1,4 @@
-"""Export and import: turns of the lake written to files, and turns of another lake added.
-
-The selected turns of the lake, with what the graph states about them, written to files.
-
-The turns of another machine's lake, added to the lake of the settings.
-"""
+"""Export: the selected turns of the lake, with what the graph states about them, as files."""
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
@@ -18,11 +13,10 @@ from turnetl.base.batched import batched
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
-from turnetl.base.object_url import path_text
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.lake import Lake, is_object
+from turnetl.lake import Lake
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
@@ -32,11 +26,10 @@ from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
 from turnetl.transfer import cypher, graphml, jsonl
 from turnetl.transfer.content import ExportContent, ordered
-from turnetl.transfer.lake_import import import_lake as import_into
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
 from turnetl.transfer.redaction import redacted_content, redacted_machine
-from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
+from turnetl.transfer.report import ExportFormat, ExportReport
 from turnetl.transfer.select import condition, selected_turns
 
 _FACT_TURNS = 2_000
@@ -277,39 +270,3 @@ def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportConte
 
 def _ends(facts: Iterable[Fact]) -> set[str]:
     return {uuid for fact in facts for uuid in (fact.source, fact.target)}
-
-
-def import_lake(
-    source: Path,
-    settings: Settings,
-    *,
-    machine: str | None = None,
-    dry_run: bool = False,
-    progress: Progress = ignore_progress,
-) -> ImportReport:
-    """Add the turns of another lake, or of a Parquet export.
-
-    Args:
-        source: folder of the other lake or of the export; it is only read.
-        settings: the lake and the redaction.
-        machine: the name of the other machine; None: as the export says.
-        dry_run: write nothing.
-        progress: called after each turns file.
-
-    Raises:
-        BadUsage: there is no lake, no name of the machine, or it is the same lake.
-        Fatal: either lake has another schema version, or the lake cannot be written.
-    """
-    if is_object(source):
-        raise BadUsage(
-            f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "
-            "machine and name the copy"
-        )
-    return import_into(
-        wiring.lake_in(source),
-        wiring.lake(settings),
-        machine,
-        redactor=lambda: wiring.redactor(settings, stores=not dry_run),
-        dry_run=dry_run,
-        progress=lambda done, total: progress(ProgressUpdate("import", "archives", done, total)),
-    )

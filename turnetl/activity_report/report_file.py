@@ -48,6 +48,7 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.object_url import without_credentials
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episode_text.passages import prompt_title
+from turnetl.graph.migration_phases import migration_message
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.ingestion.group import candidate_rows
@@ -58,7 +59,6 @@ from turnetl.ingestion.report import error_messages, stale_part_line
 from turnetl.ingestion.run_report import RunsReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.llm.journal import JournalStats
-from turnetl.migration.phases import migration_message
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import turn_files
 from turnetl.pipeline.group_status import status

@@ -9,7 +9,7 @@ from turnetl.retrieval.search import CombinedHits
 from turnetl.views.search_hits import no_hits_message
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.references import (
+from turnetl.web.routes.references import (
     LinkedFact,
     LinkedTurn,
     NamedLink,

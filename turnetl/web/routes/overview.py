@@ -9,9 +9,9 @@ from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.html.charts import Chart
 from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
-from turnetl.report.activity_page import activity_chart
+from turnetl.report_pages.activity_page import activity_chart
 from turnetl.retrieval.turn_summary import Timeline
-from turnetl.web.views.references import (
+from turnetl.web.routes.references import (
     EntityLink,
     LinkedFact,
     LinkedTurn,

@@ -8,8 +8,8 @@ from turnetl.base.text import plural
 from turnetl.index.overview import StatedEntity
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.web.forms import PageForm
-from turnetl.web.views.overview import CountedEntity, counted_entities
-from turnetl.web.views.references import (
+from turnetl.web.routes.overview import CountedEntity, counted_entities
+from turnetl.web.routes.references import (
     CutText,
     EntityLink,
     LinkedFact,

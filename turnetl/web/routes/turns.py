@@ -12,7 +12,7 @@ from turnetl.retrieval.details import SessionDetails, TurnDetails, by_validity
 from turnetl.retrieval.turn_summary import Timeline, TurnSummary
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.references import (
+from turnetl.web.routes.references import (
     CutText,
     EntityLink,
     LinkedFact,

@@ -32,10 +32,7 @@ from turnetl.graph.migrations import (
 from turnetl.graph.port import GraphStore, new_creation_id
 from turnetl.ingestion.held_lease import migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.migration.moves import BATCH, MigrationChange, MigrationCommand, Moves
-from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.index_updates import update_existing_index
-from turnetl.pipeline.migrate_changes import (
+from turnetl.migration.changes import (
     DISCARDABLE,
     other_episodes,
     planned_cutover,
@@ -43,6 +40,9 @@ from turnetl.pipeline.migrate_changes import (
     planned_rollback,
     selected_migration,
 )
+from turnetl.migration.moves import BATCH, MigrationChange, MigrationCommand, Moves
+from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 

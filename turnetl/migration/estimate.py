@@ -11,18 +11,24 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.report import Estimate, EstimatedMigration, record_estimate
+from turnetl.estimation.report import Estimate, record_estimate
 from turnetl.estimation.sample import Workload
+from turnetl.estimation.workloads import estimate_workloads
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import GroupPlan
 from turnetl.lake import Lake
 from turnetl.lake.redaction_key import FILE
 from turnetl.lake.temporary import shared_temporary_folder
-from turnetl.migration.report import GroupMigration, MigrationPlan, open_migration, start_refusal
-from turnetl.pipeline.estimate_workloads import estimate_workloads
+from turnetl.migration.plan import TEMPORARY, MigrationOptions, archives_of, plan_migration
+from turnetl.migration.report import (
+    EstimatedMigration,
+    GroupMigration,
+    MigrationPlan,
+    open_migration,
+    start_refusal,
+)
 from turnetl.pipeline.group_plans import plan_groups_in
-from turnetl.pipeline.migrate_plan import TEMPORARY, MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns

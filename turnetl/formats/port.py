@@ -1,9 +1,9 @@
 """The Reader port: a reader takes the bytes of one archive and returns its turns and line counts.
 
 A format has a package or a module with its reader: a class with a `sniff` and a `read`. One line in
-`turnetl.formats` registers it, with its name, title and version. A reader knows no path, no group
-and no table, and redacts nothing: `turnetl.parsing` does all of that. Texts are therefore complete
-here.
+`turnetl.formats.registry` registers it, with its name, title and version. A reader knows no path,
+no group and no table, and redacts nothing: `turnetl.parsing` does all of that. Texts are therefore
+complete here.
 
 `kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
 `kit.probe` holds the start of an archive, which is all that `sniff` receives.

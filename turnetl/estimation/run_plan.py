@@ -14,6 +14,7 @@ from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.report import PlanReport, Work, record_estimate
 from turnetl.estimation.sample import Workload
+from turnetl.estimation.workloads import estimate_workloads
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.reasons import PendingReason
@@ -21,7 +22,6 @@ from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.report import GroupReport
 from turnetl.lake import shared_responses
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
-from turnetl.pipeline.estimate_workloads import estimate_workloads
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.parse_plan import parse_archives

@@ -11,7 +11,7 @@ from turnetl.retrieval.repetition import quotes_title
 from turnetl.retrieval.repetition import shown_text as title_words
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
-from turnetl.web.views.references import (
+from turnetl.web.routes.references import (
     CutText,
     EntityLink,
     LinkedFact,

@@ -18,7 +18,7 @@ from turnetl.activity_report.personal import values_of
 from turnetl.base.text import format_cost, plural, size
 from turnetl.html import charts, pages
 from turnetl.html.references import FactReference, SourceLines, TurnReference, file_href
-from turnetl.report.page_file import check_page, write_page
+from turnetl.report_pages.page_file import check_page, write_page
 from turnetl.retrieval.turn_summary import short_id
 from turnetl.views.nodes import View
 

@@ -17,6 +17,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.graph.migration_phases import remedy
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
@@ -29,18 +30,6 @@ from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.migration.classify import EpisodeClassifier
-from turnetl.migration.compare import (
-    OldData,
-    compare,
-    generated_probes,
-    new_facts,
-    of_known_sessions,
-    old_facts,
-    rank_of,
-    read_probes,
-    replaced_part,
-    turns_part,
-)
 from turnetl.migration.comparison import (
     CompareVerdict,
     GroupComparison,
@@ -52,7 +41,18 @@ from turnetl.migration.comparison import (
     state_digest,
     verdict_reasons,
 )
-from turnetl.migration.phases import remedy
+from turnetl.migration.matching import (
+    OldData,
+    compare,
+    generated_probes,
+    new_facts,
+    of_known_sessions,
+    old_facts,
+    rank_of,
+    read_probes,
+    replaced_part,
+    turns_part,
+)
 from turnetl.migration.report import open_migration
 from turnetl.migration.sessions import loaded_sessions
 from turnetl.pipeline.embedded_texts import embedded

@@ -8,16 +8,15 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Retryable
 from turnetl.base.exit_code import is_failure
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.estimation.report import EstimatedMigration
 from turnetl.migration.comparison import MigrationComparison
+from turnetl.migration.cutover import ChangeOptions, execute_change
+from turnetl.migration.estimate import plan_estimated_migration
 from turnetl.migration.moves import MigrationChange, MigrationCommand
-from turnetl.migration.report import MigrationRun, exit_code_of
+from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.report import EstimatedMigration, MigrationRun, exit_code_of
+from turnetl.migration.run_comparison import compare_migration
+from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.executor import Executor, InProcess
-from turnetl.pipeline.migrate_compare import compare_migration
-from turnetl.pipeline.migrate_cutover import ChangeOptions, execute_change
-from turnetl.pipeline.migrate_estimate import plan_estimated_migration
-from turnetl.pipeline.migrate_plan import MigrationOptions
-from turnetl.pipeline.migrate_run import run_migration
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 

@@ -14,6 +14,7 @@ from turnetl.base.graph_model import GroupProfile
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.graph.migration_phases import phase_text, remedy
 from turnetl.graph.migrations import DropGroupStep, MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
@@ -22,7 +23,7 @@ from turnetl.ingestion.held_lease import held_lease, migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
-from turnetl.migration.phases import phase_text, remedy
+from turnetl.migration.plan import MigrationOptions, archives_of, plan_migration
 from turnetl.migration.report import (
     GroupMigration,
     MigrationPlan,
@@ -34,7 +35,6 @@ from turnetl.migration.report import (
 )
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
-from turnetl.pipeline.migrate_plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_ingest import ingest_groups, without_unintended_changes
 from turnetl.pipeline.run_options import RunOptions, settings_for_run

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from turnetl.html.pages import GENERATOR
-from turnetl.report.own_file import OwnFile
+from turnetl.report_pages.own_file import OwnFile
 
 _HEAD = 4096
 """Bytes in which a page says what made it."""

@@ -1,0 +1,1 @@
+"""HTML files that a command writes: the report on everything, and two comparisons."""

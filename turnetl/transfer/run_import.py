@@ -1,0 +1,48 @@
+"""Import: the turns of another machine's lake, added to the lake of the settings."""
+
+from pathlib import Path
+
+from turnetl import wiring
+from turnetl.base.errors import BadUsage
+from turnetl.base.object_url import path_text
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.lake import is_object
+from turnetl.settings import Settings
+from turnetl.transfer.lake_import import import_lake as import_into
+from turnetl.transfer.report import ImportReport
+
+
+def import_lake(
+    source: Path,
+    settings: Settings,
+    *,
+    machine: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> ImportReport:
+    """Add the turns of another lake, or of a Parquet export.
+
+    Args:
+        source: folder of the other lake or of the export; it is only read.
+        settings: the lake and the redaction.
+        machine: the name of the other machine; None: as the export says.
+        dry_run: write nothing.
+        progress: called after each turns file.
+
+    Raises:
+        BadUsage: there is no lake, no name of the machine, or it is the same lake.
+        Fatal: either lake has another schema version, or the lake cannot be written.
+    """
+    if is_object(source):
+        raise BadUsage(
+            f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "
+            "machine and name the copy"
+        )
+    return import_into(
+        wiring.lake_in(source),
+        wiring.lake(settings),
+        machine,
+        redactor=lambda: wiring.redactor(settings, stores=not dry_run),
+        dry_run=dry_run,
+        progress=lambda done, total: progress(ProgressUpdate("import", "archives", done, total)),
+    )
