@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.reason import SkipReason
-from turnetl.formats.claude.code import ClaudeCode
+from turnetl.formats.claude.reader import ClaudeCode
 from turnetl.formats.port import ParsedArchive
 
 SESSION = "8d0c2f1a-0000-4000-8000-000000000001"

@@ -1,6 +1,5 @@
 """Chat logs and datasets: OpenAI messages and ShareGPT conversations."""
 
-from turnetl.formats.chat.openai import OpenAIConversations
-from turnetl.formats.chat.sharegpt import ShareGPT
+from turnetl.formats.chat.reader import OpenAIConversations, ShareGPT
 
 __all__ = ["OpenAIConversations", "ShareGPT"]

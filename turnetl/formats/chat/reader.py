@@ -1,8 +1,11 @@
-"""Reading of an archive's conversations, written as rows, lines, an array or one document.
+"""Readers of chats: conversations in OpenAI's messages, and in the form of ShareGPT.
 
-Session ids of conversations. Their own ids do not suffice: datasets often count from 0.
+An archive has `{"messages": [{"role", "content"}]}`, or `{"conversations": [{"from", "value"}]}`,
+once per line, once per array element or as one document; or rows `{"role", "content"}`, which form
+one conversation; or pairs of responses of which one is preferred.
 
-The input of a digest must never change: every id would change.
+Ids of conversations do not suffice as ids of sessions: datasets often count from 0. The input of
+the digest that is used instead must never change: every id would change.
 """
 
 import re
@@ -14,9 +17,12 @@ from itertools import chain, repeat
 from turnetl.base.model import SessionId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.chat.conversation import ChatConversation
+from turnetl.formats.chat.detect import ChatShape
 from turnetl.formats.chat.rows import (
     LISTS,
+    OPENAI,
     ROWS,
+    SHAREGPT,
     ChatLogMessage,
     ChatLogRow,
     Speaker,
@@ -36,15 +42,35 @@ from turnetl.formats.kit.json_archives import (
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import encoded_json
 from turnetl.formats.kit.turn_builder import TurnBuilder, derived_session_id
-from turnetl.formats.port import ParseCounts, ParsedArchive, RawTurn, SourceSpan
+from turnetl.formats.port import ParseCounts, ParsedArchive, Probe, RawTurn, SourceSpan
 
+_OPENAI_SHAPE = ChatShape(
+    "role", frozenset(OPENAI), ("content", "tool_calls", "function_call"), rows=True
+)
+_SHAREGPT_SHAPE = ChatShape("from", frozenset(SHAREGPT), ("value", "content", "text", "arguments"))
 _LIST = re.compile(rf'"({"|".join(LISTS)})"\s*:\s*\['.encode())
 
 _NEEDLE = 16
 """Bytes of a message that are searched for to locate it."""
 
 
-def read(data: bytes) -> ParsedArchive:
+class OpenAIConversations:
+    def sniff(self, probe: Probe) -> bool:
+        return _OPENAI_SHAPE.matches(probe)
+
+    def read(self, data: bytes) -> ParsedArchive:
+        return read_chats(data)
+
+
+class ShareGPT:
+    def sniff(self, probe: Probe) -> bool:
+        return _SHAREGPT_SHAPE.matches(probe)
+
+    def read(self, data: bytes) -> ParsedArchive:
+        return read_chats(data)
+
+
+def read_chats(data: bytes) -> ParsedArchive:
     """Read a whole archive."""
     if not is_document(data):
         # A program that appends lines ends each of them. A single line without a newline was saved

@@ -1,7 +1,6 @@
 """Claude Code: session files on disk, exports from claude.ai/code, and the history of prompts."""
 
-from turnetl.formats.claude.code import ClaudeCode
 from turnetl.formats.claude.history import ClaudeHistory
-from turnetl.formats.claude.web import ClaudeWeb
+from turnetl.formats.claude.reader import ClaudeCode, ClaudeWeb
 
 __all__ = ["ClaudeCode", "ClaudeHistory", "ClaudeWeb"]

@@ -1,6 +1,5 @@
 """Codex CLI: rollouts as JSONL, and as the documents of its first version."""
 
-from turnetl.formats.codex.document import CodexDocument
-from turnetl.formats.codex.rollout import Codex
+from turnetl.formats.codex.reader import Codex, CodexDocument
 
 __all__ = ["Codex", "CodexDocument"]

@@ -1,5 +1,5 @@
 """OpenCode: exported sessions, and the files of its store."""
 
-from turnetl.formats.opencode.archive import OpenCode
+from turnetl.formats.opencode.reader import OpenCode
 
 __all__ = ["OpenCode"]

@@ -1,12 +1,12 @@
-"""The format of Claude Code's session JSONL, versions 1.0 to 2.1.
+"""Readers of Claude Code: session JSONL of versions 1.0 to 2.1, and exports from claude.ai/code.
 
 A turn starts at a row of role user that a user wrote, and ends before the next one of the same
-session.
+session. An export holds the rows of a session as one document.
 """
 
-from turnetl.formats.claude.rows import ROWS, is_foreign, is_message, is_other_row
+from turnetl.formats.claude.rows import MESSAGE_TYPES, ROWS, is_foreign, is_message, is_other_row
 from turnetl.formats.claude.turns import ClaudeReader
-from turnetl.formats.kit.json_archives import read_lines
+from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
 from turnetl.formats.port import ParsedArchive, Probe
 
 
@@ -28,4 +28,19 @@ class ClaudeCode:
     def read(self, data: bytes) -> ParsedArchive:
         reader = ClaudeReader()
         read_lines(data, ROWS, reader.read, reader.counts)
+        return reader.finish()
+
+
+_ROWS = "loglines"
+
+
+class ClaudeWeb:
+    def sniff(self, probe: Probe) -> bool:
+        """Recognise the archive by its list of Claude Code rows."""
+        rows = probe.first.objects_at(_ROWS)
+        return any(row.get("type") in MESSAGE_TYPES or "sessionId" in row for row in rows)
+
+    def read(self, data: bytes) -> ParsedArchive:
+        reader = ClaudeReader()
+        read_elements(data, parse_document(data, _ROWS), ROWS, reader.read, reader.counts)
         return reader.finish()

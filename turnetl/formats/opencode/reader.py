@@ -1,12 +1,7 @@
-"""The format of OpenCode: the output of `opencode export`, and concatenated files of its store.
+"""Reader of OpenCode: the output of `opencode export`, and concatenated files of its store.
 
-Both describe a session completely, and give the same turns.
-
-Recognition of OpenCode's objects: an export, or a session, a message or a part.
-
-Reading of concatenated files of OpenCode's store: a session, its messages, their parts.
-
-The sessions, messages and parts of an archive, collected in any order, and their turns.
+Both describe a session completely, and give the same turns. The sessions, messages and parts of a
+store are collected in any order; an object is recognised by its keys.
 """
 
 import re
