@@ -28,7 +28,7 @@ from turnetl.base.model import Usage
 from turnetl.estimation import run_plan
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.ingestion.estimate_record import Range
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
 

@@ -26,7 +26,7 @@ from benchmarks import large_lake
 from turnetl.lake import Lake
 from turnetl.transfer.content import ExportedTurn
 from turnetl.transfer.jsonl import MARK, turn_row
-from turnetl.transfer.report import ExportFormat
+from turnetl.transfer.transfer_report import ExportFormat
 
 MACHINE = "laptop"
 

@@ -16,7 +16,7 @@ from turnetl.views.markdown import escaped, markdown
 if TYPE_CHECKING:
     from turnetl import pipeline
     from turnetl.migration.comparison import MigrationComparison
-    from turnetl.migration.report import EstimatedMigration
+    from turnetl.migration.migration_report import EstimatedMigration
 
 REPORT = "report"
 DIGEST = "digest"

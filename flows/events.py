@@ -6,7 +6,7 @@ from prefect.events import emit_event
 from prefect.runtime import flow_run
 
 from turnetl.base.control_characters import displayed_message
-from turnetl.ingestion.report import IngestReport, StopCause
+from turnetl.ingestion.ingest_report import IngestReport, StopCause
 
 FINISHED = "turnetl.run.finished"
 QUARANTINED = "turnetl.turn.quarantined"

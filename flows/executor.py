@@ -14,7 +14,7 @@ from prefect.tasks import exponential_backoff
 from flows.stages import BACKOFF, HOUR, JITTER, RETRIES, Unfinished, is_retryable, run_stage
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.pipeline import Stage, Unit
 
 T = TypeVar("T")

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from turnetl.base.progress import Progress, ProgressUpdate
     from turnetl.base.shard import Shard
     from turnetl.episodes import FilterReport
-    from turnetl.estimation.report import PlanReport
+    from turnetl.estimation.plan_report import PlanReport
     from turnetl.evaluation.compare_templates import TemplateComparison
     from turnetl.evaluation.recall import EvaluationReport
     from turnetl.ingestion.community_build import CommunityReport
     from turnetl.ingestion.forget_report import ForgetReport
+    from turnetl.ingestion.ingest_report import GroupReport, IngestReport
     from turnetl.ingestion.plan import AssumedTime
     from turnetl.ingestion.redo_report import RedoReport
-    from turnetl.ingestion.report import GroupReport, IngestReport
     from turnetl.ingestion.run_report import RecordedRun, RunsReport
     from turnetl.ingestion.summarize_report import SummarizeReport
     from turnetl.ingestion.undo_report import UndoReport
     from turnetl.migration.comparison import MigrationComparison
-    from turnetl.migration.report import EstimatedMigration
+    from turnetl.migration.migration_report import EstimatedMigration
     from turnetl.parsing import ParseReport
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.pipeline.origin import FileAuthorship
@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     from turnetl.retrieval.turn_summary import Timeline
     from turnetl.settings import Settings, load_settings
     from turnetl.status_report import StatusReport
-    from turnetl.transfer.report import ExportReport, ImportReport
-    from turnetl.verification.report import VerifyReport
+    from turnetl.transfer.transfer_report import ExportReport, ImportReport
+    from turnetl.verification.verify_report import VerifyReport
 
 __all__ = [
     "AssumedTime",
@@ -175,16 +175,16 @@ _MODULES = {
     "turnetl.backfill_report": ("BackfillReport",),
     "turnetl.episodes": ("FilterReport",),
     "turnetl.base.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
-    "turnetl.estimation.report": ("PlanReport",),
-    "turnetl.migration.report": ("EstimatedMigration",),
+    "turnetl.estimation.plan_report": ("PlanReport",),
+    "turnetl.migration.migration_report": ("EstimatedMigration",),
     "turnetl.evaluation.recall": ("EvaluationReport",),
     "turnetl.evaluation.compare_templates": ("TemplateComparison",),
-    "turnetl.transfer.report": ("ExportReport", "ImportReport"),
+    "turnetl.transfer.transfer_report": ("ExportReport", "ImportReport"),
     "turnetl.ingestion.plan": ("AssumedTime",),
     "turnetl.ingestion.community_build": ("CommunityReport",),
     "turnetl.ingestion.forget_report": ("ForgetReport",),
     "turnetl.ingestion.redo_report": ("RedoReport",),
-    "turnetl.ingestion.report": ("GroupReport", "IngestReport"),
+    "turnetl.ingestion.ingest_report": ("GroupReport", "IngestReport"),
     "turnetl.ingestion.run_report": ("RecordedRun", "RunsReport"),
     "turnetl.ingestion.summarize_report": ("SummarizeReport",),
     "turnetl.ingestion.undo_report": ("UndoReport",),
@@ -203,7 +203,7 @@ _MODULES = {
     "turnetl.settings": ("Settings", "load_settings"),
     "turnetl.status_report": ("StatusReport",),
     "turnetl.base.shard": ("Shard",),
-    "turnetl.verification.report": ("VerifyReport",),
+    "turnetl.verification.verify_report": ("VerifyReport",),
 }
 """Where each public name is defined."""
 graphiti_import.prepare()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from turnetl.base.results import INLINED, described
 from turnetl.episodes import FilterReport
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.parsing import ParseReport
 
 

@@ -7,8 +7,8 @@ from turnetl.base.model import Usage
 from turnetl.base.results import described
 from turnetl.graph.migrations import MigrationSummary
 from turnetl.graph.session_level import SessionLevelCounts
-from turnetl.index.report import IndexStatus
-from turnetl.ingestion.report import (
+from turnetl.index.index_report import IndexStatus
+from turnetl.ingestion.ingest_report import (
     ExtractorUse,
     GroupReport,
     TurnsOfGroup,

@@ -28,9 +28,9 @@ from turnetl.graph.migrations import MigrationPhase
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.cutover import ChangeOptions, execute_change
+from turnetl.migration.migration_report import MigrationRun
 from turnetl.migration.moves import MigrationCommand
 from turnetl.migration.plan import MigrationOptions
-from turnetl.migration.report import MigrationRun
 from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings

@@ -13,7 +13,7 @@ from tests.cli.command import run_in_process
 from tests.cli.typed_terminal import answered
 from tests.printed import printed
 from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.agents.report import Retention
+from turnetl.agents.sources_report import Retention
 from turnetl.views import sources as view
 
 NOW = datetime.now(UTC)  # noqa: TID251 - the command reads the clock

@@ -16,7 +16,7 @@ from tests.servers.provider import KEY, FakeProvider, serving
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.model import GroupId, Usage
-from turnetl.ingestion.report import GroupReport, IngestReport, StopCause
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport, StopCause
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.settings import BudgetSettings, ModelSettings
 

@@ -16,9 +16,9 @@ from turnetl.base.model import GroupId
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.open import open_graph
 from turnetl.migration.cutover import ChangeOptions, execute_change
+from turnetl.migration.migration_report import MigrationRun
 from turnetl.migration.moves import MigrationCommand
 from turnetl.migration.plan import MigrationOptions
-from turnetl.migration.report import MigrationRun
 from turnetl.migration.run_migration import run_migration
 
 GROUP = GroupId("old-summaries")

@@ -10,7 +10,7 @@ from tests import frames
 from tests.builders import START, turn
 from turnetl.base import ids, schema
 from turnetl.base.model import ClosedBy, SessionId, Turn, TurnId
-from turnetl.episodes.report import group_report
+from turnetl.episodes.filter_report import group_report
 
 
 def built(*turns: Turn) -> pl.DataFrame:

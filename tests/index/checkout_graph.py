@@ -6,8 +6,8 @@ from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, TurnId
+from turnetl.index.index_report import CatchUpReport
 from turnetl.index.port import Field, SearchIndex
-from turnetl.index.report import CatchUpReport
 
 FILE = Entity("e1", GROUP, "src/tax_rates.py", ("File",), "", START)
 SESSION = Entity("e2", GROUP, "checkout", ("Concept",), "", START)

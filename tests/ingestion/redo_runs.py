@@ -19,12 +19,12 @@ from turnetl.extraction.port import Extractor
 from turnetl.graph.open import open_graph
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.redo import GroupRedoPlan, RedoneGroup, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.rehearsal import Rehearsal
-from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake
 

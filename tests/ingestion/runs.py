@@ -12,9 +12,9 @@ from turnetl.ingestion.group import (
     plan_group,
     unplanned_report,
 )
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
-from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
 
 CONTEXT_TURNS = 3

@@ -22,10 +22,10 @@ from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse

@@ -20,11 +20,11 @@ from turnetl.base.model import Turn, TurnId
 from turnetl.episodes import Filters
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.reasons import StalePart
-from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 

@@ -21,9 +21,9 @@ from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import build_change
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
-from turnetl.ingestion.report import GroupReport
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 

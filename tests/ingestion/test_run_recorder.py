@@ -12,7 +12,7 @@ from tests.graph.test_run_contract import RUN
 from turnetl.base.graph_model import RunOutcome
 from turnetl.base.model import GroupId, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.report import GroupReport, IngestReport
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.run_recorder import RunRecorder
 from turnetl.pipeline.run_scope import recording
 

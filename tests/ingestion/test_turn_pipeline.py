@@ -22,9 +22,9 @@ from turnetl.extraction.port import DiscardReason, Resolved
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
+from turnetl.ingestion.ingest_report import Invalidation
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.report import Invalidation
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.embedders import WordLlamaEmbedder

@@ -14,7 +14,7 @@ from tests.servers.s3_server import S3Server
 from turnetl.base.errors import LakeChanged
 from turnetl.lake import Lake, LocalFiles
 from turnetl.lake.files import Check, Write
-from turnetl.parsing.report import Outcome
+from turnetl.parsing.parse_report import Outcome
 
 
 @pytest.fixture(params=["folder", "bucket"])

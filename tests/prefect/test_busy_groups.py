@@ -18,7 +18,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.progress import ignore_progress
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
-from turnetl.ingestion.report import IngestReport, exit_code_of
+from turnetl.ingestion.ingest_report import IngestReport, exit_code_of
 from turnetl.lake import Lake
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives

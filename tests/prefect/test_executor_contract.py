@@ -4,7 +4,7 @@ import pytest
 
 from turnetl.base.errors import BadUsage, Fatal, GraphBusy
 from turnetl.base.model import GroupId
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.pipeline import Executor, Stage, Unit
 
 SHOP = GroupId("shop")

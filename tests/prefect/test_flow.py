@@ -30,7 +30,7 @@ from tests.servers.provider import FakeProvider
 from tests.servers.s3_server import S3Server
 from turnetl.base.errors import BadTurn, GraphBusy, GraphUnusable
 from turnetl.base.model import GroupId
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.ingest_report import GroupReport
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("in_process_flows")]
 

@@ -7,8 +7,8 @@ from flows.migrate import summary
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.model import GroupId
 from turnetl.episodes import FilterReport
-from turnetl.ingestion.report import GroupReport, IngestReport
-from turnetl.migration.report import EstimatedMigration, MigrationPlan, MigrationRun
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport
+from turnetl.migration.migration_report import EstimatedMigration, MigrationPlan, MigrationRun
 from turnetl.migration.stages import MigrationOutcome
 from turnetl.parsing import ParseReport
 

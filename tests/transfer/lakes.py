@@ -9,7 +9,7 @@ from tests.fakes.redactors import NoRedactor
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
 from turnetl.transfer.lake_import import import_lake
-from turnetl.transfer.report import ImportReport
+from turnetl.transfer.transfer_report import ImportReport
 
 
 def lake_of(

@@ -23,7 +23,7 @@ from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
 from turnetl.parsing import Grouping, parse_archives
 from turnetl.transfer.lake_import import import_lake
-from turnetl.transfer.report import ImportOutcome, ImportReport
+from turnetl.transfer.transfer_report import ImportOutcome, ImportReport
 from turnetl.views.export import import_view
 
 SHOP = GroupId("shop")

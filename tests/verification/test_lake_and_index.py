@@ -12,8 +12,8 @@ from turnetl.base.graph_model import GroupVersion
 from turnetl.graph.port import GraphStore
 from turnetl.verification.check import Check
 from turnetl.verification.group_state import GroupState
-from turnetl.verification.report import GroupVerification
 from turnetl.verification.verify import IndexedTurns, verify_group
+from turnetl.verification.verify_report import GroupVerification
 
 
 async def fill_store(store: GraphStore) -> None:

@@ -14,8 +14,8 @@ from turnetl.base.graph_model import GroupVersion
 from turnetl.base.model import Change, SessionId
 from turnetl.graph.port import GraphStore
 from turnetl.verification.check import Check
-from turnetl.verification.report import GroupVerification
 from turnetl.verification.verify import IndexedTurns, read_group, verify_group
+from turnetl.verification.verify_report import GroupVerification
 
 LAKE = pl.Schema({"turn_id": pl.String, "content_hash": pl.String, "noise": pl.String})
 

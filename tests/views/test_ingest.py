@@ -10,14 +10,14 @@ from turnetl.base.exit_code import is_failure
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.results import plain
 from turnetl.extraction.port import DiscardReason
-from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import (
+from turnetl.ingestion.ingest_report import (
     GroupCounts,
     GroupReport,
     IngestReport,
     Invalidation,
     exit_code_of,
 )
+from turnetl.ingestion.reasons import PendingReason
 from turnetl.status_report import GroupStatus, StatusReport
 from turnetl.views import ingest, status
 from turnetl.views.nodes import View

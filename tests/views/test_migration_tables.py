@@ -8,10 +8,15 @@ from tests.printed import printed
 from turnetl.base.ids import sessions_group, turns_group
 from turnetl.base.model import GroupId
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
+from turnetl.migration.migration_report import (
+    EstimatedMigration,
+    GroupMigration,
+    MigrationPlan,
+    MigrationRun,
+)
 from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves, NewEpisode
-from turnetl.migration.report import EstimatedMigration, GroupMigration, MigrationPlan, MigrationRun
 from turnetl.views import migration, migration_change
 from turnetl.views.nodes import Table
 

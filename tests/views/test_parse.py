@@ -3,9 +3,9 @@
 from tests.printed import printed as printed_view
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.model import GroupId
-from turnetl.episodes.report import FilterReport
+from turnetl.episodes.filter_report import FilterReport
 from turnetl.formats.port import ParseCounts
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport
 from turnetl.parsing.grouping import NameCollision
 from turnetl.views import backfill, parse

@@ -52,10 +52,10 @@ from turnetl.graph.migration_phases import migration_message
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.ingestion.group import candidate_rows
+from turnetl.ingestion.ingest_report import error_messages, stale_part_line
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
-from turnetl.ingestion.report import error_messages, stale_part_line
 from turnetl.ingestion.run_report import RunsReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.llm.journal import JournalStats

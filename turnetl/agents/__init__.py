@@ -5,7 +5,7 @@ The environment, the home folder and the platform are arguments: nothing here re
 
 from turnetl.agents.find import find_sources, source_paths
 from turnetl.agents.locations import AgentMachine
-from turnetl.agents.report import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.agents.sources_report import ArchiveState, FoundArchive, Source, SourcesReport
 
 __all__ = [
     "AgentMachine",

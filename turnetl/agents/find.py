@@ -15,7 +15,7 @@ from stat import S_ISDIR
 
 from turnetl import formats
 from turnetl.agents.locations import AgentMachine, Location, agent_locations
-from turnetl.agents.report import (
+from turnetl.agents.sources_report import (
     ArchiveState,
     FoundArchive,
     Retention,

@@ -8,8 +8,8 @@ from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
 from turnetl.transfer import run_export, run_import
-from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
 from turnetl.transfer.run_export import ExportOptions
+from turnetl.transfer.transfer_report import ExportFormat, ExportReport, ImportReport
 
 
 async def export(

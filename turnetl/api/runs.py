@@ -13,7 +13,7 @@ from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.shard import Shard
 from turnetl.episodes import FilterReport
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.run_options import RunOptions

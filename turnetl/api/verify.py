@@ -6,7 +6,7 @@ from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
-from turnetl.verification.report import VerifyReport
+from turnetl.verification.verify_report import VerifyReport
 
 
 async def verify(

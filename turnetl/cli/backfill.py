@@ -167,7 +167,7 @@ def ingest(
 ) -> int:
     """Ingest the turns that are ready; the command `retry` sets `retry`."""
     from turnetl import pipeline
-    from turnetl.ingestion.report import exit_code_of
+    from turnetl.ingestion.ingest_report import exit_code_of
     from turnetl.views import ingest as view
 
     settings = selection.settings(common, **extraction.settings)

@@ -56,7 +56,7 @@ def export(
         limit: With a query: at most this many turns [default: 100].
     """
     from turnetl.transfer import run_export
-    from turnetl.transfer.report import ExportFormat
+    from turnetl.transfer.transfer_report import ExportFormat
     from turnetl.views import export as view
 
     text = " ".join(query).strip()

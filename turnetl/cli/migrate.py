@@ -243,8 +243,8 @@ def run(
     Args:
         format: Parse all archives as this format; `turnetl formats` lists them.
     """
+    from turnetl.migration.migration_report import exit_code_of
     from turnetl.migration.plan import MigrationOptions
-    from turnetl.migration.report import exit_code_of
     from turnetl.migration.run_migration import run_migration
     from turnetl.views import migration as view
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
+    from turnetl.episodes.filter_report import FilteredGroup, FilterReport, NoiseCount
     from turnetl.episodes.filters import Filters
-    from turnetl.episodes.report import FilteredGroup, FilterReport, NoiseCount
     from turnetl.episodes.tables import build, holds_turns, is_current, repair
 
 __all__ = [
@@ -27,7 +27,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.episodes.filters": ("Filters",),
-        "turnetl.episodes.report": ("FilterReport", "FilteredGroup", "NoiseCount"),
+        "turnetl.episodes.filter_report": ("FilterReport", "FilteredGroup", "NoiseCount"),
         "turnetl.episodes.tables": ("build", "holds_turns", "is_current", "repair"),
     },
 )

@@ -26,7 +26,7 @@ from turnetl import noise
 from turnetl.base import schema
 from turnetl.base.model import GroupId
 from turnetl.episodes import order as ordering
-from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
+from turnetl.episodes.filter_report import COUNTED, FilteredGroup, group_report
 from turnetl.formats import PROMPT_HISTORY
 from turnetl.lake import Batch, Lake, replace_episodes_metadata, temporary_folder, write_error
 from turnetl.noise import NoiseRule

@@ -27,6 +27,7 @@ import polars as pl
 from turnetl.base import schema
 from turnetl.base.model import GroupId
 from turnetl.episodes import chunking, text, tool_calls
+from turnetl.episodes.filter_report import COUNTED, FilteredGroup, group_report
 from turnetl.episodes.filters import (
     CODE_HEAVY,
     CONVERSATIONAL,
@@ -36,7 +37,6 @@ from turnetl.episodes.filters import (
     Filters,
 )
 from turnetl.episodes.partitions import partition
-from turnetl.episodes.report import COUNTED, FilteredGroup, group_report
 from turnetl.lake import Lake
 from turnetl.noise import EMPTY
 

@@ -9,8 +9,8 @@ from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import shown_name
 from turnetl.episodes import versions
+from turnetl.episodes.filter_report import FilteredGroup, FilterReport, from_json, to_json
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.report import FilteredGroup, FilterReport, from_json, to_json
 from turnetl.lake import Lake, TurnFile
 
 log = logging.getLogger(__name__)

@@ -12,14 +12,14 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.report import PlanReport, Work, record_estimate
+from turnetl.estimation.plan_report import PlanReport, Work, record_estimate
 from turnetl.estimation.sample import Workload
 from turnetl.estimation.workloads import estimate_workloads
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.ingestion.redo_report import RedoSelection
-from turnetl.ingestion.report import GroupReport
 from turnetl.lake import shared_responses
 from turnetl.lake.temporary import remove_abandoned, temporary_folder
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files

@@ -24,7 +24,7 @@ from turnetl.estimation.estimator import (
 )
 from turnetl.estimation.history import disk_growth, earlier_turns, speeds
 from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
-from turnetl.estimation.report import Estimate, GroupEstimate, PilotSummary
+from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary
 from turnetl.estimation.sample import Workload
 from turnetl.estimation.usage_range import NO_USAGE, exactly
 from turnetl.extraction.preview_builder import model_for

@@ -18,10 +18,10 @@ from turnetl.base.graph_model import CommittedTurn, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import catalog_state as sql
 from turnetl.index.catalog_state import CatalogState
+from turnetl.index.index_report import IndexedGroup
 from turnetl.index.lookup import Lookup
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys, pack, unpack, unpacked_text
 from turnetl.index.question_table import QuestionTable
-from turnetl.index.report import IndexedGroup
 from turnetl.index.selection import fold
 from turnetl.index.selector import Selector, microseconds, time_of
 

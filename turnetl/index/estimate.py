@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from turnetl.episode_text.passages import split_passages
+from turnetl.index.index_report import IndexedGroup, unread_commits
 from turnetl.index.port import FollowedGraph
-from turnetl.index.report import IndexedGroup, unread_commits
 from turnetl.llm.meter import estimate_tokens
 
 _SAMPLE = 20

@@ -24,11 +24,11 @@ from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
 from turnetl.index.files import IndexEmbedder, check_embedder
+from turnetl.index.index_report import CatchUpReport, unread_commits
 from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
 from turnetl.index.question_table import StoredQuestions, text_digest
-from turnetl.index.report import CatchUpReport, unread_commits
 from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel

@@ -31,6 +31,7 @@ from turnetl.index.follow import (
     batches_with_questions,
     forget_batch,
 )
+from turnetl.index.index_report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import (
@@ -44,7 +45,6 @@ from turnetl.index.port import (
     ProgressCallback,
 )
 from turnetl.index.question_table import StoredQuestions
-from turnetl.index.report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.llm.embedders.port import Embedder

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from turnetl.base.graph_model import CommittedTurn, GroupVersion, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.base.results import described
-from turnetl.index.report import CatchUpReport, IndexStatus
+from turnetl.index.index_report import CatchUpReport, IndexStatus
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 
 from turnetl.base.errors import BadTurn, Skip
 from turnetl.base.model import Usage
+from turnetl.index.index_report import QuestionEstimate
 from turnetl.index.port import ProgressCallback, SearchIndex
-from turnetl.index.report import QuestionEstimate
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.embedders.port import Embedder

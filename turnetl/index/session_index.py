@@ -16,9 +16,9 @@ from turnetl.base.ids import is_shadow
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId, Usage
 from turnetl.graph.session_level import UNKNOWN_TIME, SessionLevelData, UnrecordedEpisode
 from turnetl.index.follow import REMOVED_BATCH, BatchWriter, TurnBatch, forget_batch
+from turnetl.index.index_report import CatchUpReport
 from turnetl.index.parts import IndexParts
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.report import CatchUpReport
 from turnetl.llm.embedders.port import Embedder
 
 _FOLDER = "sessions"

@@ -18,8 +18,8 @@ from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import CATALOG, VECTORS, IndexEmbedder, folder_size, translated_errors
+from turnetl.index.index_report import IndexStatus, unread_commits
 from turnetl.index.question_table import StoredQuestions
-from turnetl.index.report import IndexStatus, unread_commits
 from turnetl.index.vectors import count_held
 
 

@@ -32,12 +32,7 @@ from turnetl.formats import PROMPT_HISTORY
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import plan
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
-from turnetl.ingestion.prefetch import with_context
-from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.reasons import PendingReason, StalePart, stale_parts
-from turnetl.ingestion.report import (
+from turnetl.ingestion.ingest_report import (
     ExtractorUse,
     GroupCounts,
     GroupReport,
@@ -46,6 +41,11 @@ from turnetl.ingestion.report import (
     group_report,
     unintended_change,
 )
+from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
+from turnetl.ingestion.prefetch import with_context
+from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.reasons import PendingReason, StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake, episode_from_row
 from turnetl.llm.embedders.port import Embedder

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from turnetl.extraction.port import DiscardReason
-from turnetl.ingestion.report import Invalidation
+from turnetl.ingestion.ingest_report import Invalidation
 from turnetl.summaries.reasons import GateReason
 
 _RETRIES = 3

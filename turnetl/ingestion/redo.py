@@ -21,13 +21,13 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group
 from turnetl.ingestion.group import GroupPlan, IngestResources, ingest_group
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import COLUMNS, ComparedTurn, Scope, committed_turns, plan_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason, stale_parts
 from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo
 from turnetl.ingestion.rehearsal import Rehearsal
-from turnetl.ingestion.report import GroupReport
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.ingestion.undo import PlannedUndo, UndoProgress
 from turnetl.lake import Lake

@@ -17,10 +17,10 @@ from turnetl.base.progress import RunCost
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
 from turnetl.ingestion.estimate_record import RecordedEstimate
+from turnetl.ingestion.ingest_report import GroupReport, RunUsage
 from turnetl.ingestion.plan import ComparedTurn
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import StalePart, StaleReason
-from turnetl.ingestion.report import GroupReport, RunUsage
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import UndoneTurn
 

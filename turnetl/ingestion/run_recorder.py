@@ -12,7 +12,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import RunOutcome, RunTotals, TurnRun
 from turnetl.base.model import Usage
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.summaries.reasons import GateReason, reason_texts
 
 log = logging.getLogger(__name__)

@@ -32,10 +32,10 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.commit import RecipeRecorder, invalidated_facts
 from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_report import Invalidation, check_extractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine, entry_of
-from turnetl.ingestion.report import Invalidation, check_extractor
 from turnetl.ingestion.resolved_turn import (
     MAX_CONSECUTIVE_FAILURES,
     ResolvedTurn,

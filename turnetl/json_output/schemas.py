@@ -12,16 +12,16 @@ from turnetl.base.results import ErrorOutput, described
 from turnetl.base.setting_values import ConfigReport
 from turnetl.episodes import FilterReport
 from turnetl.episodes.rule_examples import RuleExplanation
-from turnetl.estimation.report import PlanReport
+from turnetl.estimation.plan_report import PlanReport
 from turnetl.evaluation.compare_templates import TemplateComparison
 from turnetl.evaluation.recall import EvaluationReport
 from turnetl.extraction.catalog import TemplateCatalog
 from turnetl.formats import FormatsReport
-from turnetl.index.report import IndexReport, QuestionEstimate
+from turnetl.index.index_report import IndexReport, QuestionEstimate
 from turnetl.ingestion.community_build import CommunityReport
 from turnetl.ingestion.forget_report import ForgetReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.ingestion.redo_report import RedoReport
-from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
@@ -29,8 +29,8 @@ from turnetl.json_output.serve import ServeOutput
 from turnetl.llm.checks.result import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.comparison import MigrationComparison
+from turnetl.migration.migration_report import EstimatedMigration, MigrationRun
 from turnetl.migration.moves import MigrationChange
-from turnetl.migration.report import EstimatedMigration, MigrationRun
 from turnetl.noise import RulesReport
 from turnetl.parsing import ParsedFiles
 from turnetl.pipeline.history import Fixes
@@ -43,9 +43,9 @@ from turnetl.retrieval.digest import Digest
 from turnetl.retrieval.recipe_search import RecipeResults
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.status_report import StatusReport
-from turnetl.transfer.report import ExportReport, ImportReport
+from turnetl.transfer.transfer_report import ExportReport, ImportReport
 from turnetl.trust.folder_trust import TrustReport
-from turnetl.verification.report import VerifyReport
+from turnetl.verification.verify_report import VerifyReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from turnetl.graph.migration_phases import incomplete_reason, remedy
 from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.port import GraphStore
 from turnetl.migration.comparison import cutover_refusal, state_digest
+from turnetl.migration.migration_report import open_migration
 from turnetl.migration.moves import (
     NOTHING,
     GroupRows,
@@ -29,7 +30,6 @@ from turnetl.migration.moves import (
     turn_episodes,
     unused,
 )
-from turnetl.migration.report import open_migration
 from turnetl.summaries.records import decode
 
 _CUT_OVER = (MigrationPhase.CUTTING_OVER, MigrationPhase.CUT_OVER, MigrationPhase.ROLLING_BACK)

@@ -11,7 +11,7 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
-from turnetl.estimation.report import Estimate, record_estimate
+from turnetl.estimation.plan_report import Estimate, record_estimate
 from turnetl.estimation.sample import Workload
 from turnetl.estimation.workloads import estimate_workloads
 from turnetl.graph.port import GraphStore
@@ -20,14 +20,14 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.lake import Lake
 from turnetl.lake.redaction_key import FILE
 from turnetl.lake.temporary import shared_temporary_folder
-from turnetl.migration.plan import TEMPORARY, MigrationOptions, archives_of, plan_migration
-from turnetl.migration.report import (
+from turnetl.migration.migration_report import (
     EstimatedMigration,
     GroupMigration,
     MigrationPlan,
     open_migration,
     start_refusal,
 )
+from turnetl.migration.plan import TEMPORARY, MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.group_plans import plan_groups_in
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_options import RunOptions, settings_for_run

@@ -13,8 +13,8 @@ from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.port import GraphStore
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
+from turnetl.migration.migration_report import GroupMigration, MigrationPlan, start_refusal
 from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
-from turnetl.migration.report import GroupMigration, MigrationPlan, start_refusal
 from turnetl.migration.sessions import archived_sessions
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.pipeline.group_names import select_groups

@@ -53,7 +53,7 @@ from turnetl.migration.matching import (
     replaced_part,
     turns_part,
 )
-from turnetl.migration.report import open_migration
+from turnetl.migration.migration_report import open_migration
 from turnetl.migration.sessions import loaded_sessions
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups

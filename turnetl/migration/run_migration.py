@@ -20,11 +20,10 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.held_lease import held_lease, migration_leases
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.ingestion.turn_pipeline import run_profile
-from turnetl.migration.plan import MigrationOptions, archives_of, plan_migration
-from turnetl.migration.report import (
+from turnetl.migration.migration_report import (
     GroupMigration,
     MigrationPlan,
     MigrationRun,
@@ -33,6 +32,7 @@ from turnetl.migration.report import (
     open_migration,
     start_refusal,
 )
+from turnetl.migration.plan import MigrationOptions, archives_of, plan_migration
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.parse_plan import plan_parse

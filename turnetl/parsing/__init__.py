@@ -3,7 +3,7 @@
 from turnetl.parsing.archives import parse_archives
 from turnetl.parsing.expand import ExpandedPaths, expand
 from turnetl.parsing.grouping import Grouping
-from turnetl.parsing.report import ArchiveReport, Outcome, ParsedFiles, ParseReport, Problem
+from turnetl.parsing.parse_report import ArchiveReport, Outcome, ParsedFiles, ParseReport, Problem
 from turnetl.parsing.sources import ParseLimits
 
 __all__ = [

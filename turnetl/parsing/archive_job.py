@@ -40,8 +40,8 @@ from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, StoredArchive, unchanged_report
 from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
-from turnetl.parsing.report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor

@@ -22,8 +22,8 @@ from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, batches, unchanged_report
 from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.parse_report import ArchiveReport, ParseReport, Problem
 from turnetl.parsing.projects import path_without_persons, users_in
-from turnetl.parsing.report import ArchiveReport, ParseReport, Problem
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
 from turnetl.redact.plain import is_plain

@@ -33,7 +33,7 @@ from turnetl.parsing.archive_job import (
 )
 from turnetl.parsing.jobs import ArchiveJob, StoredArchive
 from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.report import ArchiveReport
+from turnetl.parsing.parse_report import ArchiveReport
 from turnetl.redact import Redactor
 from turnetl.redact.plain import is_plain
 

@@ -23,7 +23,7 @@ from turnetl.lake import archive_digests
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
-from turnetl.parsing.report import Problem
+from turnetl.parsing.parse_report import Problem
 from turnetl.parsing.walk import (
     KINDS,
     FoundFile,

@@ -9,7 +9,7 @@ from turnetl.base.model import GroupId
 from turnetl.formats.kit.counts import ParseCounts
 from turnetl.lake import ArchiveMetadata
 from turnetl.parsing.archive_paths import shown_path
-from turnetl.parsing.report import ArchiveReport, Outcome
+from turnetl.parsing.parse_report import ArchiveReport, Outcome
 from turnetl.parsing.sources import ArchiveStat
 
 _ARCHIVE_COST = 64 << 10

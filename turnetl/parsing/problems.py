@@ -10,7 +10,7 @@ from turnetl.formats import Format
 from turnetl.formats.kit.counts import MAX_ROWS, ParseCounts
 from turnetl.lake import ArchiveMetadata
 from turnetl.parsing.compression import DecompressionStatus
-from turnetl.parsing.report import ArchiveReport, Outcome, Problem
+from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.walk import other_content
 
 _UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT)

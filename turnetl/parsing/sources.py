@@ -20,8 +20,8 @@ from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
+from turnetl.parsing.parse_report import Problem
 from turnetl.parsing.prompt_history import PromptHistories
-from turnetl.parsing.report import Problem
 
 HEAD_BYTES = 2 << 20
 """Bytes from the start of an archive; they are enough to detect the format of most archives."""

@@ -25,7 +25,7 @@ from turnetl.base.stop_signals import StopSignals
 from turnetl.parsing import problems
 from turnetl.parsing.jobs import ArchiveJob, NumberedJob, batches
 from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.report import ArchiveReport
+from turnetl.parsing.parse_report import ArchiveReport
 
 log = logging.getLogger(__name__)
 

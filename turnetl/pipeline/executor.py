@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from turnetl.base.model import GroupId
-from turnetl.ingestion.report import GroupReport
+from turnetl.ingestion.ingest_report import GroupReport
 
 T = TypeVar("T")
 

@@ -12,8 +12,8 @@ from turnetl.base.shard import Shard
 from turnetl.graph.port import ReceiptStore
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run

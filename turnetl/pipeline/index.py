@@ -17,8 +17,8 @@ from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import plural
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import DamagedIndex
+from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.report import CatchUpReport, IndexReport
 from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind

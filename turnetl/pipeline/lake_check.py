@@ -40,7 +40,7 @@ from turnetl.pipeline.group_status import archive_finder
 from turnetl.pipeline.tables import episode_archives, filter_turns
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
-from turnetl.verification.report import FileProblem
+from turnetl.verification.verify_report import FileProblem
 from turnetl.wiring.clients import JOURNAL
 
 _STAGE = "verify"

@@ -19,7 +19,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import TurnetlError
 from turnetl.base.model import GroupId, Usage
 from turnetl.episodes import FilterReport
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.parsing import ParseReport
 from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_backfill import parse

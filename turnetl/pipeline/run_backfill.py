@@ -11,7 +11,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.shard import Shard
 from turnetl.base.text import plural
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.parsing.expand import other_archives, own_archives
 from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
 from turnetl.pipeline.parse_plan import ParsePlan, plan_parse

@@ -19,9 +19,9 @@ from turnetl.base.reason import add_counts
 from turnetl.base.repeat import FixedDelays, repeat_until
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.group import GroupPlan
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.pipeline.executor import Executor, InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups, refused_report, turn_files
 from turnetl.pipeline.run_options import RunOptions, has_work, ingest_scope, settings_for_run

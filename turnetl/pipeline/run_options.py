@@ -10,9 +10,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.shard import Shard
 from turnetl.extraction.config import MAX_REFLEXION, NO_PROMPT_VALUES, ExtractionConfig
 from turnetl.ingestion import held_lease
+from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import AssumedTime, Scope
-from turnetl.ingestion.report import GroupReport
 from turnetl.settings import Settings
 
 _REQUESTS_A_MINUTE = 10

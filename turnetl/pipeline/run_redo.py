@@ -18,10 +18,10 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group as ingesting
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.group import GroupPlan
+from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.redo import GroupRedoPlan, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RedoSelection, RequestCounts
 from turnetl.ingestion.rehearsal import Rehearsal
-from turnetl.ingestion.report import GroupReport, IngestReport
 from turnetl.pipeline.each_group import Keep, each_group
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph

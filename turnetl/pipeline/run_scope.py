@@ -17,8 +17,8 @@ from turnetl.base.progress import RunCost
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.report import IngestReport
 from turnetl.ingestion.run_recorder import RunRecorder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.index_updates import IndexUpdates

@@ -19,8 +19,8 @@ from turnetl.base.model import GroupId, Usage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
+from turnetl.ingestion.ingest_report import IngestReport, check_extractor
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.report import IngestReport, check_extractor
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
 from turnetl.llm.chat import PromptRouter
 from turnetl.llm.cost_bounds import amount_of

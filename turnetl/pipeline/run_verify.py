@@ -38,7 +38,6 @@ from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings, secret_files
 from turnetl.verification.check import Check
 from turnetl.verification.graph_checks import Examples
-from turnetl.verification.report import FileProblem, GroupVerification, VerifyReport
 from turnetl.verification.vector_checks import vector_checks
 from turnetl.verification.verify import (
     IndexedTurns,
@@ -48,6 +47,7 @@ from turnetl.verification.verify import (
     read_group,
     verify_group,
 )
+from turnetl.verification.verify_report import FileProblem, GroupVerification, VerifyReport
 
 EXAMPLES = 5
 """Examples of each finding, by default."""

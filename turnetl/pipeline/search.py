@@ -33,7 +33,7 @@ from turnetl.retrieval.search import CombinedHits, Hits, Order, combine_hits, se
 from turnetl.settings import Settings
 
 if TYPE_CHECKING:  # these import polars and the clients of models, which a search does without
-    from turnetl.ingestion.report import IngestReport
+    from turnetl.ingestion.ingest_report import IngestReport
     from turnetl.llm.chat import ChatModel
     from turnetl.llm.meter import Meter
 

@@ -46,7 +46,7 @@ from turnetl.transfer.redaction import (
     usage_of,
     with_paths,
 )
-from turnetl.transfer.report import ImportedFile, ImportOutcome, ImportReport
+from turnetl.transfer.transfer_report import ImportedFile, ImportOutcome, ImportReport
 
 
 def import_lake(

@@ -15,7 +15,7 @@ from turnetl.parsing.archive_paths import local_path
 from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.redaction import redacted_models, redacted_tables
-from turnetl.transfer.report import ImportOutcome
+from turnetl.transfer.transfer_report import ImportOutcome
 
 _encode = msgspec.json.Encoder().encode
 

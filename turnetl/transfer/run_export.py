@@ -29,8 +29,8 @@ from turnetl.transfer.content import ExportContent, ordered
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
 from turnetl.transfer.redaction import redacted_content, redacted_machine
-from turnetl.transfer.report import ExportFormat, ExportReport
 from turnetl.transfer.select import condition, selected_turns
+from turnetl.transfer.transfer_report import ExportFormat, ExportReport
 
 _FACT_TURNS = 2_000
 """Turns whose facts are read together."""

@@ -9,7 +9,7 @@ from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.lake import is_object
 from turnetl.settings import Settings
 from turnetl.transfer.lake_import import import_lake as import_into
-from turnetl.transfer.report import ImportReport
+from turnetl.transfer.transfer_report import ImportReport
 
 
 def import_lake(

@@ -32,7 +32,7 @@ from turnetl.verification.graph_checks import (
     turn_examples,
 )
 from turnetl.verification.group_state import GroupState
-from turnetl.verification.report import FileProblem, Finding, GroupVerification
+from turnetl.verification.verify_report import FileProblem, Finding, GroupVerification
 
 
 def lake_checks(state: GroupState, turns: pl.DataFrame) -> Iterator[Examples]:

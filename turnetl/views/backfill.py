@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.exit_code import is_failure
-from turnetl.ingestion.report import StopCause, exit_code_of
+from turnetl.ingestion.ingest_report import StopCause, exit_code_of
 from turnetl.views import filter as filtering
 from turnetl.views import ingest, parse
 from turnetl.views.nodes import Lines, PageOnly, Section, View, unwrapped

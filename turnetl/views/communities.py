@@ -3,7 +3,7 @@
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.community_build import CommunityReport, GroupCommunities
-from turnetl.ingestion.report import error_messages
+from turnetl.ingestion.ingest_report import error_messages
 from turnetl.views.nodes import Caption, Column, Table, View, counted, numbers
 
 

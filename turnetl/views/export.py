@@ -4,7 +4,7 @@ from collections import Counter
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural, size
-from turnetl.transfer.report import ExportFormat, ExportReport, ImportReport
+from turnetl.transfer.transfer_report import ExportFormat, ExportReport, ImportReport
 from turnetl.views.nodes import View
 
 _OMITS_NOISE = (ExportFormat.MARKDOWN, ExportFormat.GRAPHML, ExportFormat.CYPHER)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import plural
-from turnetl.episodes.report import FilteredGroup, FilterReport, KeptTurns, MarkedTurns
+from turnetl.episodes.filter_report import FilteredGroup, FilterReport, KeptTurns, MarkedTurns
 from turnetl.views.nodes import Column, Frame, Node, Table, View, counted, line, numbers
 from turnetl.views.parse import removed_files
 

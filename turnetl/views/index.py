@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from turnetl.base.text import format_cost, format_minute, plural, size
-from turnetl.index.report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
+from turnetl.index.index_report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
 from turnetl.views.nodes import Column, Table, View, numbers
 
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import format_cost, plural
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import (
+from turnetl.ingestion.ingest_report import (
     GroupReport,
     IngestReport,
     error_messages,
     lacks_times,
     turns_without_time,
 )
+from turnetl.ingestion.reasons import PendingReason
 from turnetl.views import costs, status
 from turnetl.views.nodes import (
     Caption,

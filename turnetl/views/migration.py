@@ -8,9 +8,14 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.graph.migration_phases import phase_text, remedy
 from turnetl.graph.migrations import MigrationPhase
-from turnetl.ingestion.report import StopCause
+from turnetl.ingestion.ingest_report import StopCause
 from turnetl.migration.classify import EpisodeClass
-from turnetl.migration.report import EstimatedMigration, GroupMigration, MigrationPlan, MigrationRun
+from turnetl.migration.migration_report import (
+    EstimatedMigration,
+    GroupMigration,
+    MigrationPlan,
+    MigrationRun,
+)
 from turnetl.views import ingest
 from turnetl.views import plan as estimates
 from turnetl.views.nodes import Caption, Column, Lines, PageOnly, Table, View, counted, numbers

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
+from turnetl.ingestion.ingest_report import error_messages, stale_part_line
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RequestCounts
-from turnetl.ingestion.report import error_messages, stale_part_line
 from turnetl.ingestion.undo_report import UndoneTurn
 from turnetl.views import costs, status
 from turnetl.views.nodes import (

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from turnetl.base.text import format_cost, plural
 from turnetl.graph.migration_phases import migration_message, phase_text
 from turnetl.graph.migrations import MigrationPhase
+from turnetl.ingestion.ingest_report import TurnsOfGroup, error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
-from turnetl.ingestion.report import TurnsOfGroup, error_messages, stale_part_line
 from turnetl.status_report import GroupStatus, StatusReport
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
 from turnetl.views import costs, index

@@ -2,7 +2,7 @@
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost, plural
-from turnetl.ingestion.report import error_messages
+from turnetl.ingestion.ingest_report import error_messages
 from turnetl.ingestion.summarize_report import (
     ALIKE,
     LISTED_EDITED,

@@ -3,7 +3,7 @@
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import ID_CHARS, Entity, Fact
 from turnetl.base.text import format_minute, plural
-from turnetl.ingestion.report import error_messages
+from turnetl.ingestion.ingest_report import error_messages
 from turnetl.ingestion.undo_report import GroupUndo, Restored, UndoneTurn, UndoReport, ValueChange
 from turnetl.retrieval.turn_summary import short_id
 from turnetl.views.nodes import (

@@ -6,7 +6,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.graph.group_repair import repair_sentence
 from turnetl.verification.check import Check
-from turnetl.verification.report import Finding, GroupVerification, VerifyReport
+from turnetl.verification.verify_report import Finding, GroupVerification, VerifyReport
 from turnetl.views.nodes import Caption, Line, Lines, Node, View, limited, line, section
 
 NOT_CONFIRMED = "nothing was repaired: confirm it on a terminal, or add --yes"

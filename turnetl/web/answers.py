@@ -17,10 +17,10 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
+from turnetl.index.index_report import IndexedGroup
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import Overview, StatedEntity
 from turnetl.index.port import IndexedFact
-from turnetl.index.report import IndexedGroup
 from turnetl.index.selection import Selection
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex

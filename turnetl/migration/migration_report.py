@@ -18,11 +18,11 @@ from turnetl.base.ids import is_shadow
 from turnetl.base.model import GroupId
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
-from turnetl.estimation.report import Estimate
+from turnetl.estimation.plan_report import Estimate
 from turnetl.graph.migration_phases import phase_text, remedy
 from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
-from turnetl.ingestion import report as ingest_report
-from turnetl.ingestion.report import IngestReport
+from turnetl.ingestion import ingest_report
+from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
 from turnetl.migration.sessions import ArchivedSession
 
