@@ -10,6 +10,7 @@ Words that are no passwords where a syntax announces one.
 import re
 
 from turnetl.redact import plausible
+from turnetl.redact.late_pattern import late_pattern
 
 _MIN_CHARS = 4
 _MAX_WORDS = 10
@@ -70,7 +71,7 @@ def is_password_option(value: str) -> bool:
     return is_chosen_argument(value) and not is_other
 
 
-_PORT = re.compile("[0-9]{1,5}(?:[:/][0-9a-z]{1,5})*|[a-z]+:.*")
+_PORT = late_pattern("[0-9]{1,5}(?:[:/][0-9a-z]{1,5})*|[a-z]+:.*")
 
 
 def is_said(value: str) -> bool:
@@ -142,16 +143,16 @@ def is_key(value: str) -> bool:
 
 
 _MIN_TOLD, _MIN_KEY = 6, 12
-_TECHNICAL = re.compile(
+_TECHNICAL = late_pattern(
     r"(?i:sha|md|utf|base|aes|rsa|oauth|argon|http|ipv|ed|bcrypt|pbkdf|python|v|win|k|s|es|rs|hs"
     r"|x)-?"
     r"[0-9]{1,4}(?:[a-z]{1,3}|[._-].*)?\Z|[a-z]{3,}[0-9]\Z|[0-9]{1,3}[a-z]+\Z"
     r"|[0-9]+[-/.:][0-9].*\Z|.*\.[a-z]{1,4}\Z"
 )
-_NAME_OR_PAIR = re.compile(r"=|[a-z0-9]+(?:_[a-z0-9]+){2,}\Z|/")
-_NUMBER = re.compile("[0-9]{5,12}")
-_TOLD_SIGNS = re.compile(r"[A-Za-z0-9][!#%^*~+@]|[!#%^*~+@][A-Za-z0-9]")
-_WORDS_AND_NUMBERS = re.compile(
+_NAME_OR_PAIR = late_pattern(r"=|[a-z0-9]+(?:_[a-z0-9]+){2,}\Z|/")
+_NUMBER = late_pattern("[0-9]{5,12}")
+_TOLD_SIGNS = late_pattern(r"[A-Za-z0-9][!#%^*~+@]|[!#%^*~+@][A-Za-z0-9]")
+_WORDS_AND_NUMBERS = late_pattern(
     r"(?:[a-z]+|[0-9]{1,8}|v[0-9]+)(?:[-_.](?:[a-z]+|[0-9]{1,8}|v[0-9]+))*"
 )
 
@@ -189,8 +190,8 @@ def is_marked(value: str) -> bool:
 
 
 _MIN_MARKED, _MAX_MARKED, _MIN_DIGITS = 8, 64, 3
-_MARKS = re.compile(r"[^\W_][!#%^~$&][^\W_]|[^\W_][!%^~$&]\Z")
-_JOINED = re.compile(
+_MARKS = late_pattern(r"[^\W_][!#%^~$&][^\W_]|[^\W_][!%^~$&]\Z")
+_JOINED = late_pattern(
     r"[^\W\d_]{3,}[!#%^~$&@]+[0-9]{3,}[^\W\d_]+\Z"
     r"|(?![a-z])[^\W\d_]{3,}[-_.][0-9]{4,}(?!(?:bits?|px|[mun]?s|[kmgt]i?b|th|st|nd|rd|x|Z)\Z)[^\W\d_]+\Z"
 )
@@ -221,7 +222,7 @@ def _is_drawn_without_digits(value: str) -> bool:
     )
 
 
-_SIGNS = re.compile(r"[!#%^*~+]")
+_SIGNS = late_pattern(r"[!#%^*~+]")
 _MIN_DRAWN_WORD = 14
 _MAX_COOKIE_CHARS = 4096
 _MAX_DRAWN_PIECE = 2.8
@@ -256,8 +257,8 @@ def _is_drawn_from_letters(value: str) -> bool:
     return len(value) < len(_PIECES.findall(value)) * max_piece or is_unspoken
 
 
-_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_UNSPOKEN = re.compile("[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
+_PIECES = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_UNSPOKEN = late_pattern("[b-df-hj-np-tv-xz]{5}", re.IGNORECASE)
 _MIN_DRAWN_LETTERS, _MIN_DRAWN_LOWER = 10, 20
 _SHORT_NAME = 11
 _MAX_PIECE, _MAX_SHORT_PIECE = 3.4, 2.7
@@ -305,23 +306,23 @@ def _is_reference(value: str) -> bool:
     return is_name and not _is_drawn_from_letters(value)
 
 
-_ALNUM = re.compile(r"[^\W_]")
-_DRAWN_WORD = re.compile(
+_ALNUM = late_pattern(r"[^\W_]")
+_DRAWN_WORD = late_pattern(
     r"(?:^|[ \t])(?=[^ \t]*[0-9])(?=[^ \t]*[A-Za-z])"
     r"[A-Za-z0-9]+(?:[!#%^*~+$]+[A-Za-z0-9]+)+(?:[ \t]|$)"
 )
 """A word that no sentence has: `9X!q`."""
-_NAME = re.compile(
+_NAME = late_pattern(
     r"(?:[a-z]+(?:[_.-][a-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)*)\Z"
 )
 """A name of several words: `new_password`, `confirmPassword`; or a label: `Passwort`."""
-_CAMEL = re.compile(r"_?[a-z]+(?:[A-Z]+[a-z]*)+\Z|(?:[A-Z][a-z]+){2,}\Z")
-_SNAKE = re.compile(r"_?[a-z]+(?:_[a-z]+)+\Z|[A-Z]+(?:_[A-Z]+)+\Z")
-_CALL = re.compile(r"[\w.$:]+(?:\(.*\)?|<.*>|(?:\[[\w'\", .]*\]?)+|\?)[,;]?\Z")
+_CAMEL = late_pattern(r"_?[a-z]+(?:[A-Z]+[a-z]*)+\Z|(?:[A-Z][a-z]+){2,}\Z")
+_SNAKE = late_pattern(r"_?[a-z]+(?:_[a-z]+)+\Z|[A-Z]+(?:_[A-Z]+)+\Z")
+_CALL = late_pattern(r"[\w.$:]+(?:\(.*\)?|<.*>|(?:\[[\w'\", .]*\]?)+|\?)[,;]?\Z")
 """A call, a type or an index: `hash(password)`, `Option<String>`, `String?`, `row["password"]`."""
-_CODE = re.compile(r"[(){}\[\]<>=;|]|//|\\|&&")
+_CODE = late_pattern(r"[(){}\[\]<>=;|]|//|\\|&&")
 """Signs that a phrase does not have."""
-_NO_VALUE = re.compile(
+_NO_VALUE = late_pattern(
     r"[\x00-\x08\x0b-\x1f\x7f]|^(?:\\x[0-9a-f]{2})+$|^(?:[#.][A-Za-z-]+$|//|\[|input\b|[*•.…_-]+$"
     r"|(?:GPIO|IO|PIN|P[A-K])_?[0-9]{1,3}$"
     r"|!(?:vault|Ref|Sub|env|secret)|@)|::"
@@ -329,7 +330,7 @@ _NO_VALUE = re.compile(
     r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):",
 )
 """Selectors, rules of a form, pins of a chip, and references to a store of secrets."""
-_OPTION = re.compile(r"--?[A-Za-z]|[<>|&]|\d?>")
+_OPTION = late_pattern(r"--?[A-Za-z]|[<>|&]|\d?>")
 
 
 def _words(text: str) -> frozenset[str]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
 from turnetl.redact.key_rules import is_middle
+from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.rule import SecretRule
 
 _REST = r"[A-Za-z0-9_-]{20,}"
@@ -129,37 +130,37 @@ _MIN_PART = 8
 """Characters between dashes, on average: a name has more dashes, a drawn value hardly any."""
 _MIN_DIGITS = 3
 """Digits in a value of one case."""
-_PREFIX = re.compile(r"(?:(?:[a-z]{1,10}[0-9]{0,2}|[A-Z]{2,10}|[0-9]{1,2})[_+-]){1,4}")
+_PREFIX = late_pattern(r"(?:(?:[a-z]{1,10}[0-9]{0,2}|[A-Z]{2,10}|[0-9]{1,2})[_+-]){1,4}")
 _PUBLISHED = ("pk_live_", "pk_test_")
-_KNOWN_STARTS = re.compile(
+_KNOWN_STARTS = late_pattern(
     r"kwDO|eyJ|iVBORw0KGgo|R0lGOD|/9j/|JVBERi|UEsDB|H4sI|AAAA[A-E][A-Z0-9]|MI[IGHE][A-Za-z0-9]"
     r"|_Z|0x[0-9a-fA-F]{40}\Z|sha[0-9]{1,3}-|Qm[1-9A-HJ-NP-Za-km-z]{44}\Z"
 )
 """Ids of GitHub, data in base64, public keys, certificates, linkers' names, addresses, digests."""
 _CONTEXT = 40
-_NOT_BEFORE = re.compile(
+_NOT_BEFORE = late_pattern(
     rb"(?:[%@/]|==|[?&](?:id|v|list|page|cursor|ref|(?:g|fb|ms)clk?id)=|\\(?![nrt])"
     rb"|(?i:sha)[0-9]{1,3}[-=:]|h1:|base64,"
     rb"|(?i:public_?key)[\"']?[ \t]*[:=][ \t]*[\"']?"
     rb"|verification[=:]|ip[fn]s:|(?:\x1b|1[bB]|033|\\e)\[[0-9;]{0,8})\Z"
 )
 """What precedes no token: an escape, a path, an id in a URL, a digest, data, a colour."""
-_ANNOUNCED = re.compile(rb"[A-Za-z0-9][:~|+]\Z")
-_ISSUED = re.compile(rb"[A-Za-z0-9][:~|+.]\Z")
+_ANNOUNCED = late_pattern(rb"[A-Za-z0-9][:~|+]\Z")
+_ISSUED = late_pattern(rb"[A-Za-z0-9][:~|+.]\Z")
 """Signs that join a prefix to a token; a full stop also joins names in code."""
 _ANY = b"x:"
 """Stands for text that allows every token after it."""
-_SUFFIX = re.compile(rb"\.[a-z][a-z0-9]{1,4}(?![A-Za-z0-9_-])")
+_SUFFIX = late_pattern(rb"\.[a-z][a-z0-9]{1,4}(?![A-Za-z0-9_-])")
 """The end of a file's name."""
 _DIFF_MARKS = (b"+", b"-")
 _ESCAPES = (rb"\n", rb"\r", rb"\t")
-_MORE = re.compile(rb"(?:[:.][A-Za-z0-9_-]{16,128})*(?:={1,2}(?![0-9A-F]{2}))?")
-_LINE_OF_BLOCK = re.compile(rb"[A-Za-z0-9+/=_-]{40}|-----")
-_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-_ORDINARY = re.compile(r"[^0-9]+|[0-9a-f-]+")
+_MORE = late_pattern(rb"(?:[:.][A-Za-z0-9_-]{16,128})*(?:={1,2}(?![0-9A-F]{2}))?")
+_LINE_OF_BLOCK = late_pattern(rb"[A-Za-z0-9+/=_-]{40}|-----")
+_PIECES = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ORDINARY = late_pattern(r"[^0-9]+|[0-9a-f-]+")
 """Words, digests and uuids."""
-_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-_PATH = re.compile(r"(?:\A|/)[a-z]{3,}/|/[a-z]{3,}(?:/|\Z)")
+_HEX = late_pattern(r"[0-9a-f]+|[0-9A-F]+")
+_PATH = late_pattern(r"(?:\A|/)[a-z]{3,}/|/[a-z]{3,}(?:/|\Z)")
 
 
 def places_of_runs(data: bytes) -> Iterable[tuple[int, int]]:

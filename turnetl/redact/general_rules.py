@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from turnetl.redact import chosen, plausible, table_rules
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
+from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
@@ -19,15 +20,15 @@ _VALUE = (
     rb"|\\+n|\Z)))"
 )
 _KEY = rb"\\*[\"']?([A-Za-z0-9_.@-]{1,60}+)\\*[\"']?[ \t]*(?::|=>|=)[ \t]*"
-_POLICY = re.compile(
+_POLICY = late_pattern(
     rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age"
     rb"|type|length|file"
     rb"|path|hash|name|source|ref|format|label|description|default|user|login|e?mail|host"
     rb"|port|url|id\b|region|client|account)"
 )
 """Keys that say something about all passwords."""
-_QUOTED_ITEM = re.compile(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)
-_LINE_ITEM = re.compile(
+_QUOTED_ITEM = late_pattern(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)
+_LINE_ITEM = late_pattern(
     rb"[ \t]*+(?:-[ \t]++(?:"
     + _KEY
     + rb")?|"
@@ -38,11 +39,11 @@ _LINE_ITEM = re.compile(
     + _BREAK
     + rb"|\Z)"
 )
-_PAIR_LINE = re.compile(
+_PAIR_LINE = late_pattern(
     rb"[ \t]*+(?:-[ \t]++)?\\*[\"']?[A-Za-z0-9_.@-]{1,60}+:([^ \t\r\n:\"'\\][^ \t\r\n\"'\\]{2,127})"
     rb"\\*[\"']?[ \t]*(?:" + _BREAK + rb"|\Z)"
 )
-_OTHER_LINE = re.compile(
+_OTHER_LINE = late_pattern(
     rb"[ \t]*+(?:-[ \t]++)?[A-Za-z_]{1,20}:[ \t]*[|>a-z]{0,6}-?[ \t]*" + _BREAK
 )
 """A line of settings between the name and the pairs: `list: |`, `expire: false`."""

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
+from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.normalised import escape_before
 from turnetl.redact.rule import SecretRule
 
@@ -36,7 +37,7 @@ def is_drawn_groups(value: str) -> bool:
 
 
 _MIN_DISTINCT = 7
-_UNSPOKEN = re.compile("[b-df-hj-np-tv-z]{3}")
+_UNSPOKEN = late_pattern("[b-df-hj-np-tv-z]{3}")
 
 
 def _is_code(value: str) -> bool:
@@ -213,7 +214,7 @@ def accounts(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
             return
 
 
-_ACCOUNT = re.compile(rb"[A-Z0-9]{4}(?: ?[A-Z0-9]){11,32}")
+_ACCOUNT = late_pattern(rb"[A-Z0-9]{4}(?: ?[A-Z0-9]){11,32}")
 
 PAYMENT_RULES = (
     SecretRule(
@@ -236,8 +237,8 @@ PAYMENT_RULES = (
 )
 
 
-_LINE_BREAK = re.compile(rb"(?:\\+r)?\\+n|\r?\n")
-_RUN = re.compile(rb"[A-Za-z0-9+/=]{16,}")
+_LINE_BREAK = late_pattern(rb"(?:\\+r)?\\+n|\r?\n")
+_RUN = late_pattern(rb"[A-Za-z0-9+/=]{16,}")
 _MIN_LINE = 40
 """Characters of a line of a key that is not its last one."""
 _MIN_LAST = 20
@@ -249,19 +250,19 @@ _WIDTHS = (64, 70)
 """Characters of the lines of PEM and of OpenSSH. Data in base64 usually have 76."""
 _MIN_LINES, _MAX_LINES = 3, 60
 """Lines of equal width that are a part of a key: of more, other data."""
-_PUBLIC = re.compile(
+_PUBLIC = late_pattern(
     rb"(?:mQ[A-Z][A-Za-z0-9]B|m(?:DM|Dg|FI|FM|G8|HM|JM)E|iVBOR|JVBER|UEsDB|/9j/|R0lGOD|H4sI|AAAA[A-E]"
     rb"|iQ[A-Z][A-Za-z0-9]BA|i[HIJ][A-Za-z0-9]E|ws[BF][A-Za-z0-9]BA)"
 )
 """Starts of public keys, signatures, pictures and archives. Two characters would also be the start
 of one in a thousand lines of a key."""
-_MARK = re.compile(rb"-----(?:BEGIN|END) ")
+_MARK = late_pattern(rb"-----(?:BEGIN|END) ")
 _MAX_LINE, _WINDOW_LINES = 400, 15
 """Bytes of a line with its prefix, and how many such lines are searched for labels."""
-_ENDS_WITH_RUN = re.compile(rb"(?:[A-Za-z0-9]|[A-Za-z0-9+/][+/])\Z")
+_ENDS_WITH_RUN = late_pattern(rb"(?:[A-Za-z0-9]|[A-Za-z0-9+/][+/])\Z")
 """What precedes no start of a key: other base64. A single sign may be that of a diff."""
-_WORD = re.compile(rb"[A-Za-z0-9]")
-_PATH = re.compile(rb"/?[A-Za-z0-9]*(?:/[a-z][a-z0-9]{2,}){2,}")
+_WORD = late_pattern(rb"[A-Za-z0-9]")
+_PATH = late_pattern(rb"/?[A-Za-z0-9]*(?:/[a-z][a-z0-9]{2,}){2,}")
 _LABEL = r"[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _DER_LENGTHS = {0x82: 4, 0x81: 3}
 """Bytes of the head of a sequence, by how its length is written."""

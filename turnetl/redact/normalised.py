@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.spans import Span
 
 _MAX_LAYERS = 5
@@ -79,16 +80,16 @@ def _any_form() -> Iterator[bytes]:
 
 
 # Each branch starts with another byte: `re` skips all other bytes quickly, and tries one branch.
-_ENCODED = re.compile(b"|".join(_any_form()))
+_ENCODED = late_pattern(b"|".join(_any_form()))
 # What quoted-printable encodes may also be a value after its name, and the end of base64.
 _QUOTED_FORMS = (
     rb"=(?:(?P<hidden>(?<=[A-Za-z0-9+/_.-]=)\r?\n(?![A-Za-z0-9_.-]{1,40} ?[=:][^=]))|(?P<code>%s))"
 )
-_QUOTED = re.compile(_QUOTED_FORMS % rb"3[DA]|0[AD9]|20|5C(?=[nrt])")
-_ALL_QUOTED = re.compile(_QUOTED_FORMS % rb"[0-9A-F]{2}")
-_QUOTED_IN_SECRET = re.compile(_QUOTED_FORMS % rb"3[DA]")
-_DIGITS = re.compile(rb"(?:[uUx]\{?|0000|=|%%(?:25)*)(%(hex)s+)\}?\Z" % _HEX)
-_BYTE = re.compile(rb"%%(?:25)*([89a-fA-F]%(hex)s)" % _HEX)
+_QUOTED = late_pattern(_QUOTED_FORMS % rb"3[DA]|0[AD9]|20|5C(?=[nrt])")
+_ALL_QUOTED = late_pattern(_QUOTED_FORMS % rb"[0-9A-F]{2}")
+_QUOTED_IN_SECRET = late_pattern(_QUOTED_FORMS % rb"3[DA]")
+_DIGITS = late_pattern(rb"(?:[uUx]\{?|0000|=|%%(?:25)*)(%(hex)s+)\}?\Z" % _HEX)
+_BYTE = late_pattern(rb"%%(?:25)*([89a-fA-F]%(hex)s)" % _HEX)
 _CONTROLS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"/": b"/"}
 """What a letter after a backslash stands for; others stand for some control character."""
 _TOKEN = r"(?:[A-Za-z0-9_+/-]{0,31}[.:/$!|])?[A-Za-z_-]{0,31}[0-9][A-Za-z0-9_-]{6}"  # noqa: S105 - a pattern
@@ -109,8 +110,8 @@ INVISIBLE = (
 """Matches every text in which characters that are not ASCII and are not seen may hide a secret."""
 DISGUISED = rf"{ENCODED}|{INVISIBLE}"
 """Matches every text in which a secret may be hidden, and few others."""
-_TOKEN_FOLLOWS = re.compile(_TOKEN.encode())
-_ENDS_WITH_ESCAPE = re.compile(
+_TOKEN_FOLLOWS = late_pattern(_TOKEN.encode())
+_ENDS_WITH_ESCAPE = late_pattern(
     rb"(?:\\(?:[A-Za-z0-9]|u%(hex)s{4}|U%(hex)s{8}|x%(hex)s{2}|[0-7]{1,3}|c[A-Z]|0000%(hex)s{2})"
     rb"|%%u%(hex)s{4}|%%(?:%(hex)s{2}|[nrt])|=[0-9A-F]{2}|\^[A-Z]|`[nrt0]"
     rb"|\[(?:[0-9;:?]{1,16}[A-Za-z]|[mKJH])|&(?:nbsp|lt|gt|quot|shy))\Z" % _HEX

@@ -8,6 +8,8 @@ import math
 import re
 from collections import Counter
 
+from turnetl.redact.late_pattern import late_pattern
+
 
 def looks_random(value: str) -> bool:
     """Return whether the kind of character changes as often as in a generated token.
@@ -140,8 +142,8 @@ def _entropy(value: str) -> float:
     return -sum(share * math.log2(share) for share in shares)
 
 
-_OF_ONE_KIND = re.compile(r"[0-9]+|[A-Z]+|[a-z]+")
-_OF_ANY_KIND = re.compile(r"[0-9A-Za-z]+")
+_OF_ONE_KIND = late_pattern(r"[0-9]+|[A-Z]+|[a-z]+")
+_OF_ANY_KIND = late_pattern(r"[0-9A-Za-z]+")
 _MAX_CHARS = 4096
 """Characters that are checked: a longer value is as random as its start."""
 _MIN_CHARS = 8
@@ -155,7 +157,7 @@ _CHANGE_RATE = 0.3
 """Changes of kind per character: a name in code has about 0.25, a generated value 0.6."""
 _MIN_ENTROPY = 2.5
 """Bits per character: `a1a1a1a1` has 1, eight different characters have 3."""
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late_pattern(
     r"^(?:[=%<{(\[]|\$(?![0-9][A-Za-z0-9]{3}|[a-z]{0,3}[0-9][a-z0-9$]{2,20}[0-9]{2}\b))|\$\{"
     r"|\{\{|\.\.\.|\*\*\*"
     # Inside a word, four equal letters may be chance.
@@ -164,13 +166,13 @@ _PLACEHOLDER = re.compile(
     r"|replace[_-]?me|^(?:required|sometimes|nullable|string|confirmed)\|",
     re.IGNORECASE,
 )
-_PATH = re.compile(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[a-z]{2,10}://")
+_PATH = late_pattern(r"(?:~|\.{1,2}|[A-Za-z]:)?[/\\]|[a-z]{2,10}://")
 """A path or a URL."""
-_ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
+_ATTRIBUTE = late_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 """An attribute in code: `user2.password`."""
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*_(?:PASSWORD|PASS|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\Z")
+_VARIABLE = late_pattern(r"[A-Z][A-Z0-9_]*_(?:PASSWORD|PASS|PWD|PASSPHRASE|SECRET|TOKEN|KEY)\Z")
 """The variable that holds the password: `NEO4J_PASSWORD`."""
-_NAME_IN_CLUSTER = re.compile(
+_NAME_IN_CLUSTER = late_pattern(
     r"(?:[a-z0-9]{1,20}-){1,6}(?:token|dockercfg|certs?|tls)-[bcdfghjklmnpqrstvwxz2456789]{5}\Z"
 )
 """The name of a secret in Kubernetes, which adds five drawn characters: `default-token-x7k2p`."""
@@ -178,7 +180,7 @@ _KEYWORDS = frozenset(
     {"password", "passwd", "passphrase", "secret", "token", "string", "required", "optional"}
     | {"hidden", "text", "true", "false", "none", "null", "undefined", "invalid", "missing"}
 )
-_UUID_AT_END = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
+_UUID_AT_END = late_pattern(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 _MIN_DISTINCT = 10
 """Characters that differ in a prefix and a uuid: `00000000-…` is an example."""
-_BASE64_LINE = re.compile(r"[A-Za-z0-9+/=]{32}")
+_BASE64_LINE = late_pattern(r"[A-Za-z0-9+/=]{32}")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
+from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import (
     ADVERB,
@@ -42,7 +43,7 @@ BEFORE_NAME = (
     rf"|(?:\A|[ \t\r\n\"'>:(-]){_SAID_VALUE}[ \t]+(?:is|was|ist|est|es){_OWNER})"
 )
 """A value with a digit or a sign, up to the name: it decides whether a text is a candidate."""
-_BEFORE_NAME = re.compile(rf"{BEFORE_NAME}\Z".encode())
+_BEFORE_NAME = late_pattern(rf"{BEFORE_NAME}\Z".encode())
 
 
 def before_name(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:

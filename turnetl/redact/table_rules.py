@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from turnetl.redact import chosen
+from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
@@ -18,24 +19,24 @@ _LONG_NAME = (
 )
 _SHORT_NAME = r"(?:pass|pwd?|mdp|psk)"
 _SUFFIX = r"(?:[ _-]?(?:value|plain(?:text)?|text|clear|new|old|prod|dev|test|staging|[0-9]))?"
-_SECRET = re.compile(
+_SECRET = late_pattern(
     rf"(?i)(?:.*[^a-z])?(?:[a-z]{{0,30}}{_LONG_NAME}"
     rf"|(?:(?:user|db|root|admin|smtp|mail|ftp|my)(?:[ _.-])?)?{_SHORT_NAME})"
     rf"{_SUFFIX}(?:[ \t]*\([^()]*\))?(?:[^a-z]|\\)*\Z".encode()
 )
 """A name in a header: `secret_name` and `password needed` are names of other columns."""
-_COLUMN_NAME = re.compile(rb"[ \t]*\\?[\"']?(?:[A-Za-z][\w .()/-]*)?\\?[\"']?[ \t]*")
+_COLUMN_NAME = late_pattern(rb"[ \t]*\\?[\"']?(?:[A-Za-z][\w .()/-]*)?\\?[\"']?[ \t]*")
 """A name in a header of CSV: code has commas at the ends of lines."""
 _RULE_SIGNS = rb"(?:--|==|\xe2\x94[\x80\x81]|\xe2\x95\x90)"
-_RULER = re.compile(
+_RULER = late_pattern(
     rb"(?=.*" + _RULE_SIGNS + rb")(?:[|+:*=~\- \t]|\xe2[\x94\x95][\x80-\xbf])+\Z", re.DOTALL
 )
 """A line between header and rows, also one of box-drawing characters."""
-_TABLE_LINE = re.compile(rb"[^\r\n]*?(?:\r?\n|\\+r\\+n|\\+n|\Z)")
-_END_OF_LINE = re.compile(rb"(?:\r?\n|(?:\\+r)?\\+n)\Z")
+_TABLE_LINE = late_pattern(rb"[^\r\n]*?(?:\r?\n|\\+r\\+n|\\+n|\Z)")
+_END_OF_LINE = late_pattern(rb"(?:\r?\n|(?:\\+r)?\\+n)\Z")
 _BARS = ("│".encode(), "║".encode(), "┃".encode(), b"||", b"|")
 _SEPARATORS = (*_BARS, b" & ", b";", b"\t", b"\\t", b",")
-_WORDS = re.compile(rb"[^ \t\r\n]+(?: [^ \t\r\n]+)*")
+_WORDS = late_pattern(rb"[^ \t\r\n]+(?: [^ \t\r\n]+)*")
 _MAX_ROWS = 500
 _MAX_CELLS = 40
 _MAX_NAME = 80
@@ -139,7 +140,7 @@ def _single_spaced(
         yield from ((start + words[i].start(), start + words[i].end()) for i in columns)
 
 
-_USUAL_NAMES = re.compile(
+_USUAL_NAMES = late_pattern(
     rb"(?i)[ \t>#]*(?:(?:id|user(?:name|id)?|login|name|e-?mail|host(?:name)?|ip|port|account"
     rb"|role|service|server|url"
     rb"|benutzer)[ \t]){1,5}(?:password|passwd|passwort|kennwort|pass|pwd?|secret)[ \t]*"
@@ -180,7 +181,7 @@ def _starts_of_header(data: bytes, position: int) -> Iterator[int]:
         yield first + match.end()
 
 
-_TEXT_IN_JSON = re.compile(rb"(?:\A|[:,\[][ \t]?)\\*\"(?=[^\"]*\Z)")
+_TEXT_IN_JSON = late_pattern(rb"(?:\A|[:,\[][ \t]?)\\*\"(?=[^\"]*\Z)")
 
 
 def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
@@ -208,7 +209,7 @@ def row_cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
             yield cell.span(1)
 
 
-_MORE_CELLS = re.compile(
+_MORE_CELLS = late_pattern(
     rb"[\r\n]|(?:[|]|\xe2\x94[\x82\x83]|\xe2\x95\x91)[ \t`*\"]*+([^|\s`*\"]{4,128}+)"
 )
 
@@ -233,8 +234,8 @@ def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, 
         end = row.end()
 
 
-_SQL_VALUE = re.compile(rb"[ \t\r\n]*(?:[NEe]?'((?:[^'\\\r\n]|'')*+)'|[^,']++)(?:,|\Z)")
-_ROW = re.compile(rb"[ \t\r\n,]{0,40}\(((?:[^()']|'(?:[^'\r\n]|'')*+'|\([^()]*+\)){0,500}+)\)")
+_SQL_VALUE = late_pattern(rb"[ \t\r\n]*(?:[NEe]?'((?:[^'\\\r\n]|'')*+)'|[^,']++)(?:,|\Z)")
+_ROW = late_pattern(rb"[ \t\r\n,]{0,40}\(((?:[^()']|'(?:[^'\r\n]|'')*+'|\([^()]*+\)){0,500}+)\)")
 
 
 def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
@@ -257,11 +258,11 @@ def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, in
         end = row.end()
 
 
-_JSON_VALUE = re.compile(
+_JSON_VALUE = late_pattern(
     rb"[ \t\r\n]*(?:\\*[\"']([^\"'\\\r\n]{0,200}+)\\*[\"']|[A-Za-z0-9.+-]{1,40}+)"
     rb"[ \t\r\n]*(?:,|\]|\Z)"
 )
-_JSON_ROW = re.compile(rb"[ \t\r\n,]{0,40}\[([^\[\]]{1,4000}+)\]")
+_JSON_ROW = late_pattern(rb"[ \t\r\n,]{0,40}\[([^\[\]]{1,4000}+)\]")
 
 
 def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
@@ -278,7 +279,7 @@ def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int
 
 _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
-_VALUE_BEFORE = re.compile(
+_VALUE_BEFORE = late_pattern(
     rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input|stdin|fill"
     rb"|answer)\\*[\"']?[ \t]*[:=][ \t]*"
     rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!"
@@ -319,9 +320,9 @@ def cells_of_markup(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, 
 
 _MAX_MARKUP = 20_000
 """Bytes of a table in HTML."""
-_MARKUP_HEADER = re.compile(rb"(?i)<t[rh]\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+", re.DOTALL)
-_MARKUP_ROW = re.compile(rb"(?i)<tr\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+|</table", re.DOTALL)
-_MARKUP_CELL = re.compile(
+_MARKUP_HEADER = late_pattern(rb"(?i)<t[rh]\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+", re.DOTALL)
+_MARKUP_ROW = late_pattern(rb"(?i)<tr\b(?:(?!<tr\b|</t(?:r|able)).){0,4000}+|</table", re.DOTALL)
+_MARKUP_CELL = late_pattern(
     rb"(?i)<t[hd]\b[^<>]{0,200}+>(?:[ \t\r\n]|\\+[nt]|<[a-z]{1,8}(?:[ \t][^<>]{0,80})?>){0,8}+"
     rb"([^<>]{0,200}?)(?:[ \t\r\n]|\\+[nt])*+(?=<|\Z)"
 )
