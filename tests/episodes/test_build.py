@@ -231,6 +231,16 @@ def test_after_a_change_of_archives_only_changed_turns_are_rendered_as_in_a_full
     assert kept == [True, False, True, False, False, True, False]
 
 
+def test_the_metadata_of_a_stored_table_keeps_its_keys(tmp_path: Path) -> None:
+    """Under another key, every table of an older version would be built again."""
+    lake = Lake(tmp_path)
+    put(lake, "a.jsonl", unique_turn(0))
+    episodes.build(lake, [GROUP])
+    stored = lake.episodes_metadata(GROUP) or {}
+    digests = (f"turnetl.{name}_digest" for name in ("content", "inputs", "text", "turns"))
+    assert set(stored) == {"turnetl.report", *digests}
+
+
 HASHED = (
     *("user_text", "assistant_text", "steering", "user_answers", "subagent_prompts", "tool_calls"),
 )

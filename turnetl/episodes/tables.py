@@ -25,7 +25,7 @@ _TURNS_DIGEST = "turnetl.turns_digest"
 """Metadata key: digest of the turns files and of the code versions."""
 _ONE_OFF = "turnetl.one_off"
 """Metadata key: present if the table was built with `Filters.one_off`."""
-_REPORT = "turnetl.report_pages"
+_REPORT = "turnetl.report"
 """Metadata key: the `FilteredGroup` of the table, as JSON."""
 
 

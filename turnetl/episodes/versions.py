@@ -12,7 +12,7 @@ that it calls."""
 CHUNK_LIMIT = 6000
 """Maximum size of a chunk, in estimated tokens."""
 CHUNKING = 3
-"""Version of the column `chunks`; raise it with every change of `chunking`
-that moves a split position, and of what the column lists."""
+"""Version of the column `chunks`; raise it with every change of `chunking` that moves a split
+position, and of what the column lists."""
 CLASSIFICATION = 1
 """Raise it with every change of the results of `classify`."""

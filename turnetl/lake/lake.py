@@ -6,7 +6,7 @@
 The metadata of a turns file records the archive that it was parsed from: the file is its own
 watermark.
 
-Batches of rows that fit into memory: many small files at once, or a large file in pieces.
+Rows are read in batches of bounded size: several small files together, or a large file in parts.
 """
 
 import os

@@ -2,8 +2,8 @@
 
 The limits are those of the process alone or shared with others.
 
-Requests are admitted by the place of their turn, and equal ones in order of
-arrival. A request that is cancelled while it waits consumes nothing.
+Requests are admitted by the place of their turn, and equal ones in order of arrival. A request that
+is cancelled while it waits consumes nothing.
 
 The queue of requests that wait to be sent: whose turn comes first is sent first.
 

@@ -10,7 +10,7 @@ from turnetl.extraction.structural.turn_features import TurnFeatures
 
 # Ranks of facts, the lower the more informative. A turn with too many facts keeps the prompt, the
 # response and the decisions; edits and failures rank between these and explanations (see
-# `decision_facts`, and `command_results`).
+# `decision_facts` and `command_results`).
 _PROMPT_RANK = 0
 _RESPONSE_RANK = 1
 _STEERING_RANK = 2
