@@ -49,7 +49,7 @@ _OTHER_LINE = late_pattern(
 """A line of settings between the name and the pairs: `list: |`, `expire: false`."""
 
 
-def list_items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+def items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the values of the list or the mapping that a match opens.
 
     Args:
@@ -70,7 +70,7 @@ def list_items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]
         end = item.end()
 
 
-def list_pairs(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+def pairs(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the passwords of the lines `user:password` below a match.
 
     Args:
@@ -370,7 +370,7 @@ GENERAL_RULES = (
         rf"|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
         "A list of passwords, or one for each user.",
         chosen.is_chosen_word,
-        locate=list_items,
+        locate=items,
     ),
     SecretRule(
         "password",
@@ -388,7 +388,7 @@ GENERAL_RULES = (
         r"(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
         "Lines with a user and a password.",
         chosen.is_chosen,
-        locate=list_pairs,
+        locate=pairs,
     ),
     SecretRule(
         "password",

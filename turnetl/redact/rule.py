@@ -56,7 +56,10 @@ class SecretRule:
 
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
-        """Everything that determines what the rule redacts; `plausible` is included by its name."""
+        """Everything that determines what the rule redacts.
+
+        Functions are included by their names: after a renaming, all archives are read again.
+        """
         starts = "starts word" if self.starts_word else ""
         return (
             self.name,

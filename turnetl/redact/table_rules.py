@@ -44,7 +44,7 @@ _MAX_BYTES = 1000
 """Bytes of a header."""
 
 
-def column_cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
+def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     """Yield the cells in the column of the header that the match is in.
 
     Args:
@@ -375,7 +375,7 @@ TABLE_RULES = (
         rf"(?i)(?:{PASSWORD}|pass|pwd?|mdp|secret(?=[ _-]value)|{_FOREIGN}){_HEADER_END}",
         "A password in the column of a table.",
         chosen.is_cell,
-        locate=column_cells,
+        locate=cells,
     ),
     SecretRule(
         "password",
@@ -405,7 +405,7 @@ TABLE_RULES = (
         rf"(?i)(?:secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token){_HEADER_END}",
         "A secret in the column of a table.",
         chosen.is_drawn_cell,
-        locate=column_cells,
+        locate=cells,
     ),
     SecretRule(
         "password",
@@ -420,6 +420,6 @@ TABLE_RULES = (
         r"[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
         "A password in the last of the columns that single spaces separate.",
         chosen.is_cell,
-        locate=column_cells,
+        locate=cells,
     ),
 )
