@@ -38,7 +38,7 @@ _ACROSS = 10
 
 def changes(entities: int, dimensions: int) -> Iterator[Change]:
     """Yield a turn for each cluster; later turns know all earlier entities."""
-    drawn, known = random.Random(0), list[Entity]()  # noqa: S311 - not for cryptography
+    drawn, known = random.Random(0), list[Entity]()
     while len(known) < entities:
         number = len(known)
         size = min(drawn.randint(*_SIZES), entities - number)

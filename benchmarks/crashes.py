@@ -93,7 +93,7 @@ def chosen(points: Sequence[str], options: argparse.Namespace) -> list[int]:
     numbers = distinct(points) if options.distinct else range(1, len(points) + 1)
     fitting = [number for number in numbers if applies(points[number - 1])][:: options.every]
     if options.seconds < math.inf:
-        random.Random(0).shuffle(fitting)  # noqa: S311 - not for cryptography
+        random.Random(0).shuffle(fitting)
     return fitting
 
 

@@ -293,7 +293,7 @@ def tried(
         folder = Path(place)
         shutil.copytree(source, folder, dirs_exist_ok=True)
         path = targets(folder / LAKE)[kind]
-        damages(folder / LAKE)[name](path, random.Random(f"{seed} {kind} {name}"))  # noqa: S311
+        damages(folder / LAKE)[name](path, random.Random(f"{seed} {kind} {name}"))
         [verified] = run(folder, commands[:1])
         # Of a search index, which is made again as a whole, its folder is named.
         is_named = any(part in verified.text for part in path.relative_to(folder / LAKE).parts)

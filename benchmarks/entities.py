@@ -60,7 +60,7 @@ async def show(group: GroupId, episodes: list[Episode], top: int, sample: int) -
           f"{cpu_seconds * 1000:.1f} ms CPU per turn")  # fmt: skip
     for uuid, count in mentions.most_common(top):
         print(f"{count:>6}  {'/'.join(entities[uuid].labels):<10} {entities[uuid].name}")
-    selected = random.Random(0).sample(facts, min(sample, len(facts)))  # noqa: S311 - a sample
+    selected = random.Random(0).sample(facts, min(sample, len(facts)))
     for fact in sorted(selected, key=lambda fact: fact.relation):
         print(f"     {fact.relation:<12} {fact.text}")
     return Counter({"facts": len(facts), "at project": at_project})

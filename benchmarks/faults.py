@@ -69,7 +69,7 @@ class IngestOutcome:
 
 def turns(count: int, seed: int) -> Iterator[Episode]:
     """Yield turns that repeat entities, invalidate facts and state some facts twice."""
-    random_source = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    random_source = random.Random(seed)
     names = [f"module_{number}.py" for number in range(count // 2)]
     names += [f"Broken{number}Error" for number in range(40)]
     pairs = [random_source.sample(names, 2) for _ in range(count)]

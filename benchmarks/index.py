@@ -150,7 +150,7 @@ class MultipliedGraph:
         return text[:CHARS]
 
     def _varied(self, text: str, seed: int) -> str:
-        chance = random.Random(seed)  # noqa: S311 - the same texts in every run
+        chance = random.Random(seed)
 
         def exchange(word: re.Match[str]) -> str:
             return chance.choice(self._words) if chance.random() < EXCHANGED else word[0]

@@ -60,7 +60,7 @@ class GroupMaker:
     """Makes entities and facts, the same for the same seed."""
 
     def __init__(self, dimensions: int) -> None:
-        self._chance, self._vectors = random.Random(1), np.random.default_rng(1)  # noqa: S311 - no secret
+        self._chance, self._vectors = random.Random(1), np.random.default_rng(1)
         self._words, self._dimensions = FactWords(seed=1), dimensions
 
     def entities(self, count: int) -> Iterator[Entity]:

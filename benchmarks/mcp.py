@@ -112,7 +112,7 @@ def scripts(
     graph: MultipliedGraph, server: Server, size: int
 ) -> Iterator[tuple[str, str, Sequence[Arguments]]]:
     """Yield a tool, the name of a kind of calls, and the calls."""
-    chance = random.Random(0)  # noqa: S311 - the same calls in every run
+    chance = random.Random(0)
     words = [chance.choices(graph.turn(chance.randrange(size)).text.split(), k=6) for _ in CALLS]
     queries = [f"{chance.choice(QUERIES)} {' '.join(some)}" for some in words]
     yield "search", "search", [{"query": query} for query in queries]

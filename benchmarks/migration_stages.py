@@ -189,7 +189,7 @@ _WORDS = [
 
 def _write_archives(folder: Path, sessions: int, turns: int) -> list[LegacyEpisode]:
     """Write an archive per session; return a summary of each, without an id."""
-    generator = random.Random(0)  # noqa: S311 - not for secrets
+    generator = random.Random(0)
     return [_write_session(folder, number, turns, generator) for number in range(sessions)]
 
 

@@ -59,7 +59,7 @@ def fetched(browser: httpx.Client, address: str) -> tuple[float, int]:
 
 def pages(browser: httpx.Client) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield the name of a page, and the addresses to ask for."""
-    chance = random.Random(0)  # noqa: S311 - the same requests in every run
+    chance = random.Random(0)
     lists = "".join(browser.get(f"timeline?page={page}").text for page in range(1, 41))
     turns = chance.sample(re.findall(r'href="(turn\?[^"]+)"', lists), REQUESTS)
     opened = [browser.get(one).text.replace("&amp;", "&") for one in turns]

@@ -151,7 +151,7 @@ def ingest_with_kills(place: IngestPlace, changes: int, kills: int, seed: int) -
         kills: how many runs are killed.
         seed: of the numbers of the changes after which they are.
     """
-    drawn = random.Random(seed)  # noqa: S311 - not for cryptography
+    drawn = random.Random(seed)
     most = max(int(2 * SHARE * changes / kills), 1)
     for number in range(1, kills + 1):
         point = drawn.randint(1, most)

@@ -77,7 +77,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         groups = asyncio.run(contents(arguments.archives, Path(folder)))
-    drawn = random.Random(arguments.seed)  # noqa: S311 - not for cryptography
+    drawn = random.Random(arguments.seed)
     entities = [(group, one) for group in groups for one in group.entities if one.summary]
     sessions = sorted({(one.group_id, one.session_id) for g in groups for one in g.receipts})
     by_id = {group.group_id: group for group in groups}

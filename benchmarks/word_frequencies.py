@@ -33,7 +33,7 @@ def show(name: str, sentences: Sequence[str]) -> None:
     """Print how the words of the sentences are distributed."""
     terms = [tuple(tokenize(sentence)) for sentence in sentences]
     found = Counter(chain.from_iterable(map(set, terms)))
-    half = random.Random(1).sample(terms, len(terms) // 2)  # noqa: S311 - no secret
+    half = random.Random(1).sample(terms, len(terms) // 2)
     of_half = len(set(chain.from_iterable(half)))
     matched = sum(found[term] for of_one in terms for term in set(of_one)) / len(terms) ** 2
     print(f"{name}: {len(terms)} facts of {sum(map(len, terms)) / len(terms):.1f} terms")

@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import random
 import sys
 from collections.abc import AsyncIterator, Generator, Iterator
 from pathlib import Path
@@ -25,8 +26,6 @@ from turnetl.llm.retry import RetryingModel, RetryPolicy
 
 # No deadline: a loaded machine is no reason to fail.
 untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("default", untimed, max_examples=25)
-settings.register_profile(FULL, untimed, max_examples=100)
 
 COMMANDS, NEO4J, PREFECT, OWN_PREFECT = "neo4j-commands", "neo4j", "prefect", "own-prefect"
 SERVERS = (COMMANDS, NEO4J, PREFECT, OWN_PREFECT)
@@ -43,6 +42,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="only the tests that a run without it leaves out, and all hypothesis examples",
     )
+    parser.addoption(
+        "--chance",
+        metavar="SEED",
+        default="",
+        help="draw other values and hypothesis examples than those of every run without it",
+    )
     parser.addoption("--exhaustive", action="store_true", help="only what takes hours")
     parser.addoption(
         "--rewrite-upstream",
@@ -57,11 +62,30 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    settings.load_profile(FULL if config.getoption("full") else "default")
+    profile, examples = (FULL, 100) if config.getoption("full") else ("default", 25)
+    settings.register_profile(
+        profile, untimed, max_examples=examples, derandomize=not config.getoption("chance")
+    )
+    settings.load_profile(profile)
     # Without bytecode, each process of the run, and each that a test starts, would compile the
     # tests and the package again.
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # noqa: TID251 - for the child processes
+
+
+def pytest_collectstart(collector: pytest.Collector) -> None:
+    """Seed what a test module draws when it is imported. Every process collects the same ids."""
+    _seed(collector.config, collector.nodeid)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Seed what a test draws with its name: a change passes or fails in every run alike."""
+    _seed(item.config, item.nodeid)
+
+
+def _seed(config: pytest.Config, name: str) -> None:
+    random.seed(f"{config.getoption('chance')} {name}")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,8 +1,8 @@
 """Canaries: each is a drawn secret in a text that announces it or in which it stands alone."""
 
 import math
+import random
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -99,7 +99,7 @@ def tokens(patterns: Mapping[str, str], family: str = "tokens") -> Iterator[Cana
     """Yield each kind of token in one place of each group, chosen at random, and alone."""
     for kind, pattern in patterns.items():
         for group, places in PLACES.items():
-            for place in {places[0], secrets.choice(places), secrets.choice(places)}:
+            for place in {places[0], random.choice(places), random.choice(places)}:
                 secret = draw(pattern)
                 yield Canary(family, group, kind, place, secret, place.replace("{}", secret))
 
@@ -117,7 +117,7 @@ def named_keys(patterns: Mapping[str, str], family: str = "keys with a name") ->
 
 def _disguised_keys(family: str, name: str, pattern: str, syntax: str) -> Iterator[Canary]:
     for group, disguises in DISGUISES.items():
-        disguise = secrets.choice([*disguises.values()])
+        disguise = random.choice([*disguises.values()])
         yield named_key(family, group, name, pattern, disguise(_with_key_name(syntax, name)))
 
 

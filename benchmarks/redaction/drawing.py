@@ -1,12 +1,11 @@
 """Values that look like secrets, drawn when the benchmark runs: this folder holds no secret."""
 
 import base64
+import random
 import re
-import secrets
 import string
-from uuid import uuid4
 
-from tests.redact.canaries import CAPITALS, HEX, LETTERS, LOWER, UPPER, fresh
+from tests.redact.canaries import CAPITALS, HEX, LETTERS, LOWER, UPPER, fresh, fresh_uuid
 
 ALPHABETS = {
     "a": LETTERS,
@@ -34,13 +33,13 @@ def draw(pattern: str) -> str:
 
 def _value(match: re.Match[str]) -> str:
     if match[1]:
-        return str(uuid4())
+        return fresh_uuid()
     length = int(match[3])
     if match[2] in "abwhlus" and length >= len("a1B2c3D4e5"):
         inner = fresh(length - 2, ALPHABETS[match[2]])
-        edge = [secrets.choice(LETTERS if match[2] in "bw" else ALPHABETS[match[2]]) for _ in "ab"]
+        edge = [random.choice(LETTERS if match[2] in "bw" else ALPHABETS[match[2]]) for _ in "ab"]
         return edge[0] + inner + edge[1]
-    return "".join(secrets.choice(ALPHABETS[match[2]]) for _ in range(length))
+    return "".join(random.choice(ALPHABETS[match[2]]) for _ in range(length))
 
 
 def in_base64(pattern: str) -> str:

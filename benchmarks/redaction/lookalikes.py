@@ -2,7 +2,7 @@
 digests and ids."""
 
 import base64
-import secrets
+import random
 from collections.abc import Callable
 
 from benchmarks.redaction.drawing import draw
@@ -348,7 +348,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "integrity": lambda: draw('"integrity": "sha512-{b86}=="'),
     "lock of cargo": lambda: draw('checksum = "{h64}"'),
     "lock of Python": lambda: draw("    --hash=sha256:{h64}"),
-    "image": lambda: "data:image/png;base64," + base64.b64encode(secrets.token_bytes(400)).decode(),
+    "image": lambda: "data:image/png;base64," + base64.b64encode(random.randbytes(400)).decode(),
     "font": lambda: "url(data:font/woff2;base64," + draw("{b400}") + ")",
     "colour": lambda: draw("color: #{h6}; background: #{h8};"),
     "version": lambda: draw("v{d2}.{d2}.{d2}-beta.{d1}+{h8}"),

@@ -3,7 +3,7 @@
 `{}` stands for the value, `<ENV>`, `<name>` and `<camel>` for a name of a password.
 """
 
-import secrets
+import random
 
 _NAMES = {
     "<ENV>": (
@@ -321,5 +321,5 @@ SYNTAXES: dict[str, dict[str, tuple[str, ...]]] = {
 def with_name(syntax: str) -> str:
     """Return the syntax with names that were chosen at random."""
     for mark, names in _NAMES.items():
-        syntax = syntax.replace(mark, secrets.choice(names))
+        syntax = syntax.replace(mark, random.choice(names))
     return syntax

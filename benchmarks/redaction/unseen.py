@@ -1,7 +1,7 @@
 """Canaries of the held-out kinds and syntaxes."""
 
 import base64
-import secrets
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -90,7 +90,7 @@ def _other_words(words: Sequence[str]) -> dict[str, Callable[[], str]]:
     """Return values of words that the other canaries do not have, by the type of the value."""
 
     def chosen(count: int, separator: str = "") -> str:
-        return separator.join(secrets.choice(words) for _ in range(count))
+        return separator.join(random.choice(words) for _ in range(count))
 
     return {
         "letters only": lambda: chosen(2),

@@ -1,6 +1,6 @@
 """Passwords as people choose and programs draw them, one function for each type of value."""
 
-import secrets
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ silver timber unicorn violin walnut yogurt acorn breeze clover dolphin
 
 def words(count: int, separator: str = " ") -> str:
     """Return ordinary words, chosen at random."""
-    return separator.join(secrets.choice(_WORDS.split()) for _ in range(count))
+    return separator.join(random.choice(_WORDS.split()) for _ in range(count))
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def _without_digit() -> str:
 
 
 def _mixed_letters() -> str:
-    return "".join(draw(secrets.choice(["{n1}", "{N1}"])) for _ in range(16))
+    return "".join(draw(random.choice(["{n1}", "{N1}"])) for _ in range(16))
 
 
 VALUE_TYPES = (
@@ -41,7 +41,7 @@ VALUE_TYPES = (
     ValueType("drawn, no digit", _without_digit),
     ValueType("drawn, letters", _mixed_letters),
     ValueType("letters only", lambda: words(2, "")),
-    ValueType("one word", lambda: secrets.choice([words(1), words(1).title()])),
+    ValueType("one word", lambda: random.choice([words(1), words(1).title()])),
     ValueType("digits only", lambda: draw("{d8}")),
     ValueType("pin", lambda: draw("{d6}")),
     ValueType("dashed words", lambda: words(3, "-")),

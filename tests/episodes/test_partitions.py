@@ -86,7 +86,7 @@ def test_partitions_do_not_depend_on_the_order_of_the_rows(
     expected = partitions_of(turns, tmp_path)
     assert len(expected) > 3
     for seed in range(5):
-        Random(seed).shuffle(turns)  # noqa: S311 - any order
+        Random(seed).shuffle(turns)
         found = partitions_of(turns, tmp_path, memory_limit=memory_limit, batch=seed + 1)
         assert [rows.rows() for rows in found] == [rows.rows() for rows in expected]
 

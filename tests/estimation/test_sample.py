@@ -69,7 +69,7 @@ def test_another_seed_draws_other_turns() -> None:
 
 
 def test_nine_of_ten_samples_give_a_range_with_the_actual_total() -> None:
-    generator = random.Random(7)  # noqa: S311 - no secret
+    generator = random.Random(7)
     turns = pending([round(generator.lognormvariate(7.5, 1.1)) for _ in range(300)])
     used = {
         turn.turn_id: (10_000 + turn.chars) * generator.lognormvariate(0, 0.4) for turn in turns

@@ -134,7 +134,7 @@ class DelayedAtRandom(CannedModel):
         self._order = order
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        chance = random.Random(f"{self._order} {request_text(request)}")  # noqa: S311 - no secret
+        chance = random.Random(f"{self._order} {request_text(request)}")
         for _ in range(chance.randrange(20)):
             await asyncio.sleep(0)
         return await super().complete(request)

@@ -62,7 +62,7 @@ MEDIAN_CHARS = 3_000
 
 def turn_text(key: str, sigma: float = 0.6) -> str:
     """Return the text of a turn; its length is log-normal."""
-    chars = random.Random(key).lognormvariate(math.log(MEDIAN_CHARS), sigma)  # noqa: S311 - no secret
+    chars = random.Random(key).lognormvariate(math.log(MEDIAN_CHARS), sigma)
     return f"{key} ".ljust(int(min(chars, MAX_CHARS)), "x")
 
 
@@ -79,7 +79,7 @@ class SimulatedModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         self.requests += 1
         asked = json.loads(request.messages[0].text)
-        chance = random.Random(f"{request.messages} {len(request.messages)}")  # noqa: S311 - no secret
+        chance = random.Random(f"{request.messages} {len(request.messages)}")
         for _ in range(chance.randint(1, _PAUSES)):
             await asyncio.sleep(0)
         tokens = min(asked["tokens"], request.max_tokens)
@@ -157,11 +157,11 @@ class SimulatedExtractor:
 
 def _words(key: str, chars: int) -> str:
     """Return a text that no other prompt contains."""
-    return "".join(random.Random(key).choices("abcdefgh ", k=chars))  # noqa: S311 - no secret
+    return "".join(random.Random(key).choices("abcdefgh ", k=chars))
 
 
 def _tokens(name: str, episode: Episode, number: int) -> int:
     kind, turn_id = KINDS[name], TurnId(episode.turn_id)
-    chance = random.Random(f"{turn_id} {name} {number}")  # noqa: S311 - no secret
+    chance = random.Random(f"{turn_id} {name} {number}")
     scale = math.sqrt(len(episode.text) / MEDIAN_CHARS)
     return int(chance.lognormvariate(math.log(kind.tokens), kind.sigma) * scale) + 1

@@ -51,7 +51,7 @@ EXTRACTORS = ("llm", "instructed llm", "hybrid")
 
 def turns(seed: int, count: int = TURNS, group_id: GroupId = GROUP) -> list[Episode]:
     """Return turns about few names, so that each turn is about entities of those before."""
-    chance = random.Random(seed)  # noqa: S311 - no secret
+    chance = random.Random(seed)
     texts = [" ".join(_sentence(chance) for _ in range(3)) for _ in range(count)]
     return [_turn(number, text, group_id) for number, text in enumerate(texts)]
 
@@ -98,7 +98,7 @@ class UnevenModel(CannedModel):
         if self.stop_after is not None and self.answered >= self.stop_after:
             raise RunStopped("the budget is used up")
         text = request_text(request)
-        chance = random.Random(f"{self.seed} {request.prompt_name} {text}")  # noqa: S311 - no secret
+        chance = random.Random(f"{self.seed} {request.prompt_name} {text}")
         for _ in range(chance.randrange(self.rounds)):
             await asyncio.sleep(0)
         if chance.random() < self.bad:
@@ -128,7 +128,7 @@ class Reordered(UnevenModel):
     order: int = 0
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        chance = random.Random(f"{self.order} {request_text(request)}")  # noqa: S311 - no secret
+        chance = random.Random(f"{self.order} {request_text(request)}")
         for _ in range(chance.randrange(40)):
             await asyncio.sleep(0)
         return await super().complete(request)

@@ -139,7 +139,7 @@ LOW_RATES, HIGH_RATES = (1, 3, 10, 60), (500, 2000)
 def test_almost_the_whole_request_limit_is_used_and_never_exceeded(
     limiter: MakeLimiter, per_minute: int, seed: int
 ) -> None:
-    random_source = random.Random(seed)  # noqa: S311 - reproducible, not secret
+    random_source = random.Random(seed)
     provider = CountingProvider(
         per_minute,
         seconds=lambda: random_source.uniform(0.1, 3.0),
@@ -179,7 +179,7 @@ def test_requests_catch_up_after_a_pause_within_the_limit(limiter: MakeLimiter) 
 
 
 def test_almost_the_whole_token_limit_is_used_and_never_exceeded(limiter: MakeLimiter) -> None:
-    random_source = random.Random(1)  # noqa: S311 - as above
+    random_source = random.Random(1)
     provider = CountingProvider(tokens=100_000, seconds=lambda: random_source.uniform(0.1, 3.0))
     requests = [chat_request(characters=random_source.randint(400, 12_000)) for _ in range(400)]
     send(provider, lambda: limiter(tokens=100_000, concurrency=8), requests)

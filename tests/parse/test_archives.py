@@ -2,7 +2,7 @@
 
 import json
 import os
-import secrets
+import random
 import tempfile
 from collections import Counter
 from pathlib import Path
@@ -258,7 +258,7 @@ def secretive(secret: str) -> str:
 def test_no_secret_reaches_the_table_even_where_a_result_is_truncated(
     lake: Lake, tmp_path: Path
 ) -> None:
-    secret = secrets.token_hex(20)
+    secret = random.randbytes(20).hex()
     path = tmp_path / "s1.jsonl"
     path.write_text(secretive(secret))
     run(lake, path, redactor=WordRedactor(secret), grouping=parsing.Grouping("shop"))
@@ -277,7 +277,7 @@ def test_no_secret_reaches_the_table_even_where_a_result_is_truncated(
 
 
 def test_a_group_is_never_named_after_a_secret(lake: Lake, tmp_path: Path) -> None:
-    secret = secrets.token_hex(20)
+    secret = random.randbytes(20).hex()
     path = tmp_path / "s1.jsonl"
     path.write_text(secretive(secret))
     assert run(lake, path, redactor=WordRedactor(secret)).groups == ("cut",)

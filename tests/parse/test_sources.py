@@ -29,7 +29,7 @@ def zstd(data: bytes) -> bytes:
 
 
 both_codecs = pytest.mark.parametrize("compress", [gzip.compress, zstd], ids=["gzip", "zstd"])
-LARGE = random.Random(4).randbytes(700_000)  # noqa: S311 - the same in every run
+LARGE = random.Random(4).randbytes(700_000)
 
 
 @pytest.fixture

@@ -1,18 +1,20 @@
-"""Canaries: generated secrets, new for each run, generated for each run. This file holds none."""
+"""Canaries: secrets that are drawn in each run (tests/chance.py). This file holds none."""
 
 import base64
 import json
-import secrets
+import random
+import re
 import string
 from collections.abc import Callable
 from itertools import pairwise
-from uuid import uuid4
+from uuid import UUID
 
 LETTERS = string.ascii_letters + string.digits
 CAPITALS = string.ascii_uppercase + string.digits[2:8]
 UPPER = string.ascii_uppercase + string.digits
 LOWER = string.ascii_lowercase + string.digits
 HEX = string.hexdigits[:16]
+PLACEHOLDER = re.compile(r"\[REDACTED:[a-z0-9-]+:([0-9a-f]{16})\]")
 
 
 def fresh(length: int, alphabet: str = LETTERS) -> str:
@@ -22,7 +24,7 @@ def fresh(length: int, alphabet: str = LETTERS) -> str:
     """
     kinds = len({_kind(character) for character in alphabet})
     while True:
-        value = "".join(secrets.choice(alphabet) for _ in range(length))
+        value = "".join(random.choice(alphabet) for _ in range(length))
         changes = sum(_kind(a) != _kind(b) for a, b in pairwise(value))
         if "xxxx" in value.lower() or "pwd" in (value[:3].lower(), value[-3:].lower()):
             continue
@@ -30,8 +32,18 @@ def fresh(length: int, alphabet: str = LETTERS) -> str:
             return value
 
 
+def fresh_uuid() -> str:
+    """Return a random UUID of version 4."""
+    return str(UUID(int=random.getrandbits(128), version=4))
+
+
 def _kind(character: str) -> str:
     return "0" if character.isdigit() else "A" if character.isupper() else "a"
+
+
+def without_placeholders(text: str) -> str:
+    """Return a redacted text without its digests, which hold a part of a short value by chance."""
+    return PLACEHOLDER.sub("", text)
 
 
 def words(count: int) -> str:
@@ -96,7 +108,7 @@ CANARIES: dict[str, Callable[[], tuple[str, str]]] = {
     "a PyPI token": lambda: _in("{}", "pypi-AgEIcHlwaS5vcmc" + fresh(100)),
     "Docker's settings": lambda: _in('{"auths": {"x": {"auth": "{}"}}}', _base64("me:", 20)),
     "a DigitalOcean token": lambda: _in("{}", "dop_v1_" + fresh(64, HEX)),
-    "a Heroku key": lambda: _in("HEROKU_API_KEY={}", str(uuid4())),
+    "a Heroku key": lambda: _in("HEROKU_API_KEY={}", fresh_uuid()),
     "a basic header": lambda: _in("Authorization: Basic {}", _base64("admin:", 16)),
     "a cookie": lambda: _in("Cookie: theme=dark; session={}; a=b", fresh(32)),
     "a session of PHP": lambda: _in("PHPSESSID={}", fresh(26, LOWER)),

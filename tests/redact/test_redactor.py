@@ -4,13 +4,12 @@ import base64
 import json
 from collections.abc import Callable
 from hashlib import sha1, sha256
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.canaries import CANARIES, CHOSEN, fresh, nested
+from tests.redact.canaries import CANARIES, CHOSEN, fresh, fresh_uuid, nested
 from turnetl.redact import SecretRedactor
 from turnetl.redact.rules import RULES, SecretRule
 
@@ -114,7 +113,7 @@ def test_a_secret_in_base64_is_redacted(redactor: SecretRedactor) -> None:
     [
         f"commit {sha1(b'x', usedforsecurity=False).hexdigest()}",
         f"sha256:{sha256(b'x').hexdigest()}",
-        pytest.param(f'{{"promptId": "{uuid4()}", "uuid": "{uuid4()}"}}', id="UUIDs"),
+        pytest.param(f'{{"promptId": "{fresh_uuid()}", "uuid": "{fresh_uuid()}"}}', id="UUIDs"),
         pytest.param("46045806-8024-4640-939a-098c84a8b40a", id="UUID that begins like a card"),
         f"requirements==1.0 --hash=sha256:{sha256(b'y').hexdigest()}",
         f"cache key: {sha1(b'k', usedforsecurity=False).hexdigest()}",

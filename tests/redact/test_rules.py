@@ -3,15 +3,14 @@
 import base64
 import hashlib
 import json
-import secrets
+import random
 from collections.abc import Callable
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.redact.canaries import CANARIES, HEX, LETTERS, LOWER, fresh
+from tests.redact.canaries import CANARIES, HEX, LETTERS, LOWER, fresh, fresh_uuid
 from tests.scale import scaled
 from turnetl.redact import SecretRedactor
 
@@ -19,7 +18,7 @@ REDACTOR = SecretRedactor()
 
 
 def sha512() -> str:
-    return base64.b64encode(hashlib.sha512(secrets.token_bytes(8)).digest()).decode()
+    return base64.b64encode(hashlib.sha512(random.randbytes(8)).digest()).decode()
 
 
 NO_SECRETS: dict[str, Callable[[], str]] = {
@@ -32,7 +31,7 @@ NO_SECRETS: dict[str, Callable[[], str]] = {
     "a lockfile of yarn": lambda: f"  integrity sha512-{sha512()}\n  resolved x#{fresh(40, HEX)}",
     "a lockfile of Python": lambda: f"--hash=sha256:{fresh(64, HEX)} \\\n--hash=sha256:{sha512()}",
     "a lockfile of Go": lambda: f"golang.org/x/sys v0.1.0 h1:{sha512()[:43]}=",
-    "uuids": lambda: f'{{"sessionId": "{uuid4()}", "promptId": "{uuid4()}", "id": "{uuid4()}"}}',
+    "uuids": lambda: f'{{"sessionId": "{fresh_uuid()}", "promptId": "{fresh_uuid()}"}}',
     "a call's id": lambda: f'"tool_use_id": "toolu_01{fresh(22)}", "call_id": "call_{fresh(24)}"',
     "a message's id": lambda: f'"id": "msg_01{fresh(22)}", "requestId": "req_011{fresh(21)}"',
     "ids below each other": lambda: "\n".join(f"toolu_01{fresh(22)}" for _ in range(6)),
@@ -41,7 +40,7 @@ NO_SECRETS: dict[str, Callable[[], str]] = {
     "an image": lambda: "data:image/png;base64," + "".join(sha512() for _ in range(9)),
     "a container": lambda: f"Container ID: {fresh(64, HEX)}\nlayer {fresh(12, HEX)}: Pull complete",
     "a package's file": lambda: f"dist/index-{fresh(8)}.js dist/assets/logo.{fresh(8, LOWER)}.svg",
-    "an ETag": lambda: f'ETag: "{fresh(32, HEX)}"\nX-Request-Id: {uuid4()}',
+    "an ETag": lambda: f'ETag: "{fresh(32, HEX)}"\nX-Request-Id: {fresh_uuid()}',
     "a cache's key": lambda: f"cache key: node-{fresh(64, HEX)}",
     "names in code": lambda: "getUserAccessTokenV2FromAPIKey(OAuth2ClientCredentials, JWT_RS256)",
     "names for translation": lambda: 't("auth.password.reset2FA.title"), "errors.token.expired401"',

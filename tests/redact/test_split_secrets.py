@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.redact.canaries import CAPITALS, fresh
+from tests.redact.canaries import CAPITALS, fresh, without_placeholders
 from turnetl.redact import SecretRedactor
 
 REDACTOR = SecretRedactor()
@@ -33,7 +33,7 @@ def test_both_halves_are_redacted(before: str, secret: str, length: int, newline
     text = newlines.join(blocks)
     (clean,), _ = REDACTOR.redact([text])
     for half in (first, second):
-        assert not any(half[i : i + 8] in clean for i in range(len(half) - 7))
+        assert not any(half[i : i + 8] in without_placeholders(clean) for i in range(len(half) - 7))
     assert clean.startswith("First.")
     assert clean.endswith("Last words.")
     assert REDACTOR.redact([clean]) == ([clean], [0])

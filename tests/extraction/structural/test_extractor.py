@@ -63,7 +63,7 @@ async def test_a_repeated_turn_gives_the_same_result(shop: ShopGroup) -> None:
 async def test_keys_do_not_depend_on_the_order_of_calls(shop: ShopGroup) -> None:
     first = await shop.resolve(tool_calls=CALLS)
     for seed in range(5):
-        shuffled = random.Random(seed).sample(CALLS, len(CALLS))  # noqa: S311 - not for security
+        shuffled = random.Random(seed).sample(CALLS, len(CALLS))
         other = await shop.resolve(tool_calls=tuple(shuffled))
         assert {fact.uuid for fact in other.facts} == {fact.uuid for fact in first.facts}
         assert other.mentions == first.mentions
@@ -112,7 +112,7 @@ async def test_the_spelling_does_not_depend_on_the_order_of_calls(shop: ShopGrou
     calls = [tool("Edit", f"src/{name}.py :: - a + b") for name in ("cart", "Cart", "CART")]
     first = await shop.resolve(tool_calls=tuple(calls))
     for seed in range(5):
-        shuffled = random.Random(seed).sample(calls, len(calls))  # noqa: S311 - not for security
+        shuffled = random.Random(seed).sample(calls, len(calls))
         other = await shop.resolve(tool_calls=tuple(shuffled))
         assert [e for e in other.entities if e.name.lower() == "src/cart.py"] == [
             e for e in first.entities if e.name.lower() == "src/cart.py"

@@ -50,7 +50,7 @@ class Fleet:
 
 
 def fleet(count: int, limits: ProviderLimits, seconds: Callable[[], float] | None = None) -> Fleet:
-    random_source = random.Random(count)  # noqa: S311 - reproducible, not secret
+    random_source = random.Random(count)
     provider = CountedProvider(seconds or (lambda: random_source.uniform(0.1, 3.0)))
     store = SlowStore()
     workers = [Worker(store, provider, f"worker{number}", limits) for number in range(count)]

@@ -69,7 +69,7 @@ class Worker:
     def __init__(
         self, store: LimitsStore, provider: CountedProvider, owner: str, limits: ProviderLimits
     ) -> None:
-        offset = random.Random(owner).uniform(0, 1e6)  # noqa: S311 - reproducible, not secret
+        offset = random.Random(owner).uniform(0, 1e6)
         self.limits = SharedLimits(
             store,
             "name",
