@@ -3,5 +3,5 @@
 `port` is what a search needs of it, `persistent` the index on disk, `follow` brings it up to date
 with a graph. It has three parts: `catalog` (SQLite: which turns, facts and entities there are),
 `lexical` (tantivy: which turns contain a word) and `vectors` (memory-mapped: which passages are
-similar to a query). `terms` and `passages` split texts into what is indexed.
+similar to a query).
 """

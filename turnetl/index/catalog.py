@@ -1,8 +1,7 @@
 """The catalog of the index: an SQLite database of its turns, entities and facts.
 
-It decides what the index holds: words and vectors of a turn that is not in the catalog are left
-over from a killed writer and ignored. Readers see the last commit, and wait at most while one is
-written.
+It decides what the index holds: words and vectors of other turns are left over from a killed writer
+and ignored. Readers see the last commit, and wait at most while one is written.
 """
 
 import json
@@ -39,7 +38,6 @@ class Catalog(CatalogState):
         self.questions = QuestionTable(connection)
 
     def groups(self) -> Sequence[IndexedGroup]:
-        """Return all groups, sorted."""
         return [
             IndexedGroup(GroupId(group), turns, sequence, creation_id)
             for group, turns, sequence, creation_id in self.query(sql.GROUPS)
@@ -52,7 +50,6 @@ class Catalog(CatalogState):
         )
 
     def set_sequence(self, group: GroupId, sequence: int) -> None:
-        """Record how much of a group was read."""
         self.connection.execute(
             "UPDATE groups SET sequence = ? WHERE group_id = ?", (sequence, group)
         )
@@ -62,7 +59,6 @@ class Catalog(CatalogState):
         self.connection.execute("DELETE FROM groups WHERE group_id = ?", (group,))
 
     def turn_keys(self, turns: Collection[TurnId]) -> dict[TurnId, int]:
-        """Return the keys of those turns that the catalog holds."""
         rows = self.query(
             "SELECT turn_id, key FROM turns WHERE turn_id IN (SELECT value FROM json_each(?))",
             json.dumps(list(turns)),
@@ -74,7 +70,6 @@ class Catalog(CatalogState):
         return [key for (key,) in self.query("SELECT key FROM turns ORDER BY key")]
 
     def turn_count(self, group: GroupId | None = None) -> int:
-        """Return the number of turns of the group, or of all groups."""
         if group is None:
             ((count,),) = self.query("SELECT count(*) FROM turns")
         else:
@@ -86,7 +81,6 @@ class Catalog(CatalogState):
         return {TurnId(turn) for (turn,) in rows}
 
     def session_ids(self) -> list[SessionId]:
-        """Return the ids of all sessions with a turn, sorted."""
         rows = self.query("SELECT DISTINCT session_id FROM turns ORDER BY session_id")
         return [SessionId(session) for (session,) in rows]
 
@@ -124,10 +118,7 @@ class Catalog(CatalogState):
         return entities, {uuid for _, of_turn in pairs for uuid in of_turn}
 
     def remove_turns(self, keys: Collection[int]) -> None:
-        """Remove turns with their links to facts; `put` and `prune` bring the facts up to date.
-
-        It is recorded that their words and rows do not count any more.
-        """
+        """Remove turns with their links to facts; `put` and `prune` bring the facts up to date."""
         listed = json.dumps(list(keys))
         self.questions.remove(keys)
         self.connection.executemany(
@@ -142,14 +133,9 @@ class Catalog(CatalogState):
     def put(
         self, entities: Iterable[Entity], facts: Iterable[Fact], turns: Mapping[TurnId, int]
     ) -> None:
-        """Add entities and facts or replace them.
+        """Add entities and facts or replace them, and link facts to the new turns that state them.
 
         A fact is left out if the catalog lacks one of its entities.
-
-        Args:
-            entities: in their present state.
-            facts: in their present state.
-            turns: keys of new turns, to which the facts that they state are linked.
         """
         for entity in entities:
             self._put_entity(entity)
@@ -200,7 +186,6 @@ class Catalog(CatalogState):
         return facts
 
     def lookup(self) -> Lookup:
-        """Return the same content by id, name and time."""
         return Lookup(self.connection)
 
     def receipts(self, group: GroupId) -> list[Receipt]:
@@ -211,7 +196,6 @@ class Catalog(CatalogState):
         return [unpack(receipt, _RECEIPTS) for (receipt,) in rows]
 
     def counts(self, group: GroupId) -> tuple[int, int, int]:
-        """Return how many episodes, entities and facts of a group the index holds."""
         chunks = sum(receipt.chunks for receipt in self.receipts(group))
         ((entities,),) = self.query("SELECT count(*) FROM entities WHERE group_id = ?", group)
         ((facts,),) = self.query(sql.FACT_COUNT, group)

@@ -1,6 +1,6 @@
-"""What the catalog of an index records about the index itself: version, embedder, valid rows.
+"""What the catalog of an index records about the index itself, and the catalog's tables.
 
-The catalog's tables and statements. A column `folded` holds `selection.fold` of a name.
+A column `folded` holds `selection.fold` of a name.
 """
 
 import sqlite3
@@ -37,7 +37,6 @@ class CatalogState:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open the file, which exists."""
         connection = _connect(path)
         # Readers wait only while a commit is written, not while its transaction grows.
         connection.execute("PRAGMA cache_spill = OFF")
@@ -62,12 +61,7 @@ class CatalogState:
 
     @classmethod
     def open_for_reading(cls, path: Path, *, busy_timeout: float = BUSY_TIMEOUT) -> Self:
-        """Open the file, which exists; nothing can be written.
-
-        Args:
-            path: of the file.
-            busy_timeout: seconds to wait for another process that has the file locked.
-        """
+        """Open the file, which exists; nothing can be written. The timeout is in seconds."""
         connection = _connect(path, busy_timeout)
         # Not `mode=ro`: that could not undo what a killed writer left.
         connection.execute("PRAGMA query_only = ON")
@@ -122,14 +116,12 @@ class CatalogState:
         return np.array([key for (key,) in rows], dtype=np.int64)
 
     def set_words_removed(self, keys: Keys) -> None:
-        """Record that the words of removed turns were removed."""
         self.connection.executemany(
             "UPDATE removed_turns SET has_words = FALSE WHERE key = ?",
             [(key,) for key in keys.tolist()],
         )
 
     def valid_rows(self) -> ValidRows:
-        """Return how much of the files of vectors is valid."""
         packed = self.setting("valid_rows")
         return msgspec.json.decode(packed, type=ValidRows) if packed else ValidRows()
 
@@ -159,7 +151,6 @@ class CatalogState:
         return datetime.fromisoformat(text) if text else None
 
     def query(self, query: str, *parameters: Any) -> list[Any]:
-        """Return the rows of a query."""
         return self.connection.execute(query, parameters).fetchall()
 
 
@@ -173,7 +164,6 @@ class OtherVersion(IndexUnusable):
 
 
 def other_version(folder: Path, version: int) -> OtherVersion:
-    """Return the error for the index of another version in a folder."""
     is_newer = version > VERSION
     update = "update turnetl, or " if is_newer else ""
     return OtherVersion(

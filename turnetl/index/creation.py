@@ -1,7 +1,4 @@
-"""Create and replace the index in a folder, while no other process does so.
-
-What a process does whose open index another process replaces by a new one meanwhile.
-"""
+"""Create and replace the index in a folder, while no other process does so."""
 
 import sqlite3
 import time
@@ -34,18 +31,7 @@ from turnetl.index.snapshot import open_snapshot
 def open_current(
     folder: Path, embedder: IndexEmbedder, open_parts: Callable[[], IndexParts], *, read_only: bool
 ) -> IndexParts:
-    """Open an index, or create it; open it again if another process replaced it meanwhile.
-
-    Args:
-        folder: of the index.
-        embedder: of a new index.
-        open_parts: opens what is in the folder.
-        read_only: nothing is created.
-
-    Raises:
-        IndexBusy: another process has locked the folder, and there is still no index.
-        Exception: what `open_parts` raises about an index that is not replaced.
-    """
+    """Open an index, or create it; open it again if another process replaced it meanwhile."""
     path = folder / CATALOG
     while True:
         if not read_only:
@@ -64,11 +50,7 @@ def open_current(
 
 @contextmanager
 def translated_or_busy(folder: Path, is_replaced: Callable[[], bool]) -> Iterator[None]:
-    """As `translated_errors`, but a failure with an index that was replaced is one to repeat.
-
-    Raises:
-        IndexBusy: another process replaced the index.
-    """
+    """As `translated_errors`, but raise IndexBusy about an index that was replaced: try again."""
     try:
         with translated_errors(folder):
             yield
@@ -86,11 +68,7 @@ _NEW = f"{CATALOG}-new"
 
 
 def ensure_index(folder: Path, embedder: IndexEmbedder) -> None:
-    """Create an empty index in a folder unless there is one; wait while another process does so.
-
-    Raises:
-        IndexBusy: another process has locked the folder, and there is still no index.
-    """
+    """Create an empty index in a folder unless there is one; wait while another process does so."""
     deadline = time.monotonic() + _WAIT
     while not index_exists(folder):
         try:
@@ -115,12 +93,7 @@ def create_index(folder: Path, embedder: IndexEmbedder) -> None:
 
 
 def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
-    """Replace the index of a folder, whatever its state, by an empty one with its questions.
-
-    Raises:
-        IndexBusy: another process writes it; nothing is changed.
-        IndexUnusable: a file cannot be deleted or written.
-    """
+    """Replace the index of a folder, whatever its state, by an empty one with its questions."""
     with translated_errors(folder):
         private_files.create_folder(folder, lake_of(folder))
         with write_lock(folder):
@@ -128,19 +101,9 @@ def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
 
 
 def repair_index(folder: Path, embedder: IndexEmbedder, damaged_id: str | None) -> bool:
-    """Replace a damaged index as `replace_index` does, unless another process did so meanwhile.
+    """Replace a damaged index as `replace_index` does; return whether it was replaced.
 
-    Args:
-        folder: of the index.
-        embedder: of the new one.
-        damaged_id: what `index_id` returned before the damage was found.
-
-    Returns:
-        Whether the index was replaced.
-
-    Raises:
-        IndexBusy: another process writes it; nothing is changed.
-        IndexUnusable: a file cannot be deleted or written.
+    It is not if another process did so after its `index_id` was `damaged_id`.
     """
     with translated_errors(folder), write_lock(folder):
         if index_id(folder) not in (None, damaged_id):

@@ -38,16 +38,7 @@ def turn_document(
     *,
     questions: Sequence[str] = (),
 ) -> TurnDocument:
-    """Return what is indexed of a turn.
-
-    Args:
-        key: of the turn.
-        text: the episode text.
-        facts: those that the turn states.
-        tokenizer: splits texts into terms.
-        static_model: splits passages into tokens.
-        questions: that the turn answers: further passages.
-    """
+    """Return what is indexed of a turn, with the questions that it answers as further passages."""
     of_text = split_passages(text)
     of_questions = [Passage(question, _QUESTION_WEIGHT) for question in questions]
     terms = TurnTerms(
@@ -95,5 +86,4 @@ def _facts_text(facts: Sequence[IndexedFact]) -> str:
 
 
 def fact_text(indexed: IndexedFact) -> str:
-    """Return the text of a fact with the names of its entities."""
     return f"{indexed.fact.text} {indexed.source.name} {indexed.target.name}"

@@ -25,12 +25,6 @@ class EmbeddingEstimate:
 async def estimate_embedding(
     graph: FollowedGraph, groups: Sequence[IndexedGroup]
 ) -> EmbeddingEstimate:
-    """Estimate the texts that a catch-up has to embed.
-
-    Args:
-        graph: that the index follows.
-        groups: what the index holds.
-    """
     versions = await graph.versions()
     turns, passages, tokens = 0, 0.0, 0.0
     for group, unread in sorted(unread_commits(groups, versions).items()):

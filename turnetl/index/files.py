@@ -1,9 +1,4 @@
-"""The files of an index, and the errors about them.
-
-Where the index of a graph is, and its embedder.
-
-The lock that excludes a second writer of an index, also if the first one is killed.
-"""
+"""The files of an index, their lock, and the errors about them."""
 
 import os
 import shutil
@@ -44,7 +39,6 @@ def index_folder(lake: Path, graph_url: str) -> Path:
 
 
 def lake_of(folder: Path) -> Path:
-    """Return the lake that the folder of an index is in."""
     return folder.parent.parent
 
 
@@ -57,11 +51,7 @@ class IndexEmbedder:
 
 
 def check_embedder(recorded: IndexEmbedder, configured: IndexEmbedder) -> None:
-    """Check that an index can be compared with vectors of the configured embedder.
-
-    Raises:
-        IndexUnusable: it was made with another one, or with another number of dimensions.
-    """
+    """Raise IndexUnusable if the index cannot be compared with vectors of this embedder."""
     if recorded != configured:
         raise IndexUnusable(
             f"the search index was made with the embedder `{recorded.name}` of "
@@ -73,12 +63,7 @@ def check_embedder(recorded: IndexEmbedder, configured: IndexEmbedder) -> None:
 
 @contextmanager
 def write_lock(folder: Path) -> Iterator[None]:
-    """Exclude other writers of the index in a folder; SQLite's lock ends with its process.
-
-    Raises:
-        IndexBusy: another process writes the index; says which.
-        OSError: the file of the lock is a symbolic link, or cannot be created.
-    """
+    """Exclude other writers of the index in a folder; SQLite's lock ends with its process."""
     # Not opened here: to close it would release the locks of another writer in this process.
     private_files.check_no_link(folder / LOCK)
     private_files.ensure_file(folder / LOCK)
@@ -148,13 +133,7 @@ class DamagedIndex(IndexUnusable):
 
 @contextmanager
 def translated_errors(folder: Path) -> Iterator[None]:
-    """Raise errors of files and databases as errors about the index.
-
-    Raises:
-        DamagedIndex: a file is damaged or missing.
-        IndexBusy: another process has the catalog locked for longer than a commit takes.
-        IndexUnusable: the folder cannot be written, or a killed writer's transaction not undone.
-    """
+    """Raise errors of files and databases as `IndexBusy`, `DamagedIndex` or `IndexUnusable`."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -183,11 +162,7 @@ def identity(path: Path) -> tuple[int, int] | None:
 
 
 def check_regular(folder: Path) -> None:
-    """Check that an index consists of regular files: to open a pipe would block.
-
-    Raises:
-        DamagedFile: something else is there.
-    """
+    """Raise DamagedFile unless an index consists of regular files: opening a pipe blocks."""
     for parent, _, names in os.walk(folder):
         for name in names:
             path = Path(parent, name)
@@ -196,19 +171,14 @@ def check_regular(folder: Path) -> None:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another connection has the database locked."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
     return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def share(folder: Path, like: Path) -> None:
-    """Let those who may read a file read the words and vectors of an index too.
+    """Let those who may read the catalog `like` read the words and vectors of an index too.
 
     Only what is the user's own can be changed. Tantivy lets nobody else read what it writes.
-
-    Args:
-        folder: of the index.
-        like: its catalog.
     """
     mode = S_IMODE(like.stat().st_mode)
     # Who may read a file may enter its folder.
@@ -224,7 +194,6 @@ def share(folder: Path, like: Path) -> None:
 
 
 def folder_size(folder: Path) -> int:
-    """Return the size of all files of a folder, in bytes."""
     size = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -235,7 +204,6 @@ def folder_size(folder: Path) -> int:
 
 
 def _has_unfinished_transaction(folder: Path) -> bool:
-    """Return whether a writer left a transaction that nobody may undo in this folder."""
     return (folder / _JOURNAL).exists() and not os.access(folder, os.W_OK)
 
 

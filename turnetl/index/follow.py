@@ -1,12 +1,9 @@
 """Bring an index up to date with a graph, a batch of commits at a time.
 
-What was committed while it runs may be missed, and is read by the next catch-up.
-
-Write a batch of turns into an index, in the order vectors, words, catalog.
-
-What a killed writer left of the first two has keys that the catalog does not hold: readers ignore
-it, and the next writer overwrites the rows and removes the words. Turns are removed in the order
-catalog, words; the catalog remembers which words are still to be removed.
+What was committed while it runs may be missed, and is read by the next catch-up. A batch is written
+in the order vectors, words, catalog: what a killed writer left of the first two has keys that the
+catalog does not hold, so that readers ignore it and the next writer replaces it. Turns are removed
+in the order catalog, words; the catalog remembers which words are still to be removed.
 """
 
 import asyncio
@@ -70,7 +67,6 @@ class BatchWriter:
         self._static_model = StaticModel.open()
 
     async def write(self, batch: TurnBatch) -> None:
-        """Add the turns of a batch, or replace them."""
         first = self._parts.catalog.last_key() + 1
         keys = {turn.receipt.turn_id: key for key, turn in enumerate(batch.commits, start=first)}
         texts = {turn.receipt.turn_id: turn.text for turn in batch.commits}
@@ -177,12 +173,7 @@ def forget_batch(parts: IndexParts, keys: Collection[int]) -> None:
 def batches_with_questions(
     catalog: Catalog, questions: Mapping[int, Sequence[str]]
 ) -> Iterator[TurnBatch]:
-    """Yield the turns as the catalog holds them, with these questions.
-
-    Args:
-        catalog: the open catalog.
-        questions: by the key of the turn; an unknown key is left out.
-    """
+    """Yield the turns as the catalog holds them, with these questions by their keys."""
     sequences = {group.group_id: group.sequence for group in catalog.groups()}
     turns = catalog.turns(questions)
     for group, sequence in sequences.items():
@@ -215,7 +206,6 @@ def _touched(catalog: Catalog, key: int) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def _facts_by_turn(batch: TurnBatch) -> dict[TurnId, list[IndexedFact]]:
-    """Return the facts that each turn states, with their entities."""
     entities = {entity.uuid: entity for entity in batch.entities}
     facts: dict[TurnId, list[IndexedFact]] = {turn.receipt.turn_id: [] for turn in batch.commits}
     for fact in batch.facts:
@@ -260,7 +250,6 @@ class Follower:
         self._removed = 0
 
     async def catch_up(self, on_progress: ProgressCallback) -> CatchUpReport:
-        """Read what changed in all groups."""
         catalog = self._parts.catalog
         versions = await self._graph.versions()
         for known in catalog.groups():
@@ -363,13 +352,7 @@ class Follower:
     async def _remove(
         self, group: GroupId, turns: Collection[TurnId], *, keep_questions: bool = False
     ) -> None:
-        """Remove turns, and read again what they had created or changed.
-
-        Args:
-            group: of the turns.
-            turns: which.
-            keep_questions: for the case that the turns are read again.
-        """
+        """Remove turns, and read again what they had created or changed."""
         ordered = sorted(turns)
         for start in range(0, len(ordered), REMOVED_BATCH):
             batch = ordered[start : start + REMOVED_BATCH]
@@ -398,5 +381,4 @@ class Follower:
 
 
 def _union(uuids: Iterable[Collection[str]]) -> list[str]:
-    """Return the distinct uuids, sorted."""
     return sorted({uuid for of_turn in uuids for uuid in of_turn})

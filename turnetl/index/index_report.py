@@ -1,7 +1,4 @@
-"""The state of an index, the result of `turnetl index`, and the estimate of a dry run.
-
-Compare an index with a graph, by the sequence numbers of the commits of each group.
-"""
+"""The state of an index, the result of `turnetl index`, and the estimate of a dry run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

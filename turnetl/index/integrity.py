@@ -53,8 +53,6 @@ def check_index(folder: Path) -> bool:
     Raises:
         OtherVersion: another version of turnetl made it.
         DamagedIndex: a file is damaged, or the parts of the index contradict each other.
-        IndexBusy: another process has the catalog locked.
-        IndexUnusable: a file cannot be read.
     """
     path = folder / CATALOG
     with translated_errors(folder):
@@ -75,14 +73,11 @@ def check_index(folder: Path) -> bool:
 
 
 def check_parts(parts: IndexParts, *, vectors: bool = True) -> None:
-    """Compare the turns of catalog, words and vectors by their numbers.
+    """Compare the turns of catalog, words and vectors by their numbers; raise DamagedFile.
 
     Args:
         parts: with what was committed last. Who writes them excludes others, as far as locks work.
         vectors: compare the vectors too, whose keys are all read.
-
-    Raises:
-        DamagedFile: they contradict each other.
     """
     catalog = parts.catalog
     turns, unremoved = catalog.turn_count(), len(catalog.removed_with_words())
@@ -157,10 +152,7 @@ def _check_words(folder: Path) -> None:
 
 
 def _check_terms(parts: IndexParts) -> None:
-    """Look some turns up by their own words.
-
-    A file of another index, or of a backup, has a right checksum and other words.
-    """
+    """Look some turns up by their words: a file of another index has a right checksum, too."""
     tokenizer = Tokenizer()
     keys = parts.catalog.keys()
     selected = keys[:: len(keys) // _LOOKED_UP + 1]

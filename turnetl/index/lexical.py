@@ -3,8 +3,6 @@
 Two, because BM25 compares the length of a text with the mean over all texts of its index. Texts are
 split into terms before they are indexed; tantivy only splits at spaces. A commit is atomic, and
 readers see the last one.
-
-Tantivy's files in a folder that may not be written: it needs to create its locks beside them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -75,16 +73,7 @@ class LexicalIndex:
     def __init__(
         self, folder: Path, *, create: bool, before_step: Callable[[str], None] = no_step
     ) -> None:
-        """Open the indexes, or create them.
-
-        Args:
-            folder: of both.
-            create: whether they may be missing.
-            before_step: called before each commit.
-
-        Raises:
-            DamagedFile: the folder holds something else, or a file is damaged.
-        """
+        """Open the indexes, or create them; raise DamagedFile if they are missing or damaged."""
         self._before_step, self._folder = before_step, folder
         if not create and not all((folder / kind / _META).exists() for kind in _FIELDS):
             raise DamagedFile(f"`{folder.name}` is missing")
@@ -95,15 +84,7 @@ class LexicalIndex:
             }
 
     def add(self, turns: Sequence[TurnTerms], last_key: int) -> None:
-        """Add turns, and remove what a killed writer left; commit.
-
-        Args:
-            turns: their keys are higher than `last_key`.
-            last_key: the highest key of the catalog.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
+        """Add turns with keys above the catalog's last one; remove what else has such keys."""
         documents = {
             _TURNS: [_document(turn.key, turn.fields) for turn in turns],
             _PASSAGES: [
@@ -119,11 +100,6 @@ class LexicalIndex:
                     writer.add_document(document)
 
     def remove(self, keys: Iterable[int]) -> None:
-        """Remove turns; commit.
-
-        Raises:
-            OSError: a file cannot be written.
-        """
         removed = list(keys)
         for kind, index in self._indexes.items():
             with self._writer(kind) as writer:
@@ -148,11 +124,7 @@ class LexicalIndex:
         return turns, passages
 
     def reload(self) -> None:
-        """Read what another process committed.
-
-        Raises:
-            OSError: a lock file cannot be created.
-        """
+        """Read what another process committed."""
         try:
             for index in self._indexes.values():
                 index.reload()
@@ -168,15 +140,7 @@ class LexicalIndex:
         is_wanted: Callable[[Keys], NDArray[np.bool_]],
         keys: Keys | None,
     ) -> dict[int, float]:
-        """Return what `SearchIndex.term_shares` does.
-
-        Args:
-            field: where to look.
-            terms: with their weights.
-            limit: maximum number of turns.
-            is_wanted: tells which turns may be returned.
-            keys: only these turns; None: those that are wanted.
-        """
+        """See `SearchIndex.term_shares`; `is_wanted` tells which turns may be returned."""
         kind = _PASSAGES if field is Field.PASSAGE else _TURNS
         index = self._indexes[kind]
         searcher = index.searcher()
@@ -205,7 +169,6 @@ class LexicalIndex:
             count *= _MORE
 
     def term_frequencies(self, terms: Collection[str]) -> dict[str, int]:
-        """Return how many turns contain each term in their texts."""
         searcher = self._indexes[_TURNS].searcher()
         return {term: searcher.doc_freq(Field.TEXT.value, term) for term in terms}
 
@@ -269,12 +232,10 @@ def _best(
 def _both(
     is_wanted: Callable[[Keys], NDArray[np.bool_]], selected: Keys
 ) -> Callable[[Keys], NDArray[np.bool_]]:
-    """Return the function that tells which turns may be returned and are selected."""
     return lambda found: is_wanted(found) & np.isin(found, selected)
 
 
 def _restricted(schema: tantivy.Schema, query: tantivy.Query, keys: Keys) -> tantivy.Query:
-    """Return the query for these turns only."""
     selected = tantivy.Query.term_set_query(schema, _KEY, keys.tolist())
     return tantivy.Query.boolean_query(
         [
@@ -335,7 +296,10 @@ _LOCKS_OF_LINKS = ".tantivy-*.lock"
 
 
 class LinkedWords:
-    """A temporary folder with links to the files of the words."""
+    """A temporary folder with links to the files of the words.
+
+    Tantivy creates its locks beside its files, also where the folder of these may not be written.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._source = folder
@@ -344,7 +308,6 @@ class LinkedWords:
         self.refresh()
 
     def refresh(self) -> None:
-        """Link the files that were added since."""
         for path in self._source.glob("*/*"):
             link = self.folder / path.parent.name / path.name
             if not path.match(_LOCKS_OF_LINKS) and not link.is_symlink():

@@ -1,7 +1,4 @@
-"""Look-ups in the catalog by id, name and time.
-
-Which groups and sessions an index holds, and from when to when.
-"""
+"""Look-ups in the catalog by id, name and time."""
 
 import json
 import sqlite3
@@ -125,7 +122,6 @@ class Lookup:
         return items
 
     def turn_key(self, turn_id: str) -> int | None:
-        """Return the key of the turn; None if the index does not hold it."""
         rows = self._query("SELECT key FROM turns WHERE turn_id = ?", turn_id)
         return rows[0][0] if rows else None
 
@@ -135,7 +131,7 @@ class Lookup:
         return {TurnId(turn) for (turn,) in self._query(query, json.dumps(list(keys)))}
 
     def turn_keys(self, turn_ids: Collection[str]) -> dict[str, int]:
-        """Return the keys of those of these turns that the index holds, by id, in no order."""
+        """Return the keys of those turns that the index holds, by id, in no order."""
         return dict(self._query(sql.TURN_KEYS, json.dumps(list(turn_ids))))
 
     def session(self, session_id: str) -> list[int]:
@@ -160,19 +156,12 @@ class Lookup:
         return self._entities(sql.FILES, fold(path.strip("/")))
 
     def names_containing(self, text: str, label: str | None, limit: int) -> list[str]:
-        """Return distinct names of entities that contain a text, in any case, shortest first.
-
-        Args:
-            text: a part of a name.
-            label: only entities with this label; None: with any.
-            limit: at most this many names.
-        """
+        """Return distinct names of entities that contain a text, in any case, shortest first."""
         folded = None if label is None else fold(label)
         parameters = {"text": fold(text), "label": folded, "limit": limit}
         return [name for (name,) in self._connection.execute(sql.CONTAINING, parameters)]
 
     def fact(self, uuid: str) -> StatedFact | None:
-        """Return the fact; None if the index does not hold it."""
         found = _stated_facts(self._query(sql.FACT, uuid))
         return found[0] if found else None
 
@@ -196,15 +185,7 @@ class Lookup:
         limit: int,
         offset: int = 0,
     ) -> ListedSessions:
-        """Return a page of the sessions, the one with the newest turn first.
-
-        Args:
-            groups: only sessions of these groups; all groups if empty.
-            since: only sessions of which a turn started then or later.
-            until: only sessions of which a turn started before.
-            limit: at most this many.
-            offset: sessions before the page.
-        """
+        """Return a page of the sessions with turns in a time, the newest turn's first."""
         parameters = {
             "groups": json.dumps(list(groups)) if groups else None,
             "since": None if since is None else microseconds(since),
@@ -240,7 +221,6 @@ class Lookup:
         }
 
     def overview(self, keys: Keys) -> Overview:
-        """Return what the turns with these keys are mostly about."""
         return Overview(self._connection, keys)
 
     def _entities(self, query: str, *parameters: str) -> list[Entity]:
@@ -256,7 +236,7 @@ class LookupIndex(SearchIndex, Protocol):
     def lookup(self) -> Lookup: ...
 
     def turns_at(self, archive: str, line: int) -> Sequence[int]:
-        """Return the turns at a line of an archive: see `TurnsByLine.find`."""
+        """See `TurnsByLine.find`."""
 
 
 def _stated_facts(rows: Iterable[tuple[bytes, bytes, bytes, int]]) -> list[StatedFact]:

@@ -1,9 +1,7 @@
 """What the turns of an index are mostly about: counts and the newest facts, each list bounded.
 
-The statements of `turnetl.index.overview`. The tables are in `catalog_state`.
-
-Parameters: `keys`, a JSON list of the keys of turns; `relations`, one of folded names.
-`+ft.turn` makes SQLite begin with the few facts that are asked for, not with those of all turns.
+Parameters of the statements: `keys`, a JSON list of the keys of turns; `relations`, one of folded
+names. `+ft.turn` makes SQLite begin with the few facts that are asked for, not with all turns'.
 """
 
 import json
@@ -67,20 +65,14 @@ class Overview:
         self._keys = json.dumps(keys.tolist())
 
     def counts(self) -> FactCounts:
-        """Return how many facts the turns state."""
         ((facts, invalid),) = self._query(COUNTS)
         return FactCounts(facts, invalid)
 
     def started(self) -> list[tuple[GroupId, datetime]]:
-        """Return the group and the start of each turn, in no order."""
         return [(GroupId(group), time_of(started)) for group, started in self._query(STARTED)]
 
     def most_stated(self, limit: int) -> list[LabelledEntities]:
-        """Return the entities by label, the label of most entities first.
-
-        Args:
-            limit: at most this many entities of each label.
-        """
+        """Return at most `limit` entities of each label, the label of most entities first."""
         found: dict[tuple[str, int], list[StatedEntity]] = {}
         for label, count, content, turns in self._query(MOST_STATED, limit=limit):
             stated = StatedEntity(unpack(content, _ENTITIES), turns)
@@ -90,12 +82,7 @@ class Overview:
         ]
 
     def targets(self, relations: Collection[str], limit: int) -> tuple[list[StatedEntity], int]:
-        """Return what facts with these relations lead to, most turns first, and how many there are.
-
-        Args:
-            relations: names of relations, in any case.
-            limit: at most this many entities.
-        """
+        """Return what facts with these relations lead to, most turns first, and how many."""
         rows = self._query(TARGETS, relations=_folded(relations), limit=limit)
         stated = [StatedEntity(unpack(content, _ENTITIES), turns) for content, turns, _ in rows]
         return stated, rows[0][-1] if rows else 0
@@ -103,13 +90,7 @@ class Overview:
     def newest(
         self, relations: Collection[str], limit: int, *, valid_only: bool = False
     ) -> NewestFacts:
-        """Return the facts with these relations, the one stated last first.
-
-        Args:
-            relations: names of relations, in any case.
-            limit: at most this many facts.
-            valid_only: only facts that still hold.
-        """
+        """Return the facts with these relations, the one stated last first."""
         statement = NEWEST_VALID if valid_only else NEWEST
         return _newest(self._query(statement, relations=_folded(relations), limit=limit))
 

@@ -1,7 +1,4 @@
-"""The open files of an index: catalog, words and vectors.
-
-Which turn is at a line of an archive, read from all receipts: ahead, or at a question.
-"""
+"""The open files of an index: catalog, words and vectors; which turn is at an archive's line."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -33,15 +30,7 @@ class IndexParts:
         *,
         read_only: bool = False,
     ) -> None:
-        """Open the words and vectors that belong to a catalog.
-
-        Args:
-            folder: of the index.
-            catalog: open.
-            dimensions: of the vectors.
-            before_step: called before each step of a writer; a test stops it there.
-            read_only: the folder may not be written.
-        """
+        """Open the words and vectors that belong to a catalog."""
         check_regular(folder)
         self.before_step = before_step
         self.catalog = catalog
@@ -87,10 +76,7 @@ class IndexParts:
             self._generation = generation
 
     def select(self, selection: Selection) -> Keys:
-        """Return the turns that meet all conditions; kept until the next change of the catalog.
-
-        A process that answers many requests asks for the same ones again, such as all failures.
-        """
+        """Return the turns that meet all conditions: a server asks for the same ones again."""
         if selection not in self._selected:
             if len(self._selected) == _KEPT_SELECTIONS:
                 self._selected.clear()
@@ -111,11 +97,9 @@ class IndexParts:
                 self.catalog.set_words_removed(removed)
 
     def share(self) -> None:
-        """Let those who may read the catalog read the words and vectors that were just written."""
         share(self._path.parent, self._path)
 
     def is_held(self, keys: Keys) -> NDArray[np.bool_]:
-        """Return which of these turns the catalog holds."""
         return (keys <= self.catalog.last_key()) & ~np.isin(keys, self.catalog.removed_with_words())
 
     def close(self) -> None:
@@ -126,8 +110,6 @@ class IndexParts:
 
 
 class _TurnLines(msgspec.Struct):
-    """The part of a receipt that says where its turn is."""
-
     archive: str
     first_line: int
     last_line: int
@@ -163,15 +145,7 @@ class TurnsByLine:
         ]
 
     def read_ahead(self, connection: sqlite3.Connection, limit: int) -> bool:
-        """Read the lines of some turns, so that the next question takes less time.
-
-        Args:
-            connection: as of `find`.
-            limit: of at most this many turns.
-
-        Returns:
-            Whether there may be more.
-        """
+        """Read where some turns are, for the next question; return whether there may be more."""
         rows = connection.execute(
             "SELECT key, receipt FROM turns WHERE key > ? ORDER BY key LIMIT ?",
             (self._last_key, limit),
@@ -194,10 +168,7 @@ class TurnsByLine:
 
 
 def _is_in_file(path: str, name: str) -> bool:
-    """Return whether an archive is a project of the history of prompts with this name.
-
-    The lines of each project are those of the file.
-    """
+    """Return whether an archive is a project of the history of prompts with this name."""
     from turnetl.lake.paths import file_holding  # noqa: PLC0415 - imports polars
 
     file = str(file_holding(Path(path)))

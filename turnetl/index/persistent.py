@@ -69,7 +69,6 @@ class PersistentIndex:
             before_step: called before each step of a writer; a test stops it there.
 
         Raises:
-            DamagedIndex: a file is damaged or missing.
             IndexBusy: another process locks it.
             IndexUnusable: it is of another version or embedder, or the folder cannot be written.
         """
@@ -124,7 +123,6 @@ class PersistentIndex:
             return self._parts.catalog.caught_up_at()
 
     def groups(self) -> Sequence[IndexedGroup]:
-        """Return the groups, sorted."""
         with self._errors():
             return self._parts.catalog.groups()
 
@@ -160,7 +158,6 @@ class PersistentIndex:
                 await writer.write(batch)
 
     def stored_questions(self) -> Sequence[StoredQuestions]:
-        """Return the questions of all turns."""
         with self._reading() as parts:
             return parts.catalog.questions.all()
 
@@ -232,17 +229,16 @@ class PersistentIndex:
             return parts.catalog.facts(keys)
 
     def session_ids(self) -> Sequence[SessionId]:
-        """Return the ids of all sessions with a turn, sorted."""
         with self._reading() as parts:
             return parts.catalog.session_ids()
 
     def turns_at(self, archive: str, line: int) -> Sequence[int]:
-        """Return the turns at a line of an archive: see `TurnsByLine.find`."""
+        """See `TurnsByLine.find`."""
         with self._reading() as parts:
             return parts.turns_by_line.find(parts.catalog.connection, archive, line)
 
     def read_ahead(self, limit: int) -> bool:
-        """Read for `turns_at` where turns are: see `TurnsByLine.read_ahead`."""
+        """See `TurnsByLine.read_ahead`."""
         with self._reading() as parts:
             return parts.turns_by_line.read_ahead(parts.catalog.connection, limit)
 
@@ -274,7 +270,6 @@ class PersistentIndex:
 
     @contextmanager
     def _reading(self) -> Iterator[IndexParts]:
-        """Return the files with all that was committed."""
         with self._errors():
             self._parts.reload()
             yield self._parts

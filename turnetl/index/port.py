@@ -1,11 +1,6 @@
 """The port of the search index: catch up with a graph, answer queries, forget turns.
 
 A turn in the index has a key: an integer that is never used again. Scores are given by key.
-
-Receipts, entities and facts as compressed JSON.
-
-Each is too short to be compressed by itself: its field names and usual values are in a dictionary
-that is part of the catalog's format. A change of it is a new version of the catalog.
 """
 
 import zlib
@@ -70,11 +65,7 @@ class IndexedTurn:
 
     @property
     def receipt(self) -> Receipt:
-        """The receipt. It is decoded at each use: few of many candidates need theirs.
-
-        Raises:
-            zlib.error, msgspec.DecodeError: the index is damaged.
-        """
+        """The receipt, decoded at each use: few of many candidates need theirs."""
         return unpack(self.packed_receipt, _RECEIPTS)
 
     @property
@@ -84,7 +75,6 @@ class IndexedTurn:
 
 
 def unpacked_text(packed: bytes) -> str:
-    """Return the text of `IndexedTurn.packed_text`."""
     return zlib.decompress(packed).decode("utf-8", "surrogatepass")
 
 
@@ -144,12 +134,7 @@ class SearchIndex(Protocol):
         now: datetime,
         on_progress: ProgressCallback | None = None,
     ) -> CatchUpReport:
-        """Read what changed in the graph since the last call. May be stopped at any point.
-
-        Raises:
-            IndexBusy: another process does so at the moment.
-            IndexUnusable: the index cannot be written.
-        """
+        """Read what changed in the graph since the last call. May be stopped at any point."""
         ...
 
     def turns_without_questions(self) -> Keys:
@@ -159,27 +144,15 @@ class SearchIndex(Protocol):
     async def add_questions(
         self, questions: Mapping[int, Sequence[str]], embedder: Embedder
     ) -> None:
-        """Index questions that turns answer as further passages of these turns.
+        """Index questions, by the turn's key, as further passages of the turns they answer.
 
-        The turns get new keys. The questions stay until a turn has another text or leaves the
-        index.
-
-        Args:
-            questions: by the key of the turn, possibly none; an unknown key is ignored.
-            embedder: of the index.
-
-        Raises:
-            IndexBusy: another process writes the index.
-            TurnetlError: as the embedder.
+        An unknown key is ignored. The turns get new keys. The questions stay until a turn has
+        another text or leaves the index.
         """
         ...
 
     def forget(self, turns: Collection[TurnId]) -> int:
-        """Remove turns and what only they state; return how many there were.
-
-        Raises:
-            IndexBusy: another process writes the index.
-        """
+        """Remove turns and what only they state; return how many there were."""
         ...
 
     def select(self, selection: Selection) -> Keys:
@@ -187,13 +160,7 @@ class SearchIndex(Protocol):
         ...
 
     def newest(self, selection: Selection, *, limit: int, skip: int = 0) -> Sequence[int]:
-        """Return the newest turns that meet all conditions, newest first.
-
-        Args:
-            selection: the conditions.
-            limit: at most this many turns.
-            skip: leave out this many newer turns.
-        """
+        """Return the newest turns that meet all conditions, newest first, after `skip` others."""
         ...
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
@@ -207,33 +174,22 @@ class SearchIndex(Protocol):
     def term_shares(
         self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
-        """Return the turns that contain most of the weighted terms, with the share, from 0 to 1.
+        """Return the turns of `keys` (None: any) that contain most of the weighted terms.
 
-        The share is the BM25 score, divided by a score that no text can exceed.
-
-        Args:
-            field: where to look.
-            terms: the weight of each term of the query.
-            keys: only these turns; None for all.
-            limit: at most this many turns.
+        Each has a share from 0 to 1: its BM25 score, divided by a score that no text can exceed.
         """
         ...
 
     def similarities(
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
-        """Return the turns with the most similar passages, each with its best weighted cosine.
+        """Return the turns of `keys` (None: any) whose passages are most similar to a vector.
 
-        Args:
-            vector: the query's, of unit length.
-            keys: only these turns; None for all.
-            limit: at most this many turns.
+        The vector has unit length. Each turn has its best weighted cosine.
         """
         ...
 
-    def passage_tokens(self, keys: Keys) -> PassageTokens:
-        """Return the tokens of all passages of the turns."""
-        ...
+    def passage_tokens(self, keys: Keys) -> PassageTokens: ...
 
     def token_frequencies(self, tokens: Sequence[int]) -> tuple[NDArray[np.int64], int]:
         """Return how many turns contain each token, and the total number of turns."""
@@ -255,12 +211,7 @@ class SearchIndex(Protocol):
         ...
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
-        """Return the turns that follow these in their sessions, one after each.
-
-        Args:
-            keys: of turns.
-            selected: only these are returned; None for all.
-        """
+        """Return the turns that follow these in their sessions, of the selected ones."""
         ...
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
@@ -304,11 +255,6 @@ def pack(value: object) -> bytes:
 
 
 def unpack(packed: bytes, decoder: msgspec.json.Decoder[T]) -> T:
-    """Return the value that was packed.
-
-    Raises:
-        zlib.error: the bytes are damaged.
-        msgspec.DecodeError: they hold something else.
-    """
+    """Return the value that was packed."""
     decompressor = zlib.decompressobj(zdict=_DICTIONARY)
     return decoder.decode(decompressor.decompress(packed) + decompressor.flush())

@@ -34,7 +34,6 @@ class QuestionTable:
         self._connection = connection
 
     def replace(self, turns: Collection[TurnId], stored: Iterable[StoredQuestions]) -> None:
-        """Remove the questions of turns, and store others."""
         self._connection.execute(
             "DELETE FROM questions WHERE turn_id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(turns)),),
@@ -42,7 +41,6 @@ class QuestionTable:
         self.put(stored)
 
     def put(self, stored: Iterable[StoredQuestions]) -> None:
-        """Add questions or replace them."""
         self._connection.executemany(
             "INSERT OR REPLACE INTO questions VALUES (?, ?, ?)",
             [(one.turn_id, one.digest, json.dumps(one.questions)) for one in stored],
@@ -53,7 +51,6 @@ class QuestionTable:
         return [_stored(*row) for row in rows]
 
     def of_turns(self, turns: Collection[TurnId]) -> dict[TurnId, StoredQuestions]:
-        """Return the questions of those turns that have some stored."""
         rows = self._connection.execute(
             "SELECT * FROM questions WHERE turn_id IN (SELECT value FROM json_each(?))",
             (json.dumps(list(turns)),),
@@ -80,7 +77,6 @@ class QuestionTable:
 
 
 def text_digest(text: str) -> str:
-    """Return the digest of the text of a turn."""
     return ids.digest(text)
 
 

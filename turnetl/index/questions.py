@@ -75,17 +75,7 @@ class TurnQuestions(BaseModel):
 async def write_questions(
     model: ChatModel, text: str, task: QuestionTask = _INDEX_TASK
 ) -> tuple[str, ...]:
-    """Return questions that a turn answers; possibly none.
-
-    Args:
-        model: writes them.
-        text: the episode text of the turn.
-        task: what the model is asked for; by default the questions of the index, at most three.
-
-    Raises:
-        BadTurn: the response is not valid.
-        TurnetlError: as the model.
-    """
+    """Return questions that a turn answers; possibly none. BadTurn: the response is not valid."""
     response = await model.complete(_request(text, task))
     try:
         parsed = TurnQuestions(**retry.parse_object(response.text))
@@ -103,13 +93,7 @@ async def write_questions(
 def estimate_questions(
     texts: Iterable[str], *, model: str, price: Price | None
 ) -> QuestionEstimate:
-    """Estimate the usage of the questions of turns if no response is in the journal.
-
-    Args:
-        texts: the episode texts.
-        model: provider and model.
-        price: of the model; None if it is unknown.
-    """
+    """Estimate the usage of the questions of turns if no response is in the journal."""
     estimate = QuestionEstimate(model)
     for text in texts:
         tokens = estimate_tokens(*(message.text for message in _request(text).messages))
@@ -131,14 +115,7 @@ async def add_questions(
     Returns:
         The number of turns that have an entry now, and of those whose response was not valid.
 
-    Args:
-        index: holds the turns.
-        embedder: of the index.
-        model: writes the questions; limits the number of concurrent requests.
-        on_progress: called after each batch, with the turns done and all turns.
-
     Raises:
-        IndexBusy: another process writes the index.
         TurnetlError: as the model and the embedder; what was written before is in the index.
     """
     missing = index.turns_without_questions().tolist()

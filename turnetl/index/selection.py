@@ -32,12 +32,7 @@ class ConditionDeclaration:
     """The end that counts of the span which a text names; None: the text is the value."""
 
     def read_time(self, text: str, now: datetime) -> datetime | None:
-        """Return the time, in UTC, that a text names; None if it names none.
-
-        Args:
-            text: such as `2026-03`.
-            now: the current time, to which texts such as `7d` are relative.
-        """
+        """Return the UTC time that a text such as `2026-03` or `7d` names, if it names one."""
         span = parse_time_span(text, now)
         return None if span is None or self.time is None else self.time(span)
 
@@ -132,7 +127,6 @@ class Selection:
 
     @property
     def selects_facts(self) -> bool:
-        """Return whether there are conditions on facts."""
         return any(
             condition is not None
             for condition in (self.file, self.entity, self.label, self.relation)
@@ -140,18 +134,10 @@ class Selection:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether every turn meets the conditions."""
         return all(getattr(self, name) in (None, ()) for name in CONDITIONS)
 
     def check_times(self, named: Callable[[str], str]) -> None:
-        """Check that some time lies between `since` and each end.
-
-        Args:
-            named: returns the name of a condition as a message of the caller writes it.
-
-        Raises:
-            BadUsage: none does.
-        """
+        """Check that some time lies between `since` and each end."""
         ends = {named("until"): self.until, named("as_of"): self.as_of}
         check_between(self.since, ends, named("since"))
 
@@ -169,9 +155,6 @@ class Selection:
             now: the current time, to which texts such as `7d` are relative.
             named: as of `check_times`.
             shown: returns a text as a message repeats it.
-
-        Raises:
-            BadUsage: a time cannot be read, or no time is within all of them.
         """
         values: dict[str, Any] = {name: text for name in CONDITIONS if (text := texts.get(name))}
         for name, text in values.items():

@@ -105,12 +105,10 @@ def microseconds(time: datetime) -> int:
 
 
 def time_of(stored: int) -> datetime:
-    """Return the time that the catalog stores as microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=stored)
 
 
 def _turn_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
-    """Return the conditions on a turn, and their parameters."""
     conditions = dict(_conditions_on_turns(selection))
     parameters = {name: value for values in conditions.values() for name, value in values.items()}
     if selection.selects_facts:

@@ -2,8 +2,6 @@
 
 It is an index of its own, so that no command that reads turns meets an episode that is none. It is
 in the folder of the index of turns, which is deleted and built again as a whole.
-
-Session-level episodes in the form in which an index holds turns.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -43,7 +41,6 @@ class SessionLevelGraph(Protocol):
 
 
 def session_index_folder(folder: Path) -> Path:
-    """Return the folder of this index in that of the index of turns."""
     return folder / _FOLDER
 
 
@@ -66,10 +63,6 @@ class SessionIndex(PersistentIndex):
             names: finds the sessions.
             announce: called with the episodes of a group before they are embedded.
             moving: groups whose data a migration moves: the index keeps what it has of them.
-
-        Raises:
-            IndexBusy: another process does so at the moment.
-            IndexUnusable: the index cannot be written.
         """
         with self.writing() as parts:
             parts.remove_words()
@@ -93,11 +86,7 @@ class SessionIndex(PersistentIndex):
             return CatchUpReport(added, removed)
 
     async def forget_moved(self, graph: SessionLevelGraph, groups: Collection[GroupId]) -> None:
-        """Forget the episodes of these groups that are no longer among their session-level data.
-
-        Raises:
-            IndexBusy, IndexUnusable: as `follow`.
-        """
+        """Forget the episodes of these groups that are no longer among their session-level data."""
         with self.writing() as parts:
             for known in parts.catalog.groups():
                 if known.group_id in groups:
@@ -123,7 +112,6 @@ def _changes(
 def _batches(
     parts: IndexParts, data: SessionLevelData, changed: Sequence[CommittedTurn]
 ) -> Iterator[TurnBatch]:
-    """Yield the episodes with the present state of their entities and facts."""
     entities = {entity.uuid: entity for entity in data.entities}
     facts = {fact.uuid: fact for fact in data.facts}
     for start in range(0, len(changed), _BATCH):
@@ -165,13 +153,9 @@ def episode_text(episode: UnrecordedEpisode) -> str:
 def indexed_episodes(
     data: SessionLevelData, sessions: Mapping[str, SessionId]
 ) -> list[CommittedTurn]:
-    """Return the episodes of a group as an index holds turns, by uuid.
+    """Return the episodes of a group as an index holds turns, by uuid, with the sessions they name.
 
     Their `content_hash` changes with all that is indexed of them, but for the names of entities.
-
-    Args:
-        data: of the group.
-        sessions: the session that each episode names, by its uuid; one that names none is missing.
     """
     facts: dict[str, list[Fact]] = {}
     for fact in data.facts:
@@ -211,10 +195,7 @@ def _indexed(
 
 
 def _receipt(episode: UnrecordedEpisode, session: SessionId, digest: str) -> Receipt:
-    """Return what stands for a receipt: what an episode does not have is empty.
-
-    `archive` is the name of the episode.
-    """
+    """Return what stands for a receipt: `archive` is the episode's name, what it lacks is empty."""
     return Receipt(
         turn_id=TurnId(episode.uuid),
         group_id=episode.group_id,

@@ -35,17 +35,14 @@ class IndexSnapshot:
             return index_status(self._folder, self._catalog)
 
     def embedder(self) -> IndexEmbedder:
-        """Return what the index was made with."""
         with translated_errors(self._folder):
             return self._catalog.embedder()
 
     def questions(self) -> Sequence[StoredQuestions]:
-        """Return all questions of turns."""
         with translated_errors(self._folder):
             return self._catalog.questions.all()
 
     def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
-        """Return the ids of the turns of a group."""
         with translated_errors(self._folder):
             return frozenset(self._catalog.turn_ids(group))
 
@@ -73,16 +70,7 @@ class IndexSnapshot:
 def open_snapshot(
     folder: Path, *, busy_timeout: float = BUSY_TIMEOUT
 ) -> Iterator[IndexSnapshot | None]:
-    """Open the index of a folder for reading; None if there is none, or of another version.
-
-    Args:
-        folder: of the index.
-        busy_timeout: seconds to wait for another process that has the catalog locked.
-
-    Raises:
-        DamagedIndex: it is no index.
-        IndexBusy: another process still has the catalog locked.
-    """
+    """Open the index of a folder for reading; None if there is none, or of another version."""
     path = folder / CATALOG
     if not path.exists():
         yield None
@@ -96,7 +84,6 @@ def open_snapshot(
 
 
 def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
-    """Return the status of the index in a folder."""
     return IndexStatus(
         path=folder,
         groups=tuple(catalog.groups()),

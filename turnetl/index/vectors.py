@@ -1,11 +1,8 @@
-"""The passages of all turns as memory-mapped arrays, one row per passage, in the order of keys.
+"""The passages of all turns as memory-mapped int8 arrays, a row per passage, in key order.
 
-Rows are only appended. How many of them are valid is recorded in the catalog, in whose transaction
-they become so: rows after that number are what a killed writer left, and the next one overwrites
-them. The rows of a removed turn stay until the index is rebuilt; the catalog knows which these
-are.
-
-Compare int8 vectors with one vector: first all of them roughly, then the best ones exactly.
+Rows are only appended. The catalog records how many are valid, in whose transaction they become
+so: rows after that number are what a killed writer left, and the next one overwrites them. The rows
+of a removed turn stay until the index is rebuilt; the catalog knows which these are.
 """
 
 import os
@@ -40,7 +37,6 @@ def rough_products(vectors: Int8s, vector: Floats) -> Floats:
 
 
 def exact_products(vectors: Int8s, vector: Floats) -> Floats:
-    """Return the inner product of each row with a vector."""
     return vectors.astype(np.float32) @ vector
 
 
@@ -92,12 +88,7 @@ class PassageRows:
 
 
 def count_held(keys: Keys, removed: Keys) -> int:
-    """Return the number of rows that are not of removed turns, whose rows stay until a rebuild.
-
-    Args:
-        keys: the turn of each row.
-        removed: the keys of the removed turns.
-    """
+    """Return how many rows, given by their turns, are of turns that were not removed."""
     return int(np.isin(keys, removed, invert=True).sum())
 
 
@@ -168,10 +159,6 @@ class PassageVectors:
 
         Args:
             folder: may be missing if nothing was ever appended.
-            dimensions: of the vectors.
-            valid: as the catalog records it.
-            removed: turns that do not count any more.
-            before_step: called before each file is written.
             max_mapped: bytes of a file of vectors that may be in memory as a whole.
 
         Raises:
@@ -185,7 +172,7 @@ class PassageVectors:
         self.reload(valid, removed)
 
     def reload(self, valid: ValidRows, removed: Keys) -> None:
-        """Map what is valid now; raises as the constructor."""
+        """Map what is valid now."""
         arrays = _Arrays.map(self._folder, self._dimensions, valid)
         if arrays.checksum() != valid.checksum:
             raise DamagedFile(f"a file in `{self._folder.name}` is not as it was written")
@@ -203,10 +190,7 @@ class PassageVectors:
             self._file = None
 
     def append(self, added: PassageRows) -> ValidRows:
-        """Write rows after the valid ones, durably; return what to record.
-
-        They are not read before the next `reload`.
-        """
+        """Write rows after the valid ones, durably; return what to record. `reload` shows them."""
         private_files.create_folder(self._folder, self._folder.parent)
         lengths = np.array([len(tokens) for tokens in added.tokens], dtype=np.int64)
         before = self.valid
@@ -230,18 +214,14 @@ class PassageVectors:
         return ValidRows(rows, count, written.checksum(), files)
 
     def verify(self) -> None:
-        """Read all files whole.
-
-        Raises:
-            DamagedFile: one is not as it was written.
-        """
+        """Read all files whole, and raise DamagedFile if one is not as it was written."""
         for name, expected in self.valid.files.items():
             content = getattr(self._arrays, name).reshape(-1).view(np.uint8)
             if crc32(content) != expected:
                 raise DamagedFile(f"`{self._folder.name}/{name}` is not as it was written")
 
     def keys(self) -> Keys:
-        """Return the key of the turn of each row."""
+        """Return the turn of each row."""
         return self._arrays.keys
 
     def best_per_turn(self, vector: Floats, keys: Keys | None, limit: int) -> dict[int, float]:
@@ -261,12 +241,7 @@ class PassageVectors:
         return dict(zip(turns, best[top].tolist(), strict=True))
 
     def _likely_rows(self, vector: Floats, rows: Rows | None) -> Rows:
-        """Return the rows that are likely to be the most similar; all of them if they are few.
-
-        Args:
-            vector: the query's.
-            rows: ascending; None for all.
-        """
+        """Return the rows, ascending, that may be the most similar; all if they are few."""
         if rows is not None and len(rows) <= _MAX_EXACT:
             return rows
         if rows is not None and len(rows) <= _MANY_ROWS * len(self._arrays.keys):
@@ -289,7 +264,6 @@ class PassageVectors:
         return products
 
     def _factors(self, rows: Rows | slice) -> Floats:
-        """Return by what the products of rows are to be multiplied."""
         return self._arrays.scales[rows] * self._arrays.weights[rows]
 
     def tokens_of(self, keys: Keys) -> PassageTokens:
@@ -362,5 +336,4 @@ def _mapped(path: Path, dtype: type, shape: tuple[int, ...]) -> NDArray[Any]:
 
 
 def _head(dimensions: int) -> int:
-    """Return the dimensions of a head."""
     return max(int(dimensions * _HEAD_SHARE), 1)

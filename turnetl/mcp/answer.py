@@ -49,13 +49,8 @@ class Answer:
 def render(answer: Answer, tool: str, max_tokens: int, nonce: str) -> str:
     """Return an answer as text of at most this many tokens, by a high estimate.
 
-    An answer that is cut says what is missing, and how to get it.
-
-    Args:
-        answer: of a tool.
-        tool: its name.
-        max_tokens: at least `arguments.MIN_TOKENS`.
-        nonce: drawn for this answer: no text of an archive can contain it.
+    An answer that is cut says what is missing, and how to get it. No text of an archive can contain
+    the nonce, which is drawn for this answer.
     """
     frame = quoted("", nonce) if answer.entries else ""
     left = max_tokens - estimate_tokens(_longest_end(answer, tool, max_tokens), frame) - 2
@@ -75,9 +70,8 @@ def render(answer: Answer, tool: str, max_tokens: int, nonce: str) -> str:
 def parts_of(entry: str, continued: str = _CONTINUED) -> Iterator[str]:
     """Yield an item in parts, each of which fits into any answer; together they have all its text.
 
-    Args:
-        entry: lines; one that is too long for a part becomes several with the same mark.
-        continued: the line with which each part but the first begins.
+    A line that is too long for a part becomes several with the same mark. Each part but the first
+    begins with the line `continued`.
     """
     entry = neutral(entry)
     if estimate_tokens(entry) <= PART_TOKENS:
@@ -105,7 +99,6 @@ def cut_to_tokens(text: str, tokens: int) -> str:
 
 
 def quoted(text: str, nonce: str) -> str:
-    """Return a text of an archive between delimiters."""
     name = f"archive-text-{nonce}"
     return f"{_QUOTED}\n<{name}>\n{text}\n</{name}>"
 
@@ -156,7 +149,6 @@ def _fitting(entries: Sequence[str], tokens: int) -> tuple[list[str], bool]:
 
 
 def _longest_end(answer: Answer, tool: str, max_tokens: int) -> str:
-    """Return the longest text with which an answer may end."""
     count = len(answer.entries)
     ends = [_rest(answer, tool, shown, max_tokens) for shown in (count - 1, count)]
     return f"{max(ends, key=len)}\n{_CUT_ITEM}"

@@ -1,7 +1,4 @@
-"""The arguments of the tools, and their JSON Schemas.
-
-The tools as clients see them. What runs them takes seconds to import, a handshake must not.
-"""
+"""The tools as clients see them: what runs them takes seconds to import, a handshake must not."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -133,11 +130,7 @@ def _short(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_arguments(kind: type[A], values: Mapping[str, Any]) -> A:
-    """Return the arguments of a call; null stands for an argument that is not given.
-
-    Raises:
-        BadArguments: one is missing, unknown, or of another type or size.
-    """
+    """Return the arguments of a call; null stands for an argument that is not given."""
     given = {name: value for name, value in values.items() if value is not None}
     try:
         return msgspec.convert(given, kind, strict=False)

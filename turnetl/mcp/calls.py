@@ -58,11 +58,7 @@ async def read_index(
 def selection(
     context: ToolContext, given: SearchArguments | TimelineArguments | ListArguments
 ) -> Selection:
-    """Return the conditions of a call; its project is not looked up yet.
-
-    Raises:
-        BadArguments: a time cannot be read, or none is within all of them.
-    """
+    """Return the conditions of a call; its project is not looked up yet."""
     texts = {name: getattr(given, name, "") for name in CONDITIONS}
     if texts["file"]:
         texts["file"] = file_path(texts["file"], context.directory)

@@ -2,8 +2,6 @@
 
 Text of an archive is in one line, or each of its lines starts with `| `: it cannot look like a line
 of turnetl. Control characters are displayed, also the invisible ones of which no reader knows.
-
-What `open` found, in parts: a turn with its texts, a session, an entity, a fact.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +31,6 @@ _SHORT_STEP = 1_000
 
 
 def kind(found: Details) -> str:
-    """Return what was found, in one word."""
     match found:
         case TurnDetails():
             return "turn"
@@ -154,7 +151,6 @@ def text_line(text: str, limit: int = _TITLE_CHARS) -> str:
 
 
 def text_name(text: str) -> str:
-    """Return a name or an id of an archive in one line, without control characters."""
     return text_line(text, _NAME_CHARS)
 
 
@@ -175,13 +171,6 @@ def listed_parts(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) -> str:
-    """Return a hit of a search.
-
-    Args:
-        rank: its number, from 1.
-        hit: a turn, or a session-level episode.
-        as_of: the time at which the facts held; None: whenever.
-    """
     if isinstance(hit, SessionHit):
         return "\n".join([f"{rank}. {_session_line(hit)}", *_hit_facts(hit, as_of)])
     lines = [
@@ -202,7 +191,6 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
 
 
 def turn_entry(turn: TurnSummary, facts: Iterable[Fact] = (), mark: str = "") -> str:
-    """Return a turn as one of several: when and where, the prompt, and what it states."""
     return "\n".join(
         [
             f"{mark}{turn_line(turn)}",
@@ -214,7 +202,6 @@ def turn_entry(turn: TurnSummary, facts: Iterable[Fact] = (), mark: str = "") ->
 
 
 def turn_line(turn: TurnSummary) -> str:
-    """Return the time, the ids and the lineage of a turn."""
     receipt = turn.receipt
     return joined(
         format_minute(receipt.started_at),
@@ -230,12 +217,10 @@ def project_text(group: GroupId) -> str:
 
 
 def lineage_text(receipt: Receipt) -> str:
-    """Return archive and lines of a turn."""
     return _lineage(receipt.archive, receipt.first_line, receipt.last_line)
 
 
 def fact_line(fact: Fact) -> str:
-    """Return a fact with its id, its relation and when it was valid."""
     dated = _validity(fact.valid_at, fact.invalid_at, None)
     text = text_line(fact.text, _FACT_CHARS)
     return f"fact {fact.uuid[:ID_CHARS]} {text_name(fact.relation)} ({dated}): {text}"
@@ -256,7 +241,6 @@ def group_entry(span: GroupSpan) -> str:
 
 
 def session_entry(span: SessionSpan, prompt: str) -> str:
-    """Return a session with the prompt of its first turn."""
     head = joined(
         f"session {text_name(span.session_id)}",
         format_span(span.first, span.last),
@@ -324,7 +308,6 @@ def _validity(
 
 
 def joined(*parts: str) -> str:
-    """Return the parts of one line."""
     return "  ".join(parts)
 
 

@@ -30,36 +30,21 @@ _UNAUTHORIZED = (
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only.
-
-    Args:
-        port: 0 for any free one.
-
-    Raises:
-        Fatal: the port is in use, or may not be used.
-    """
+    """Return a socket that listens on this machine only; on any free port if it is 0."""
     return local_server.listen(HOST, port)
 
 
 def endpoint(listener: socket.socket) -> str:
-    """Return the URL of the server on a socket."""
     return f"{local_server.address(listener)}{_PATH}"
 
 
 async def serve_http(server: Server[Any], listener: socket.socket, token: str) -> None:
-    """Serve until the task is cancelled; then end open requests, and close the socket.
-
-    Args:
-        server: of the tools.
-        listener: from `listen`.
-        token: that every request must carry.
-    """
+    """Serve until the task is cancelled; then end open requests, and close the socket."""
     app = http_app(server, listener.getsockname()[1], token)
     await local_server.answer(app, listener)
 
 
 def http_app(server: Server[Any], port: int, token: str) -> ASGIApp:
-    """Return the application that a port of this machine serves."""
     hosts = [f"{name}:{port}" for name in _NAMES]
     app = server.streamable_http_app(
         streamable_http_path=_PATH,

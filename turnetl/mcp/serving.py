@@ -31,10 +31,7 @@ _STEP = 2_000
 async def serve_client(settings: Settings, clock: Clock, directory: Path) -> None:
     """Serve one client on standard input and output, until standard input ends.
 
-    Args:
-        settings: the graph, its index and its embedder, and the lake.
-        clock: returns the current time.
-        directory: the one to which a path that starts with a dot is relative.
+    A path that starts with a dot is relative to the directory.
     """
     from turnetl.mcp.stdio import serve_stdio  # noqa: PLC0415 - one of two transports
 
@@ -45,15 +42,7 @@ async def serve_client(settings: Settings, clock: Clock, directory: Path) -> Non
 async def serve_clients(
     settings: Settings, clock: Clock, directory: Path, listener: socket.socket, token: str
 ) -> None:
-    """Serve clients over HTTP until the task is cancelled.
-
-    Args:
-        settings: the graph, its index and its embedder, and the lake.
-        clock: returns the current time.
-        directory: the one to which a path that starts with a dot is relative.
-        listener: a socket of this machine; it is closed afterwards.
-        token: that every request must carry.
-    """
+    """Serve clients with the token over HTTP until the task is cancelled; close the listener."""
     from turnetl.mcp.http import serve_http  # noqa: PLC0415 - as above
 
     with listener:
@@ -67,7 +56,6 @@ class _LazyTools:
     def __init__(
         self, settings: Settings, clock: Clock, directory: Path, opened: AsyncExitStack
     ) -> None:
-        """Open nothing yet; `opened` closes what is opened."""
         self._settings = settings
         self._clock = clock
         self._directory = directory

@@ -53,11 +53,9 @@ class InputLines:
     """The lines of a stream, read by a thread that does not keep the process from ending."""
 
     def __init__(self, read: Callable[[], bytes], max_line: int = MAX_MESSAGE) -> None:
-        """Read nothing yet.
+        """Read nothing yet; of a line with more bytes than `max_line`, nothing is kept.
 
-        Args:
-            read: blocks until there are bytes; returns none at the end.
-            max_line: bytes of the longest line; of a longer one, nothing is kept.
+        `read` blocks until there are bytes, and returns none at the end.
         """
         self._read = read
         self._max_line = max_line
@@ -127,9 +125,7 @@ def answerable(line: str) -> str:
 async def answering_malformed(received: Any, sent: Any) -> AsyncIterator[Any]:
     """Pass messages on, and answer other lines with an error: the SDK would say nothing about them.
 
-    Args:
-        received: a stream of messages, and of an exception for each line that is not a message.
-        sent: the stream of the answers.
+    `received` yields messages, and an exception for each line that is not a message.
     """
     passed_on, messages = anyio.create_memory_object_stream[SessionMessage](0)
 

@@ -38,7 +38,6 @@ _MAX_HITS = 300
 
 
 async def search(context: ToolContext, given: SearchArguments) -> Answer:
-    """Return the turns that match a query, best first."""
     chosen = selection(context, given)
     if not given.query.strip() and chosen.is_empty:
         raise BadArguments("`search` needs a `query`, or a condition such as `since`")
@@ -71,7 +70,6 @@ async def search(context: ToolContext, given: SearchArguments) -> Answer:
 
 
 async def open_(context: ToolContext, given: OpenArguments) -> Answer:
-    """Return the turn, session, entity or fact with an id, a name or a lineage."""
     limit = given.offset + _ENTITY_TURNS
 
     async def read(index: OpenIndex) -> Details:
@@ -111,7 +109,6 @@ async def timeline(context: ToolContext, given: TimelineArguments) -> Answer:
 
 
 async def fix(context: ToolContext, given: FixArguments) -> Answer:
-    """Return the errors that match a text, each with what resolved it."""
     if not given.error.strip():
         raise BadArguments("`fix` needs the message of an error, or a part of it")
     groups = [given.project] if given.project else []
@@ -136,7 +133,6 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
 
 
 async def list_(context: ToolContext, given: ListArguments) -> Answer:
-    """Return the projects, or the sessions, the one with the newest turn first."""
     conditions = selection(context, given)
     since, until = conditions.since, conditions.until
 
@@ -184,8 +180,6 @@ _TOOLS: Mapping[str, Callable[[ToolContext, Any], Awaitable[Answer]]] = {
 
 
 def tool_runner(context: ToolContext) -> ToolRunner:
-    """Return the function that runs a tool with what it reads."""
-
     async def run(tool: str, given: Any) -> Answer:
         return await _TOOLS[tool](context, given)
 

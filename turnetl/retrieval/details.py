@@ -1,7 +1,4 @@
-"""All that the index holds about one turn, session, entity or fact.
-
-The command that continues a session in its agent.
-"""
+"""All that the index holds about one turn, session, entity or fact."""
 
 import re
 import shlex
@@ -105,14 +102,8 @@ Details = TurnDetails | SessionDetails | EntityDetails | FactDetails
 def details(index: LookupIndex, text: str, directory: Path, *, limit: int) -> Details:
     """Return what an id, the beginning of one, the name of an entity or a path leads to.
 
-    Args:
-        index: of the graph.
-        text: the id, the name, or the path of a file.
-        directory: the one to which a path that starts with a dot is relative.
-        limit: at most this many turns of an entity.
-
-    Raises:
-        BadUsage: it leads to nothing, or to several things.
+    At most `limit` turns of an entity are returned; a path that starts with a dot is relative to
+    the directory.
     """
     item = find_item(index, text, directory)
     found = _details(index, item, limit)
@@ -124,14 +115,7 @@ def details(index: LookupIndex, text: str, directory: Path, *, limit: int) -> De
 def entity_details(
     index: LookupIndex, entity: Entity, *, limit: int, skip: int = 0
 ) -> EntityDetails:
-    """Return an entity with the last turns that state something about it.
-
-    Args:
-        index: of the graph.
-        entity: that the index holds.
-        limit: at most this many turns.
-        skip: leave out this many turns after those that are returned.
-    """
+    """Return an entity with the last turns that state something about it."""
     stated = index.lookup().facts_about(entity.uuid)
     facts = _facts_by_turn(stated)
     ordered = index.lookup().by_time(facts)
@@ -147,7 +131,6 @@ def entity_details(
 
 
 def by_validity(fact: Fact) -> tuple[datetime, str]:
-    """Return the key that sorts the facts of a turn in the order in which they became valid."""
     return fact.valid_at or fact.created_at, fact.uuid
 
 

@@ -193,13 +193,7 @@ class _Collected:
 
 
 def digest(index: LookupIndex, selection: Selection, by: DigestSections) -> Digest:
-    """Return what happened in the turns that meet the conditions.
-
-    Args:
-        index: of the graph.
-        selection: the conditions, with ids of groups.
-        by: what the sections are.
-    """
+    """Return what happened in the turns that meet the conditions."""
     collected: dict[str, dict[str, _Collected]] = {}
     keys = index.lookup().by_time(index.select(selection).tolist())
     for start in range(0, len(keys), _BATCH):

@@ -1,12 +1,8 @@
 """Where an error occurred, and what resolved it.
 
-A failure is resolved when the graph says that it no longer holds: the same command succeeded later.
-
-How well an error of the graph matches the text of an error that a user pastes.
-
-The error that a pasted text asks about: its lines without those of what passed, and its names.
-
-A text may be a message, a part of one, or the output of a run with many tests.
+A failure is resolved when the graph says that it no longer holds: the same command succeeded
+later. A text that asks for an error may be a message, a part of one, or the output of many tests:
+its lines about what passed do not count.
 """
 
 import re
@@ -48,13 +44,7 @@ class ErrorMatcher:
     """Compares errors with one query."""
 
     def __init__(self, text: str, names: Iterable[str] = ()) -> None:
-        """Prepare the comparison.
-
-        Args:
-            text: a message, a part of one, or a log that contains it. Its lines about what passed
-                are not compared.
-            names: of the errors that are compared: what few of them contain says more.
-        """
+        """Prepare the comparison with errors of these names: a rare name says more."""
         self._tokenizer = Tokenizer()
         text = without_passing(text)
         self._text = _normalized(text)
@@ -65,12 +55,7 @@ class ErrorMatcher:
         self._required = tests or self._rarest(self._term_sets(identifiers(text)), known)
 
     def score(self, name: str, statement: str) -> float:
-        """Return how well an error matches: from 0 to 1, or `EXACT`; 0 if it does not.
-
-        Args:
-            name: of the error.
-            statement: the fact that it occurred.
-        """
+        """Return how well an error with this statement matches: 0 to 1, or `EXACT`."""
         normalized = _normalized(name).rstrip(_CUT)
         if not self._terms or not normalized or is_passing(name):
             return 0.0
@@ -108,7 +93,6 @@ class ErrorMatcher:
     def _rarest(
         self, names: Collection[frozenset[str]], known: Collection[AbstractSet[str]]
     ) -> list[frozenset[str]]:
-        """Return the names that the fewest errors have."""
         counts = Counter({name: sum(name <= terms for terms in known) for name in names})
         fewest = min(counts.values(), default=0)
         return [name for name, count in counts.items() if count == fewest]
@@ -173,14 +157,9 @@ async def find_fixes(
     groups: Sequence[GroupId] = (),
     limit: int,
 ) -> list[ErrorHistory]:
-    """Return the errors that match a text, best first, each with what resolved it.
+    """Return the errors of groups (all, if none is named) that match a text, best first.
 
-    Args:
-        index: of the graph.
-        text: a message, a part of one, or a log that contains it.
-        embedder: the one that the index was made with.
-        groups: only errors of these groups; all groups if empty.
-        limit: at most this many errors.
+    The text is a message, a part of one, or a log that contains it.
     """
     # Quotes in a message are not phrases of a query.
     plain = without_passing(text).replace('"', " ")
@@ -197,7 +176,6 @@ async def find_fixes(
 
 
 def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
-    """Return the last occurrences of an error, each with what resolved it."""
     stated = index.lookup().facts_about(error.uuid)
     failures = [one for one in stated if one.indexed.fact.relation == FAILURE] or stated
     by_turn = {one.turns[-1]: one for one in failures}
@@ -210,7 +188,6 @@ def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
 
 
 def _failing_turns(index: LookupIndex, groups: tuple[GroupId, ...]) -> Keys:
-    """Return the turns with an error or a failed test."""
     return np.union1d(
         index.select(Selection(groups=groups, label=ERROR_LABEL)),
         index.select(Selection(groups=groups, relation=FAILURE)),
@@ -375,7 +352,6 @@ _MAX_LINE = 500
 
 
 def is_passing(line: str) -> bool:
-    """Return whether a line says that something passed, or that nothing failed."""
     line = line.strip()
     if len(line) > _MAX_LINE:
         return False
@@ -386,7 +362,6 @@ def is_passing(line: str) -> bool:
 
 
 def without_passing(text: str) -> str:
-    """Return the lines of a text without those of what passed."""
     return "\n".join(line for line in text.split("\n") if not is_passing(line))
 
 

@@ -1,7 +1,4 @@
-"""Hits: turns with the facts that match best, and where they are in their archives.
-
-What a hit shows of its turn: its prompt, and the facts and the passage that match best.
-"""
+"""Hits: turns with the facts and the passage that match best, and where they are in archives."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,13 +41,6 @@ class ExcerptRanking:
     """
 
     def __init__(self, query: Query, static_model: StaticModel, passages: PassageTokens) -> None:
-        """Compare the passages of turns with the query.
-
-        Args:
-            query: the query.
-            static_model: the vectors of tokens.
-            passages: of the turns that are shown.
-        """
         self._query = query
         self._static_model = static_model
         self._keys = passages.keys
@@ -210,13 +200,7 @@ def facts_beside_title(hit: SearchHit | SessionHit) -> list[HitFact]:
 def held_facts(
     index: SearchIndex, ranked: Sequence[RankedTurn], as_of: datetime | None
 ) -> dict[int, Sequence[IndexedFact]]:
-    """Return the facts of each turn, by its key: those that held immediately before that time.
-
-    Args:
-        index: has the facts.
-        ranked: the turns.
-        as_of: the time; None: all facts.
-    """
+    """Return the facts of each turn, by its key: those that held immediately before that time."""
     facts = index.facts([hit.turn.key for hit in ranked])
     return {
         key: [indexed for indexed in of_turn if held(indexed.fact, as_of)]
@@ -230,7 +214,7 @@ def build_hits(
     selected: Collection[str] = (),
     excerpts: ExcerptRanking | None = None,
 ) -> tuple[SearchHit, ...]:
-    """Return the hits for these turns.
+    """Return the hits for these turns, in their order.
 
     No fact of a hit repeats its prompt or another fact, and no passage repeats either of them.
 
@@ -259,7 +243,6 @@ def build_hits(
 def _shown_facts(
     facts: Sequence[IndexedFact], title: str, selected: Collection[str]
 ) -> list[IndexedFact]:
-    """Return the selected facts, and those that say more than the title."""
     written = shown_text(title)
     return [
         indexed

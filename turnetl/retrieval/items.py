@@ -38,13 +38,7 @@ class AmbiguousItem(BadUsage):
     """An id, a name or an archive line leads to several items."""
 
     def __init__(self, text: str, matching: Sequence[MatchingItem], remedy: str) -> None:
-        """Name the first of the items.
-
-        Args:
-            text: that leads to them.
-            matching: the items; more than are listed: there may be others.
-            remedy: the sentence that says what to type.
-        """
+        """Name the first of the items; `remedy` is the sentence that says what to type."""
         self.text = one_line(text, _NAME_CHARS)
         self.matching = tuple(matching[:_LISTED])
         """Those that the message lists."""
@@ -57,15 +51,11 @@ class AmbiguousItem(BadUsage):
 def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
     """Resolve an id, the beginning of one, a name, the path of a file, or an archive line.
 
-    Args:
-        index: of the graph.
-        text: an id or a name; of a file also the end of its path, its absolute path, or a path that
-            starts with a dot. A turn also by `ARCHIVE:LINE`.
-        directory: the one to which such a path is relative.
+    A file is found by the end of its path, its absolute path, or a path that starts with a dot and
+    is relative to the directory; a turn also by `ARCHIVE:LINE`.
 
     Raises:
-        BadUsage: no item matches.
-        AmbiguousItem: several items match.
+        BadUsage: no item matches, or several do (`AmbiguousItem`).
     """
     lookup, text = index.lookup(), _given(text)
     matches = lookup.with_prefix(text, _LISTED + 1)
@@ -89,17 +79,12 @@ def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
 def find_entity(
     lookup: Lookup, text: str, label: str | None = None, groups: Sequence[GroupId] = ()
 ) -> Entity:
-    """Return the entity with this name, or with an id that starts so.
+    """Return the entity of these groups with this name, in any case, or with an id that starts so.
 
-    Args:
-        lookup: of the index.
-        text: a name, in any case; of a file also the end or the absolute form of its path.
-        label: only an entity with this label.
-        groups: only an entity of these groups; all groups if empty.
+    A file is also found by the end or the absolute form of its path.
 
     Raises:
-        BadUsage: there is none, or the text is empty.
-        AmbiguousItem: there are several.
+        BadUsage: there is none, or there are several (`AmbiguousItem`).
     """
     text, is_file = _given(text), label is not None and _is_same(label, FILE_LABEL)
     candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
@@ -117,13 +102,7 @@ def find_entity(
 
 
 def similar_names(lookup: Lookup, text: str, label: str | None) -> str:
-    """Return the names that contain a name, or the last part of a path, as a part of a message.
-
-    Args:
-        lookup: of the index.
-        text: a name that no entity has.
-        label: only names of entities with this label; None: with any.
-    """
+    """Return the names that contain a name, or the last part of a path, as a part of a message."""
     text = _storable(text)
     part = text.strip("/").rpartition("/")[2] if label == FILE_LABEL else text
     similar = lookup.names_containing(part, label, _LISTED) if part else []
@@ -133,12 +112,7 @@ def similar_names(lookup: Lookup, text: str, label: str | None) -> str:
 
 
 def file_path(text: str, directory: Path) -> str:
-    """Return a path with slashes; one that starts with a dot becomes absolute.
-
-    Args:
-        text: a path as a user types it.
-        directory: the one to which it is relative.
-    """
+    """Return a path with slashes; one that starts with a dot becomes absolute."""
     path = text.replace("\\", "/")
     if path.split("/")[0] in (".", ".."):
         return normpath(directory / path).replace("\\", "/")
@@ -232,11 +206,6 @@ def _entity_described(entity: Entity) -> str:
 
 
 def _given(text: str) -> str:
-    """Return an id or a name as `_storable`.
-
-    Raises:
-        BadUsage: it is empty.
-    """
     if not text.strip():
         raise BadUsage(
             "no id and no name is given: `turnetl search` and `turnetl timeline` print ids"

@@ -45,7 +45,6 @@ class Query:
 
 
 async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Query:
-    """Return a query with everything that the stages of the ranking compare."""
     used = used_part(text)
     plain = used.replace('"', " ")
     (tokens,) = static_model.tokenize([content_words(plain) or plain])
@@ -77,7 +76,6 @@ def _without_shared(
 
 
 def used_part(text: str) -> str:
-    """Return the part of a query that is compared."""
     return text[:_MAX_CHARS]
 
 
@@ -87,7 +85,6 @@ def quoted_parts(text: str) -> list[str]:
 
 
 def contains_phrases(query: Query, text: str) -> bool:
-    """Return whether a text contains every quoted phrase of the query."""
     if not query.phrases:
         return True
     folded = text.casefold()

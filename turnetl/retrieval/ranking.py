@@ -3,12 +3,6 @@
 Every kind of evidence is a number from 0 to about 1 that is comparable between queries: the share
 of the query that a text contains, or a cosine. Such numbers can be summed; ranks, or scores
 relative to the best one, would make a poor best match look like a good one.
-
-Late interaction: each token of the query is compared with each token of a passage.
-
-A passage scores high if each token of the query has a similar one in it, rare tokens counting most;
-the order and the distance of the tokens make no difference. It finds what other words say, where a
-mean of all tokens is too blurred and equal words are missing.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -90,15 +84,7 @@ def rank(
     keys: Keys | None,
     weights: Mapping[Evidence, float] = WEIGHTS,
 ) -> list[RankedTurn]:
-    """Return the turns that match the query, best first; equal ones newest first.
-
-    Args:
-        query: the query.
-        index: the index.
-        static_model: the vectors of tokens.
-        keys: only these turns; None for all.
-        weights: of the kinds of evidence to use.
-    """
+    """Return the turns, of `keys` if given, that match, best first; equal ones newest first."""
     proposed = _proposed(query, index, keys, weights)
     if query.phrases:
         keys = _with_phrases(query, index, keys, _turns_of(proposed))
@@ -254,7 +240,12 @@ _FEW_TOKENS = 4_096
 def late_interaction(
     query: Query, keys: Keys, index: SearchIndex, static_model: StaticModel
 ) -> dict[int, float]:
-    """Return for each turn the score of its best passage, from 0 to its weight."""
+    """Return for each turn the score of its best passage, from 0 to its weight.
+
+    A passage scores high if each token of the query has a similar one in it, rare tokens counting
+    most; their order and distance make no difference. It finds what other words say, where a mean
+    of all tokens is too blurred and equal words are missing.
+    """
     passages = index.passage_tokens(keys)
     if not len(passages.keys) or not len(query.tokens):
         return {}
@@ -271,7 +262,7 @@ def token_matches(
     starts: NDArray[np.int64],
     static_model: StaticModel,
 ) -> NDArray[np.float32]:
-    """Return how well each text contains each token, from 0 to 1: a row per token.
+    """Return how well each text contains each wanted token, from 0 to 1: a row per token.
 
     Args:
         wanted: tokens, at least one.
@@ -296,8 +287,7 @@ def _weights(query: Query, index: SearchIndex) -> NDArray[np.float64]:
 def _distinct(tokens: NDArray[np.uint16]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the distinct tokens, and the position among them of each token.
 
-    A table of all tokens is faster than sorting the half a million tokens of passages; sorting is
-    faster for those of a few facts.
+    A table of all tokens is faster than sorting half a million tokens; sorting is faster for few.
     """
     if len(tokens) < _FEW_TOKENS:
         distinct, positions = np.unique(tokens, return_inverse=True)

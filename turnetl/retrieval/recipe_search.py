@@ -1,10 +1,6 @@
 """Search with one of Graphiti's recipes: from loaded groups to results, each with its lineage.
 
 It works on loaded groups, so every graph store returns the same results. It writes nothing.
-
-The entity that a user names as the center of a search.
-
-From facts, entities and episodes to their turns, and so to archives and lines.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,11 +31,7 @@ _SHORT_UUID = 8
 
 
 def find_entity(entities: Iterable[Entity], reference: str) -> Entity:
-    """Return the entity with this uuid, this exact name, or a uuid that begins so; in this order.
-
-    Raises:
-        BadUsage: no entity, or several; names the candidates.
-    """
+    """Return the entity with this uuid, this name, or a uuid that begins so; in this order."""
     known = list(entities)
     for matching in (
         [entity for entity in known if entity.uuid == reference],
@@ -85,7 +77,7 @@ def _listed(candidates: Sequence[Entity]) -> str:
 
 
 def _distinct_length(candidates: Sequence[Entity]) -> int:
-    """Return how many characters of the uuids tell the candidates apart, at least 8."""
+    """Return how many characters of the uuids tell the candidates apart."""
     longest = max(len(entity.uuid) for entity in candidates)
     lengths = range(_SHORT_UUID, longest)
     is_distinct = (
@@ -121,7 +113,6 @@ class Lineage:
         )
 
     def of_episode(self, uuid: str) -> Receipt | None:
-        """Return the receipt of the episode's turn; None if it has none."""
         turn = self._by_episode.get(uuid)
         return self._receipts[turn] if turn is not None else None
 
@@ -254,10 +245,6 @@ async def search_with_recipe(
         limit: maximum number of results of each kind; None: the recipe's own, mostly 10.
         since: only what turns that started at that time or later state or mention.
         until: only what turns that started before that time state or mention.
-
-    Raises:
-        BadUsage: the center is no entity of these groups, or several.
-        TurnetlError: as the model.
     """
     selected = [_within(group, since, until) for group in groups]
     graph = SearchedGraph.of(selected, embedder)
@@ -274,9 +261,9 @@ async def search_with_recipe(
 
 
 def newest_first(results: RecipeResults) -> RecipeResults:
-    """Return the results of each kind by their last turns, newest first.
+    """Return the results of each kind by their last turns, newest first; those without a turn last.
 
-    What comes from no turn is last. Communities belong to no turn and stay in their order.
+    Communities belong to no turn and stay in their order.
     """
     return replace(
         results,
@@ -339,10 +326,7 @@ def _fact_result(
 
 
 def _within(group: SearchedGroup, since: datetime | None, until: datetime | None) -> SearchedGroup:
-    """Return the part of the group that the turns of that time state or mention.
-
-    Communities belong to no turn and stay.
-    """
+    """Return what turns of that time state or mention; communities belong to no turn and stay."""
     if since is None and until is None:
         return group
     contents, subgraphs = group.contents, group.subgraphs

@@ -32,11 +32,7 @@ class Recipe(StrEnum):
 
     @classmethod
     def named(cls, name: str) -> "Recipe":
-        """Return the recipe with this name, in any case, with dashes or underscores.
-
-        Raises:
-            BadUsage: there is none; lists all.
-        """
+        """Return the recipe with this name, in any case, with dashes or underscores."""
         try:
             return cls(name.strip().upper().replace("-", "_"))
         except ValueError:
@@ -70,11 +66,7 @@ class Recipe(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecipeOptions:
-    """A recipe with its center and the depth of its breadth-first search.
-
-    Raises:
-        BadUsage: the recipe has no use for one of them, or needs the one that is missing.
-    """
+    """A recipe with its center and the depth of its breadth-first search."""
 
     recipe: Recipe
     center: str | None = None
@@ -107,9 +99,4 @@ class RecipeOptions:
 
 
 def recipe_options(recipe: str, *, center: str | None, bfs_depth: int | None) -> RecipeOptions:
-    """Return the options of a search with the recipe of this name.
-
-    Raises:
-        BadUsage: an unknown recipe, or options that do not suit it.
-    """
     return RecipeOptions(Recipe.named(recipe), center, bfs_depth)

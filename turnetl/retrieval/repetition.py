@@ -48,12 +48,7 @@ def shown_text(text: str) -> ShownText:
 
 
 def repeats_title(fact: Fact, title: ShownText) -> bool:
-    """Return whether a fact says little more than the title of its turn, or less.
-
-    Args:
-        fact: of the turn.
-        title: the first line of the prompt; empty if there is none.
-    """
+    """Return whether a fact says little more than the title of its turn, or less."""
     said = shown_text(fact.text)
     if title.contains(said):
         return True
@@ -86,10 +81,7 @@ def quotes_title(fact: Fact, title: ShownText) -> bool:
 def distinct_facts(facts: Iterable[Fact], limit: int, selected: Collection[str] = ()) -> list[Fact]:
     """Return the first facts that do not repeat one another; of two, the one that says more.
 
-    Args:
-        facts: in their order.
-        limit: at most this many.
-        selected: uuids of facts that are never left out for another one.
+    The selected facts are never left out for another one.
     """
     kept: list[tuple[Fact, ShownText]] = []
     for fact in facts:

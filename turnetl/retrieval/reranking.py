@@ -31,16 +31,6 @@ async def rerank(
     """Return the turns with the first 30 ordered by the model; equal ones stay in their order.
 
     A turn that the model did not rate follows those that it rated.
-
-    Args:
-        query: as the user wrote it.
-        ranked: turns, best first.
-        facts: of the first 30 turns, by key.
-        excerpts: chooses what is sent of a turn.
-        model: rates the turns.
-
-    Raises:
-        TurnetlError: as the model.
     """
     first, others = ranked[:RERANKED], ranked[RERANKED:]
     texts = [_excerpt(turn, facts[turn.turn.key], excerpts) for turn in first]

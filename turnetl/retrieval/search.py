@@ -1,17 +1,8 @@
 """Run a search: from a query to hits, each with its best fact and its lineage.
 
-It reads only the index, so hits do not depend on the graph store. It writes nothing.
-
-The cut-off of a search: whether a turn is close to the query.
-
-Times that a query names, as in "what did we change last week": a weight, not a filter.
-
-Only expressions that are unlikely to mean anything else are read: not `may`, `now` or `today`. What
-is in quotes is left alone.
-
-Hits of session-level data: episodes of other programs, beside the turns of their sessions.
-
-Up to three search queries that a group can answer, to try the search with.
+It reads only the index, so hits do not depend on the graph store. It writes nothing. A time that
+a query names, as in "what did we change last week", is a weight and not a filter; only expressions
+that are unlikely to mean anything else are read: not `may` or `today`, and nothing in quotes.
 """
 
 import re
@@ -90,7 +81,7 @@ class CutOff:
 
         A turn that contains all terms of the query is close. So is one with a sufficient score,
         more of which is needed the more of the query is strange: a foreign subject has words that
-        occur nowhere, and a score that comes from the common words around them.
+        occur nowhere.
         """
         if self.query.phrases:
             return True
@@ -110,7 +101,6 @@ class CutOff:
 
 
 def cut_off(query: Query, index: SearchIndex) -> CutOff:
-    """Return the cut-off for a query in an index."""
     frequencies, turns = index.term_frequencies(query.terms)
     is_one_word = len(content_words(query.text).split()) <= 1
     return CutOff(
@@ -170,15 +160,9 @@ async def search(
         embedder: the one that the index was made with.
         now: the current time, in the zone of the times that the query names; None: such times are
             words like others.
-        selection: which turns to look at.
-        order: of the hits.
-        limit: maximum number of hits.
         nearest: return hits even if none is close to the query.
         weights: of the kinds of evidence.
         model: rates the best turns again; None: none does.
-
-    Raises:
-        TurnetlError: as the model or the embedder.
     """
     time, text = find_time(used_part(query), now) if now else (None, query)
     if limit < 1 or (selection.is_empty and not query.strip()):
@@ -222,14 +206,12 @@ def _list_newest(index: SearchIndex, selection: Selection, limit: int) -> Hits:
 def _selected_facts(
     index: SearchIndex, selection: Selection, ranked: Sequence[RankedTurn]
 ) -> Collection[str]:
-    """Return the uuids of the facts for which the turns were selected."""
     if not selection.selects_facts:
         return ()
     return index.selected_facts(selection, [hit.turn.key for hit in ranked])
 
 
 def _within(selection: Selection, time: TimeSpan | None) -> Selection:
-    """Return the selection, restricted to a time."""
     if time is None:
         return selection
     return replace(
@@ -303,13 +285,7 @@ def asks_for_all(text: str) -> bool:
 def weigh_by_time(
     ranked: Sequence[RankedTurn], within: Sequence[RankedTurn], outside: float = OUTSIDE
 ) -> list[RankedTurn]:
-    """Return the turns, those outside of the time with a lower score, best first.
-
-    Args:
-        ranked: turns of any time.
-        within: turns of the time that the query names.
-        outside: what the others keep of their score.
-    """
+    """Return the turns, best first; those that are not `within` keep a share of their score."""
     found = {turn.turn.key: turn for turn in within}
     others = [
         replace(turn, score=outside * turn.score) for turn in ranked if turn.turn.key not in found
@@ -380,16 +356,10 @@ class CombinedHits:
 
 
 def combine_hits(turns: Hits, sessions: Hits, *, order: Order, limit: int) -> CombinedHits:
-    """Return the hits of both searches, each fact once.
+    """Return the hits of turns and of session-level episodes, each fact once.
 
-    An episode is put under the best turn of the session that it names, without the facts that
-    turns of this session say in their hits; else it is a hit of its own.
-
-    Args:
-        turns: the hits of the turns.
-        sessions: the hits of the index of session-level episodes.
-        order: of both.
-        limit: maximum number of results; an episode under a turn is not counted.
+    An episode is put under the best turn of the session that it names, without the facts that turns
+    of this session say in their hits, and is not counted; else it is a hit of its own.
     """
     best: dict[SessionId, SearchHit] = {}
     for hit in turns.hits:

@@ -1,7 +1,4 @@
-"""A turn in a few lines: its short id, its prompt, its time, its files and its lineage.
-
-The turns that meet conditions, in the order of time.
-"""
+"""A turn in a few lines, and the turns that meet conditions in the order of time."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +39,6 @@ def summarize(index: SearchIndex, keys: Sequence[int]) -> list[TurnSummary]:
 
 
 def summarize_turn(turn: IndexedTurn, facts: Sequence[IndexedFact]) -> TurnSummary:
-    """Return the summary of a turn with these facts."""
     return TurnSummary(
         id=turn.receipt.turn_id[:ID_CHARS],
         prompt=one_line(prompt_title(turn.text)),
@@ -77,14 +73,7 @@ class Timeline:
 
 
 def timeline(index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0) -> Timeline:
-    """Return the last turns that meet the conditions.
-
-    Args:
-        index: of the graph.
-        selection: the conditions, with ids of groups.
-        limit: at most this many turns.
-        skip: leave out this many turns after those that are returned.
-    """
+    """Return the last turns that meet the conditions, before `skip` newer ones."""
     count = len(index.select(selection))
     last = index.newest(selection, limit=limit, skip=skip)[::-1]
     return Timeline(tuple(summarize(index, last)), count)

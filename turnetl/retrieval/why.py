@@ -3,8 +3,6 @@
 A commit contains what was edited since the previous commit of the file. The archive of a turn has
 all lines that its edits added; without it, an excerpt of them is compared. If no edit added the
 line, or several added one that is in many files, the answer is that it is unknown.
-
-The output of `git blame --porcelain`, and the edits of turns that a commit may contain.
 """
 
 import re
@@ -56,7 +54,6 @@ class BlamedCommit:
 
     @property
     def is_committed(self) -> bool:
-        """Whether it is a commit; else the lines are changes that are not committed yet."""
         return self.commit is not None
 
     @property
@@ -156,10 +153,7 @@ def edits_within(
 def adds_line(edit: FileEdit, line: str, redacted: str) -> bool:
     """Return whether an edit is known to have added a line; spaces in it are compared as one.
 
-    Args:
-        edit: an edit of the file.
-        line: a line of the file.
-        redacted: the same without secrets: it is compared if only an excerpt is known.
+    The line without secrets is compared if only an excerpt of the edit is known.
     """
     if isinstance(edit.added, NotRead):
         return is_distinctive(line) and _one_line(redacted) in _one_line(edit.excerpt)
@@ -167,7 +161,6 @@ def adds_line(edit: FileEdit, line: str, redacted: str) -> bool:
 
 
 def is_distinctive(line: str) -> bool:
-    """Return whether a line is long enough to be known by its text."""
     return len(_one_line(line)) >= _MIN_LINE_CHARS
 
 
@@ -392,7 +385,6 @@ def _not_read(edits: Sequence[FileEdit]) -> tuple[TurnNotRead, ...]:
 
 
 def _turns(edits: Sequence[FileEdit]) -> tuple[TurnSummary, ...]:
-    """Return the turns of the edits, each once, in their order."""
     return tuple({edit.turn.receipt.turn_id: edit.turn for edit in edits}.values())
 
 

@@ -23,12 +23,7 @@ def view(report: BackfillReport) -> View:
 
 
 def examples(search_command: str, sample_queries: Sequence[str]) -> View:
-    """Return searches to try.
-
-    Args:
-        search_command: the command that searches the same graph, up to the query.
-        sample_queries: queries that the graph can answer.
-    """
+    """Return searches to try with the command that searches the same graph."""
     if not sample_queries:
         return []
     lines = [unwrapped(f'  {search_command} "{query}"') for query in sample_queries]
@@ -52,7 +47,6 @@ def messages(report: BackfillReport) -> list[str]:
 
 
 def is_budget_stop(report: BackfillReport) -> bool:
-    """Return whether the budget ended the ingest, and nothing else failed."""
     causes = {group.stop_cause for group in report.ingested.groups if group.error}
     return causes == {StopCause.BUDGET} and not (
         report.ingested.error or parse.errors(report.parsed)

@@ -17,7 +17,6 @@ def view(report: CommunityReport) -> View:
 
 
 def messages(report: CommunityReport) -> list[str]:
-    """Return why something was not built."""
     lines = error_messages(report.groups)
     if report.is_out_of_time:
         count = plural(report.missing, "community", "communities")

@@ -45,7 +45,6 @@ _SOURCES = {
 
 
 def view(report: ConfigReport) -> View:
-    """Return a row per setting."""
     columns = (Column("setting", is_wrapped=False), Column("value"), Column("source"))
     rows = [(value.name, value_text(value.value), _source(value)) for value in report.values]
     given = sum(value.source != SettingSource.DEFAULT for value in report.values)

@@ -65,13 +65,7 @@ def amount_cells(usage: Usage) -> tuple[str, ...]:
 
 
 def comparison(estimate: RecordedEstimate, usage: Usage, seconds: float | None = None) -> View:
-    """Return an empty line and what was estimated beside what was used, if there is anything.
-
-    Args:
-        estimate: of the turns of the run.
-        usage: of the run, without embeddings.
-        seconds: wall time of the run; None: it is not compared.
-    """
+    """Return an empty line and what was estimated beside what was used, if there is anything."""
     rows: list[Sequence[str]] = []
     if estimate.requests.expected or usage.calls:
         cost = format_cost(usage.cost)
@@ -96,13 +90,11 @@ def compared(estimate: RecordedEstimate | None, usage_by_prompt: Mapping[str, Us
 
 
 def amounts(title: str, rows: Sequence[Sequence[str]], *more: str) -> Table:
-    """Return a table of amounts, each with its expected value and its interval."""
     columns = (Column(title), *numbers("expected", "from", "to", *more))
     return Table(columns, rows, Frame.NONE)
 
 
 def count_cells(amount: Range) -> tuple[str, str, str]:
-    """Return the expected count and the ends of its interval."""
     return _cells([f"{value:,.0f}" for value in _values(amount)], amount)
 
 
@@ -119,12 +111,10 @@ def time_cells(amount: Range | None) -> tuple[str, str, str]:
 
 
 def size_cells(amount: Range) -> tuple[str, str, str]:
-    """Return bytes as megabytes."""
     return _cells([f"{value / 1e6:,.1f} MB" for value in _values(amount)], amount)
 
 
 def format_time(seconds: float) -> str:
-    """Return seconds as text, exact enough for an estimate."""
     if seconds < _MINUTE:
         return f"{seconds:,.1f} s"
     if seconds < _HOUR:

@@ -28,13 +28,6 @@ _QUOTES = frozenset({"ASKED", "ANSWERED", "STEERED"})
 
 
 def view(found: Details, *, full: bool, neighbours: bool) -> View:
-    """Return what an id leads to.
-
-    Args:
-        found: the turn, session, entity or fact.
-        full: print the outcomes of all steps in full.
-        neighbours: also the turns before and after a turn.
-    """
     match found:
         case TurnDetails():
             return [*_turn(found, full=full, neighbours=neighbours)]
@@ -47,7 +40,6 @@ def view(found: Details, *, full: bool, neighbours: bool) -> View:
 
 
 def entity_view(found: EntityDetails) -> View:
-    """Return an entity, and what its last turns state about it."""
     entity = found.entity
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""

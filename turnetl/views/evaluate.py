@@ -29,7 +29,6 @@ def view(report: EvaluationReport) -> View:
 
 
 def messages(report: EvaluationReport) -> list[str]:
-    """Return what limits the figures."""
     return list(_messages(report))
 
 

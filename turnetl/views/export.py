@@ -11,7 +11,6 @@ _OMITS_NOISE = (ExportFormat.MARKDOWN, ExportFormat.GRAPHML, ExportFormat.CYPHER
 
 
 def view(report: ExportReport) -> View:
-    """Return the counts and the output."""
     counts = (
         plural(report.turns, "turn"),
         plural(report.sessions, "session"),
@@ -25,7 +24,6 @@ def view(report: ExportReport) -> View:
 
 
 def messages(report: ExportReport) -> list[str]:
-    """Return sentences about what is missing, and what was redacted."""
     found = [report.unread] if report.unread else []
     if report.only_in_graph:
         found.append(
@@ -68,7 +66,6 @@ def _files(report: ExportReport) -> str:
 
 
 def import_view(report: ImportReport) -> View:
-    """Return what was added, or would be."""
     counts = Counter(file.outcome for file in report.files)
     outcomes = ", ".join(f"{counts[outcome]:,} {outcome}" for outcome in counts)
     verb = "would be added" if report.dry_run else "added"
@@ -84,7 +81,6 @@ def import_view(report: ImportReport) -> View:
 
 
 def import_messages(report: ImportReport) -> list[str]:
-    """Return sentences about files that were left out, and what was redacted."""
     found = [f"left out: {file.problem}" for file in report.damaged]
     if report.foreign:
         files = plural(report.foreign, "file")
@@ -102,5 +98,4 @@ def import_messages(report: ImportReport) -> list[str]:
 
 
 def import_exit_code(report: ImportReport) -> ExitCode:
-    """Return 1 if a file was left out."""
     return ExitCode.FAILED if report.damaged else ExitCode.DONE

@@ -56,7 +56,6 @@ def _turn(role: str, turn: TurnSummary) -> Iterator[Node]:
 
 
 def _duration(found: Occurrence) -> str:
-    """Return how long it took, if it is known."""
     if found.resolved_at is None or found.fact.valid_at is None:
         return ""
     taken = found.resolved_at - found.fact.valid_at

@@ -16,7 +16,6 @@ _LINES = 20
 
 
 def preview(report: ForgetReport) -> View:
-    """Return what would be removed, where the archives hold it, and what leaves the graph."""
     graph = undo_view.changes(report.undo) if report.undo.groups else []
     return [
         _scope(report),
@@ -29,7 +28,6 @@ def preview(report: ForgetReport) -> View:
 
 
 def result(report: ForgetReport) -> View:
-    """Return what was removed and what the search found."""
     return [
         _scope(report),
         _removed(report),
@@ -46,7 +44,6 @@ def question(report: ForgetReport) -> str:
 
 
 def messages(report: ForgetReport) -> list[str]:
-    """Return why something was not removed, and what is not covered."""
     if report.is_refused:
         count = report.undo.dependents
         turns, hold = plural(count, "later turn"), "holds" if count == 1 else "hold"

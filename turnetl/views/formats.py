@@ -5,6 +5,5 @@ from turnetl.views.nodes import Column, Table, View
 
 
 def view(report: FormatsReport) -> View:
-    """Return a row per format."""
     columns = (Column("format", is_wrapped=False), Column("written by"))
     return [Table(columns, [(format_.name, format_.title) for format_ in report.formats])]

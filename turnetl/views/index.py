@@ -20,7 +20,6 @@ def view(report: IndexReport) -> View:
 
 
 def estimate_view(estimate: QuestionEstimate) -> View:
-    """Return what the questions would use."""
     usage = estimate.usage
     text = (
         f"{plural(estimate.turns, 'turn')} without questions: {plural(usage.calls, 'request')} to "
@@ -32,12 +31,7 @@ def estimate_view(estimate: QuestionEstimate) -> View:
 
 
 def status_line(status: IndexStatus | None, problem: str | None = None) -> str:
-    """Return in one line how current an index is.
-
-    Args:
-        status: None: there is no index, or it cannot be read.
-        problem: why a search would not use it as it is, and what to do.
-    """
+    """Return in one line how current an index is, or why a search would not use it as it is."""
     if problem is not None:
         return problem
     if status is None:
@@ -46,12 +40,7 @@ def status_line(status: IndexStatus | None, problem: str | None = None) -> str:
 
 
 def unread_messages(reason: str | None, caught_up_at: datetime | None) -> list[str]:
-    """Return why a command used the index without reading the graph, and how old it is.
-
-    Args:
-        reason: None if the graph was read: there is nothing to say.
-        caught_up_at: when the index last held the whole graph; None if it never did.
-    """
+    """Return why a command used the index without reading the graph, and how old it is."""
     if reason is None:
         return []
     age = "which is not complete yet"

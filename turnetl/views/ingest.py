@@ -42,10 +42,7 @@ _COLUMNS = (
 
 
 def view(report: IngestReport) -> View:
-    """Return a row per group; then a row per prompt that was used, and what was estimated.
-
-    A page also has the quarantined turns, and what failed.
-    """
+    """Return a row per group and per prompt; a page also has the quarantined turns and errors."""
     if not report.groups:
         return [Caption(_summary(report)), *_beside(report)]
     rows = [
@@ -77,7 +74,6 @@ def previews(requests: Sequence[RequestPreview] | None) -> View:
 
 
 def messages(report: IngestReport) -> list[str]:
-    """Return sentences about what failed, and about what the user should check."""
     sentences: list[str] = []
     for group in report.groups:
         sentences += status.group_messages(group) + _invalidation_messages(group)
@@ -145,7 +141,6 @@ def _summary(report: IngestReport) -> str:
 
 
 def _usage(report: IngestReport) -> str:
-    """Return what the models were used for, and what that cost."""
     usage, parts = costs.total(report.usage_by_prompt), []
     if usage.calls:
         parts.append(f"{plural(usage.calls, 'call')}, {plural(usage.tokens, 'token')}")
@@ -179,7 +174,6 @@ def _without_groups(report: IngestReport) -> str:
 
 
 def _no_time_errors(report: IngestReport) -> list[str]:
-    """Return why no turn can be ingested, if that is because none has a time."""
     if not lacks_times(report):
         return []
     return [

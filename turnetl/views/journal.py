@@ -22,7 +22,6 @@ def view(stats: JournalStats) -> View:
 
 
 def pruned_view(pruned: PruneResult) -> View:
-    """Return in one line what was removed, or would be."""
     removed = "would be removed" if pruned.dry_run else "removed"
     about = "about " if pruned.dry_run else ""
     text = (

@@ -14,13 +14,7 @@ _MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
 
 
 def markdown(view: nodes.View, directory: Path | None = None, *, title: str = "") -> str:
-    """Return the nodes of a view, with a blank line between two blocks.
-
-    Args:
-        view: the nodes.
-        directory: paths below it are printed relative to it; None: all are printed whole.
-        title: the heading of the page; empty: none.
-    """
+    """Return the nodes of a view, with a blank line between two blocks."""
     heading = [f"# {escaped(title)}"] if title else []
     return "\n\n".join([*heading, *_Markdown(directory).blocks(view, 2)])
 
@@ -74,7 +68,6 @@ class _Markdown:
         return self._inline(node).replace("|", "\\|")
 
     def _inline(self, node: nodes.Node) -> str:
-        """Return a node on one line."""
         match node:
             case nodes.HangingIndent(_, text):
                 return self._inline(text)

@@ -59,9 +59,7 @@ def plan_exit_code(report: EstimatedMigration) -> ExitCode:
 def plan_messages(report: EstimatedMigration, *, written: Path | None = None) -> list[str]:
     """Return what is to be decided, what would hinder a migration, and what an estimate lacks.
 
-    Args:
-        report: the plan and the estimate of its run.
-        written: the file that has the ambiguous episodes by now; None: they are in none.
+    `written` is the file that has the ambiguous episodes by now; None: they are in none.
     """
     estimate = report.estimate
     missing = [] if estimate is None else estimates.estimate_messages(estimate)
@@ -99,7 +97,6 @@ def _plan_messages(plan: MigrationPlan, written: Path | None) -> Iterator[str]:
 
 
 def _decide(written: Path | None) -> str:
-    """Return how a person settles the ambiguous episodes."""
     if written is None:
         return "`--write FILE` lists them, fill in the column `session`, then `--plan FILE`"
     return (
@@ -113,13 +110,11 @@ def _counted(
     headers: Sequence[str],
     counts: Callable[[GroupMigration], Sequence[int]],
 ) -> Table:
-    """Return a table with a row of counts per group."""
     rows = [(group.group, *counted(counts(group))) for group in plan.groups]
     return Table((Column("group"), *numbers(*headers)), rows)
 
 
 def _classes(group: GroupMigration) -> tuple[int, ...]:
-    """Return the number of episodes of each class."""
     return tuple(len(group.of_kind(kind)) for kind in EpisodeClass)
 
 
@@ -154,7 +149,6 @@ def errors(report: MigrationRun) -> list[str]:
 
 
 def is_budget_stop(report: MigrationRun) -> bool:
-    """Return whether the budget ended the run, and nothing else failed."""
     causes = {group.stop_cause for group in report.ingested.groups if group.error}
     return causes == {StopCause.BUDGET}
 

@@ -23,13 +23,11 @@ _KINDS = ("episodes", "entities", "facts", "sagas", "communities")
 
 
 def preview(report: MigrationChange) -> View:
-    """Return what would be moved or deleted, and the episodes that were written meanwhile."""
     new = section("written since the last run; they stay", limited(report.new_episodes, _episode))
     return [*_counts(report), *new, Caption("nothing was changed yet")]
 
 
 def result(report: MigrationChange) -> View:
-    """Return what was moved or deleted, and the next command."""
     migration = report.migration
     phase = f"group `{migration.group_id}` is {phase_text(migration.phase)}: {remedy(migration)}"
     return [*_counts(report), Caption(phase)]
@@ -48,7 +46,6 @@ def question(report: MigrationChange) -> str:
 
 
 def messages(report: MigrationChange) -> list[str]:
-    """Return why nothing may be changed, and what the user should know."""
     refused = [report.error] if report.error is not None else [*report.objections]
     new = len(report.new_episodes)
     if new and report.command is MigrationCommand.CUTOVER:
@@ -103,7 +100,6 @@ def _rows(report: MigrationChange) -> Iterator[tuple[str, Moves, str]]:
 
 
 def _fates(report: MigrationChange) -> tuple[str, str]:
-    """Return what happens to old data and to turns."""
     migration, group = report.migration, report.migration.group_id
     match report.command:
         case MigrationCommand.CUTOVER:

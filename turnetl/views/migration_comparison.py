@@ -18,12 +18,10 @@ def view(report: MigrationComparison) -> View:
 
 
 def messages(report: MigrationComparison) -> list[str]:
-    """Return what a cutover refuses, and how to see more."""
     return list(_messages(report))
 
 
 def exit_code(report: MigrationComparison) -> int:
-    """Return `FOUND` if a threshold is not met."""
     return ExitCode.DONE if all(group.passed for group in report.groups) else ExitCode.FOUND
 
 
@@ -81,7 +79,6 @@ def _group(group: GroupComparison, report: MigrationComparison) -> View:
 
 
 def summary(group: GroupComparison) -> str:
-    """Return what is lost and gained, in a sentence."""
     facts = plural(group.old.facts, "old fact")
     return (
         f"new facts express {percent(group.expressed)} of {facts}; "

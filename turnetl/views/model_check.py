@@ -35,7 +35,6 @@ def view(report: ModelCheck) -> View:
 
 
 def messages(report: ModelCheck) -> list[str]:
-    """Return a sentence per failed check."""
     failed = (check for check in report.checks if not check.passed)
     return [f"`{check.prompt_name}`: {check.problem}" for check in failed]
 

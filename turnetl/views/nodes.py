@@ -44,7 +44,6 @@ class Line:
     """False: a terminal never wraps it, because it is there to be copied or parsed."""
 
     def styled(self, directory: Path | None) -> Iterator[tuple[str, str]]:
-        """Yield the texts of the parts, each with its style."""
         for part in self.parts:
             match part:
                 case str():
@@ -55,7 +54,6 @@ class Line:
                     yield part
 
     def text(self, directory: Path | None) -> str:
-        """Return the whole text."""
         return "".join(text for text, _ in self.styled(directory))
 
 
@@ -151,12 +149,10 @@ View = Sequence[Node]
 
 
 def line(*parts: Part) -> Line:
-    """Return a line of parts."""
     return Line(parts)
 
 
 def as_line(node: str | Line | Caption | Statement) -> Line:
-    """Return a node that is a text as a line of a terminal."""
     match node:
         case str():
             return line(node)
@@ -170,17 +166,15 @@ def as_line(node: str | Line | Caption | Statement) -> Line:
 
 
 def unwrapped(*parts: Part) -> Line:
-    """Return a line that a terminal never wraps, because it is there to be copied or parsed."""
+    """Return a line that a terminal never wraps."""
     return Line(parts, is_wrapped=False)
 
 
 def numbers(*headers: str) -> tuple[Column, ...]:
-    """Return columns of numbers."""
     return tuple(Column(header, is_number=True) for header in headers)
 
 
 def counted(counts: Iterable[int]) -> tuple[str, ...]:
-    """Return the cells of counts."""
     return tuple(f"{count:,}" for count in counts)
 
 

@@ -41,7 +41,6 @@ def view(report: ParseReport) -> View:
 
 
 def lines(report: ParseReport) -> list[str]:
-    """Return a line about the archives, and one about their lines."""
     text, read = _archives(report), report.read
     if read.lines:
         lines, turns = plural(read.lines, "line"), plural(read.turns, "turn")
@@ -57,7 +56,6 @@ def lines(report: ParseReport) -> list[str]:
 
 
 def removed_files(count: int) -> str:
-    """Return what was removed of killed runs."""
     return f"{plural(count, 'temporary file')} of killed runs removed"
 
 
@@ -76,12 +74,10 @@ def _planned(report: ParseReport) -> View:
 
 
 def messages(report: ParseReport) -> list[str]:
-    """Return notes about groups, and sentences about what was skipped."""
     return notes(report) + unread(report)
 
 
 def notes(report: ParseReport) -> list[str]:
-    """Return sentences about groups whose projects have the same name."""
     return [collision.message for collision in report.name_collisions]
 
 
@@ -143,7 +139,6 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def other_files(counts: Mapping[SkipReason, int]) -> str:
-    """Return how many files in folders were not read, by reason."""
     kinds = ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items()))
     return f"{plural(sum(counts.values()), 'other file')} not read: {kinds}"
 

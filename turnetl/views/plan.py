@@ -22,19 +22,13 @@ def view(report: PlanReport) -> View:
 
 
 def estimate_view(estimate: Estimate, command: str) -> View:
-    """Return an estimate of at least one group.
-
-    Args:
-        estimate: to show.
-        command: that would ingest the turns.
-    """
+    """Return an estimate of at least one group for the command that would ingest the turns."""
     prompts: View = ["", _prompts(estimate)] if estimate.by_prompt else []
     totals = costs.amounts("all groups", [*_total_rows(estimate)])
     return [_groups(estimate), *prompts, "", totals, Caption(_origin(estimate, command))]
 
 
 def messages(report: PlanReport) -> list[str]:
-    """Return what the user should know about the estimate, one sentence each."""
     estimate = report.estimate
     sentences = [] if report.parsed is None else parse_view.messages(report.parsed)
     sentences += report.errors
@@ -45,7 +39,6 @@ def messages(report: PlanReport) -> list[str]:
 
 
 def estimate_messages(estimate: Estimate) -> list[str]:
-    """Return what an estimate does not say in its table, one sentence each."""
     sentences: list[str] = []
     if estimate.answered_requests:
         saved = format_cost(estimate.answered.cost)
@@ -102,7 +95,6 @@ def _total_rows(estimate: Estimate) -> Iterator[Sequence[str]]:
 
 
 def _origin(estimate: Estimate, command: str) -> str:
-    """Return for which command the estimate is, and what it was made from."""
     turns, range_ = plural(estimate.basis, "turn"), f"{CONFIDENCE:.0%} interval"
     origin = {
         EstimateMethod.PILOT: f"from a pilot of {turns}, with its {range_}",

@@ -9,7 +9,6 @@ _NEXT = "next: `prefect --no-prompt deploy --all`, then `prefect worker start --
 
 
 def setup_view(report: SetupReport) -> View:
-    """Return a row per object, and the next commands."""
     columns = [*map(Column, ("object", "name", "value", "change"))]
     rows = [
         (item.kind.replace("_", " "), item.name, item.value, item.change) for item in report.items
@@ -18,7 +17,6 @@ def setup_view(report: SetupReport) -> View:
 
 
 def doctor_view(report: DoctorReport) -> View:
-    """Return a row per finding."""
     checked = f"{plural(report.runs, 'running run')}, {plural(report.deployments, 'deployment')}"
     if not report.findings:
         return [Caption(f"nothing is wrong; checked {checked}")]
@@ -31,7 +29,6 @@ def doctor_view(report: DoctorReport) -> View:
 
 
 def doctor_messages(report: DoctorReport) -> list[str]:
-    """Return how many findings are left, and how they are fixed."""
     if not report.left:
         return []
     fixable = sum(one.can_fix and not one.fixed for one in report.findings)

@@ -40,7 +40,6 @@ def preview(report: RedoReport) -> View:
 
 
 def result(report: RedoReport) -> View:
-    """Return counts per group after the redo, and what it used."""
     if not report.groups:
         return [Caption(_nothing(report))]
     return [
@@ -57,7 +56,6 @@ def question(report: RedoReport) -> str:
 
 
 def messages(report: RedoReport) -> list[str]:
-    """Return why something was not redone, which turns failed, and what is pending."""
     sentences = []
     for group in report.groups:
         sentences += status.group_messages(group.ingested) if group.ingested else []

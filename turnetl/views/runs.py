@@ -40,13 +40,11 @@ def view(report: RunsReport) -> View:
 
 
 def details(recorded: RecordedRun) -> View:
-    """Return one run, a line per property."""
     grid = Table((Column(is_wrapped=False), Column()), _properties(recorded))
     return [f"run {recorded.run.run_id}", grid, *_comparison(recorded)]
 
 
 def _comparison(recorded: RecordedRun) -> View:
-    """Return what was estimated of the run beside what it used, if it was."""
     run, estimate = recorded.run, recorded.estimate
     if estimate is None:
         return []
@@ -85,12 +83,10 @@ def _state(recorded: RecordedRun) -> tuple[str, str]:
 
 
 def _short(run: TurnRun) -> str:
-    """Return how the line of a run begins."""
     return f"{run.run_id[:_SHORT_ID]}  {format_minute(run.started_at)}  "
 
 
 def _origin(run: TurnRun) -> tuple[str, str]:
-    """Return what made the turns of a run, and their groups."""
     return _extractor(run), ", ".join(run.groups)
 
 

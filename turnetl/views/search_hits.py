@@ -34,11 +34,6 @@ def view(
     """Return each hit: its fact, its time and lineage, and more facts of its turn.
 
     Session-level episodes are below a turn of their session, or marked as what they are.
-
-    Args:
-        hits: in their order.
-        no_hits: the message if there are none.
-        as_of: the time at which the facts held; None: whenever.
     """
     if not hits:
         return [no_hits]
@@ -52,12 +47,7 @@ def view(
 
 
 def no_hits_message(query: str, distant: int) -> str:
-    """Return why there are no hits.
-
-    Args:
-        query: as the user wrote it.
-        distant: turns that were left out because nothing is close to the query.
-    """
+    """Return why there are no hits; of a query that nothing is close to, some turns are distant."""
     if distant:
         return _NOTHING_CLOSE
     if not query.strip():
@@ -71,7 +61,6 @@ def no_hits_message(query: str, distant: int) -> str:
 
 
 def usage_messages(usage: Usage) -> list[str]:
-    """Return what the model that ranked the results used, if requests were sent."""
     if not usage.calls:
         return []
     used = f"{plural(usage.calls, 'request')}, {usage.tokens:,} tokens"
@@ -79,7 +68,6 @@ def usage_messages(usage: Usage) -> list[str]:
 
 
 def ranked(rank: int, text: Line) -> HangingIndent:
-    """Return the first line of a hit."""
     return HangingIndent(line((f"{rank:>2}. ", "bold")), text)
 
 
@@ -111,7 +99,6 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
 
 
 def _session_hit(rank: int, hit: SessionHit, as_of: datetime | None) -> View:
-    """Return an episode of whose session no turn is a hit."""
     title = ranked(rank, line(hit.name or hit.fact))
     return [title, _session_line(hit), _session_facts(hit, as_of), ""]
 

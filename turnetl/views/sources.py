@@ -32,12 +32,7 @@ _COLUMNS = (
 
 
 def view(report: SourcesReport, home: Path) -> View:
-    """Return a row per folder and their sum, then the archives that are deleted soon.
-
-    Args:
-        report: the folders.
-        home: the home folder, which is printed as `~`.
-    """
+    """Return a row per folder and their sum, then the archives that are deleted soon."""
     absent = [*_absent(report, home)]
     if not report.found:
         return [Caption("no agent keeps archives in its usual folder"), *absent]
@@ -51,7 +46,6 @@ def view(report: SourcesReport, home: Path) -> View:
 
 
 def messages(report: SourcesReport) -> list[str]:
-    """Return sentences about what cannot be read, and folders that a variable names in vain."""
     problems = [problem for source in report.sources for problem in source.problems]
     missing = [
         f"`{source.variable}` names `{source.folder}`, which does not exist"
@@ -62,13 +56,7 @@ def messages(report: SourcesReport) -> list[str]:
 
 
 def view_and_command(report: SourcesReport, home: Path, command: Callable[..., str]) -> View:
-    """Return the view, and the command that reads what is new, as it can be typed.
-
-    Args:
-        report: the folders.
-        home: the home folder.
-        command: returns a command with arguments, and with the options that were given.
-    """
+    """Return the view, and the command that reads what is new, as it can be typed."""
     if not report.pending:
         return view(report, home)
     line = unwrapped(f"  {command('backfill', *report.paths)}")
@@ -89,7 +77,6 @@ def missing_archives(paths: Sequence[str], command: Callable[..., str]) -> str:
 
 
 def question(report: SourcesReport) -> str:
-    """Return the question before a backfill of all new archives."""
     archives = sum(len(source.pending) for source in report.pending)
     folders = plural(len(report.pending), "folder")
     return f"Backfill {plural(archives, 'archive')} of {folders}?"
@@ -100,7 +87,6 @@ def _cells(source: Source, now: datetime, home: Path) -> tuple[str, ...]:
 
 
 def _numbers(sources: Sequence[Source], now: datetime) -> tuple[str, ...]:
-    """Return the cells that follow the name of some folders."""
     states = [archive.state for source in sources for archive in source.archives]
     turns = [source.new_turns for source in sources]
     return (

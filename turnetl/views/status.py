@@ -52,7 +52,6 @@ def _rows(group: GroupStatus) -> Iterator[Sequence[Node]]:
 
 
 def messages(report: StatusReport) -> list[str]:
-    """Return sentences about the graph, quarantined turns, turns without a time, and errors."""
     groups = [message for group in report.groups for message in group_messages(group)]
     caught_up_at = report.index.caught_up_at if report.index else None
     unread = index.unread_messages(report.unread, caught_up_at)
@@ -70,18 +69,12 @@ def damaged_message(tables: int) -> str:
 
 
 def graph_counts(group: TurnsOfGroup) -> list[str]:
-    """Return the numbers of episodes, entities and facts as text."""
     counts = (group.counts.episodes, group.counts.entities, group.counts.facts)
     return ["?" if count is None else f"{count:,}" for count in counts]
 
 
 def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list[str]:
-    """Return a line per reason for which turns are not in the graph, and lines about the others.
-
-    Args:
-        group: its turns.
-        archives: lines about what became of their archives.
-    """
+    """Return a line per reason for which turns are not in the graph, and lines about the others."""
     noise = {f"noise: {rule}": count for rule, count in group.noise.items()}
     pending = {reason.value: count for reason, count in group.uncommitted_reasons.items()}
     lines = [f"{count:,} {name}" for name, count in (noise | pending).items()]
@@ -110,7 +103,6 @@ def _archive_lines(group: GroupStatus) -> list[str]:
 
 
 def reasons_cell(lines: Sequence[str]) -> Node:
-    """Return the cell of `uncommitted_lines` and further lines."""
     return Lines([_reason(text) for text in lines]) if lines else "-"
 
 
@@ -128,7 +120,7 @@ def summaries_line(counts: Mapping[GateReason, int]) -> str:
 
 
 def summaries(groups: Sequence[TurnsOfGroup]) -> View:
-    """Return the decisions about summaries, a row per group that has any; nothing without."""
+    """Return the decisions about summaries, a row per group that has any."""
     rows = [
         (group.group, _list(refreshed(counts)) or "0", _list(skipped(counts)) or "0")
         for group in groups
@@ -143,7 +135,6 @@ def _list(counts: Mapping[GateReason, int]) -> str:
 
 
 def group_messages(group: TurnsOfGroup) -> list[str]:
-    """Return sentences about quarantined turns and turns without a time."""
     entries = [
         f"turn quarantined: {entry.archive}:{entry.first_line}: {entry.error}; "
         "`turnetl retry` tries it again"
@@ -172,7 +163,6 @@ def _superseded_prompts(group: TurnsOfGroup) -> list[str]:
 
 
 def no_time_message(group: TurnsOfGroup) -> str:
-    """Return how many turns have no time, and how to set one."""
     count = group.uncommitted_reasons[PendingReason.NO_TIME]
     remedy = "with --assume-time, an ISO time or `mtime`"
     if count == 1:
@@ -227,7 +217,6 @@ def _unfiltered(report: StatusReport) -> int:
 
 
 def _is_ingested(group: GroupStatus) -> bool:
-    """Return whether no migration keeps the group from an ingest."""
     return group.migration is None or group.migration.phase in _INGESTED
 
 

@@ -13,7 +13,6 @@ from turnetl.views.nodes import Caption, Column, Table, View, numbers
 
 
 def view(report: SummarizeReport) -> View:
-    """Return a row per group."""
     if not report.groups:
         return ["the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"]
     is_audited = any(group.audit for group in report.groups)
@@ -24,7 +23,6 @@ def view(report: SummarizeReport) -> View:
 
 
 def messages(report: SummarizeReport) -> list[str]:
-    """Return why summaries of groups are not written."""
     unrecorded = [
         f"group `{group.group}`: an earlier version of turnetl wrote its summaries and recorded "
         "none: nothing is deferred, and the next turn about an entity writes a new one"
@@ -36,22 +34,18 @@ def messages(report: SummarizeReport) -> list[str]:
 
 
 def errors(report: SummarizeReport) -> list[str]:
-    """Return why groups were not completed, in one sentence each."""
     return error_messages(report.groups)
 
 
 def is_budget_stop(report: SummarizeReport) -> bool:
-    """Return whether the budget ended the run, and nothing else failed."""
     return {group.exit_code for group in report.groups if group.error} == {ExitCode.STOPPED}
 
 
 def exit_code(report: SummarizeReport) -> int:
-    """Return the code of the first group with an error."""
     return next((group.exit_code for group in report.groups if group.exit_code), ExitCode.DONE)
 
 
 def _edited_message(report: SummarizeReport, group: DeferredSummaries) -> str:
-    """Return whose edited summaries a group keeps, and how they are written again."""
     count = len(group.edited)
     names = ", ".join(f"`{name}`" for name in group.edited[:LISTED_EDITED])
     more = f" and {count - LISTED_EDITED:,} more" if count > LISTED_EDITED else ""

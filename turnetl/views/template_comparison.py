@@ -20,7 +20,6 @@ def view(report: TemplateComparison) -> View:
 
 
 def titles(report: TemplateComparison) -> tuple[str, str]:
-    """Return what the columns of the templates are called."""
     first, second = report.templates
     return f"A: {first.name}", f"B: {second.name}"
 
@@ -43,7 +42,6 @@ def summary(report: TemplateComparison) -> str:
 
 
 def messages(report: TemplateComparison) -> list[str]:
-    """Return what is missing from the comparison, and why."""
     return list(_messages(report))
 
 

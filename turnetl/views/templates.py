@@ -29,11 +29,7 @@ def view(entries: Sequence[CatalogEntry]) -> View:
 
 
 def text(entry: CatalogEntry) -> str:
-    """Return the text that a model receives from the template.
-
-    Raises:
-        BadUsage: the model receives none; the message says why.
-    """
+    """Return what a model receives from the template; BadUsage says why it receives none."""
     if entry.prompt_text:
         return entry.prompt_text
     reason = next(
@@ -57,12 +53,10 @@ def diagnostics(entries: Sequence[CatalogEntry]) -> View:
 
 
 def copied(path: Path, name: str) -> View:
-    """Return where a copy is, and what to do with it."""
     return [unwrapped(f"{path}\nEdit it, then check it: turnetl templates check {name}")]
 
 
 def exit_code(entries: Sequence[CatalogEntry]) -> ExitCode:
-    """Return FAILED if one of them is not used as intended."""
     return ExitCode.FAILED if any(entry.is_broken for entry in entries) else ExitCode.DONE
 
 

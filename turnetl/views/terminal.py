@@ -15,12 +15,7 @@ _TAB_CELLS = 8
 
 
 def rendered(view: nodes.View, directory: Path) -> RenderableType:
-    """Return what rich prints for the nodes of a view.
-
-    Args:
-        view: the nodes.
-        directory: paths below it are printed relative to it.
-    """
+    """Return what rich prints for the nodes of a view; paths are relative to the directory."""
     return _Terminal(directory).group(view)
 
 
@@ -91,7 +86,6 @@ class _Terminal:
 
 
 def _framed(table: nodes.Table) -> Table:
-    """Return the table without columns and rows."""
     padding = (0, table.padding, 0, 0)
     if not any(column.header for column in table.columns):
         return Table.grid(padding=padding)

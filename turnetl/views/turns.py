@@ -25,12 +25,7 @@ _UNWRAPPED = Column(is_wrapped=False)
 
 
 def turns_grid(turns: Iterable[tuple[TurnSummary, View]], *, with_group: bool) -> Table:
-    """Return a row per turn: its time and id, then its prompt above its further lines.
-
-    Args:
-        turns: each with the lines below its prompt.
-        with_group: whether to name the group of each.
-    """
+    """Return a row per turn: its time and id, then its prompt above its further lines."""
     group = [Column()] if with_group else []
     rows: list[list[Node]] = [
         [
@@ -45,7 +40,6 @@ def turns_grid(turns: Iterable[tuple[TurnSummary, View]], *, with_group: bool) -
 
 
 def files_line(files: Sequence[str]) -> View:
-    """Return a line with the files; no line if there are none."""
     return [line((f"files: {', '.join(files)}", "dim"))] if files else []
 
 
@@ -56,7 +50,6 @@ def fact_text(fact: Fact) -> Line:
 
 
 def lineage(receipt: Receipt) -> Line:
-    """Return archive and lines of a turn."""
     return unwrapped(LineRange(receipt.archive, receipt.first_line, receipt.last_line))
 
 

@@ -32,22 +32,19 @@ _COLUMNS = (
 
 
 def preview(report: UndoReport) -> View:
-    """Return counts per group, then turns, dependents, and what is removed and restored."""
     return [*changes(report), "", Caption(_outlook(report))]
 
 
 def changes(report: UndoReport) -> View:
-    """Return the same without what becomes of the turns."""
+    """Return counts per group, then turns, dependents, and what is removed and restored."""
     return [_table(report), *(node for group in report.groups for node in _sections(group))]
 
 
 def result(report: UndoReport) -> View:
-    """Return counts per group after the undo, and what becomes of the turns."""
     return [_table(report), Caption(_next(report))]
 
 
 def turn_line(turn: UndoneTurn) -> Line:
-    """Return a committed turn that is undone: its time, id, session and prompt."""
     receipt = turn.receipt
     return line(
         (format_minute(receipt.started_at), "cyan"),
@@ -62,7 +59,6 @@ def question(report: UndoReport) -> str:
 
 
 def messages(report: UndoReport) -> list[str]:
-    """Return why something was not undone, and what was kept."""
     if report.is_refused:
         count = plural(report.dependents, "later turn")
         return [f"{count} built on these turns: nothing is undone; --cascade undoes them too"]

@@ -15,12 +15,10 @@ _REPAIRS = 20
 
 
 def preview(report: VerifyReport) -> View:
-    """Return the findings of each group, and what would be repaired."""
     return [*_groups(report), *section("repairs", _repairs(report)), Caption(_summary(report))]
 
 
 def result(report: VerifyReport) -> View:
-    """Return the findings of each group."""
     return [*_groups(report), Caption(_summary(report))]
 
 
@@ -47,7 +45,6 @@ def question(report: VerifyReport) -> str:
 
 
 def messages(report: VerifyReport) -> list[str]:
-    """Return what was not verified, and why."""
     skipped = [
         f"group `{group.group}`: another process committed "
         f"{plural(group.committed_meanwhile, 'turn')} meanwhile, not verified: run the command "

@@ -23,7 +23,6 @@ _NOT_READ = {
 
 
 def view(report: FileAuthorship) -> View:
-    """Return each commit with the turn that wrote its lines."""
     found, by_line = report.attributions, report.line is not None
     lines = [node for one in found for node in _attribution(one, by_line=by_line)]
     if len(found) < report.count:
@@ -64,7 +63,6 @@ def _turns(found: Attribution) -> Iterator[Node]:
 
 
 def _notes(found: Attribution) -> Iterator[Node]:
-    """Yield what was not compared, and why."""
     for one in found.not_read:
         reason = _NOT_READ[one.reason].format(one.turn.id)
         compared = (

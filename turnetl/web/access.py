@@ -41,7 +41,6 @@ class AccessKeys:
 
     @classmethod
     def new(cls) -> "AccessKeys":
-        """Return random keys."""
         return cls(
             token=token_urlsafe(_TOKEN_BYTES),
             cookie=token_urlsafe(_TOKEN_BYTES),
@@ -55,7 +54,6 @@ class AccessKeys:
 
     @property
     def start_page(self) -> str:
-        """Path of the first page."""
         return f"/{self.folder}/"
 
     @property
@@ -97,7 +95,6 @@ class Refusal(StrEnum):
 
     @property
     def status(self) -> HTTPStatus:
-        """Return the status of the response."""
         return _STATUSES[self]
 
 

@@ -1,7 +1,4 @@
-"""What each page shows, read from the index that stays open.
-
-What an index holds in all, for the first page and for the list of errors.
-"""
+"""What each page shows, read from the index that stays open."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -60,13 +57,6 @@ class PageAnswers:
     """Answers the questions of the pages. Raises as the commands of the same names."""
 
     def __init__(self, reader: IndexReader, clock: Clock, directory: Path) -> None:
-        """Answer from an index.
-
-        Args:
-            reader: of the index.
-            clock: returns the current time.
-            directory: the one to which a path that starts with a dot is relative.
-        """
         self._reader = reader
         self._clock = clock
         self._directory = directory
@@ -74,8 +64,6 @@ class PageAnswers:
         """The first page, and the state of the groups that it was made of."""
 
     async def overview(self) -> IndexAnswer[OverviewPage]:
-        """Return the first page."""
-
         def read(opened: OpenIndex) -> OverviewPage:
             index = opened.index
             state = index.status().groups
@@ -86,13 +74,11 @@ class PageAnswers:
         return await self._read(read)
 
     async def groups(self) -> IndexAnswer[tuple[str, ...]]:
-        """Return the groups that a filter offers, sorted."""
         return await self._read(
             lambda opened: tuple(group.group_id for group in listed_groups(opened.index))
         )
 
     async def search(self, form: PageForm) -> IndexAnswer[SearchPage]:
-        """Return the page of a search."""
         selection = form.selection(self._clock())
         if form.page > MAX_PAGES:
             raise BadUsage(
@@ -119,7 +105,6 @@ class PageAnswers:
         return await self._read(lambda opened: frozenset(opened.index.lookup().turn_keys(turn_ids)))
 
     async def timeline(self, form: PageForm) -> IndexAnswer[TimelinePage]:
-        """Return a page of the timeline."""
         selection = form.selection(self._clock())
         skip = (form.page - 1) * TIMELINE_TURNS
 
@@ -162,10 +147,7 @@ class PageAnswers:
         return await self._read(read)
 
     async def fixes(self, form: PageForm) -> IndexAnswer[FixPage]:
-        """Return the errors that match the form's query, with what resolved them.
-
-        Without a query, those of most turns.
-        """
+        """Return the errors that match the form's query, else those of most turns."""
 
         async def read(opened: OpenIndex) -> FixPage:
             if not form.query:
@@ -222,7 +204,6 @@ def listed_groups(index: LookupIndex) -> list[IndexedGroup]:
 
 
 def index_overview(index: LookupIndex) -> IndexOverview:
-    """Return what an index holds, without groups of unfinished migrations."""
     groups = listed_groups(index)
     selection = Selection(groups=tuple(group.group_id for group in groups))
     overview = index.lookup().overview(index.select(selection))
@@ -239,12 +220,7 @@ def index_overview(index: LookupIndex) -> IndexOverview:
 
 
 def frequent_errors(index: LookupIndex, groups: Sequence[GroupId]) -> Sequence[StatedEntity]:
-    """Return the errors and failed tests of most turns.
-
-    Args:
-        index: of the graph.
-        groups: only those of these groups; all groups if empty.
-    """
+    """Return the errors and failed tests of most turns, of these groups or of all."""
     chosen = tuple(groups) or tuple(group.group_id for group in listed_groups(index))
     keys = index.select(Selection(groups=chosen))
     errors, _ = index.lookup().overview(keys).targets([FAILURE], _FREQUENT_ERRORS)

@@ -1,7 +1,4 @@
-"""The parameters of a page: what a form sends, and what a link to the next page repeats.
-
-Addresses of the pages, relative to each other: all are in one folder.
-"""
+"""The parameters of a page, and the addresses of pages, which are all in one folder."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +34,6 @@ class PageForm:
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing is asked for."""
         return not (self.query.strip() or self.groups or self.values)
 
     @property
@@ -46,11 +42,9 @@ class PageForm:
         return any(name in self.values for name in _CONDITIONS if name not in ("since", "until"))
 
     def value(self, name: str) -> str:
-        """Return what was typed into a field; empty if nothing."""
         return self.values.get(name, "")
 
     def declared(self, condition: str) -> ConditionDeclaration:
-        """Return how a condition is described."""
         return CONDITIONS[condition]
 
     def pairs(self, *, page: int | None = None) -> Pairs:
@@ -63,14 +57,7 @@ class PageForm:
         return [*pairs, *([("page", str(number))] if number > 1 else [])]
 
     def selection(self, now: datetime) -> Selection:
-        """Return the conditions on turns.
-
-        Args:
-            now: the current time, to which expressions such as `7d` are relative.
-
-        Raises:
-            BadUsage: a time cannot be read, or no time is within both ends.
-        """
+        """Return the conditions on turns; times such as `7d` are relative to `now`."""
         groups = tuple(GroupId(group) for group in self.groups)
         return Selection(groups).stated(self.values, now, _named)
 
@@ -83,9 +70,6 @@ def read_form(parameters: Iterable[tuple[str, str]]) -> PageForm:
     """Return the form with these parameters; those of an unknown name are ignored.
 
     A parameter that may be given once and is repeated has its last value.
-
-    Raises:
-        BadUsage: the order is unknown, or the page is no number from 1.
     """
     given: dict[str, str] = {}
     groups = list[str]()
@@ -162,7 +146,6 @@ def fact_link(uuid: str) -> str:
 
 
 def item_link(kind: ItemKind, item_id: str) -> str:
-    """Return the page of a turn, a session, an entity or a fact."""
     return link(_PAGES[kind], [("id", item_id)])
 
 
@@ -172,5 +155,4 @@ def file_link(path: str, group: GroupId) -> str:
 
 
 def lines_link(turn_id: str) -> str:
-    """Return the page of a turn's lines in its archive."""
     return link(LINES, [("id", turn_id)])

@@ -1,7 +1,4 @@
-"""The report on everything, made when it is asked for, with links to the other pages.
-
-Work on an event loop in a thread of its own, which ends when its caller is cancelled.
-"""
+"""The report on everything, made when it is asked for, with links to the other pages."""
 
 import asyncio
 import threading
@@ -30,7 +27,6 @@ class LiveReports:
     """Makes reports beside each other and beside other requests."""
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
-        """Report on the lake, the graph and the journal that the settings name."""
         self._settings = settings
         self._clock = clock
         self._slots = asyncio.Semaphore(_AT_ONCE)
@@ -40,10 +36,6 @@ class LiveReports:
 
         It is made in a thread of its own, so that other requests do not wait for it; the end of the
         server ends it.
-
-        Raises:
-            BadUsage: an unknown group, or a time that cannot be read.
-            Fatal, LakeBusy: the lake cannot be read at all.
         """
         selection = form.selection(self._clock())
         request = ReportRequest(form.groups, selection.since, selection.until)
@@ -56,13 +48,7 @@ class LiveReports:
 
 
 def live_report_page(report: ActivityReport, indexed: Collection[str], **values: Any) -> str:
-    """Return the page of a report.
-
-    Args:
-        report: on the turns of the form.
-        indexed: ids of the turns that have a page of their own; the others are listed at the end.
-        values: further variables of the template.
-    """
+    """Return the page of a report; turns that are not indexed are listed at its end."""
 
     def reference(turn: ReportedTurn) -> TurnReference:
         has_page = turn.turn_id in indexed
@@ -87,11 +73,8 @@ STOP_SECONDS = 2.0
 async def run_in_thread(work: Callable[[Progress], Coroutine[Any, Any, T]]) -> T:
     """Return what work returns, or raise what it raises; other tasks of the caller do not wait.
 
-    If the caller is cancelled, the work is cancelled where it awaits, or at its next step. It is
-    waited for a few seconds: what it opened is then closed.
-
-    Args:
-        work: called with a function that it calls after each of its steps.
+    If the caller is cancelled, the work is cancelled where it awaits, or when it reports its next
+    step. It is waited for a few seconds: what it opened is then closed.
     """
     running = _ThreadWork(work)
     # A daemon: a library that does not respond must not keep the process from ending.
@@ -115,7 +98,6 @@ class _ThreadWork(Generic[T]):
         self._task: tuple[asyncio.AbstractEventLoop, asyncio.Task[T]] | None = None
 
     def run(self) -> None:
-        """Do the work, in the thread of the caller."""
         try:
             self.result.set_result(asyncio.run(self._run()))
         except BaseException as error:  # noqa: BLE001 - raised where the result is awaited

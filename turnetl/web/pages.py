@@ -53,13 +53,11 @@ class Pages:
     def __init__(
         self, answers: PageAnswers, reports: LiveReports, environment: Environment
     ) -> None:
-        """Render what answers and reports say with the templates of an environment."""
         self._answers = answers
         self._reports = reports
         self._environment = environment
 
     def handlers(self) -> dict[str, PageHandler]:
-        """Return the handler of each page, by its address."""
         found = {
             "": self._overview,
             forms.SEARCH: self._search,
@@ -74,11 +72,9 @@ class Pages:
         return {page: self._guarded(handler) for page, handler in (found | items).items()}
 
     def refusal(self, refusal: Refusal) -> Response:
-        """Return the page that says why a request is not let in."""
         return self._problem(_REFUSALS[refusal], refusal.status, is_inside=False)
 
     async def missing(self, _request: Request, _error: Exception) -> Response:
-        """Return the page of an address without a page."""
         return self._problem("there is no such page", HTTPStatus.NOT_FOUND)
 
     def _guarded(self, handler: PageHandler) -> PageHandler:
@@ -204,7 +200,6 @@ class Pages:
 
 
 def _kind(item: OpenedItem) -> tuple[str, str]:
-    """Return the page of an item, and its address."""
     match item.details:
         case TurnDetails(summary=summary):
             return forms.TURN, forms.turn_link(summary.receipt.turn_id)
@@ -217,7 +212,6 @@ def _kind(item: OpenedItem) -> tuple[str, str]:
 
 
 def _item_page(form: PageForm, item: OpenedItem) -> tuple[str, str, object]:
-    """Return template, title and content of the page of an item that is no entity."""
     match item.details:
         case TurnDetails() as turn:
             return "turn.html", turn.summary.prompt or "Turn", turn_page(turn, item.facts)

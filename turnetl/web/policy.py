@@ -1,7 +1,4 @@
-"""What a page may load and run: its own style sheet and the one script of this server.
-
-Where the templates of the pages are.
-"""
+"""What a page may load and run: its own style sheet and the one script of this server."""
 
 from jinja2 import PackageLoader
 

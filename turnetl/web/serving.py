@@ -1,7 +1,4 @@
-"""Serve the pages: socket, keys, index and application, until the process is stopped.
-
-The application: its routes behind the gate.
-"""
+"""Serve the pages: socket, keys, index and application, until the process is stopped."""
 
 from collections.abc import Callable, MutableMapping
 from contextlib import closing
@@ -49,11 +46,6 @@ async def serve(
         port: 0 picks a free one.
         directory: the one to which the path of a file that starts with a dot is relative.
         on_ready: called with the address that lets a browser in, when connections are accepted.
-
-    Raises:
-        BadUsage: other machines could reach the host, or the port is no port; the embedder is not
-            configured.
-        Fatal: the port is in use, or may not be used.
     """
     with closing(local_server.listen(host, port)) as listening:
         keys = AccessKeys.new()
@@ -67,14 +59,6 @@ _PACKAGE = "turnetl.web"
 
 
 def application(reader: IndexReader, clock: Clock, keys: AccessKeys, *, directory: Path) -> ASGIApp:
-    """Return the application over an index that is open.
-
-    Args:
-        reader: of the index.
-        clock: returns the current time.
-        keys: let a browser in.
-        directory: the one to which the path of a file that starts with a dot is relative.
-    """
     answers = PageAnswers(reader, clock, directory)
     reports = LiveReports(reader.settings, clock)
     pages = Pages(answers, reports, environment([LOADER]))
@@ -93,19 +77,11 @@ class Gate:
     def __init__(
         self, inner: ASGIApp, keys: AccessKeys, refuse: Callable[[Refusal], Response]
     ) -> None:
-        """Guard an application.
-
-        Args:
-            inner: the application.
-            keys: of this start.
-            refuse: returns the page that says why a request is not let in.
-        """
         self._inner = inner
         self._keys = keys
         self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         respond = self._inner if scope["type"] != "http" else self._admitted(scope)
 
         async def send_with_headers(message: Message) -> None:

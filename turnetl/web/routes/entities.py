@@ -63,13 +63,6 @@ class FactPage:
 
 
 def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
-    """Return what the page of an entity shows.
-
-    Args:
-        page: name of the page, as in `forms`.
-        form: its parameters.
-        found: the entity with the turns of this page.
-    """
     entity = found.entity
     of_group = ("group", entity.group_id)
     condition = ("file" if is_file(entity) else "entity", entity.name)
@@ -92,7 +85,6 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
 
 
 def fact_page(found: FactDetails) -> FactPage:
-    """Return what the page of a fact shows."""
     fact, source, target = found.indexed.fact, found.indexed.source, found.indexed.target
     return FactPage(
         fact=linked_fact(fact),

@@ -59,13 +59,6 @@ class FixPage:
 def fix_page(
     form: PageForm, found: Sequence[ErrorHistory], frequent: Sequence[StatedEntity] = ()
 ) -> FixPage:
-    """Return what the page of errors shows.
-
-    Args:
-        form: what was asked for.
-        found: the errors that match, best first.
-        frequent: errors to choose from.
-    """
     return FixPage(form, tuple(map(_error, found)), counted_entities(frequent))
 
 

@@ -100,7 +100,6 @@ class OverviewPage:
 
 
 def overview_page(found: IndexOverview) -> OverviewPage:
-    """Return what the first page shows."""
     newest_first = sorted(found.groups, key=lambda one: one.name)
     newest_first.sort(key=lambda one: one.last or _UNKNOWN, reverse=True)
     return OverviewPage(
@@ -119,7 +118,6 @@ def overview_page(found: IndexOverview) -> OverviewPage:
 
 
 def counted_entities(entities: Iterable[StatedEntity]) -> tuple[CountedEntity, ...]:
-    """Return entities, each with the number of its turns."""
     return tuple(
         CountedEntity(
             entity_link(stated.entity),

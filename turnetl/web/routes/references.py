@@ -1,9 +1,4 @@
-"""Links of a page to turns, entities, facts and lines of archives.
-
-The pages of a list: which of its items are shown, and the links to the others.
-
-The page of an id or a name that leads to several things.
-"""
+"""Links of a page to turns, entities, facts and lines of archives, and its place in a list."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,7 +37,7 @@ def paging(
     total: int | None = None,
     more: bool = False,
 ) -> Paging:
-    """Return the place of a page.
+    """Return the place of a page with this name in `forms`.
 
     Args:
         page: name of the page, as in `forms`.
@@ -119,12 +114,10 @@ class CutText:
 
 
 def cut(text: str, limit: int = MAX_CHARS) -> CutText:
-    """Return as much of a text as a page shows."""
     return CutText(text[:limit], max(0, len(text) - limit))
 
 
 def turn_reference(turn: TurnSummary) -> TurnReference:
-    """Return the link to the page of a turn."""
     receipt = turn.receipt
     source = archive_lines(receipt.turn_id, receipt.archive, receipt.first_line, receipt.last_line)
     return TurnReference(
@@ -137,7 +130,6 @@ def turn_reference(turn: TurnSummary) -> TurnReference:
 
 
 def hit_reference(hit: SearchHit) -> TurnReference:
-    """Return the link to the page of a hit's turn."""
     return TurnReference(
         turn_id=hit.turn_id,
         title=hit.prompt,
@@ -148,12 +140,10 @@ def hit_reference(hit: SearchHit) -> TurnReference:
 
 
 def archive_lines(turn_id: str, archive: str, first_line: int, last_line: int) -> SourceLines:
-    """Return where a turn is in its archive, with the page that shows these lines."""
     return SourceLines(archive, first_line, last_line, forms.lines_link(turn_id))
 
 
 def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
-    """Return a turn of a list, with what it states."""
     group = turn.receipt.group_id
     return LinkedTurn(
         turn=turn_reference(turn),
@@ -164,22 +154,18 @@ def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
 
 
 def group_link(group: GroupId) -> NamedLink:
-    """Return the link to the turns of a group."""
     return NamedLink(group, forms.link(forms.TIMELINE, [("group", group)]))
 
 
 def file_links(paths: Iterable[str], group: GroupId) -> tuple[NamedLink, ...]:
-    """Return the links to the pages of files."""
     return tuple(NamedLink(path, forms.file_link(path, group)) for path in paths)
 
 
 def entity_link(entity: Entity) -> EntityLink:
-    """Return the link to the page of an entity."""
     return EntityLink(entity.name, entity.labels, forms.entity_link(entity.uuid))
 
 
 def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
-    """Return a fact with its page."""
     return LinkedFact(
         text=fact.text,
         relation=fact.relation,
@@ -191,19 +177,16 @@ def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
 
 
 def linked_facts(facts: Iterable[IndexedFact]) -> tuple[LinkedFact, ...]:
-    """Return facts, each with both of its entities."""
     return tuple(
         linked_fact(indexed.fact, distinct((indexed.source, indexed.target))) for indexed in facts
     )
 
 
 def distinct(entities: Iterable[Entity]) -> tuple[Entity, ...]:
-    """Return the entities, each once, in their order."""
     return tuple({entity.uuid: entity for entity in entities}.values())
 
 
 def is_file(entity: Entity) -> bool:
-    """Return whether an entity is a file."""
     return FILE_LABEL in entity.labels
 
 
@@ -217,7 +200,6 @@ class ChoicesPage:
 
 
 def choices_page(found: AmbiguousItem) -> ChoicesPage:
-    """Return a link to each of the items that the error lists."""
     items = tuple(
         NamedLink(one.description, forms.item_link(one.item.kind, one.item.id))
         for one in found.matching

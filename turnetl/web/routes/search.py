@@ -64,12 +64,6 @@ def search_limit(form: PageForm) -> int:
 
 
 def search_page(form: PageForm, found: CombinedHits) -> SearchPage:
-    """Return what the page of a search shows.
-
-    Args:
-        form: what was asked for.
-        found: at most `search_limit` hits, from the first one.
-    """
     end = form.page * PAGE_SIZE
     results = found.results[end - PAGE_SIZE : end]
     more = len(found.results) > end and form.page < MAX_PAGES

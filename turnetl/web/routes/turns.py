@@ -110,7 +110,6 @@ class LinesPage:
 
 
 def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
-    """Return what the page of a timeline shows; `found` has the turns of this page."""
     turns = tuple(listed_turn(turn) for turn in reversed(found.turns))
     return TimelinePage(
         form=form,
@@ -120,12 +119,6 @@ def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
 
 
 def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
-    """Return what the page of a turn shows.
-
-    Args:
-        found: the turn.
-        facts: what it states, each with its entities.
-    """
     receipt, conversation = found.summary.receipt, found.conversation
     ordered = sorted(facts, key=lambda one: by_validity(one.fact))
     stated = [one for one in ordered if one.fact.relation not in _QUOTES]
@@ -155,7 +148,6 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
 
 
 def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
-    """Return what the page of a session shows."""
     first, last = found.turns[0].receipt, found.turns[-1].receipt
     start = (form.page - 1) * PAGE_SIZE
     turns = found.turns[start : start + PAGE_SIZE]
@@ -177,7 +169,6 @@ def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
 
 
 def lines_page(found: ArchiveLines) -> LinesPage:
-    """Return what the page of a turn's archive lines shows."""
     receipt = found.receipt
     lines = found.lines[:_MAX_LINES]
     return LinesPage(
