@@ -23,10 +23,8 @@ CONTRACTS = {
     "Redactor": "tests/redact/test_redactor_contract.py",
     "LakeFiles": "tests/lake/test_files_contract.py",
     "LimitsStore": "tests/llm/shared_limits/test_store_contract.py",
-    "LookupIndex": "tests/index/test_lookup.py",
     "SharedResponses": "tests/llm/test_shared_responses.py",
     "Summariser": "tests/summaries/test_summariser_contract.py",
-    "SearchIndex": "tests/index/test_index_contract.py",
 }
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {

@@ -7,7 +7,8 @@ from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, TurnId
 from turnetl.index.index_report import CatchUpReport
-from turnetl.index.port import Field, SearchIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.port import Field
 
 FILE = Entity("e1", GROUP, "src/tax_rates.py", ("File",), "", START)
 SESSION = Entity("e2", GROUP, "checkout", ("Concept",), "", START)
@@ -52,10 +53,10 @@ def contents(*names: str, facts: tuple[Fact, ...] = (EDITED,)) -> GroupContents:
     )
 
 
-async def follow(index: SearchIndex, *names: str) -> CatchUpReport:
+async def follow(index: PersistentIndex, *names: str) -> CatchUpReport:
     return await index.catch_up(graph(*names), EMBEDDER, now=NOW)
 
 
-def with_term(index: SearchIndex, term: str, field: Field = Field.TEXT) -> set[TurnId]:
+def with_term(index: PersistentIndex, term: str, field: Field = Field.TEXT) -> set[TurnId]:
     found = index.term_shares(field, {term: 1.0}, None, limit=10)
     return {held.receipt.turn_id for held in index.turns(found).values()}

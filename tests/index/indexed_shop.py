@@ -13,7 +13,7 @@ from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.base.terms import Tokenizer
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import Field, SearchIndex
+from turnetl.index.port import Field
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
@@ -72,7 +72,7 @@ async def written_index(folder: Path) -> Path:
     return folder
 
 
-async def answers(index: SearchIndex) -> dict[str, Any]:
+async def answers(index: PersistentIndex) -> dict[str, Any]:
     """Return everything that an index answers, by the names of turns instead of keys."""
     keys = index.select(Selection())
     names = {turn(name): name for name in TEXTS}

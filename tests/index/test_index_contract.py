@@ -23,35 +23,35 @@ from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.base.terms import Tokenizer
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import Condition, Field, SearchIndex
+from turnetl.index.port import Condition, Field
 from turnetl.index.selection import Selection
 from turnetl.llm.vectors import unpack
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Iterator[SearchIndex]:
+def index(tmp_path: Path) -> Iterator[PersistentIndex]:
     opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
     yield opened
     opened.close()
 
 
-async def test_a_turn_is_found_by_a_term_of_its_text(index: SearchIndex) -> None:
+async def test_a_turn_is_found_by_a_term_of_its_text(index: PersistentIndex) -> None:
     assert await follow(index, *TEXTS) == CatchUpReport(added=3)
     assert with_term(index, "norway") == {turn("tax")}
 
 
-async def test_a_second_catch_up_reads_nothing(index: SearchIndex) -> None:
+async def test_a_second_catch_up_reads_nothing(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     assert await follow(index, *TEXTS) == CatchUpReport()
 
 
-async def test_a_catch_up_adds_what_was_committed_since(index: SearchIndex) -> None:
+async def test_a_catch_up_adds_what_was_committed_since(index: PersistentIndex) -> None:
     await follow(index, "cart")
     assert await follow(index, "cart", "tax") == CatchUpReport(added=1)
     assert with_term(index, "norway") == {turn("tax")}
 
 
-async def test_a_turn_that_left_the_graph_leaves_the_index(index: SearchIndex) -> None:
+async def test_a_turn_that_left_the_graph_leaves_the_index(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     without = LoadedGraph(contents("cart", "docs"), sequences={turn("cart"): 1, turn("docs"): 3})
     assert await index.catch_up(without, EMBEDDER, now=NOW) == CatchUpReport(removed=1)
@@ -59,14 +59,14 @@ async def test_a_turn_that_left_the_graph_leaves_the_index(index: SearchIndex) -
     assert len(index.select(Selection())) == 2
 
 
-async def test_a_group_that_left_the_graph_leaves_the_index(index: SearchIndex) -> None:
+async def test_a_group_that_left_the_graph_leaves_the_index(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     report = await index.catch_up(LoadedGraph(), EMBEDDER, now=NOW)
     assert report == CatchUpReport(removed=3)
     assert index.status().groups == ()
 
 
-async def test_a_forgotten_turn_is_not_found_by_any_stage(index: SearchIndex) -> None:
+async def test_a_forgotten_turn_is_not_found_by_any_stage(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     (key,) = index.term_shares(Field.TEXT, {"norway": 1.0}, None, limit=10)
     assert index.forget([turn("tax"), turn("unknown")]) == 1
@@ -76,7 +76,7 @@ async def test_a_forgotten_turn_is_not_found_by_any_stage(index: SearchIndex) ->
     assert index.turns([key]) == {}
 
 
-async def test_a_turn_has_its_facts_with_their_entities(index: SearchIndex) -> None:
+async def test_a_turn_has_its_facts_with_their_entities(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     (key,) = index.term_shares(Field.FACTS, {"edit": 1.0}, None, limit=10)
     (found,) = index.facts([key])[key]
@@ -84,7 +84,7 @@ async def test_a_turn_has_its_facts_with_their_entities(index: SearchIndex) -> N
     assert (found.source, found.target) == (FILE, SESSION)
 
 
-async def test_a_turn_is_stored_with_its_receipt_and_text(index: SearchIndex) -> None:
+async def test_a_turn_is_stored_with_its_receipt_and_text(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     keys = index.select(Selection())
     held = [index.turns(keys.tolist())[key] for key in keys.tolist()]
@@ -125,7 +125,7 @@ async def test_a_turn_is_stored_with_its_receipt_and_text(index: SearchIndex) ->
     ],
 )
 async def test_a_selection_has_the_turns_that_meet_all_conditions(
-    index: SearchIndex, selection: Selection, names: list[str]
+    index: PersistentIndex, selection: Selection, names: list[str]
 ) -> None:
     await follow(index, *TEXTS)
     held = index.turns(index.select(selection).tolist())
@@ -145,7 +145,7 @@ async def test_a_selection_has_the_turns_that_meet_all_conditions(
     ],
 )
 async def test_names_are_compared_without_case_and_without_the_encoding_of_accents(
-    index: SearchIndex, name: str, typed: str
+    index: PersistentIndex, name: str, typed: str
 ) -> None:
     await index.catch_up(_graph_of(name), EMBEDDER, now=NOW)
     for selection in (*_selections(typed), Selection(file=f"{typed}/{typed}.py")):
@@ -160,13 +160,15 @@ async def test_names_are_compared_without_case_and_without_the_encoding_of_accen
 @pytest.mark.parametrize(
     ("name", "typed"), [("\u0131rmak", "irmak"), ("İzmir", "izmir"), ("é", "e")]
 )
-async def test_other_letters_are_another_name(index: SearchIndex, name: str, typed: str) -> None:
+async def test_other_letters_are_another_name(
+    index: PersistentIndex, name: str, typed: str
+) -> None:
     await index.catch_up(_graph_of(name), EMBEDDER, now=NOW)
     for selection in (*_selections(typed), Selection(file=f"{typed}.py")):
         assert len(index.select(selection)) == 0, selection
 
 
-async def test_spellings_of_one_value_are_listed_once(index: SearchIndex) -> None:
+async def test_spellings_of_one_value_are_listed_once(index: PersistentIndex) -> None:
     spelled = contents(*TEXTS)
     receipts = [
         replace(one, tools=(tool,))
@@ -197,7 +199,7 @@ def _graph_of(name: str) -> LoadedGraph:
     return LoadedGraph(replace(plain, entities=(file, entity), receipts=tuple(receipts)))
 
 
-async def test_selected_turns_can_be_listed_newest_first(index: SearchIndex) -> None:
+async def test_selected_turns_can_be_listed_newest_first(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     keys = index.newest(Selection(since=START + timedelta(minutes=1)), limit=5)
     held = index.turns(keys)
@@ -205,7 +207,7 @@ async def test_selected_turns_can_be_listed_newest_first(index: SearchIndex) -> 
     assert index.newest(Selection(), limit=1) == keys[:1]
 
 
-async def test_the_facts_that_meet_the_conditions_are_named(index: SearchIndex) -> None:
+async def test_the_facts_that_meet_the_conditions_are_named(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     keys = index.select(Selection()).tolist()
     assert index.selected_facts(Selection(relation="modified"), keys) == {EDITED.uuid}
@@ -213,7 +215,7 @@ async def test_the_facts_that_meet_the_conditions_are_named(index: SearchIndex) 
     assert index.selected_facts(Selection(relation="modified"), []) == set()
 
 
-async def test_the_values_of_a_condition_are_those_of_the_graph(index: SearchIndex) -> None:
+async def test_the_values_of_a_condition_are_those_of_the_graph(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     assert {condition.value: index.values(condition) for condition in Condition} == {
         "format": ["claude_code"],
@@ -224,7 +226,7 @@ async def test_the_values_of_a_condition_are_those_of_the_graph(index: SearchInd
     }
 
 
-async def test_a_changed_fact_is_read_again_with_a_later_commit(index: SearchIndex) -> None:
+async def test_a_changed_fact_is_read_again_with_a_later_commit(index: PersistentIndex) -> None:
     await follow(index, "tax")
     ended = replace(EDITED, invalid_at=START, turns=(turn("tax"), turn("docs")))
     await index.catch_up(graph("tax", "docs", facts=(ended,)), EMBEDDER, now=NOW)
@@ -232,7 +234,7 @@ async def test_a_changed_fact_is_read_again_with_a_later_commit(index: SearchInd
     assert index.facts([key])[key][0].fact.invalid_at == START
 
 
-async def test_passages_have_their_distinct_tokens(index: SearchIndex) -> None:
+async def test_passages_have_their_distinct_tokens(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     keys = index.select(Selection())
     passages = index.passage_tokens(keys[:1])
@@ -244,7 +246,7 @@ async def test_passages_have_their_distinct_tokens(index: SearchIndex) -> None:
     assert 1 <= frequencies.min() <= frequencies.max() <= 3
 
 
-async def test_each_term_has_the_number_of_turns_that_contain_it(index: SearchIndex) -> None:
+async def test_each_term_has_the_number_of_turns_that_contain_it(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     texts = [set(Tokenizer().count(text)) for text in TEXTS.values()]
     terms = set().union(*texts, {"xyzzy"})

@@ -1,4 +1,4 @@
-"""What a `LookupIndex` offers besides a search: its content by id, by name and by time."""
+"""What a `PersistentIndex` offers besides a search: its content by id, by name and by time."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +11,7 @@ from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, contents, graph
 from tests.index.indexed_shop import EMBEDDER, NOW, turn
 from turnetl.base.model import GroupId
-from turnetl.index.lookup import ItemKind, LookupIndex
+from turnetl.index.lookup import ItemKind
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 
@@ -24,7 +24,7 @@ def opened(tmp_path: Path) -> Iterator[PersistentIndex]:
 
 
 @pytest.fixture
-async def index(opened: PersistentIndex) -> LookupIndex:
+async def index(opened: PersistentIndex) -> PersistentIndex:
     await opened.catch_up(graph(*TEXTS), EMBEDDER, now=NOW)
     return opened
 
@@ -39,41 +39,41 @@ async def index(opened: PersistentIndex) -> LookupIndex:
     ],
 )
 async def test_everything_with_an_id_is_found_by_it(
-    index: LookupIndex, identifier: str, kind: ItemKind
+    index: PersistentIndex, identifier: str, kind: ItemKind
 ) -> None:
     found = index.lookup().with_prefix(identifier, 5)
     assert (kind, identifier) in [(item.kind, item.id) for item in found]
 
 
-async def test_the_beginning_of_an_id_in_any_case_is_enough(index: LookupIndex) -> None:
+async def test_the_beginning_of_an_id_in_any_case_is_enough(index: PersistentIndex) -> None:
     (found,) = index.lookup().with_prefix(turn("tax")[:8].upper(), 5)
     assert found.id == turn("tax")
 
 
-async def test_a_prefix_of_all_ids_is_limited_for_each_kind(index: LookupIndex) -> None:
+async def test_a_prefix_of_all_ids_is_limited_for_each_kind(index: PersistentIndex) -> None:
     found = index.lookup().with_prefix("", 2)
     assert [item.kind for item in found].count(ItemKind.TURN) == 2
 
 
 @pytest.mark.parametrize("prefix", ["%", "_", "'", "66185fa7' OR 1=1 --", "\udcff"])
-async def test_no_prefix_is_a_pattern(index: LookupIndex, prefix: str) -> None:
+async def test_no_prefix_is_a_pattern(index: PersistentIndex, prefix: str) -> None:
     assert index.lookup().with_prefix(prefix.encode("utf-8", "replace").decode(), 5) == []
 
 
-async def test_the_turns_of_a_session_are_in_their_order(index: LookupIndex) -> None:
+async def test_the_turns_of_a_session_are_in_their_order(index: PersistentIndex) -> None:
     lookup = index.lookup()
     turns = index.turns(lookup.session("s1"))
     assert [turns[key].receipt.turn_id for key in lookup.session("s1")] == list(map(turn, TEXTS))
     assert lookup.session("s") == []
 
 
-async def test_the_ids_of_turns_are_found_by_their_keys(index: LookupIndex) -> None:
+async def test_the_ids_of_turns_are_found_by_their_keys(index: PersistentIndex) -> None:
     lookup = index.lookup()
     keys = [key for key in (lookup.turn_key(turn("tax")), 99) if key is not None]
     assert lookup.turn_ids(keys) == {turn("tax")}
 
 
-async def test_turns_are_put_in_the_order_of_time(index: LookupIndex) -> None:
+async def test_turns_are_put_in_the_order_of_time(index: PersistentIndex) -> None:
     ordered = index.lookup().session("s1")
     assert index.lookup().by_time([*ordered[::-1], 99]) == ordered
     assert index.newest(Selection(), limit=2) == ordered[:0:-1]
@@ -102,7 +102,7 @@ async def test_a_page_of_the_newest_turns_is_that_of_all_of_them(opened: Persist
             assert page == newest[skip : skip + 2]
 
 
-async def test_an_entity_is_found_by_its_name_in_any_case(index: LookupIndex) -> None:
+async def test_an_entity_is_found_by_its_name_in_any_case(index: PersistentIndex) -> None:
     assert index.lookup().entities_named("CHECKOUT") == [SESSION]
     assert index.lookup().entities_named("check") == []
 
@@ -120,21 +120,21 @@ async def test_names_of_any_alphabet_are_found_in_any_case(opened: PersistentInd
 
 
 @pytest.mark.parametrize("path", ["src/tax_rates.py", "tax_rates.py", "/TAX_rates.py"])
-async def test_a_file_is_found_by_the_end_of_its_path(index: LookupIndex, path: str) -> None:
+async def test_a_file_is_found_by_the_end_of_its_path(index: PersistentIndex, path: str) -> None:
     assert index.lookup().files_ending_with(path) == [FILE]
 
 
 @pytest.mark.parametrize("path", ["rates.py", "checkout", "%"])
-async def test_a_part_of_a_name_is_no_end_of_a_path(index: LookupIndex, path: str) -> None:
+async def test_a_part_of_a_name_is_no_end_of_a_path(index: PersistentIndex, path: str) -> None:
     assert index.lookup().files_ending_with(path) == []
 
 
-async def test_names_that_contain_a_text_are_suggested(index: LookupIndex) -> None:
+async def test_names_that_contain_a_text_are_suggested(index: PersistentIndex) -> None:
     assert index.lookup().names_containing("RATES", None, 5) == [FILE.name]
     assert index.lookup().names_containing("RATES", "Concept", 5) == []
 
 
-async def test_a_fact_has_its_turns_and_is_found_by_both_entities(index: LookupIndex) -> None:
+async def test_a_fact_has_its_turns_and_is_found_by_both_entities(index: PersistentIndex) -> None:
     lookup = index.lookup()
     stated = lookup.fact(EDITED.uuid)
     assert stated is not None
@@ -143,14 +143,14 @@ async def test_a_fact_has_its_turns_and_is_found_by_both_entities(index: LookupI
     assert lookup.facts_about(FILE.uuid) == lookup.facts_about(SESSION.uuid) == [stated]
 
 
-async def test_the_keys_of_several_turns_are_those_of_each_one(index: LookupIndex) -> None:
+async def test_the_keys_of_several_turns_are_those_of_each_one(index: PersistentIndex) -> None:
     lookup = index.lookup()
     asked = [turn("docs"), "x", turn("tax"), turn("docs")]
     assert lookup.turn_keys(asked) == {id_: lookup.turn_key(id_) for id_ in asked if id_ != "x"}
     assert lookup.turn_keys([]) == {}
 
 
-async def test_what_is_not_in_the_index_is_not_found(index: LookupIndex) -> None:
+async def test_what_is_not_in_the_index_is_not_found(index: PersistentIndex) -> None:
     lookup = index.lookup()
     assert (lookup.turn_key("x"), lookup.entity("x"), lookup.fact("x")) == (None, None, None)
     assert lookup.facts_about("x") == []

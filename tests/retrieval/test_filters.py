@@ -17,7 +17,6 @@ from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import SearchIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.retrieval.hits import SearchHit
@@ -69,7 +68,7 @@ FACTS = (
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PersistentIndex]:
     opened = PersistentIndex(tmp_path_factory.mktemp("index"), EMBEDDER.name, EMBEDDER.dimensions)
     receipts = [
         builders.receipt(builders.episode(name, session_id=SessionId(name), started_at=time(date)))
@@ -88,7 +87,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
     opened.close()
 
 
-async def hits(index: SearchIndex, query: str, **options: Any) -> list[SearchHit]:
+async def hits(index: PersistentIndex, query: str, **options: Any) -> list[SearchHit]:
     found = await search(index, query, EMBEDDER, now=NOW, nearest=True, **options)
     return list(found.hits)
 
@@ -97,7 +96,7 @@ def names(found: list[SearchHit]) -> list[str]:
     return [next(name for name in TEXTS if turn(name) == hit.turn_id) for hit in found]
 
 
-async def test_an_empty_query_lists_the_selected_turns_newest_first(index: SearchIndex) -> None:
+async def test_an_empty_query_lists_the_selected_turns_newest_first(index: PersistentIndex) -> None:
     found = await hits(index, "", selection=Selection(since=time("2026-02-01")))
     assert names(found) == ["docs", "test", "move"]
     assert {hit.score for hit in found} == {1.0}
@@ -106,11 +105,11 @@ async def test_an_empty_query_lists_the_selected_turns_newest_first(index: Searc
     assert names(newest) == ["docs"]
 
 
-async def test_an_empty_query_without_a_condition_has_no_hits(index: SearchIndex) -> None:
+async def test_an_empty_query_without_a_condition_has_no_hits(index: PersistentIndex) -> None:
     assert await hits(index, "") == []
 
 
-async def test_hits_can_be_sorted_by_time(index: SearchIndex) -> None:
+async def test_hits_can_be_sorted_by_time(index: PersistentIndex) -> None:
     best = await hits(index, "walrus port 9090", limit=2)
     by_time = await hits(index, "walrus port 9090", limit=2, order=Order.TIME)
     assert names(best)[0] == "move"
@@ -119,20 +118,20 @@ async def test_hits_can_be_sorted_by_time(index: SearchIndex) -> None:
     assert times == sorted(times, reverse=True)
 
 
-async def test_the_facts_for_which_a_turn_was_selected_come_first(index: SearchIndex) -> None:
+async def test_the_facts_for_which_a_turn_was_selected_come_first(index: PersistentIndex) -> None:
     for query in ("", "listens 8080"):
         (found,) = await hits(index, query, selection=Selection(relation="ran"))
         assert found.fact == "the server was started"
         assert [more.fact for more in found.more_facts] == ["the server listens on 8080"]
 
 
-async def test_conditions_on_facts_are_met_by_one_fact(index: SearchIndex) -> None:
+async def test_conditions_on_facts_are_met_by_one_fact(index: PersistentIndex) -> None:
     both = Selection(relation="MODIFIED", file="server.py")
     assert names(await hits(index, "", selection=both)) == ["docs"]
     assert await hits(index, "", selection=Selection(relation="RAN", label="Error")) == []
 
 
-async def test_as_of_returns_the_facts_that_held_then(index: SearchIndex) -> None:
+async def test_as_of_returns_the_facts_that_held_then(index: PersistentIndex) -> None:
     january = await hits(index, "listens", selection=Selection(as_of=time("2026-02-01")))
     assert names(january) == ["plan"]
     assert january[0].fact == "the server listens on 8080"
@@ -142,14 +141,14 @@ async def test_as_of_returns_the_facts_that_held_then(index: SearchIndex) -> Non
     assert all(not hit.more_facts for hit in march)
 
 
-async def test_as_of_an_invalidation_the_fact_still_held(index: SearchIndex) -> None:
+async def test_as_of_an_invalidation_the_fact_still_held(index: PersistentIndex) -> None:
     decided = Selection(relation="DECIDED", as_of=time("2026-02-20"))
     assert names(await hits(index, "", selection=decided)) == ["plan"]
     later = Selection(relation="DECIDED", as_of=time("2026-02-21"))
     assert names(await hits(index, "", selection=later)) == ["move"]
 
 
-async def test_further_facts_say_when_they_were_invalidated(index: SearchIndex) -> None:
+async def test_further_facts_say_when_they_were_invalidated(index: PersistentIndex) -> None:
     (found,) = await hits(index, "server started", selection=Selection(session="plan"))
     assert found.fact == "the server was started"
     assert [more.invalid_at for more in found.more_facts] == [time("2026-02-20")]
@@ -165,19 +164,21 @@ async def test_further_facts_say_when_they_were_invalidated(index: SearchIndex) 
     ],
 )
 async def test_a_question_about_all_of_a_time_lists_its_turns(
-    index: SearchIndex, query: str, expected: list[str]
+    index: PersistentIndex, query: str, expected: list[str]
 ) -> None:
     assert names(await hits(index, query)) == expected
 
 
-async def test_a_time_in_a_query_is_a_weight_and_not_a_filter(index: SearchIndex) -> None:
+async def test_a_time_in_a_query_is_a_weight_and_not_a_filter(index: PersistentIndex) -> None:
     assert names(await hits(index, "walrus server"))[0] == "docs"
     weighed = names(await hits(index, "walrus server in january 2026"))
     assert weighed[0] == "plan"
     assert {"docs", "move"} <= set(weighed)
 
 
-async def test_without_a_clock_a_time_in_a_query_is_words_like_others(index: SearchIndex) -> None:
+async def test_without_a_clock_a_time_in_a_query_is_words_like_others(
+    index: PersistentIndex,
+) -> None:
     plain = await search(index, "what did the walrus do last week", EMBEDDER, nearest=True)
     assert turn("plan") in {hit.turn_id for hit in plain.hits}
     assert {hit.score for hit in await hits(index, "what did we do last week")} == {1.0}
@@ -250,7 +251,7 @@ _QUERIES = st.one_of(
 
 @settings(max_examples=scaled(60))
 @given(query=_QUERIES, text=st.text(max_size=10))
-async def test_no_query_and_no_value_raises(index: SearchIndex, query: str, text: str) -> None:
+async def test_no_query_and_no_value_raises(index: PersistentIndex, query: str, text: str) -> None:
     selection = Selection(session=text, tool=text, file=text, entity=text, label=text)
     assert await hits(index, query, selection=selection) == []
     assert len(await hits(index, query)) <= len(TEXTS)
@@ -258,6 +259,6 @@ async def test_no_query_and_no_value_raises(index: SearchIndex, query: str, text
 
 @pytest.mark.parametrize("query", ["x", "w", "\x00", "%", '"', "walrus " * 15_000, "7d " * 33_000])
 async def test_queries_of_one_character_and_of_100_kb_are_searched(
-    index: SearchIndex, query: str
+    index: PersistentIndex, query: str
 ) -> None:
     assert len(await hits(index, query)) <= len(TEXTS)

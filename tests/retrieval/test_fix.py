@@ -15,7 +15,6 @@ from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW
 from turnetl.base.graph_model import CommittedTurn, GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId
-from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.retrieval.fix import EXACT, ErrorMatcher, find_fixes
 
@@ -87,7 +86,7 @@ class InvalidatingGraph(LoadedGraph):
 
 
 @pytest.fixture
-async def index(tmp_path: Path) -> AsyncIterator[LookupIndex]:
+async def index(tmp_path: Path) -> AsyncIterator[PersistentIndex]:
     opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
     contents = GroupContents(
         GROUP,
@@ -102,7 +101,9 @@ async def index(tmp_path: Path) -> AsyncIterator[LookupIndex]:
     opened.close()
 
 
-async def test_a_failure_is_resolved_by_the_turn_that_invalidated_it(index: LookupIndex) -> None:
+async def test_a_failure_is_resolved_by_the_turn_that_invalidated_it(
+    index: PersistentIndex,
+) -> None:
     """A parallel session at the same time is not taken for it."""
     (found,) = await find_fixes(index, "KeyError: 'price'", EMBEDDER, limit=5)
     (occurrence,) = found.occurrences
@@ -113,12 +114,14 @@ async def test_a_failure_is_resolved_by_the_turn_that_invalidated_it(index: Look
     assert occurrence.answer == "Looking.\n\nThe cart reads price_cents now."
 
 
-async def test_the_evidence_lies_between_failure_and_success(index: LookupIndex) -> None:
+async def test_the_evidence_lies_between_failure_and_success(index: PersistentIndex) -> None:
     (found,) = await find_fixes(index, "KeyError: 'price'", EMBEDDER, limit=5)
     assert found.occurrences[0].evidence == (EDIT, SUCCESS)
 
 
-async def test_an_error_without_a_later_success_is_not_called_resolved(index: LookupIndex) -> None:
+async def test_an_error_without_a_later_success_is_not_called_resolved(
+    index: PersistentIndex,
+) -> None:
     (found,) = await find_fixes(index, "TimeoutError", EMBEDDER, limit=5)
     (occurrence,) = found.occurrences
     assert (occurrence.resolved_at, occurrence.resolved_by) == (None, None)
@@ -127,11 +130,11 @@ async def test_an_error_without_a_later_success_is_not_called_resolved(index: Lo
 
 
 @pytest.mark.parametrize("text", ["", "   ", '"', "segmentation fault", "panic in the printer"])
-async def test_what_never_occurred_has_no_fix(index: LookupIndex, text: str) -> None:
+async def test_what_never_occurred_has_no_fix(index: PersistentIndex, text: str) -> None:
     assert await find_fixes(index, text, EMBEDDER, limit=5) == []
 
 
-async def test_only_errors_of_the_groups_are_found(index: LookupIndex) -> None:
+async def test_only_errors_of_the_groups_are_found(index: PersistentIndex) -> None:
     found = await find_fixes(index, "KeyError", EMBEDDER, groups=[GroupId("x")], limit=5)
     assert found == []
 

@@ -14,7 +14,7 @@ from tests.index.indexed_shop import EMBEDDER, NOW
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.index.lookup import ItemKind, LookupIndex
+from turnetl.index.lookup import ItemKind
 from turnetl.index.persistent import PersistentIndex
 from turnetl.retrieval.details import TurnDetails, details
 from turnetl.retrieval.items import FILE_LABEL, file_path, find_entity, find_item
@@ -53,7 +53,7 @@ def contents(group: GroupId, entities: tuple[Entity, ...], first: int) -> GroupC
 
 
 @pytest.fixture
-async def index(tmp_path: Path) -> AsyncIterator[LookupIndex]:
+async def index(tmp_path: Path) -> AsyncIterator[PersistentIndex]:
     opened = PersistentIndex(tmp_path / "index", EMBEDDER.name, EMBEDDER.dimensions)
     elsewhere = replace(README, uuid="dddd0001", group_id=OTHER)
     graph = LoadedGraph(
@@ -68,7 +68,7 @@ async def index(tmp_path: Path) -> AsyncIterator[LookupIndex]:
 @pytest.mark.parametrize(
     "path", ["src/cart.py", "/src/cart.py", "/home/dev/shop/src/cart.py", "C:\\shop\\src\\cart.py"]
 )
-async def test_a_file_is_found_wherever_its_checkout_is(index: LookupIndex, path: str) -> None:
+async def test_a_file_is_found_wherever_its_checkout_is(index: PersistentIndex, path: str) -> None:
     assert find_entity(index.lookup(), path, FILE_LABEL) == CART
 
 
@@ -83,7 +83,7 @@ async def test_a_file_is_found_wherever_its_checkout_is(index: LookupIndex, path
     ],
 )
 async def test_an_item_is_found_by_a_path_that_leads_to_one_file(
-    index: LookupIndex, path: str
+    index: PersistentIndex, path: str
 ) -> None:
     found = find_item(index, path, HERE)
     assert (found.kind, found.id) == (ItemKind.ENTITY, CART.uuid)
@@ -98,7 +98,7 @@ async def test_a_name_that_starts_with_a_dot_is_a_name_before_it_is_a_path(tmp_p
         assert find_item(named, COMMAND.name, HERE).id == COMMAND.uuid
 
 
-async def test_a_name_and_a_label_are_found_in_any_case(index: LookupIndex) -> None:
+async def test_a_name_and_a_label_are_found_in_any_case(index: PersistentIndex) -> None:
     assert find_entity(index.lookup(), "SRC/Cart.py", "file") == CART
     assert find_entity(index.lookup(), "CHECKOUT", "ERROR") == ERROR
 
@@ -112,18 +112,18 @@ async def test_of_files_that_differ_in_case_the_one_typed_is_meant(tmp_path: Pat
         assert find_entity(both.lookup(), "src/cart.py", FILE_LABEL) == CART
 
 
-async def test_several_files_with_the_same_end_are_listed(index: LookupIndex) -> None:
+async def test_several_files_with_the_same_end_are_listed(index: PersistentIndex) -> None:
     with pytest.raises(BadUsage, match=r"File aaaa0001 .*; File aaaa0002 .*Type the id of one"):
         find_entity(index.lookup(), "cart.py", FILE_LABEL)
 
 
-async def test_a_bare_name_in_a_path_leads_to_no_other_file(index: LookupIndex) -> None:
+async def test_a_bare_name_in_a_path_leads_to_no_other_file(index: PersistentIndex) -> None:
     with pytest.raises(BadUsage, match="there is no file"):
         find_entity(index.lookup(), "/home/dev/other/README.md", FILE_LABEL, [GROUP])
 
 
 async def test_a_group_or_a_label_decides_between_entities_with_one_name(
-    index: LookupIndex,
+    index: PersistentIndex,
 ) -> None:
     lookup = index.lookup()
     assert find_entity(lookup, "README.md", FILE_LABEL, [GROUP]) == README
@@ -132,27 +132,29 @@ async def test_a_group_or_a_label_decides_between_entities_with_one_name(
         find_entity(lookup, "checkout")
 
 
-async def test_the_beginning_of_an_id_leads_to_an_entity(index: LookupIndex) -> None:
+async def test_the_beginning_of_an_id_leads_to_an_entity(index: PersistentIndex) -> None:
     assert find_entity(index.lookup(), "bbbb0003") == ERROR
 
 
 @pytest.mark.parametrize("name", ["check", "%", "\udc80", "fact 0"])
-async def test_another_text_leads_to_no_entity(index: LookupIndex, name: str) -> None:
+async def test_another_text_leads_to_no_entity(index: PersistentIndex, name: str) -> None:
     with pytest.raises(BadUsage, match="there is no entity"):
         find_entity(index.lookup(), name)
 
 
-async def test_an_empty_text_leads_to_no_entity(index: LookupIndex) -> None:
+async def test_an_empty_text_leads_to_no_entity(index: PersistentIndex) -> None:
     with pytest.raises(BadUsage, match="no id and no name is given"):
         find_entity(index.lookup(), " ")
 
 
-async def test_an_unknown_entity_is_named_with_similar_ones(index: LookupIndex) -> None:
+async def test_an_unknown_entity_is_named_with_similar_ones(index: PersistentIndex) -> None:
     with pytest.raises(BadUsage, match=r"(?i)similar: `checkout`"):
         find_entity(index.lookup(), "check")
 
 
-async def test_a_turn_of_the_graph_has_prompt_answer_and_failed_step(index: LookupIndex) -> None:
+async def test_a_turn_of_the_graph_has_prompt_answer_and_failed_step(
+    index: PersistentIndex,
+) -> None:
     found = details(index, builders.turn().turn_id, HERE, limit=5)
     assert isinstance(found, TurnDetails)
     conversation = found.conversation

@@ -15,14 +15,14 @@ from turnetl.activity_report.model import (
 from turnetl.activity_report.turns import TurnBook
 from turnetl.base.model import Fact
 from turnetl.base.text import one_line
-from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import LabelledEntities, NewestFacts, Overview, StatedEntity
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.fix import Occurrence, error_history
 
 
-def knowledge(index: LookupIndex, selection: Selection, book: TurnBook) -> Knowledge:
+def knowledge(index: PersistentIndex, selection: Selection, book: TurnBook) -> Knowledge:
     """Return what the turns that meet conditions state.
 
     Args:
@@ -49,7 +49,7 @@ def knowledge(index: LookupIndex, selection: Selection, book: TurnBook) -> Knowl
 
 
 def stated_by(
-    index: LookupIndex, turn_ids: Collection[str], book: TurnBook
+    index: PersistentIndex, turn_ids: Collection[str], book: TurnBook
 ) -> tuple[Mapping[str, list[ReportedFact]], Mapping[str, int]]:
     """Return the decisions of each turn, and the number of failures that it states."""
     ids = {key: turn for turn, key in index.lookup().turn_keys(turn_ids).items()}
@@ -92,7 +92,7 @@ def _history(stated: StatedEntity, overview: Overview, book: TurnBook) -> Entity
     return EntityHistory(one_line(entity.name), entity.group_id, stated.turns, facts)
 
 
-def _error(stated: StatedEntity, index: LookupIndex, book: TurnBook) -> ReportedError:
+def _error(stated: StatedEntity, index: PersistentIndex, book: TurnBook) -> ReportedError:
     history = error_history(index, stated.entity)
     found = (_occurrence(one, book) for one in history.occurrences)
     occurrences = tuple(one for one in found if one is not None)

@@ -49,7 +49,7 @@ from turnetl.base.object_url import without_credentials
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episode_text.passages import prompt_title
 from turnetl.graph.migration_phases import migration_message
-from turnetl.index.lookup import LookupIndex
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.ingestion.group import candidate_rows
 from turnetl.ingestion.ingest_report import error_messages, stale_part_line
@@ -117,7 +117,7 @@ class ReportSources:
     receipts: Mapping[GroupId, Sequence[Receipt]]
     damaged: frozenset[GroupId]
     """Groups with a table that cannot be read."""
-    index: LookupIndex | None
+    index: PersistentIndex | None
     status: StatusReport | None
 
 
@@ -216,7 +216,7 @@ async def _receipts(
         return {group: await snapshot.receipts(group) for group in groups}
 
 
-def _prompts(index: LookupIndex, turn_ids: Sequence[TurnId]) -> dict[str, str]:
+def _prompts(index: PersistentIndex, turn_ids: Sequence[TurnId]) -> dict[str, str]:
     """Return the first line of the prompts of these turns."""
     turns = index.turns(index.lookup().turn_keys(turn_ids).values()).values()
     return {turn.receipt.turn_id: prompt_title(turn.text) for turn in turns}

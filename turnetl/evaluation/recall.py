@@ -19,7 +19,7 @@ from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.result_schema import encoded_type
 from turnetl.base.results import INLINED, described
 from turnetl.evaluation.question_set import EvaluationQuestion
-from turnetl.index.port import SearchIndex
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
@@ -84,7 +84,7 @@ class EvaluatedQuestion:
 class Searcher:
     """Searches an index as `turnetl search` does."""
 
-    index: SearchIndex
+    index: PersistentIndex
     embedder: Embedder
     now: datetime | None = None
     """The current time, in the zone of the times that questions name; None: these are words."""

@@ -8,25 +8,31 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
 
+from turnetl.base import ids
 from turnetl.base.graph_model import CommittedTurn, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import catalog_state as sql
 from turnetl.index.catalog_state import CatalogState
 from turnetl.index.index_report import IndexedGroup
 from turnetl.index.lookup import Lookup
-from turnetl.index.port import IndexedFact, IndexedTurn, Keys, pack, unpack, unpacked_text
-from turnetl.index.question_table import QuestionTable
+from turnetl.index.port import (
+    ENTITIES,
+    FACTS,
+    RECEIPTS,
+    IndexedFact,
+    IndexedTurn,
+    Keys,
+    pack,
+    unpack,
+    unpacked_text,
+)
 from turnetl.index.selection import fold
 from turnetl.index.selector import Selector, microseconds, time_of
-
-_RECEIPTS = msgspec.json.Decoder(Receipt)
-_ENTITIES = msgspec.json.Decoder(Entity)
-_FACTS = msgspec.json.Decoder(Fact)
 
 
 class Catalog(CatalogState):
@@ -148,7 +154,6 @@ class Catalog(CatalogState):
         self.connection.execute(sql.ENTITIES_WITHOUT_FACT, (json.dumps(list(entities)),))
 
     def turns(self, keys: Collection[int]) -> dict[int, IndexedTurn]:
-        """See `SearchIndex.turns`."""
         return {
             key: IndexedTurn(key, TurnId(turn), time_of(started_at), receipt, text, previous)
             for key, turn, started_at, receipt, text, previous in self.query(
@@ -157,12 +162,11 @@ class Catalog(CatalogState):
         }
 
     def texts(self, keys: Collection[int]) -> dict[int, str]:
-        """See `SearchIndex.texts`."""
         rows = self.query(sql.TEXTS, json.dumps(list(keys)))
         return {key: unpacked_text(text) for key, text in rows}
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> list[int]:
-        """See `SearchIndex.next_turns`; ascending."""
+        """Return what `PersistentIndex.next_turns` does, ascending."""
         rows = self.query(sql.NEXT_TURNS, json.dumps(list(keys)))
         found = np.array(sorted({key for (key,) in rows if key is not None}), dtype=np.int64)
         following: list[int] = (
@@ -171,16 +175,13 @@ class Catalog(CatalogState):
         return following
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
-        """See `SearchIndex.facts`."""
         facts: dict[int, list[IndexedFact]] = {key: [] for key in keys}
         rows = self.query(sql.FACTS, json.dumps(list(keys)))
         # Most facts of a turn are about the same few entities.
         packed = {end for _, _, *ends in rows for end in ends}
-        entities = {end: unpack(end, _ENTITIES) for end in packed}
+        entities = {end: unpack(end, ENTITIES) for end in packed}
         for turn, fact, source, target in rows:
-            facts[turn].append(
-                IndexedFact(unpack(fact, _FACTS), entities[source], entities[target])
-            )
+            facts[turn].append(IndexedFact(unpack(fact, FACTS), entities[source], entities[target]))
         for of_turn in facts.values():
             of_turn.sort(key=lambda indexed: (indexed.fact.created_at, indexed.fact.uuid))
         return facts
@@ -193,7 +194,7 @@ class Catalog(CatalogState):
         rows = self.query(
             "SELECT receipt FROM turns WHERE group_id = ? ORDER BY started_at, turn_id", group
         )
-        return [unpack(receipt, _RECEIPTS) for (receipt,) in rows]
+        return [unpack(receipt, RECEIPTS) for (receipt,) in rows]
 
     def counts(self, group: GroupId) -> tuple[int, int, int]:
         chunks = sum(receipt.chunks for receipt in self.receipts(group))
@@ -240,3 +241,74 @@ class Catalog(CatalogState):
             "INSERT OR IGNORE INTO fact_turns VALUES (?, ?)",
             [(turns[turn], key) for turn in fact.turns if turn in turns],
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuestions:
+    """The questions of a turn."""
+
+    turn_id: TurnId
+    digest: str
+    """Of the text of the turn; see `text_digest`."""
+    questions: tuple[str, ...]
+    """Possibly none: a model could think of none."""
+
+
+class QuestionTable:
+    """The questions of each turn for which a model was asked, possibly none.
+
+    They belong to a turn with a certain text, and stay when it is indexed again.
+    """
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def replace(self, turns: Collection[TurnId], stored: Iterable[StoredQuestions]) -> None:
+        self._connection.execute(
+            "DELETE FROM questions WHERE turn_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(turns)),),
+        )
+        self.put(stored)
+
+    def put(self, stored: Iterable[StoredQuestions]) -> None:
+        self._connection.executemany(
+            "INSERT OR REPLACE INTO questions VALUES (?, ?, ?)",
+            [(one.turn_id, one.digest, json.dumps(one.questions)) for one in stored],
+        )
+
+    def all(self) -> Sequence[StoredQuestions]:
+        rows = self._connection.execute("SELECT * FROM questions ORDER BY turn_id").fetchall()
+        return [_stored(*row) for row in rows]
+
+    def of_turns(self, turns: Collection[TurnId]) -> dict[TurnId, StoredQuestions]:
+        rows = self._connection.execute(
+            "SELECT * FROM questions WHERE turn_id IN (SELECT value FROM json_each(?))",
+            (json.dumps(list(turns)),),
+        ).fetchall()
+        return {TurnId(row[0]): _stored(*row) for row in rows}
+
+    def remove(self, keys: Collection[int]) -> None:
+        """Remove the questions of turns with these keys, which the catalog still holds."""
+        self._connection.execute(sql.REMOVE_QUESTIONS, (json.dumps(list(keys)),))
+
+    def prune(self) -> None:
+        """Remove the questions of turns that the catalog does not hold."""
+        self._connection.execute(sql.QUESTIONS_WITHOUT_TURN)
+
+    def missing(self) -> Keys:
+        """Return the turns without an entry, ascending."""
+        rows = self._connection.execute(sql.WITHOUT_QUESTIONS).fetchall()
+        return np.array([key for (key,) in rows], dtype=np.int64)
+
+    def count(self) -> int:
+        """Return how many turns of the catalog have an entry."""
+        ((count,),) = self._connection.execute(sql.QUESTIONED_TURNS).fetchall()
+        return int(count)
+
+
+def text_digest(text: str) -> str:
+    return ids.digest(text)
+
+
+def _stored(turn_id: str, digest: str, content: str) -> StoredQuestions:
+    return StoredQuestions(TurnId(turn_id), digest, tuple(json.loads(content)))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from turnetl.base import private_files
 from turnetl.base.errors import IndexBusy, IndexUnusable
-from turnetl.index.catalog import Catalog
+from turnetl.index.catalog import Catalog, StoredQuestions
 from turnetl.index.files import (
     CATALOG,
     LEXICAL,
@@ -24,7 +24,6 @@ from turnetl.index.files import (
 )
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.parts import IndexParts
-from turnetl.index.question_table import StoredQuestions
 from turnetl.index.snapshot import open_snapshot
 
 

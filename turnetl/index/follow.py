@@ -14,10 +14,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.batched import batched
 from turnetl.base.graph_model import CommittedTurn, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.base.terms import Tokenizer
-from turnetl.index.catalog import Catalog
+from turnetl.index.catalog import Catalog, StoredQuestions, text_digest
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
 from turnetl.index.files import IndexEmbedder, check_embedder
@@ -25,7 +26,6 @@ from turnetl.index.index_report import CatchUpReport, unread_commits
 from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
-from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _EMBEDDED_BATCH = 256
 """Passages; other tasks run in between."""
-REMOVED_BATCH = 1000
+_REMOVED_BATCH = 1000
 """Turns that are removed in one transaction."""
 
 
@@ -85,8 +85,8 @@ class BatchWriter:
 
     async def _embedded(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
-        for start in range(0, len(texts), _EMBEDDED_BATCH):
-            vectors += await self._embedder.embed(texts[start : start + _EMBEDDED_BATCH])
+        for batch in batched(texts, _EMBEDDED_BATCH):
+            vectors += await self._embedder.embed(batch)
             await asyncio.sleep(0)
         return vectors
 
@@ -159,15 +159,19 @@ def forget_turns(parts: IndexParts, keys: Collection[int]) -> None:
     parts.catalog.remove_turns(keys)
 
 
-def forget_batch(parts: IndexParts, keys: Collection[int]) -> None:
-    """Remove turns and what only they state, in a transaction."""
-    entities, facts = parts.catalog.touched(keys)
-    with parts.catalog.transaction():
-        forget_turns(parts, keys)
-        parts.catalog.prune(entities, facts)
-        parts.catalog.next_generation()
-    parts.reload()
-    parts.remove_words()
+def forget(parts: IndexParts, turns: Collection[TurnId]) -> int:
+    """Remove turns and what only they state; return how many there were."""
+    keys = sorted(parts.catalog.turn_keys(turns).values())
+    # A transaction is held in memory.
+    for batch in batched(keys, _REMOVED_BATCH):
+        entities, facts = parts.catalog.touched(batch)
+        with parts.catalog.transaction():
+            forget_turns(parts, batch)
+            parts.catalog.prune(entities, facts)
+            parts.catalog.next_generation()
+        parts.reload()
+        parts.remove_words()
+    return len(keys)
 
 
 def batches_with_questions(
@@ -353,9 +357,7 @@ class Follower:
         self, group: GroupId, turns: Collection[TurnId], *, keep_questions: bool = False
     ) -> None:
         """Remove turns, and read again what they had created or changed."""
-        ordered = sorted(turns)
-        for start in range(0, len(ordered), REMOVED_BATCH):
-            batch = ordered[start : start + REMOVED_BATCH]
+        for batch in batched(sorted(turns), _REMOVED_BATCH):
             await self._remove_batch(group, batch, keep_questions=keep_questions)
 
     async def _remove_batch(

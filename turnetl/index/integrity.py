@@ -13,8 +13,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from turnetl.base.graph_model import Receipt
-from turnetl.base.model import Entity, Fact
 from turnetl.base.private_files import open_regular
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.passages import split_passages
@@ -24,7 +22,7 @@ from turnetl.index.catalog_state import other_version
 from turnetl.index.documents import turn_texts
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
 from turnetl.index.parts import IndexParts
-from turnetl.index.port import Field, unpack, unpacked_text
+from turnetl.index.port import ENTITIES, FACTS, RECEIPTS, Field, unpack, unpacked_text
 from turnetl.index.selection import fold
 from turnetl.index.selector import microseconds
 from turnetl.index.vectors import count_held
@@ -36,9 +34,6 @@ _LOOKED_UP = 500
 """Turns that are looked up by their words."""
 _TERMS = 100
 """Terms of a text by which it is looked up."""
-_RECEIPTS = msgspec.json.Decoder(Receipt)
-_ENTITIES = msgspec.json.Decoder(Entity)
-_FACTS = msgspec.json.Decoder(Fact)
 _FOLDED = (("turn_tools", "tool"), ("entity_labels", "label"), ("entities", "name"))
 """Tables of the catalog with a name, and its folded form beside it."""
 
@@ -124,16 +119,16 @@ def _compared(catalog: Catalog) -> Iterator[bool]:
         "SELECT turn_id, group_id, session_id, started_at, receipt, text FROM turns"
     ):
         unpacked_text(text)
-        one = unpack(receipt, _RECEIPTS)
+        one = unpack(receipt, RECEIPTS)
         yield (turn, group, session) == (one.turn_id, one.group_id, one.session_id)
         yield started_at == microseconds(one.started_at)
     for uuid, group, name, content in rows("SELECT uuid, group_id, name, content FROM entities"):
-        entity = unpack(content, _ENTITIES)
+        entity = unpack(content, ENTITIES)
         yield (uuid, group, name) == (entity.uuid, entity.group_id, entity.name)
     for uuid, relation, valid_at, invalid_at, content in rows(
         "SELECT uuid, relation, valid_at, invalid_at, content FROM facts"
     ):
-        fact = unpack(content, _FACTS)
+        fact = unpack(content, FACTS)
         yield (uuid, relation) == (fact.uuid, fact.relation)
         yield valid_at == (fact.valid_at and microseconds(fact.valid_at))
         yield invalid_at == (fact.invalid_at and microseconds(fact.invalid_at))

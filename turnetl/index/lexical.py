@@ -140,13 +140,13 @@ class LexicalIndex:
         is_wanted: Callable[[Keys], NDArray[np.bool_]],
         keys: Keys | None,
     ) -> dict[int, float]:
-        """See `SearchIndex.term_shares`; `is_wanted` tells which turns may be returned."""
+        """See `PersistentIndex.term_shares`; `is_wanted` tells which turns may be returned."""
         kind = _PASSAGES if field is Field.PASSAGE else _TURNS
         index = self._indexes[kind]
         searcher = index.searcher()
         weights = {term: weight for term, weight in terms.items() if weight > 0}
         maximum = sum(
-            weight * _idf(searcher.doc_freq(field.value, term), searcher.num_docs)
+            weight * idf(searcher.doc_freq(field.value, term), searcher.num_docs)
             for term, weight in weights.items()
         ) * (_K1 + 1)
         if (
@@ -288,7 +288,8 @@ def _all_of(schema: tantivy.Schema, field: Field, terms: Collection[str]) -> tan
     return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
 
 
-def _idf(matching: int, texts: int) -> float:
+def idf(matching: int, texts: int) -> float:
+    """Return the inverse document frequency of a term as BM25 defines it."""
     return log(1 + (texts - matching + 0.5) / (matching + 0.5))
 
 

@@ -7,18 +7,76 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
-from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
-from turnetl.index import lookup_sql as sql
+from turnetl.base.model import Entity, GroupId, SessionId, TurnId
 from turnetl.index.overview import Overview
-from turnetl.index.port import IndexedFact, Keys, SearchIndex, unpack
+from turnetl.index.port import ENTITIES, FACTS, IndexedFact, Keys, unpack
 from turnetl.index.selection import fold
 from turnetl.index.selector import LAST_CHARACTER, microseconds, time_of
 
-GROUPS = """
+_WITH_PREFIX = {
+    "turn": """
+SELECT turn_id, group_id FROM turns WHERE turn_id >= ? AND turn_id < ? ORDER BY turn_id LIMIT ?""",
+    # One seek per group: the index on sessions starts with the group.
+    "session": """
+SELECT session_id, min(group_id) FROM turns
+WHERE group_id IN (SELECT group_id FROM groups) AND session_id >= ? AND session_id < ?
+GROUP BY session_id ORDER BY session_id LIMIT ?""",
+    "entity": """
+SELECT uuid, group_id FROM entities WHERE uuid >= ? AND uuid < ? ORDER BY uuid LIMIT ?""",
+    "fact": """
+SELECT f.uuid, s.group_id FROM facts f JOIN entities s ON s.key = f.source
+WHERE f.uuid >= ? AND f.uuid < ? ORDER BY f.uuid LIMIT ?""",
+}
+
+_SESSION = """
+SELECT key FROM turns
+WHERE group_id IN (SELECT group_id FROM groups) AND session_id = ? ORDER BY started_at, turn_id"""
+
+_BY_TIME = """
+SELECT key FROM turns WHERE key IN (SELECT value FROM json_each(?)) ORDER BY started_at, turn_id"""
+
+_TURN_KEYS = "SELECT turn_id, key FROM turns WHERE turn_id IN (SELECT value FROM json_each(?))"
+
+_TOUCHED = "SELECT key, touched FROM turns WHERE key IN (SELECT value FROM json_each(?))"
+
+_WITHOUT_FACT = """
+SELECT content FROM entities e WHERE e.uuid IN (SELECT value FROM json_each(?))
+    AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.source = e.key)
+    AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target = e.key)
+ORDER BY e.uuid"""
+
+_NAMED = "SELECT content FROM entities WHERE folded = ? ORDER BY group_id, uuid"
+
+_FILES = """
+SELECT e.content FROM entities e JOIN entity_labels l ON l.entity = e.key
+WHERE l.folded = 'file' AND substr('/' || e.folded, -length('/' || ?1)) = '/' || ?1
+ORDER BY e.name, e.group_id"""
+
+_CONTAINING = """
+SELECT DISTINCT e.name FROM entities e WHERE instr(e.folded, :text) AND (
+    :label IS NULL
+    OR e.key IN (SELECT l.entity FROM entity_labels l WHERE l.folded = :label))
+ORDER BY length(e.name), e.name LIMIT :limit"""
+
+_FACTS = """
+SELECT f.content, s.content, e.content, ft.turn
+FROM facts f
+JOIN entities s ON s.key = f.source
+JOIN entities e ON e.key = f.target
+JOIN fact_turns ft ON ft.fact = f.key
+JOIN turns t ON t.key = ft.turn
+WHERE {} ORDER BY t.started_at, t.turn_id"""
+_FACT = _FACTS.format("f.uuid = ?")
+_FACTS_ABOUT = _FACTS.format(
+    "f.key IN (SELECT key FROM facts WHERE source = (SELECT key FROM entities WHERE uuid = ?1)"
+    " UNION SELECT key FROM facts WHERE target = (SELECT key FROM entities WHERE uuid = ?1))"
+)
+
+_GROUPS = """
 SELECT group_id, count(*), count(DISTINCT session_id), min(started_at), max(started_at)
 FROM turns GROUP BY group_id ORDER BY max(started_at) DESC, group_id"""
 
@@ -30,7 +88,7 @@ HAVING (:since IS NULL OR max(started_at) >= :since)
 
 # The index on sessions holds all columns: no row with its texts is read. To count them by a second
 # pass takes less time than a window function, which keeps all of them.
-SESSIONS = f"""
+_SESSIONS = f"""
 SELECT session_id, group_id, count(*), min(started_at), max(started_at),
     (SELECT count(*) FROM (SELECT 1 {_OF_SESSIONS}))
 {_OF_SESSIONS}
@@ -69,10 +127,6 @@ class ListedSessions:
     """The one with the newest turn first."""
     count: int
     """Of all sessions that meet the conditions; 0 if the page starts after them."""
-
-
-_ENTITIES = msgspec.json.Decoder(Entity)
-_FACTS = msgspec.json.Decoder(Fact)
 
 
 class ItemKind(StrEnum):
@@ -117,7 +171,7 @@ class Lookup:
         items = []
         for kind in ItemKind:
             start = prefix if kind is ItemKind.SESSION else prefix.lower()
-            rows = self._query(sql.WITH_PREFIX[kind], start, start + LAST_CHARACTER, limit)
+            rows = self._query(_WITH_PREFIX[kind], start, start + LAST_CHARACTER, limit)
             items += [IndexedItem(kind, found, GroupId(group)) for found, group in rows]
         return items
 
@@ -132,15 +186,15 @@ class Lookup:
 
     def turn_keys(self, turn_ids: Collection[str]) -> dict[str, int]:
         """Return the keys of those turns that the index holds, by id, in no order."""
-        return dict(self._query(sql.TURN_KEYS, json.dumps(list(turn_ids))))
+        return dict(self._query(_TURN_KEYS, json.dumps(list(turn_ids))))
 
     def session(self, session_id: str) -> list[int]:
         """Return the keys of the session's turns, oldest first."""
-        return [key for (key,) in self._query(sql.SESSION, session_id)]
+        return [key for (key,) in self._query(_SESSION, session_id)]
 
     def by_time(self, keys: Collection[int]) -> list[int]:
         """Return these turns, oldest first; an unknown key is left out."""
-        return [key for (key,) in self._query(sql.BY_TIME, json.dumps(list(keys)))]
+        return [key for (key,) in self._query(_BY_TIME, json.dumps(list(keys)))]
 
     def entity(self, uuid: str) -> Entity | None:
         """Return the entity without its embedding; None if the index does not hold it."""
@@ -149,31 +203,31 @@ class Lookup:
 
     def entities_named(self, name: str) -> list[Entity]:
         """Return the entities with this name, whatever its case, by group."""
-        return self._entities(sql.NAMED, fold(name))
+        return self._entities(_NAMED, fold(name))
 
     def files_ending_with(self, path: str) -> list[Entity]:
         """Return the files whose path is this one or ends with it, in any case, by path."""
-        return self._entities(sql.FILES, fold(path.strip("/")))
+        return self._entities(_FILES, fold(path.strip("/")))
 
     def names_containing(self, text: str, label: str | None, limit: int) -> list[str]:
         """Return distinct names of entities that contain a text, in any case, shortest first."""
         folded = None if label is None else fold(label)
         parameters = {"text": fold(text), "label": folded, "limit": limit}
-        return [name for (name,) in self._connection.execute(sql.CONTAINING, parameters)]
+        return [name for (name,) in self._connection.execute(_CONTAINING, parameters)]
 
     def fact(self, uuid: str) -> StatedFact | None:
-        found = _stated_facts(self._query(sql.FACT, uuid))
+        found = _stated_facts(self._query(_FACT, uuid))
         return found[0] if found else None
 
     def facts_about(self, uuid: str) -> list[StatedFact]:
         """Return the facts about an entity, in the order of the first turn that states each."""
-        return _stated_facts(self._query(sql.FACTS_ABOUT, uuid))
+        return _stated_facts(self._query(_FACTS_ABOUT, uuid))
 
     def group_spans(self) -> list[GroupSpan]:
         """Return the groups, the one with the newest turn first."""
         return [
             GroupSpan(GroupId(group), turns, sessions, time_of(first), time_of(last))
-            for group, turns, sessions, first, last in self._query(GROUPS)
+            for group, turns, sessions, first, last in self._query(_GROUPS)
         ]
 
     def session_spans(
@@ -193,7 +247,7 @@ class Lookup:
             "limit": limit,
             "offset": offset,
         }
-        rows = self._connection.execute(SESSIONS, parameters).fetchall()
+        rows = self._connection.execute(_SESSIONS, parameters).fetchall()
         spans = [
             SessionSpan(SessionId(session), GroupId(group), turns, time_of(first), time_of(last))
             for session, group, turns, first, last, _ in rows
@@ -202,7 +256,7 @@ class Lookup:
 
     def changed_facts(self, keys: Collection[int]) -> dict[int, frozenset[str]]:
         """Return the uuids of the facts that each of these turns created or changed."""
-        rows = self._query(sql.TOUCHED, json.dumps(list(keys)))
+        rows = self._query(_TOUCHED, json.dumps(list(keys)))
         return {
             key: frozenset(msgspec.json.decode(zlib.decompress(touched))[1])
             for key, touched in rows
@@ -210,10 +264,10 @@ class Lookup:
 
     def entities_without_fact(self, keys: Collection[int]) -> dict[int, list[Entity]]:
         """Return what each of these turns created or changed and no fact of any turn is about."""
-        rows = self._query(sql.TOUCHED, json.dumps(list(keys)))
+        rows = self._query(_TOUCHED, json.dumps(list(keys)))
         touched = {key: msgspec.json.decode(zlib.decompress(uuids))[0] for key, uuids in rows}
         all_uuids = sorted({uuid for uuids in touched.values() for uuid in uuids})
-        entities = self._entities(sql.WITHOUT_FACT, json.dumps(all_uuids))
+        entities = self._entities(_WITHOUT_FACT, json.dumps(all_uuids))
         found = {entity.uuid: entity for entity in entities}
         return {
             key: [found[uuid] for uuid in sorted(uuids) if uuid in found]
@@ -224,19 +278,10 @@ class Lookup:
         return Overview(self._connection, keys)
 
     def _entities(self, query: str, *parameters: str) -> list[Entity]:
-        return [unpack(content, _ENTITIES) for (content,) in self._query(query, *parameters)]
+        return [unpack(content, ENTITIES) for (content,) in self._query(query, *parameters)]
 
     def _query(self, query: str, *parameters: Any) -> list[Any]:
         return self._connection.execute(query, parameters).fetchall()
-
-
-class LookupIndex(SearchIndex, Protocol):
-    """A `SearchIndex` whose content can be read by id, name and time."""
-
-    def lookup(self) -> Lookup: ...
-
-    def turns_at(self, archive: str, line: int) -> Sequence[int]:
-        """See `TurnsByLine.find`."""
 
 
 def _stated_facts(rows: Iterable[tuple[bytes, bytes, bytes, int]]) -> list[StatedFact]:
@@ -246,7 +291,7 @@ def _stated_facts(rows: Iterable[tuple[bytes, bytes, bytes, int]]) -> list[State
         turns.setdefault((contents[0], contents[1], contents[2]), []).append(turn)
     return [
         StatedFact(
-            IndexedFact(unpack(fact, _FACTS), unpack(source, _ENTITIES), unpack(target, _ENTITIES)),
+            IndexedFact(unpack(fact, FACTS), unpack(source, ENTITIES), unpack(target, ENTITIES)),
             tuple(keys),
         )
         for (fact, source, target), keys in turns.items()

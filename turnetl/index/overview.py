@@ -11,15 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.index.port import Keys, unpack
+from turnetl.index.port import ENTITIES, FACTS, Keys, unpack
 from turnetl.index.selection import fold
 from turnetl.index.selector import time_of
-
-_ENTITIES = msgspec.json.Decoder(Entity)
-_FACTS = msgspec.json.Decoder(Fact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +70,7 @@ class Overview:
         """Return at most `limit` entities of each label, the label of most entities first."""
         found: dict[tuple[str, int], list[StatedEntity]] = {}
         for label, count, content, turns in self._query(MOST_STATED, limit=limit):
-            stated = StatedEntity(unpack(content, _ENTITIES), turns)
+            stated = StatedEntity(unpack(content, ENTITIES), turns)
             found.setdefault((label, count), []).append(stated)
         return [
             LabelledEntities(label, tuple(all_), count) for (label, count), all_ in found.items()
@@ -84,7 +79,7 @@ class Overview:
     def targets(self, relations: Collection[str], limit: int) -> tuple[list[StatedEntity], int]:
         """Return what facts with these relations lead to, most turns first, and how many."""
         rows = self._query(TARGETS, relations=_folded(relations), limit=limit)
-        stated = [StatedEntity(unpack(content, _ENTITIES), turns) for content, turns, _ in rows]
+        stated = [StatedEntity(unpack(content, ENTITIES), turns) for content, turns, _ in rows]
         return stated, rows[0][-1] if rows else 0
 
     def newest(
@@ -103,7 +98,7 @@ class Overview:
 
 
 def _newest(rows: Iterable[tuple[bytes, int]]) -> NewestFacts:
-    found = [(unpack(content, _FACTS), count) for content, count in rows]
+    found = [(unpack(content, FACTS), count) for content, count in rows]
     return NewestFacts(tuple(fact for fact, _ in found), found[0][1] if found else 0)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from turnetl.base import private_files
 from turnetl.base.model import SessionId, TurnId
 from turnetl.index import catalog_state
-from turnetl.index.catalog import Catalog
+from turnetl.index.catalog import Catalog, StoredQuestions
 from turnetl.index.catalog_state import other_version
 from turnetl.index.creation import create_index, open_current, translated_or_busy
 from turnetl.index.files import (
@@ -24,13 +24,7 @@ from turnetl.index.files import (
     translated_errors,
     write_lock,
 )
-from turnetl.index.follow import (
-    REMOVED_BATCH,
-    BatchWriter,
-    Follower,
-    batches_with_questions,
-    forget_batch,
-)
+from turnetl.index.follow import BatchWriter, Follower, batches_with_questions, forget
 from turnetl.index.index_report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
@@ -44,14 +38,16 @@ from turnetl.index.port import (
     PassageTokens,
     ProgressCallback,
 )
-from turnetl.index.question_table import StoredQuestions
 from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.llm.embedders.port import Embedder
 
 
 class PersistentIndex:
-    """`SearchIndex` in a folder. Every method may raise `IndexUnusable` or `DamagedIndex`."""
+    """An index of the turns of one graph, in a folder.
+
+    Every method may raise `IndexUnusable` or `DamagedIndex`; a writer also `IndexBusy`.
+    """
 
     def __init__(
         self,
@@ -127,6 +123,7 @@ class PersistentIndex:
             return self._parts.catalog.groups()
 
     def status(self) -> IndexStatus:
+        """Read what changed in the graph since the last call. May be stopped at any point."""
         with self._errors():
             return index_status(self._folder, self._parts.catalog)
 
@@ -146,12 +143,18 @@ class PersistentIndex:
             return report
 
     def turns_without_questions(self) -> Keys:
+        """Return the turns to which `add_questions` never added anything."""
         with self._reading() as parts:
             return parts.catalog.questions.missing()
 
     async def add_questions(
         self, questions: Mapping[int, Sequence[str]], embedder: Embedder
     ) -> None:
+        """Index questions, by the turn's key, as further passages of the turns they answer.
+
+        An unknown key is ignored. The turns get new keys. The questions stay until a turn has
+        another text or leaves the index.
+        """
         with self.writing() as parts:
             writer = BatchWriter(parts, embedder)
             for batch in batches_with_questions(parts.catalog, questions):
@@ -162,44 +165,54 @@ class PersistentIndex:
             return parts.catalog.questions.all()
 
     def forget(self, turns: Collection[TurnId]) -> int:
+        """Remove turns and what only they state; return how many there were."""
         with self.writing() as parts:
-            keys = sorted(parts.catalog.turn_keys(turns).values())
-            # A transaction is held in memory.
-            for start in range(0, len(keys), REMOVED_BATCH):
-                forget_batch(parts, keys[start : start + REMOVED_BATCH])
-            return len(keys)
+            return forget(parts, turns)
 
     def select(self, selection: Selection) -> Keys:
+        """Return the turns that meet all conditions."""
         with self._reading() as parts:
             return parts.select(selection)
 
     def newest(self, selection: Selection, *, limit: int, skip: int = 0) -> Sequence[int]:
+        """Return the newest turns that meet all conditions, newest first, after `skip` others."""
         with self._reading() as parts:
             return parts.catalog.selector.newest(selection, limit, skip)
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
+        """Return the uuids of those facts of the turns that meet the conditions on facts."""
         with self._reading() as parts:
             return parts.catalog.selector.selected_facts(selection, keys)
 
     def values(self, condition: Condition) -> Sequence[str]:
+        """Return all values for which a turn meets the condition, sorted."""
         with self._reading() as parts:
             return parts.catalog.selector.values(condition)
 
     def term_shares(
         self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
+        """Return the turns of `keys` (None: any) that contain most of the weighted terms.
+
+        Each has a share from 0 to 1: its BM25 score, divided by a score that no text can exceed.
+        """
         with self._reading() as parts:
             return parts.lexical.term_shares(field, terms, limit, parts.is_held, keys)
 
     def similarities(
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
+        """Return the turns of `keys` (None: any) whose passages are most similar to a vector.
+
+        The vector has unit length. Each turn has its best weighted cosine.
+        """
         with self._reading() as parts:
             own = self._index_embedder
             check_embedder(own, IndexEmbedder(own.name, len(vector)))
             return parts.vectors.best_per_turn(vector, keys, limit)
 
     def passage_tokens(self, keys: Keys) -> PassageTokens:
+        """Return how many turns contain each token, and the total number of turns."""
         with self._reading() as parts:
             return parts.vectors.tokens_of(keys)
 
@@ -209,22 +222,30 @@ class PersistentIndex:
             return counts[np.asarray(tokens, dtype=np.int64)], parts.catalog.turn_count()
 
     def term_frequencies(self, terms: Collection[str]) -> tuple[Mapping[str, int], int]:
+        """Return how many turns contain each term in their texts, and the total number of turns.
+
+        Turns that were removed a short time ago may be counted.
+        """
         with self._reading() as parts:
             return parts.lexical.term_frequencies(terms), parts.catalog.turn_count()
 
     def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
+        """Return the turns with these keys; an unknown key is left out."""
         with self._reading() as parts:
             return parts.catalog.turns(keys)
 
     def texts(self, keys: Collection[int]) -> Mapping[int, str]:
+        """Return the episode texts of these turns; an unknown key is left out."""
         with self._reading() as parts:
             return parts.catalog.texts(keys)
 
     def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
+        """Return the turns that follow these in their sessions, of the selected ones."""
         with self._reading() as parts:
             return parts.catalog.next_turns(keys, selected)
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
+        """Return the facts of each turn, oldest first."""
         with self._reading() as parts:
             return parts.catalog.facts(keys)
 
@@ -247,6 +268,7 @@ class PersistentIndex:
             return parts.catalog.lookup()
 
     def close(self) -> None:
+        """Close the files. May be called more than once."""
         self._parts.close()
 
     def _open(self) -> IndexParts:

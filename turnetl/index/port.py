@@ -1,4 +1,4 @@
-"""The port of the search index: catch up with a graph, answer queries, forget turns.
+"""What a search index takes and gives, and how its catalog packs values.
 
 A turn in the index has a key: an integer that is never used again. Scores are given by key.
 """
@@ -17,13 +17,9 @@ from numpy.typing import NDArray
 from turnetl.base.graph_model import CommittedTurn, GroupVersion, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.base.results import described
-from turnetl.index.index_report import CatchUpReport, IndexStatus
-from turnetl.index.selection import Selection
-from turnetl.llm.embedders.port import Embedder
 
 Keys = NDArray[np.int64]
 """Keys of turns, ascending."""
-_RECEIPTS = msgspec.json.Decoder(Receipt)
 
 
 class Field(StrEnum):
@@ -66,7 +62,7 @@ class IndexedTurn:
     @property
     def receipt(self) -> Receipt:
         """The receipt, decoded at each use: few of many candidates need theirs."""
-        return unpack(self.packed_receipt, _RECEIPTS)
+        return unpack(self.packed_receipt, RECEIPTS)
 
     @property
     def text(self) -> str:
@@ -121,108 +117,9 @@ class FollowedGraph(Protocol):
     async def pause(self) -> None: ...
 
 
-class SearchIndex(Protocol):
-    """An index of the turns of one graph."""
-
-    def status(self) -> IndexStatus: ...
-
-    async def catch_up(
-        self,
-        graph: FollowedGraph,
-        embedder: Embedder,
-        *,
-        now: datetime,
-        on_progress: ProgressCallback | None = None,
-    ) -> CatchUpReport:
-        """Read what changed in the graph since the last call. May be stopped at any point."""
-        ...
-
-    def turns_without_questions(self) -> Keys:
-        """Return the turns to which `add_questions` never added anything."""
-        ...
-
-    async def add_questions(
-        self, questions: Mapping[int, Sequence[str]], embedder: Embedder
-    ) -> None:
-        """Index questions, by the turn's key, as further passages of the turns they answer.
-
-        An unknown key is ignored. The turns get new keys. The questions stay until a turn has
-        another text or leaves the index.
-        """
-        ...
-
-    def forget(self, turns: Collection[TurnId]) -> int:
-        """Remove turns and what only they state; return how many there were."""
-        ...
-
-    def select(self, selection: Selection) -> Keys:
-        """Return the turns that meet all conditions."""
-        ...
-
-    def newest(self, selection: Selection, *, limit: int, skip: int = 0) -> Sequence[int]:
-        """Return the newest turns that meet all conditions, newest first, after `skip` others."""
-        ...
-
-    def selected_facts(self, selection: Selection, keys: Collection[int]) -> Collection[str]:
-        """Return the uuids of those facts of the turns that meet the conditions on facts."""
-        ...
-
-    def values(self, condition: Condition) -> Sequence[str]:
-        """Return all values for which a turn meets the condition, sorted."""
-        ...
-
-    def term_shares(
-        self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int
-    ) -> Mapping[int, float]:
-        """Return the turns of `keys` (None: any) that contain most of the weighted terms.
-
-        Each has a share from 0 to 1: its BM25 score, divided by a score that no text can exceed.
-        """
-        ...
-
-    def similarities(
-        self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
-    ) -> Mapping[int, float]:
-        """Return the turns of `keys` (None: any) whose passages are most similar to a vector.
-
-        The vector has unit length. Each turn has its best weighted cosine.
-        """
-        ...
-
-    def passage_tokens(self, keys: Keys) -> PassageTokens: ...
-
-    def token_frequencies(self, tokens: Sequence[int]) -> tuple[NDArray[np.int64], int]:
-        """Return how many turns contain each token, and the total number of turns."""
-        ...
-
-    def term_frequencies(self, terms: Collection[str]) -> tuple[Mapping[str, int], int]:
-        """Return how many turns contain each term in their texts, and the total number of turns.
-
-        Turns that were removed a short time ago may be counted.
-        """
-        ...
-
-    def turns(self, keys: Collection[int]) -> Mapping[int, IndexedTurn]:
-        """Return the turns with these keys; an unknown key is left out."""
-        ...
-
-    def texts(self, keys: Collection[int]) -> Mapping[int, str]:
-        """Return the episode texts of these turns; an unknown key is left out."""
-        ...
-
-    def next_turns(self, keys: Collection[int], selected: Keys | None) -> Collection[int]:
-        """Return the turns that follow these in their sessions, of the selected ones."""
-        ...
-
-    def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
-        """Return the facts of each turn, oldest first."""
-        ...
-
-    def close(self) -> None:
-        """Close the files. May be called more than once."""
-        ...
-
-
+RECEIPTS = msgspec.json.Decoder(Receipt)
+ENTITIES = msgspec.json.Decoder(Entity)
+FACTS = msgspec.json.Decoder(Fact)
 T = TypeVar("T")
 
 _DICTIONARY = (
@@ -246,6 +143,8 @@ _DICTIONARY = (
     b'"valid_at":"2026-01-01T00:00:00.000000Z","invalid_at":null,"expired_at":null,'
     b'"reference_time":"2026-01-01T00:00:00.000000Z","attributes":{},"embedding":null}'
 )
+"""Field names and usual values: a packed value is too short to be compressed by itself. They are
+part of the catalog's format: a change of them is a new version of the catalog."""
 
 
 def pack(value: object) -> bytes:

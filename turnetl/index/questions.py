@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
+from turnetl.base.batched import batched
 from turnetl.base.errors import BadTurn, Skip
 from turnetl.base.model import Usage
 from turnetl.index.index_report import QuestionEstimate
-from turnetl.index.port import ProgressCallback, SearchIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.port import ProgressCallback
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.embedders.port import Embedder
@@ -105,7 +107,7 @@ def estimate_questions(
 
 
 async def add_questions(
-    index: SearchIndex,
+    index: PersistentIndex,
     embedder: Embedder,
     model: ChatModel,
     on_progress: ProgressCallback,
@@ -120,8 +122,8 @@ async def add_questions(
     """
     missing = index.turns_without_questions().tolist()
     added = failed = 0
-    for start in range(0, len(missing), _BATCH):
-        turns = index.turns(missing[start : start + _BATCH])
+    for batch in batched(missing, _BATCH):
+        turns = index.turns(batch)
         results = await asyncio.gather(
             *(write_questions(model, turn.text) for turn in turns.values()), return_exceptions=True
         )

@@ -55,13 +55,11 @@ class Selector:
         self._connection = connection
 
     def select(self, selection: Selection) -> Keys:
-        """See `SearchIndex.select`."""
         where, parameters = _turn_conditions(selection)
         rows = self._query(f"SELECT key FROM turns WHERE {where} ORDER BY key", parameters)
         return np.array([key for (key,) in rows], dtype=np.int64)
 
     def newest(self, selection: Selection, limit: int, skip: int = 0) -> list[int]:
-        """See `SearchIndex.newest`."""
         where, parameters = _turn_conditions(selection)
         page = {**parameters, "limit": limit, "skip": skip}
         if not selection.selects_facts:
@@ -77,7 +75,6 @@ class Selector:
         return [key for (key,) in self._query(_NEWEST.format(where=where), page)]
 
     def selected_facts(self, selection: Selection, keys: Collection[int]) -> set[str]:
-        """See `SearchIndex.selected_facts`."""
         where, parameters = _fact_conditions(selection)
         rows = self._query(
             "SELECT DISTINCT f.uuid FROM fact_turns ft JOIN facts f ON f.key = ft.fact "
@@ -87,7 +84,6 @@ class Selector:
         return {uuid for (uuid,) in rows}
 
     def values(self, condition: Condition) -> list[str]:
-        """See `SearchIndex.values`."""
         return sorted(value for (value,) in self._query(_VALUES[condition], {}))
 
     def _query(self, query: str, parameters: dict[str, Any]) -> list[Any]:

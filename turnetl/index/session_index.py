@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Protocol
 
 from turnetl.base import ids
+from turnetl.base.batched import batched
 from turnetl.base.graph_model import CommittedTurn, Receipt
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId, Usage
 from turnetl.graph.session_level import UNKNOWN_TIME, SessionLevelData, UnrecordedEpisode
-from turnetl.index.follow import REMOVED_BATCH, BatchWriter, TurnBatch, forget_batch
+from turnetl.index.follow import BatchWriter, TurnBatch, forget
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.parts import IndexParts
 from turnetl.index.persistent import PersistentIndex
@@ -45,7 +46,7 @@ def session_index_folder(folder: Path) -> Path:
 
 
 class SessionIndex(PersistentIndex):
-    """`SearchIndex` of session-level episodes; the keys and methods of turns are theirs."""
+    """`PersistentIndex` of session-level episodes; the keys and methods of turns are theirs."""
 
     async def follow(
         self,
@@ -71,12 +72,14 @@ class SessionIndex(PersistentIndex):
             groups = [group for group in found if not is_shadow(group) and group not in moving]
             for known in parts.catalog.groups():
                 if known.group_id not in groups and known.group_id not in moving:
-                    removed += _remove_group(parts, known.group_id)
+                    removed += forget(parts, parts.catalog.turn_ids(known.group_id))
+                    with parts.catalog.transaction():
+                        parts.catalog.remove_group(known.group_id)
             writer = BatchWriter(parts, embedder)
             for group in groups:
                 data = await graph.session_level(group, vectors=False)
                 changed, gone = _changes(parts, data, names)
-                removed += _forget(parts, gone)
+                removed += forget(parts, gone)
                 announce(changed)
                 for batch in _batches(parts, data, changed):
                     # Embedding takes most of the time; an ingest can start meanwhile.
@@ -91,9 +94,8 @@ class SessionIndex(PersistentIndex):
             for known in parts.catalog.groups():
                 if known.group_id in groups:
                     data = await graph.session_level(known.group_id, vectors=False)
-                    present = {one.uuid for one in data.episodes}
-                    held = parts.catalog.turn_ids(known.group_id)
-                    _forget(parts, sorted(one for one in held if one not in present))
+                    present = {TurnId(one.uuid) for one in data.episodes}
+                    forget(parts, parts.catalog.turn_ids(known.group_id) - present)
 
 
 def _changes(
@@ -114,8 +116,7 @@ def _batches(
 ) -> Iterator[TurnBatch]:
     entities = {entity.uuid: entity for entity in data.entities}
     facts = {fact.uuid: fact for fact in data.facts}
-    for start in range(0, len(changed), _BATCH):
-        episodes = changed[start : start + _BATCH]
+    for episodes in batched(changed, _BATCH):
         keys = parts.catalog.turn_keys([one.receipt.turn_id for one in episodes]).values()
         old_entities, old_facts = parts.catalog.touched(keys)
         touched = {uuid for one in episodes for uuid in one.entities}
@@ -129,20 +130,6 @@ def _batches(
             entities_gone=old_entities - touched,
             facts_gone=old_facts - stated,
         )
-
-
-def _remove_group(parts: IndexParts, group: GroupId) -> int:
-    removed = _forget(parts, sorted(parts.catalog.turn_ids(group)))
-    with parts.catalog.transaction():
-        parts.catalog.remove_group(group)
-    return removed
-
-
-def _forget(parts: IndexParts, episodes: Sequence[TurnId]) -> int:
-    keys = sorted(parts.catalog.turn_keys(episodes).values())
-    for start in range(0, len(keys), REMOVED_BATCH):
-        forget_batch(parts, keys[start : start + REMOVED_BATCH])
-    return len(keys)
 
 
 def episode_text(episode: UnrecordedEpisode) -> str:
@@ -166,12 +153,12 @@ def indexed_episodes(
         entities.setdefault(mention.episode, set()).add(mention.entity)
     return [
         _indexed(
-            episode,
-            sessions.get(episode.uuid, SessionId("")),
-            facts.get(episode.uuid, []),
-            entities.get(episode.uuid, set()),
+            one,
+            sessions.get(one.uuid, SessionId("")),
+            facts.get(one.uuid, []),
+            entities.get(one.uuid, set()),
         )
-        for episode in data.episodes
+        for one in data.episodes
     ]
 
 

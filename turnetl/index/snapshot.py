@@ -15,11 +15,10 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.private_files import open_regular
 from turnetl.index import catalog_state
-from turnetl.index.catalog import Catalog
+from turnetl.index.catalog import Catalog, StoredQuestions
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import CATALOG, VECTORS, IndexEmbedder, folder_size, translated_errors
 from turnetl.index.index_report import IndexStatus, unread_commits
-from turnetl.index.question_table import StoredQuestions
 from turnetl.index.vectors import count_held
 
 

@@ -7,7 +7,7 @@ of a removed turn stay until the index is rebuilt; the catalog knows which these
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -133,10 +133,8 @@ class _Arrays:
     def checksum(self) -> int:
         """Return the checksum of the first and the last bytes of each file."""
         checksum = 0
-        for array in (
-            self.keys, self.weights, self.vectors, self.heads, self.scales, self.starts, self.tokens
-        ):  # fmt: skip
-            content = array.reshape(-1).view(np.uint8)
+        for array in fields(self):
+            content = getattr(self, array.name).reshape(-1).view(np.uint8)
             for part in (content[:_CHECKED_BYTES], content[-_CHECKED_BYTES:]):
                 checksum = crc32(part.tobytes(), checksum)
         return checksum
@@ -267,23 +265,17 @@ class PassageVectors:
         return self._arrays.scales[rows] * self._arrays.weights[rows]
 
     def tokens_of(self, keys: Keys) -> PassageTokens:
-        rows = self._rows_of(keys)
+        rows, arrays = self._rows_of(keys), self._arrays
         if not len(rows):
-            empty = np.zeros(0, dtype=np.int64)
-            return PassageTokens(empty, self._arrays.weights[:0], self._arrays.tokens[:0], empty)
-        following = np.minimum(rows + 1, len(self._arrays.starts) - 1)
-        is_last = rows + 1 == len(self._arrays.starts)
-        ends = np.where(is_last, len(self._arrays.tokens), self._arrays.starts[following])
-        lengths = ends - self._arrays.starts[rows]
+            return PassageTokens(_NO_KEYS, arrays.weights[:0], arrays.tokens[:0], _NO_KEYS)
+        following = np.minimum(rows + 1, len(arrays.starts) - 1)
+        is_last = rows + 1 == len(arrays.starts)
+        lengths = np.where(is_last, len(arrays.tokens), arrays.starts[following])
+        lengths = lengths - arrays.starts[rows]
         starts = np.cumsum(lengths) - lengths
-        positions = np.repeat(self._arrays.starts[rows] - starts, lengths) + np.arange(
-            lengths.sum()
-        )
+        positions = np.repeat(arrays.starts[rows] - starts, lengths) + np.arange(lengths.sum())
         return PassageTokens(
-            self._arrays.keys[rows],
-            self._arrays.weights[rows],
-            self._arrays.tokens[positions],
-            starts,
+            arrays.keys[rows], arrays.weights[rows], arrays.tokens[positions], starts
         )
 
     def _read(self, rows: Rows) -> Int8s:

@@ -6,7 +6,8 @@ from typing import Any
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import prompt_title
-from turnetl.index.lookup import ListedSessions, LookupIndex
+from turnetl.index.lookup import ListedSessions
+from turnetl.index.persistent import PersistentIndex
 from turnetl.mcp import entries as views
 from turnetl.mcp.answer import Answer
 from turnetl.mcp.arguments import (
@@ -186,11 +187,11 @@ def tool_runner(context: ToolContext) -> ToolRunner:
     return run
 
 
-def _groups(index: LookupIndex, project: str) -> tuple[GroupId, ...]:
+def _groups(index: PersistentIndex, project: str) -> tuple[GroupId, ...]:
     return group_ids(index, [project]) if project else ()
 
 
-def _session_entries(index: LookupIndex, page: ListedSessions) -> list[str]:
+def _session_entries(index: PersistentIndex, page: ListedSessions) -> list[str]:
     lookup = index.lookup()
     keys = [key for one in page.sessions for key in lookup.session(one.session_id)[:1]]
     turns = index.turns(keys).values()

@@ -9,7 +9,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import described
-from turnetl.index.lookup import LookupIndex
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
@@ -55,7 +55,7 @@ async def timeline(
 
 
 def find_timeline(
-    index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0
+    index: PersistentIndex, selection: Selection, *, limit: int, skip: int = 0
 ) -> Timeline:
     """Return the timeline of an open index; arguments and errors as of `timeline`.
 
@@ -95,7 +95,7 @@ async def digest(
         IndexUnusable: the index cannot be used.
     """
 
-    def read(index: LookupIndex) -> Digest:
+    def read(index: PersistentIndex) -> Digest:
         groups = group_ids(index, selection.groups)
         return digest_of(index, replace(selection, groups=groups), by)
 
@@ -143,7 +143,7 @@ async def entity(
         IndexUnusable: the index cannot be used.
     """
 
-    def read(index: LookupIndex) -> EntityDetails:
+    def read(index: PersistentIndex) -> EntityDetails:
         found = find_entity(index.lookup(), name, label, group_ids(index, groups))
         return entity_details(index, found, limit=limit)
 
@@ -212,7 +212,7 @@ async def find_fixes_or_turns(
     return Fixes(errors, hits)
 
 
-def group_ids(index: LookupIndex, names: Sequence[str]) -> tuple[GroupId, ...]:
+def group_ids(index: PersistentIndex, names: Sequence[str]) -> tuple[GroupId, ...]:
     """Return the ids of groups that are given by id or by project name.
 
     Raises:

@@ -18,7 +18,7 @@ from turnetl.base.reason import SkipReason
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import from_turn
-from turnetl.index.lookup import LookupIndex
+from turnetl.index.persistent import PersistentIndex
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, archive_machine, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index
@@ -123,7 +123,7 @@ async def show_archive_lines(
     return archive_lines(found.value, settings, redacted=redacted)
 
 
-def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
+def archived_turn(index: PersistentIndex, text: str, directory: Path) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
     Args:
@@ -149,7 +149,7 @@ def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True
 
 
 async def read_index(
-    read: Callable[[LookupIndex], T], settings: Settings, clock: Clock, progress: Progress
+    read: Callable[[PersistentIndex], T], settings: Settings, clock: Clock, progress: Progress
 ) -> IndexAnswer[T]:
     """Call a function with the index, brought up to date; raises as `show`."""
     async with open_index(settings, clock, progress) as opened:

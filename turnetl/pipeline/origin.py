@@ -21,7 +21,7 @@ from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_turn
-from turnetl.index.lookup import LookupIndex
+from turnetl.index.persistent import PersistentIndex
 from turnetl.parsing.archive_edits import archived_edits
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
 from turnetl.retrieval.why import Attribution, BlamedCommit, EditSources, attribute, parse_blame
@@ -223,7 +223,7 @@ async def why(
     commits = blame(file, line)
     dated = [(commit, previous_change(file, commit)) for commit in commits[:limit]]
 
-    def read(index: LookupIndex) -> FileAuthorship:
+    def read(index: PersistentIndex) -> FileAuthorship:
         sources = _edit_sources(settings)
         found = attribute(index, dated, str(file.root), sources, by_line=line is not None)
         return FileAuthorship(file, line, found, len(commits))

@@ -10,9 +10,9 @@ from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
+from turnetl.index.catalog import StoredQuestions, text_digest
 from turnetl.index.index_report import IndexReport, QuestionEstimate, QuestionReport
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.questions import PROMPT, add_questions, estimate_questions, used_text
 from turnetl.llm.chat import ChatModel, PromptRouter
 from turnetl.llm.meter import Meter

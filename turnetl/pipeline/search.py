@@ -18,7 +18,6 @@ from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.results import INLINED, described
-from turnetl.index.lookup import LookupIndex
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition
 from turnetl.index.selection import Selection, fold
@@ -270,7 +269,7 @@ def warn_if_cut(query: str) -> None:
         )
 
 
-def check_conditions(index: LookupIndex, selection: Selection) -> None:
+def check_conditions(index: PersistentIndex, selection: Selection) -> None:
     """Check that some turn meets each condition that names a value. An empty index has no error.
 
     Raises:

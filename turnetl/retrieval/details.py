@@ -2,21 +2,23 @@
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_episode_text
-from turnetl.index.lookup import IndexedItem, ItemKind, LookupIndex, StatedFact
+from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.retrieval.items import find_item
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn
+
+if TYPE_CHECKING:  # the index itself imports its libraries
+    from turnetl.index.persistent import PersistentIndex
 
 _KIND = described("What the id leads to.")
 _Resume = Annotated[
@@ -99,7 +101,7 @@ class FactDetails:
 Details = TurnDetails | SessionDetails | EntityDetails | FactDetails
 
 
-def details(index: LookupIndex, text: str, directory: Path, *, limit: int) -> Details:
+def details(index: "PersistentIndex", text: str, directory: Path, *, limit: int) -> Details:
     """Return what an id, the beginning of one, the name of an entity or a path leads to.
 
     At most `limit` turns of an entity are returned; a path that starts with a dot is relative to
@@ -113,11 +115,11 @@ def details(index: LookupIndex, text: str, directory: Path, *, limit: int) -> De
 
 
 def entity_details(
-    index: LookupIndex, entity: Entity, *, limit: int, skip: int = 0
+    index: "PersistentIndex", entity: Entity, *, limit: int, skip: int = 0
 ) -> EntityDetails:
     """Return an entity with the last turns that state something about it."""
     stated = index.lookup().facts_about(entity.uuid)
-    facts = _facts_by_turn(stated)
+    facts = facts_by_turn(stated)
     ordered = index.lookup().by_time(facts)
     end = max(0, len(ordered) - skip)
     last = ordered[max(0, end - limit) : end]
@@ -134,7 +136,7 @@ def by_validity(fact: Fact) -> tuple[datetime, str]:
     return fact.valid_at or fact.created_at, fact.uuid
 
 
-def _details(index: LookupIndex, item: IndexedItem, limit: int) -> Details | None:
+def _details(index: "PersistentIndex", item: IndexedItem, limit: int) -> Details | None:
     """Return the details; None if another process has just removed the item."""
     lookup = index.lookup()
     match item.kind:
@@ -154,7 +156,7 @@ def _details(index: LookupIndex, item: IndexedItem, limit: int) -> Details | Non
             return FactDetails(fact.indexed, tuple(summarize(index, fact.turns)))
 
 
-def _turn(index: LookupIndex, turn: IndexedTurn) -> TurnDetails:
+def _turn(index: "PersistentIndex", turn: IndexedTurn) -> TurnDetails:
     facts = index.facts([turn.key])[turn.key]
     neighbours = [turn.previous, next(iter(index.next_turns([turn.key], None)), None)]
     previous, following = (
@@ -171,20 +173,20 @@ def _turn(index: LookupIndex, turn: IndexedTurn) -> TurnDetails:
     )
 
 
-def _session(index: LookupIndex, session_id: SessionId) -> SessionDetails | None:
+def _session(index: "PersistentIndex", session_id: SessionId) -> SessionDetails | None:
     turns = summarize(index, index.lookup().session(session_id))
     if not turns:
         return None
     return SessionDetails(session_id, tuple(turns), _resume(index, session_id))
 
 
-def _resume(index: LookupIndex, session_id: SessionId) -> str | None:
+def _resume(index: "PersistentIndex", session_id: SessionId) -> str | None:
     """Return the command of the session's first turn, whose directory is the session's."""
     first = index.lookup().session(session_id)[:1]
     return next((resume_command(turn.receipt) for turn in index.turns(first).values()), None)
 
 
-def _facts_by_turn(stated: Sequence[StatedFact]) -> dict[int, list[Fact]]:
+def facts_by_turn(stated: Iterable[StatedFact]) -> dict[int, list[Fact]]:
     facts: dict[int, list[Fact]] = {}
     for one in stated:
         for turn in one.turns:

@@ -5,18 +5,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
+from turnetl.base.batched import batched
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId
 from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.closing import closing
 from turnetl.episode_text.conversation import from_episode_text
-from turnetl.index.lookup import LookupIndex
 from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
+
+if TYPE_CHECKING:  # the index itself imports its libraries
+    from turnetl.index.persistent import PersistentIndex
 
 DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
 """Relations of facts about decisions."""
@@ -192,23 +195,18 @@ class _Collected:
         )
 
 
-def digest(index: LookupIndex, selection: Selection, by: DigestSections) -> Digest:
+def digest(index: "PersistentIndex", selection: Selection, by: DigestSections) -> Digest:
     """Return what happened in the turns that meet the conditions."""
     collected: dict[str, dict[str, _Collected]] = {}
     keys = index.lookup().by_time(index.select(selection).tolist())
-    for start in range(0, len(keys), _BATCH):
-        batch = keys[start : start + _BATCH]
+    for batch in batched(keys, _BATCH):
         turns, facts = index.turns(batch), index.facts(batch)
         for key in (key for key in batch if key in turns):
-            turn = turns[key]
-            summary = summarize_turn(turn, facts.get(key, ()))
+            turn, stated = turns[key], facts.get(key, ())
+            summary = summarize_turn(turn, stated)
             section = collected.setdefault(_title(summary, by), {})
-            _add(
-                section.setdefault(_session_key(summary), _Collected()),
-                summary,
-                facts.get(key, ()),
-                turn.text,
-            )
+            session = section.setdefault(_session_key(summary), _Collected())
+            _add(session, summary, stated, turn.text)
     sections = (
         DigestSection(title, tuple(one.digest() for one in collected[title].values()))
         for title in sorted(collected)

@@ -19,14 +19,15 @@ from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
-from turnetl.index.lookup import LookupIndex, StatedFact
+from turnetl.index.lookup import StatedFact
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.items import ERROR_LABEL
-from turnetl.retrieval.query import analyze
+from turnetl.retrieval.query import analyze, normalized
 from turnetl.retrieval.ranking import rank
 from turnetl.retrieval.turn_summary import TurnSummary, summarize
 
@@ -47,7 +48,7 @@ class ErrorMatcher:
         """Prepare the comparison with errors of these names: a rare name says more."""
         self._tokenizer = Tokenizer()
         text = without_passing(text)
-        self._text = _normalized(text)
+        self._text = normalized(text)
         self._terms = set(self._tokenizer.count(text))
         known = [set(self._tokenizer.count(name)) for name in names]
         tests = self._term_sets(failed_tests(text))
@@ -56,14 +57,14 @@ class ErrorMatcher:
 
     def score(self, name: str, statement: str) -> float:
         """Return how well an error with this statement matches: 0 to 1, or `EXACT`."""
-        normalized = _normalized(name).rstrip(_CUT)
-        if not self._terms or not normalized or is_passing(name):
+        plain = normalized(name).rstrip(_CUT)
+        if not self._terms or not plain or is_passing(name):
             return 0.0
-        if normalized == self._text:
+        if plain == self._text:
             return EXACT
         name_terms = set(self._tokenizer.count(name))
         known = name_terms | set(self._tokenizer.count(statement))
-        contained = self._contained(name, normalized, name_terms)
+        contained = self._contained(name, plain, name_terms)
         return max(self._named(name_terms), self._shared(known), contained)
 
     def _named(self, name_terms: AbstractSet[str]) -> float:
@@ -76,10 +77,10 @@ class ErrorMatcher:
         has_name = not self._required or any(name <= known for name in self._required)
         return share if share >= _MIN_SHARE and has_name else 0.0
 
-    def _contained(self, name: str, normalized: str, name_terms: AbstractSet[str]) -> float:
+    def _contained(self, name: str, plain: str, name_terms: AbstractSet[str]) -> float:
         """Return the share of the name that the text contains; 0 if it may do so by chance."""
         share = len(self._terms & name_terms) / max(len(name_terms), 1)
-        if len(name_terms) > 1 and normalized in self._text:
+        if len(name_terms) > 1 and plain in self._text:
             return 1.0
         is_much = share >= _MIN_NAME_SHARE and len(name_terms) >= _MIN_NAME_TERMS
         complete = identifiers(name)[: -1 if name.endswith(_CUT) else None]
@@ -96,10 +97,6 @@ class ErrorMatcher:
         counts = Counter({name: sum(name <= terms for terms in known) for name in names})
         fewest = min(counts.values(), default=0)
         return [name for name, count in counts.items() if count == fewest]
-
-
-def _normalized(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 _CHANGES = frozenset({"CREATED", "MODIFIED", "DELETED", "ADDED"})
@@ -150,7 +147,7 @@ class ErrorHistory:
 
 
 async def find_fixes(
-    index: LookupIndex,
+    index: PersistentIndex,
     text: str,
     embedder: Embedder,
     *,
@@ -175,7 +172,7 @@ async def find_fixes(
     return [error_history(index, error) for error in errors[:limit]]
 
 
-def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
+def error_history(index: PersistentIndex, error: Entity) -> ErrorHistory:
     stated = index.lookup().facts_about(error.uuid)
     failures = [one for one in stated if one.indexed.fact.relation == FAILURE] or stated
     by_turn = {one.turns[-1]: one for one in failures}
@@ -187,7 +184,7 @@ def error_history(index: LookupIndex, error: Entity) -> ErrorHistory:
     return ErrorHistory(error, tuple(found), len(by_turn))
 
 
-def _failing_turns(index: LookupIndex, groups: tuple[GroupId, ...]) -> Keys:
+def _failing_turns(index: PersistentIndex, groups: tuple[GroupId, ...]) -> Keys:
     return np.union1d(
         index.select(Selection(groups=groups, label=ERROR_LABEL)),
         index.select(Selection(groups=groups, relation=FAILURE)),
@@ -218,7 +215,7 @@ def _error(indexed: IndexedFact) -> Entity | None:
     )
 
 
-def _occurrence(index: LookupIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:
+def _occurrence(index: PersistentIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:
     fact = stated.indexed.fact
     resolving = _resolving_turn(index, stated, turn)
     (summary,) = summarize(index, [turn.key])
@@ -234,7 +231,7 @@ def _occurrence(index: LookupIndex, stated: StatedFact, turn: IndexedTurn) -> Oc
 
 
 def _resolving_turn(
-    index: LookupIndex, stated: StatedFact, turn: IndexedTurn
+    index: PersistentIndex, stated: StatedFact, turn: IndexedTurn
 ) -> IndexedTurn | None:
     """Return the turn that invalidated a fact: the index records which facts a turn changed."""
     fact, ended_at = stated.indexed.fact, turn.receipt.ended_at
@@ -254,7 +251,7 @@ def _resolving_turn(
 
 
 def _evidence(
-    index: LookupIndex, stated: StatedFact, turn: IndexedTurn, resolving: IndexedTurn
+    index: PersistentIndex, stated: StatedFact, turn: IndexedTurn, resolving: IndexedTurn
 ) -> tuple[Fact, ...]:
     """Return the changes between failure and success, and the success, in the order of time."""
     failure = stated.indexed.fact

@@ -25,7 +25,8 @@ from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import first_passage, prompt_title
 from turnetl.index.documents import embedded_passages, fact_text
-from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens, SearchIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.query import Query, contains_phrases
 from turnetl.retrieval.ranking import RankedTurn, token_matches
@@ -198,7 +199,7 @@ def facts_beside_title(hit: SearchHit | SessionHit) -> list[HitFact]:
 
 
 def held_facts(
-    index: SearchIndex, ranked: Sequence[RankedTurn], as_of: datetime | None
+    index: PersistentIndex, ranked: Sequence[RankedTurn], as_of: datetime | None
 ) -> dict[int, Sequence[IndexedFact]]:
     """Return the facts of each turn, by its key: those that held immediately before that time."""
     facts = index.facts([hit.turn.key for hit in ranked])

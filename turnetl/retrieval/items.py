@@ -5,14 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import ID_CHARS, Entity, GroupId
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
-from turnetl.index.lookup import IndexedItem, ItemKind, Lookup, LookupIndex
+from turnetl.index.lookup import IndexedItem, ItemKind, Lookup
 from turnetl.index.port import IndexedTurn
 from turnetl.index.selection import fold
+
+if TYPE_CHECKING:  # the index itself imports its libraries
+    from turnetl.index.persistent import PersistentIndex
 
 _LISTED = 8
 """Candidates that a message lists."""
@@ -48,7 +52,7 @@ class AmbiguousItem(BadUsage):
         super().__init__(f"`{self.text}` is several: {listed}{more}. {remedy}")
 
 
-def find_item(index: LookupIndex, text: str, directory: Path) -> IndexedItem:
+def find_item(index: "PersistentIndex", text: str, directory: Path) -> IndexedItem:
     """Resolve an id, the beginning of one, a name, the path of a file, or an archive line.
 
     A file is found by the end of its path, its absolute path, or a path that starts with a dot and
@@ -130,7 +134,7 @@ def _named(lookup: Lookup, text: str, directory: Path) -> list[Entity]:
     return lookup.entities_named(text) or _files(lookup, file_path(text, directory))
 
 
-def _at_line(index: LookupIndex, text: str) -> list[IndexedItem]:
+def _at_line(index: "PersistentIndex", text: str) -> list[IndexedItem]:
     """Return the turns at a line of the archives of a name; none if the text names no line."""
     found = _ARCHIVE_LINE.fullmatch(text.strip())
     if found is None:
@@ -170,7 +174,7 @@ def _unknown(lookup: Lookup, text: str, label: str | None) -> str:
     return f"there is no {noun} `{name}` in the graph; {similar_names(lookup, text, label)}"
 
 
-def _described(index: LookupIndex, item: IndexedItem) -> str:
+def _described(index: "PersistentIndex", item: IndexedItem) -> str:
     match item.kind:
         case ItemKind.TURN:
             turn = _turn(index, item)
@@ -187,14 +191,14 @@ def _described(index: LookupIndex, item: IndexedItem) -> str:
     return f"{item.kind} {shown} ({one_line(name, _NAME_CHARS)})"
 
 
-def _located(index: LookupIndex, item: IndexedItem) -> str:
+def _located(index: "PersistentIndex", item: IndexedItem) -> str:
     """Return a turn with its archive: archives in different folders have the same name."""
     turn = _turn(index, item)
     archive = "" if turn is None else f" {turn.receipt.archive}"
     return f"{_described(index, item)}{archive}"
 
 
-def _turn(index: LookupIndex, item: IndexedItem) -> IndexedTurn | None:
+def _turn(index: "PersistentIndex", item: IndexedItem) -> IndexedTurn | None:
     key = index.lookup().turn_key(item.id)
     return next(iter(index.turns([] if key is None else [key]).values()), None)
 

@@ -53,7 +53,7 @@ async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Q
     return Query(
         text=text,
         terms=dict.fromkeys(tokenizer.count(plain), 1.0),
-        phrases=tuple(map(_normalize, phrases)),
+        phrases=tuple(map(normalized, phrases)),
         phrase_terms=dict.fromkeys(tokenizer.count("\n".join(phrases)), 1.0),
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
         vector=_without_shared(vector, np.array(unrelated)),
@@ -95,5 +95,6 @@ def contains_phrases(query: Query, text: str) -> bool:
     return all(phrase in normalized for phrase in query.phrases)
 
 
-def _normalize(text: str) -> str:
+def normalized(text: str) -> str:
+    """Return a text as texts are compared: without case, with single spaces."""
     return " ".join(text.casefold().split())

@@ -13,8 +13,10 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.batched import batched
 from turnetl.index.catalog_state import TOKENS
-from turnetl.index.port import Field, IndexedTurn, Keys, SearchIndex
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.port import Field, IndexedTurn, Keys
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.query import Query, contains_phrases
@@ -79,7 +81,7 @@ class RankedTurn:
 
 def rank(
     query: Query,
-    index: SearchIndex,
+    index: PersistentIndex,
     static_model: StaticModel,
     keys: Keys | None,
     weights: Mapping[Evidence, float] = WEIGHTS,
@@ -110,7 +112,7 @@ def rank(
 
 
 def _proposed(
-    query: Query, index: SearchIndex, keys: Keys | None, weights: Mapping[Evidence, float]
+    query: Query, index: PersistentIndex, keys: Keys | None, weights: Mapping[Evidence, float]
 ) -> dict[Evidence, Mapping[int, float]]:
     """Return the best turns of each of the first stages."""
     proposed: dict[Evidence, Mapping[int, float]] = {
@@ -128,7 +130,7 @@ def _proposed(
 
 def _candidates(
     query: Query,
-    index: SearchIndex,
+    index: PersistentIndex,
     keys: Keys | None,
     weights: Mapping[Evidence, float],
     proposed: Mapping[Evidence, Mapping[int, float]],
@@ -161,7 +163,7 @@ def _best_first(
 
 
 def _with_phrases(
-    query: Query, index: SearchIndex, keys: Keys | None, proposed: Collection[int]
+    query: Query, index: PersistentIndex, keys: Keys | None, proposed: Collection[int]
 ) -> Keys:
     """Return the turns that contain the phrases, of the proposed ones and the likely ones."""
     limit = _PHRASE_CANDIDATES
@@ -172,8 +174,8 @@ def _with_phrases(
         likely = index.newest(Selection(), limit=limit) if keys is None else keys[-limit:].tolist()
     found = sorted({*proposed, *likely})
     kept: list[int] = []
-    for start in range(0, len(found), _READ):
-        texts = index.texts(found[start : start + _READ])
+    for batch in batched(found, _READ):
+        texts = index.texts(batch)
         kept += [key for key, text in texts.items() if contains_phrases(query, text)]
     return np.array(sorted(kept), dtype=np.int64)
 
@@ -181,7 +183,7 @@ def _with_phrases(
 def _evidence(
     query: Query,
     candidates: Keys,
-    index: SearchIndex,
+    index: PersistentIndex,
     static_model: StaticModel,
     weights: Mapping[Evidence, float],
 ) -> dict[Evidence, Mapping[int, float]]:
@@ -238,7 +240,7 @@ _FEW_TOKENS = 4_096
 
 
 def late_interaction(
-    query: Query, keys: Keys, index: SearchIndex, static_model: StaticModel
+    query: Query, keys: Keys, index: PersistentIndex, static_model: StaticModel
 ) -> dict[int, float]:
     """Return for each turn the score of its best passage, from 0 to its weight.
 
@@ -275,7 +277,7 @@ def token_matches(
     return np.stack([np.maximum.reduceat(of_token[positions], starts) for of_token in cosines])
 
 
-def _weights(query: Query, index: SearchIndex) -> NDArray[np.float64]:
+def _weights(query: Query, index: PersistentIndex) -> NDArray[np.float64]:
     """Return the weight of each token of the query; they sum up to 1."""
     matching, turns = index.token_frequencies(query.tokens.tolist())
     matching = np.minimum(matching, turns)

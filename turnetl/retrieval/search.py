@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from math import log
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -30,7 +29,9 @@ from turnetl.base.time_span import (
 )
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.documents import fact_text
-from turnetl.index.port import IndexedFact, SearchIndex
+from turnetl.index.lexical import idf
+from turnetl.index.persistent import PersistentIndex
+from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
@@ -100,20 +101,15 @@ class CutOff:
         return sum(self.information[term] for term in terms) / total if total else 0.0
 
 
-def cut_off(query: Query, index: SearchIndex) -> CutOff:
+def cut_off(query: Query, index: PersistentIndex) -> CutOff:
     frequencies, turns = index.term_frequencies(query.terms)
     is_one_word = len(content_words(query.text).split()) <= 1
     return CutOff(
         query,
-        {term: _information(count, turns) for term, count in frequencies.items()},
+        {term: idf(min(count, turns), turns) for term, count in frequencies.items()},
         frozenset(term for term, count in frequencies.items() if count <= RARE_TURNS),
         is_score_alone=turns < FEW_TURNS or is_one_word,
     )
-
-
-def _information(matching: int, turns: int) -> float:
-    matching = min(matching, turns)
-    return log(1 + (turns - matching + 0.5) / (matching + 0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +135,7 @@ class Order(StrEnum):
 
 
 async def search(
-    index: SearchIndex,
+    index: PersistentIndex,
     query: str,
     embedder: Embedder,
     *,
@@ -195,7 +191,7 @@ async def search(
     return Hits(build_hits(best, facts, _selected_facts(index, selection, best), excerpts))
 
 
-def _list_newest(index: SearchIndex, selection: Selection, limit: int) -> Hits:
+def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hits:
     keys = index.newest(selection, limit=limit)
     turns = index.turns(keys)
     listed = [RankedTurn(turns[key], 1.0, {}) for key in keys]
@@ -204,7 +200,7 @@ def _list_newest(index: SearchIndex, selection: Selection, limit: int) -> Hits:
 
 
 def _selected_facts(
-    index: SearchIndex, selection: Selection, ranked: Sequence[RankedTurn]
+    index: PersistentIndex, selection: Selection, ranked: Sequence[RankedTurn]
 ) -> Collection[str]:
     if not selection.selects_facts:
         return ()

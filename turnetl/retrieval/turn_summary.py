@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS
@@ -11,9 +11,11 @@ from turnetl.base.result_fields import ChangedFilesField, PromptField, ShortTurn
 from turnetl.base.results import INLINED, described
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
-from turnetl.index.lookup import LookupIndex
-from turnetl.index.port import IndexedFact, IndexedTurn, SearchIndex
+from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.index.selection import Selection
+
+if TYPE_CHECKING:  # the index itself imports its libraries
+    from turnetl.index.persistent import PersistentIndex
 
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
@@ -32,7 +34,7 @@ class TurnSummary:
     receipt: Annotated[Receipt, INLINED]
 
 
-def summarize(index: SearchIndex, keys: Sequence[int]) -> list[TurnSummary]:
+def summarize(index: "PersistentIndex", keys: Sequence[int]) -> list[TurnSummary]:
     """Return the turns with these keys in the order given; an unknown key is left out."""
     turns, facts = index.turns(keys), index.facts(keys)
     return [summarize_turn(turns[key], facts.get(key, ())) for key in keys if key in turns]
@@ -72,7 +74,9 @@ class Timeline:
     count: Annotated[int, described("How many turns meet the conditions.")]
 
 
-def timeline(index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0) -> Timeline:
+def timeline(
+    index: "PersistentIndex", selection: Selection, *, limit: int, skip: int = 0
+) -> Timeline:
     """Return the last turns that meet the conditions, before `skip` newer ones."""
     count = len(index.select(selection))
     last = index.newest(selection, limit=limit, skip=skip)[::-1]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from posixpath import join, normpath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base import ids
 from turnetl.base.archived_edit import ArchivedEdit, NotRead
@@ -19,9 +19,12 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Fact, TurnId
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
-from turnetl.index.lookup import LookupIndex, StatedFact
+from turnetl.retrieval.details import facts_by_turn
 from turnetl.retrieval.items import FILE_LABEL
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
+
+if TYPE_CHECKING:  # the index itself imports its libraries
+    from turnetl.index.persistent import PersistentIndex
 
 _HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
 _PATCHED = re.compile(r"\*\*\* (?:Add|Update) File: (\S+)")
@@ -275,7 +278,7 @@ class _EditingTurn:
 
 
 def attribute(
-    index: LookupIndex,
+    index: "PersistentIndex",
     commits: Sequence[tuple[BlamedCommit, datetime | None]],
     root: str,
     sources: EditSources,
@@ -388,7 +391,7 @@ def _turns(edits: Sequence[FileEdit]) -> tuple[TurnSummary, ...]:
     return tuple({edit.turn.receipt.turn_id: edit.turn for edit in edits}.values())
 
 
-def _editing_turns(index: LookupIndex, path: str, root: str) -> list[_EditingTurn]:
+def _editing_turns(index: "PersistentIndex", path: str, root: str) -> list[_EditingTurn]:
     """Return the turns in this repository that edited a file of this name."""
     lookup = index.lookup()
     parts = path.split("/")
@@ -398,7 +401,7 @@ def _editing_turns(index: LookupIndex, path: str, root: str) -> list[_EditingTur
         named = lookup.entities_named(name)
         files |= {file.uuid: file for file in named if FILE_LABEL in file.labels}
     stated = [one for uuid in sorted(files) for one in lookup.facts_about(uuid)]
-    facts = _edits_by_turn(stated)
+    facts = facts_by_turn(one for one in stated if one.indexed.fact.relation in _EDITED)
     turns = index.turns(list(facts))
     all_facts = index.facts(list(turns))
     return [
@@ -406,15 +409,6 @@ def _editing_turns(index: LookupIndex, path: str, root: str) -> list[_EditingTur
         for key, turn in turns.items()
         if _is_in_repository(turn.receipt, root)
     ]
-
-
-def _edits_by_turn(stated: Sequence[StatedFact]) -> dict[int, list[Fact]]:
-    facts: dict[int, list[Fact]] = {}
-    for one in stated:
-        if one.indexed.fact.relation in _EDITED:
-            for key in one.turns:
-                facts.setdefault(key, []).append(one.indexed.fact)
-    return facts
 
 
 def _is_in_repository(receipt: Receipt, root: str) -> bool:

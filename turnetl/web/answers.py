@@ -15,8 +15,8 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
 from turnetl.index.index_report import IndexedGroup
-from turnetl.index.lookup import LookupIndex
 from turnetl.index.overview import Overview, StatedEntity
+from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
@@ -198,12 +198,12 @@ _WEEKS = 52
 _FREQUENT_ERRORS = 50
 
 
-def listed_groups(index: LookupIndex) -> list[IndexedGroup]:
+def listed_groups(index: PersistentIndex) -> list[IndexedGroup]:
     """Return the groups but those of unfinished migrations."""
     return [group for group in index.status().groups if not is_shadow(group.group_id)]
 
 
-def index_overview(index: LookupIndex) -> IndexOverview:
+def index_overview(index: PersistentIndex) -> IndexOverview:
     groups = listed_groups(index)
     selection = Selection(groups=tuple(group.group_id for group in groups))
     overview = index.lookup().overview(index.select(selection))
@@ -219,7 +219,7 @@ def index_overview(index: LookupIndex) -> IndexOverview:
     )
 
 
-def frequent_errors(index: LookupIndex, groups: Sequence[GroupId]) -> Sequence[StatedEntity]:
+def frequent_errors(index: PersistentIndex, groups: Sequence[GroupId]) -> Sequence[StatedEntity]:
     """Return the errors and failed tests of most turns, of these groups or of all."""
     chosen = tuple(groups) or tuple(group.group_id for group in listed_groups(index))
     keys = index.select(Selection(groups=chosen))
@@ -236,7 +236,7 @@ def _weeks(overview: Overview) -> Activity | None:
     return activity(rows, "group_id", pl.lit(1, pl.Int64), period=Period.WEEK, limit=_WEEKS)
 
 
-def _group_turns(index: LookupIndex, group: IndexedGroup) -> GroupTurns:
+def _group_turns(index: PersistentIndex, group: IndexedGroup) -> GroupTurns:
     newest = index.newest(Selection(groups=(group.group_id,)), limit=1)
     last = next(iter(index.turns(newest).values()), None)
     return GroupTurns(group.group_id, group.turns, last.receipt.started_at if last else None)
