@@ -10,9 +10,8 @@ from mcp.client import Client
 from mcp_types import CallToolResult, TextContent
 
 from turnetl.base.clock import now
-from turnetl.mcp.calls import ToolContext
 from turnetl.mcp.server import history_server
-from turnetl.mcp.tools import tool_runner
+from turnetl.mcp.tools import ToolContext, tool_runner
 from turnetl.pipeline.index_reader import open_index_reader
 from turnetl.settings import Settings
 

@@ -16,9 +16,8 @@ from turnetl.graph.open import open_graph
 from turnetl.index.files import CATALOG
 from turnetl.llm.meter import estimate_tokens
 from turnetl.mcp.arguments import MIN_TOKENS
-from turnetl.mcp.calls import ToolContext
 from turnetl.mcp.server import history_server
-from turnetl.mcp.tools import tool_runner
+from turnetl.mcp.tools import ToolContext, tool_runner
 from turnetl.pipeline.index_reader import open_index_reader
 
 SECRET = "what nobody else should read"

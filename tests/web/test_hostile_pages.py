@@ -122,7 +122,7 @@ def test_no_text_changes_the_structure_of_a_page(
 
 @given(st.one_of(st.sampled_from(HOSTILE), st.text()))
 def test_an_address_with_any_text_is_one_of_the_pages(text: str) -> None:
-    for href in (forms.turn_link(text), forms.file_link(text, GroupId(text))):
+    for href in (forms.item_link(forms.TURN, text), forms.file_link(text, GroupId(text))):
         assert href.partition("?")[0] in (forms.TURN, forms.FILE)
         assert re.fullmatch(r"[\w?=&%.~+-]+", href, re.ASCII)
 

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 _EMBEDDED_BATCH = 256
 """Passages; other tasks run in between."""
-_REMOVED_BATCH = 1000
+REMOVED_BATCH = 1000
 """Turns that are removed in one transaction."""
 
 
@@ -163,7 +163,7 @@ def forget(parts: IndexParts, turns: Collection[TurnId]) -> int:
     """Remove turns and what only they state; return how many there were."""
     keys = sorted(parts.catalog.turn_keys(turns).values())
     # A transaction is held in memory.
-    for batch in batched(keys, _REMOVED_BATCH):
+    for batch in batched(keys, REMOVED_BATCH):
         entities, facts = parts.catalog.touched(batch)
         with parts.catalog.transaction():
             forget_turns(parts, batch)
@@ -357,7 +357,7 @@ class Follower:
         self, group: GroupId, turns: Collection[TurnId], *, keep_questions: bool = False
     ) -> None:
         """Remove turns, and read again what they had created or changed."""
-        for batch in batched(sorted(turns), _REMOVED_BATCH):
+        for batch in batched(sorted(turns), REMOVED_BATCH):
             await self._remove_batch(group, batch, keep_questions=keep_questions)
 
     async def _remove_batch(

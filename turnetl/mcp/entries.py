@@ -30,18 +30,6 @@ _SHORT_STEP = 1_000
 """Characters of a step whose input and outcome are one item."""
 
 
-def kind(found: Details) -> str:
-    match found:
-        case TurnDetails():
-            return "turn"
-        case SessionDetails():
-            return "session"
-        case EntityDetails():
-            return "entity"
-        case FactDetails():
-            return "fact"
-
-
 def parts(found: Details) -> Iterator[str]:
     """Yield the parts of what was found, each of which fits into any answer."""
     for part in _items(found):
@@ -179,7 +167,7 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
             format_minute(hit.started_at),
             project_text(hit.group_id),
             f"session {text_name(short_id(hit.session_id))}",
-            _lineage(hit.archive, hit.first_line, hit.last_line),
+            lineage_text(hit),
         ),
         f"   prompt: {text_line(hit.prompt) or _NO_PROMPT}",
         *_hit_facts(hit, as_of),
@@ -216,8 +204,9 @@ def project_text(group: GroupId) -> str:
     return f"project {text_name(group)}"
 
 
-def lineage_text(receipt: Receipt) -> str:
-    return _lineage(receipt.archive, receipt.first_line, receipt.last_line)
+def lineage_text(turn: Receipt | SearchHit) -> str:
+    archive = text_line(url_text(turn.archive) or turn.archive, 4 * _NAME_CHARS)
+    return f"{archive}:{turn.first_line}-{turn.last_line}"
 
 
 def fact_line(fact: Fact) -> str:
@@ -317,7 +306,3 @@ def _files(files: Sequence[str]) -> list[str]:
     more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
     named = ", ".join(text_name(file) for file in files[:_FILES])
     return [f"   files: {named}{more}"]
-
-
-def _lineage(archive: str, first_line: int, last_line: int) -> str:
-    return f"{text_line(url_text(archive) or archive, 4 * _NAME_CHARS)}:{first_line}-{last_line}"

@@ -99,8 +99,7 @@ class _LazyTools:
             await asyncio.sleep(0)
 
     async def _open(self) -> ToolRunner:
-        from turnetl.mcp.calls import ToolContext  # noqa: PLC0415 - see the module
-        from turnetl.mcp.tools import tool_runner  # noqa: PLC0415 - as above
+        from turnetl.mcp.tools import ToolContext, tool_runner  # noqa: PLC0415 - see the module
         from turnetl.pipeline.index_reader import open_index_reader  # noqa: PLC0415 - as above
 
         reader = await self._opened.enter_async_context(

@@ -1,14 +1,19 @@
 """The five tools: from arguments to an answer."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
+from turnetl.base.clock import Clock
+from turnetl.base.control_characters import displayed_text
+from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import prompt_title
 from turnetl.index.lookup import ListedSessions
 from turnetl.index.persistent import PersistentIndex
-from turnetl.mcp import entries as views
+from turnetl.index.selection import CONDITIONS, Selection
 from turnetl.mcp.answer import Answer
 from turnetl.mcp.arguments import (
     BadArguments,
@@ -18,17 +23,29 @@ from turnetl.mcp.arguments import (
     SearchArguments,
     TimelineArguments,
     ToolRunner,
+    shown,
 )
-from turnetl.mcp.calls import ToolContext, read_index, selection
-from turnetl.mcp.entries import error_entries, group_entry, hit_entry, session_entry, turn_entry
+from turnetl.mcp.entries import (
+    error_entries,
+    group_entry,
+    hit_entry,
+    parts,
+    session_entry,
+    turn_entry,
+)
 from turnetl.pipeline.history import Fixes, find_fixes_or_turns, find_timeline, group_ids
-from turnetl.pipeline.index import OpenIndex
+from turnetl.pipeline.index import OpenIndex, has_turns
+from turnetl.pipeline.index_reader import IndexReader
 from turnetl.pipeline.opened_items import with_lake_text
 from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, EntityDetails, details
+from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import Timeline
+from turnetl.views.index import unread_messages
+
+T = TypeVar("T")
 
 _ENTITY_TURNS = 200
 """Turns of an entity after the first ones of a page that are read."""
@@ -38,8 +55,23 @@ _MAX_HITS = 300
 """Hits of a search through which pages lead."""
 
 
+_EMPTY = (
+    "The graph is empty: run `turnetl backfill ARCHIVES`, or check which lake the server reads."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What the tools read, and nothing else."""
+
+    reader: IndexReader
+    clock: Clock
+    directory: Path
+    """The one to which a path that starts with a dot is relative."""
+
+
 async def search(context: ToolContext, given: SearchArguments) -> Answer:
-    chosen = selection(context, given)
+    chosen = _selection(context, given)
     if not given.query.strip() and chosen.is_empty:
         raise BadArguments("`search` needs a `query`, or a condition such as `since`")
     last = given.offset + given.limit
@@ -49,7 +81,7 @@ async def search(context: ToolContext, given: SearchArguments) -> Answer:
     async def read(index: OpenIndex) -> CombinedHits:
         return await find_turns(index, given.query, context.clock, selection=chosen, limit=last + 1)
 
-    found, notes = await read_index(context, read)
+    found, notes = await _read_index(context, read)
     hits = found.results
     page = hits[given.offset : last]
     heading = f"{plural(len(page), 'hit')}, best first." if page else "No hits on this page."
@@ -77,15 +109,15 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
         found = details(index.index, given.id, context.directory, limit=limit)
         return with_lake_text(found, context.reader.settings)
 
-    found, notes = await read_index(context, read)
-    parts = list(views.parts(found))
+    found, notes = await _read_index(context, read)
+    found_parts = list(parts(found))
     has_more = isinstance(found, EntityDetails) and len(found.turns) < found.turn_count
     return Answer(
-        f"One {views.kind(found)}, in {'more than ' if has_more else ''}"
-        f"{plural(len(parts), 'part')}.",
-        parts[given.offset :],
+        f"One {found.kind}, in {'more than ' if has_more else ''}"
+        f"{plural(len(found_parts), 'part')}.",
+        found_parts[given.offset :],
         offset=given.offset,
-        count=None if has_more else len(parts),
+        count=None if has_more else len(found_parts),
         has_more=has_more,
         notes=notes,
     )
@@ -93,12 +125,12 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
 
 async def timeline(context: ToolContext, given: TimelineArguments) -> Answer:
     """Return turns in the order of time: the last ones, or with an offset those before them."""
-    chosen = selection(context, given)
+    chosen = _selection(context, given)
 
     async def read(index: OpenIndex) -> Timeline:
         return find_timeline(index.index, chosen, limit=given.limit, skip=given.offset)
 
-    found, notes = await read_index(context, read)
+    found, notes = await _read_index(context, read)
     return Answer(
         f"{plural(found.count, 'turn')} in all, newest first.",
         [turn_entry(turn) for turn in reversed(found.turns)],
@@ -117,7 +149,7 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
     async def read(index: OpenIndex) -> Fixes:
         return await find_fixes_or_turns(index, given.error, groups=groups, limit=given.limit)
 
-    found, notes = await read_index(context, read)
+    found, notes = await _read_index(context, read)
     entries = [entry for error in found.errors for entry in error_entries(error)]
     heading = f"{plural(len(found.errors), 'matching error')}, best first."
     if not found.errors:
@@ -134,7 +166,7 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
 
 
 async def list_(context: ToolContext, given: ListArguments) -> Answer:
-    conditions = selection(context, given)
+    conditions = _selection(context, given)
     since, until = conditions.since, conditions.until
 
     async def projects(index: OpenIndex) -> tuple[int, list[str]]:
@@ -160,7 +192,7 @@ async def list_(context: ToolContext, given: ListArguments) -> Answer:
         return page.count, _session_entries(index.index, page)
 
     listing = projects if given.what == "projects" else sessions
-    (count, entries), notes = await read_index(context, listing)
+    (count, entries), notes = await _read_index(context, listing)
     return Answer(
         f"{plural(count, given.what.removesuffix('s'))}, newest first.",
         entries,
@@ -197,3 +229,33 @@ def _session_entries(index: PersistentIndex, page: ListedSessions) -> list[str]:
     turns = index.turns(keys).values()
     first = {turn.receipt.session_id: prompt_title(turn.text) for turn in turns}
     return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
+
+
+async def _read_index(
+    context: ToolContext, work: Callable[[OpenIndex], Awaitable[T]]
+) -> tuple[T, list[str]]:
+    """Return what is read from the index, and what the answer may lack."""
+
+    async def noted(index: OpenIndex) -> tuple[T, bool]:
+        return await work(index), has_turns(index.index)
+
+    found = await context.reader.read(noted)
+    value, is_filled = found.value
+    notes = unread_messages(found.unread, found.caught_up_at)
+    if not (is_filled or notes):
+        notes.append(_EMPTY)
+    return value, [f"Note: {displayed_text(note)}" for note in notes]
+
+
+def _selection(
+    context: ToolContext, given: SearchArguments | TimelineArguments | ListArguments
+) -> Selection:
+    """Return the conditions of a call; its project is not looked up yet."""
+    texts = {name: getattr(given, name, "") for name in CONDITIONS}
+    if texts["file"]:
+        texts["file"] = file_path(texts["file"], context.directory)
+    groups = (GroupId(given.project),) if given.project else ()
+    try:
+        return Selection(groups).stated(texts, context.clock(), "`{}`".format, shown)
+    except BadUsage as error:
+        raise BadArguments(str(error)) from error

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path

@@ -34,7 +34,8 @@ from turnetl.web.forms import PageForm
 from turnetl.web.routes.entities import PAGE_SIZE as ENTITY_TURNS
 from turnetl.web.routes.entities import EntityPage, entity_page
 from turnetl.web.routes.errors import FixPage, fix_page
-from turnetl.web.routes.overview import GroupTurns, IndexOverview, OverviewPage, overview_page
+from turnetl.web.routes.overview import ListedGroup, OverviewPage, overview_page
+from turnetl.web.routes.references import group_link
 from turnetl.web.routes.search import MAX_PAGES, SearchPage, search_limit, search_page
 from turnetl.web.routes.turns import PAGE_SIZE as TIMELINE_TURNS
 from turnetl.web.routes.turns import LinesPage, TimelinePage, lines_page, timeline_page
@@ -68,7 +69,7 @@ class PageAnswers:
             index = opened.index
             state = index.status().groups
             if self._overview is None or self._overview[0] != state:
-                self._overview = state, overview_page(index_overview(index))
+                self._overview = state, index_overview(index)
             return self._overview[1]
 
         return await self._read(read)
@@ -203,18 +204,18 @@ def listed_groups(index: PersistentIndex) -> list[IndexedGroup]:
     return [group for group in index.status().groups if not is_shadow(group.group_id)]
 
 
-def index_overview(index: PersistentIndex) -> IndexOverview:
+def index_overview(index: PersistentIndex) -> OverviewPage:
     groups = listed_groups(index)
     selection = Selection(groups=tuple(group.group_id for group in groups))
     overview = index.lookup().overview(index.select(selection))
     errors, _ = overview.targets([FAILURE], _ERRORS)
-    return IndexOverview(
-        groups=tuple(_group_turns(index, group) for group in groups),
+    return overview_page(
+        groups=[_listed_group(index, group) for group in groups],
         recent=timeline(index, selection, limit=_RECENT),
         weeks=_weeks(overview),
         facts=overview.counts(),
-        labels=tuple(overview.most_stated(_ENTITIES)[:_LABELS]),
-        errors=tuple(errors),
+        labels=overview.most_stated(_ENTITIES)[:_LABELS],
+        errors=errors,
         decisions=overview.newest(DECISIONS, _DECISIONS),
     )
 
@@ -236,7 +237,8 @@ def _weeks(overview: Overview) -> Activity | None:
     return activity(rows, "group_id", pl.lit(1, pl.Int64), period=Period.WEEK, limit=_WEEKS)
 
 
-def _group_turns(index: PersistentIndex, group: IndexedGroup) -> GroupTurns:
+def _listed_group(index: PersistentIndex, group: IndexedGroup) -> ListedGroup:
     newest = index.newest(Selection(groups=(group.group_id,)), limit=1)
     last = next(iter(index.turns(newest).values()), None)
-    return GroupTurns(group.group_id, group.turns, last.receipt.started_at if last else None)
+    started_at = last.receipt.started_at if last else None
+    return ListedGroup(group_link(group.group_id), group.turns, started_at)

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.index.lookup import ItemKind
 from turnetl.index.selection import CONDITIONS, ConditionDeclaration, Selection
 from turnetl.retrieval.search import Order
 
@@ -109,13 +108,7 @@ def _page(text: str | None) -> int:
 
 SEARCH, TIMELINE, FIX, REPORT = "search", "timeline", "fix", "report"
 TURN, SESSION, ENTITY, FILE, FACT, LINES = "turn", "session", "entity", "file", "fact", "lines"
-
-_PAGES = {
-    ItemKind.TURN: TURN,
-    ItemKind.SESSION: SESSION,
-    ItemKind.ENTITY: ENTITY,
-    ItemKind.FACT: FACT,
-}
+"""An item has the page with the name of its `ItemKind`."""
 
 
 def link(page: str, pairs: Iterable[tuple[str, str]] = ()) -> str:
@@ -129,30 +122,11 @@ def link(page: str, pairs: Iterable[tuple[str, str]] = ()) -> str:
     return f"{page}?{query}" if query else page
 
 
-def turn_link(turn_id: str) -> str:
-    return link(TURN, [("id", turn_id)])
-
-
-def session_link(session_id: str) -> str:
-    return link(SESSION, [("id", session_id)])
-
-
-def entity_link(uuid: str) -> str:
-    return link(ENTITY, [("id", uuid)])
-
-
-def fact_link(uuid: str) -> str:
-    return link(FACT, [("id", uuid)])
-
-
-def item_link(kind: ItemKind, item_id: str) -> str:
-    return link(_PAGES[kind], [("id", item_id)])
+def item_link(page: str, item_id: str) -> str:
+    """Return the address of a turn, session, entity, fact, or of the lines of a turn."""
+    return link(page, [("id", item_id)])
 
 
 def file_link(path: str, group: GroupId) -> str:
     """Return the page of a file: other groups may have one of the same path."""
     return link(FILE, [("path", path), ("group", group)])
-
-
-def lines_link(turn_id: str) -> str:
-    return link(LINES, [("id", turn_id)])

@@ -52,9 +52,9 @@ def live_report_page(report: ActivityReport, indexed: Collection[str], **values:
 
     def reference(turn: ReportedTurn) -> TurnReference:
         has_page = turn.turn_id in indexed
-        lines = forms.lines_link(turn.turn_id) if has_page else None
+        lines = forms.item_link(forms.LINES, turn.turn_id) if has_page else None
         source = SourceLines(turn.archive, turn.first_line, turn.last_line, lines)
-        href = forms.turn_link(turn.turn_id) if has_page else f"#turn-{turn.turn_id}"
+        href = forms.item_link(forms.TURN, turn.turn_id) if has_page else f"#turn-{turn.turn_id}"
         return TurnReference(turn.turn_id, turn.title, turn.started_at, href, source)
 
     # Made anew: its filters know which turns have a page.

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +15,13 @@ from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.html.pages import render
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.report_pages.activity_page import reported_turns
-from turnetl.retrieval.details import EntityDetails, FactDetails, SessionDetails, TurnDetails
+from turnetl.retrieval.details import (
+    Details,
+    EntityDetails,
+    FactDetails,
+    SessionDetails,
+    TurnDetails,
+)
 from turnetl.retrieval.items import AmbiguousItem
 from turnetl.views.index import unread_messages
 from turnetl.web import forms
@@ -58,11 +65,13 @@ class Pages:
         self._environment = environment
 
     def handlers(self) -> dict[str, PageHandler]:
-        found = {
+        found: dict[str, PageHandler] = {
             "": self._overview,
-            forms.SEARCH: self._search,
-            forms.TIMELINE: self._timeline,
-            forms.FIX: self._fixes,
+            forms.SEARCH: partial(self._form, "search.html", "Search", self._answers.search),
+            forms.TIMELINE: partial(
+                self._form, "timeline.html", "Timeline", self._answers.timeline
+            ),
+            forms.FIX: partial(self._form, "fix.html", "Errors", self._answers.fixes),
             forms.ENTITY: self._entity,
             forms.FILE: self._entity,
             forms.LINES: self._lines,
@@ -101,21 +110,12 @@ class Pages:
         answer = await self._answers.overview()
         return self._page("overview.html", "turnetl", answer)
 
-    async def _search(self, request: Request) -> Response:
-        return await self._form(request, "search.html", "Search", self._answers.search)
-
-    async def _timeline(self, request: Request) -> Response:
-        return await self._form(request, "timeline.html", "Timeline", self._answers.timeline)
-
-    async def _fixes(self, request: Request) -> Response:
-        return await self._form(request, "fix.html", "Errors", self._answers.fixes)
-
     async def _form(
         self,
-        request: Request,
         template: str,
         title: str,
         ask: Callable[[PageForm], Awaitable[IndexAnswer[Any]]],
+        request: Request,
     ) -> Response:
         """Return a page with a form; what is wrong with the form is said beside it."""
         groups = (await self._answers.groups()).value
@@ -135,10 +135,10 @@ class Pages:
     async def _item(self, request: Request) -> Response:
         form = read_form(request.query_params.multi_items())
         answer = await self._answers.item(form)
-        page = request.url.path.rpartition("/")[2]
-        kind, href = _kind(answer.value)
-        if kind != page:
-            return RedirectResponse(href, HTTPStatus.SEE_OTHER)
+        found = answer.value.details
+        if found.kind != request.url.path.rpartition("/")[2]:
+            address = forms.item_link(found.kind, _id(found))
+            return RedirectResponse(address, HTTPStatus.SEE_OTHER)
         template, title, view = _item_page(form, answer.value)
         return self._page(template, title, answer, item=view)
 
@@ -199,16 +199,16 @@ class Pages:
         return HTMLResponse(text, status)
 
 
-def _kind(item: OpenedItem) -> tuple[str, str]:
-    match item.details:
+def _id(found: Details) -> str:
+    match found:
         case TurnDetails(summary=summary):
-            return forms.TURN, forms.turn_link(summary.receipt.turn_id)
+            return summary.receipt.turn_id
         case SessionDetails(session_id=session_id):
-            return forms.SESSION, forms.session_link(session_id)
+            return session_id
         case EntityDetails(entity=entity):
-            return forms.ENTITY, forms.entity_link(entity.uuid)
+            return entity.uuid
         case FactDetails(indexed=indexed):
-            return forms.FACT, forms.fact_link(indexed.fact.uuid)
+            return indexed.fact.uuid
 
 
 def _item_page(form: PageForm, item: OpenedItem) -> tuple[str, str, object]:

@@ -1,11 +1,10 @@
 """The first page: what the index holds, and what happened last."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from turnetl.activity_report.model import Activity
-from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.html.charts import Chart
 from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
@@ -27,33 +26,6 @@ _NO_LABEL = "without a label"
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTurns:
-    """A group as the index holds it."""
-
-    name: GroupId
-    turns: int
-    last: datetime | None
-    """Start of its newest turn; None without a turn."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOverview:
-    """What an index holds of some groups."""
-
-    groups: tuple[GroupTurns, ...]
-    recent: Timeline
-    """The last turns."""
-    weeks: Activity | None
-    """Turns by week and group; None without a turn."""
-    facts: FactCounts
-    labels: tuple[LabelledEntities, ...]
-    """The labels of most entities, each with the entities of most turns."""
-    errors: tuple[StatedEntity, ...]
-    """Those of most turns."""
-    decisions: NewestFacts
-
-
-@dataclass(frozen=True, slots=True)
 class ListedGroup:
     """A group, and its turns."""
 
@@ -61,7 +33,7 @@ class ListedGroup:
     """Leads to its timeline."""
     turns: int
     last: datetime | None
-    """Start of its newest turn."""
+    """Start of its newest turn; None without a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +71,28 @@ class OverviewPage:
     labels: tuple[ListedLabel, ...]
 
 
-def overview_page(found: IndexOverview) -> OverviewPage:
-    newest_first = sorted(found.groups, key=lambda one: one.name)
+def overview_page(
+    *,
+    groups: Sequence[ListedGroup],
+    recent: Timeline,
+    weeks: Activity | None,
+    facts: FactCounts,
+    labels: Iterable[LabelledEntities],
+    errors: Iterable[StatedEntity],
+    decisions: NewestFacts,
+) -> OverviewPage:
+    newest_first = sorted(groups, key=lambda one: one.link.text)
     newest_first.sort(key=lambda one: one.last or _UNKNOWN, reverse=True)
     return OverviewPage(
-        groups=tuple(
-            ListedGroup(group_link(group.name), group.turns, group.last) for group in newest_first
-        ),
-        turns=sum(group.turns for group in found.groups),
-        facts=found.facts.facts,
-        invalid_facts=found.facts.invalid,
-        weeks=activity_chart("Turns by week and project", "turns", found.weeks),
-        recent=tuple(map(listed_turn, reversed(found.recent.turns))),
-        decisions=tuple(map(linked_fact, found.decisions.facts)),
-        errors=counted_entities(found.errors),
-        labels=tuple(map(_label, found.labels)),
+        groups=tuple(newest_first),
+        turns=sum(group.turns for group in groups),
+        facts=facts.facts,
+        invalid_facts=facts.invalid,
+        weeks=activity_chart("Turns by week and project", "turns", weeks),
+        recent=tuple(map(listed_turn, reversed(recent.turns))),
+        decisions=tuple(map(linked_fact, decisions.facts)),
+        errors=counted_entities(errors),
+        labels=tuple(map(_label, labels)),
     )
 
 

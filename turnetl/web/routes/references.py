@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from turnetl.base.graph_model import Receipt
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
@@ -117,36 +118,25 @@ def cut(text: str, limit: int = MAX_CHARS) -> CutText:
     return CutText(text[:limit], max(0, len(text) - limit))
 
 
-def turn_reference(turn: TurnSummary) -> TurnReference:
-    receipt = turn.receipt
-    source = archive_lines(receipt.turn_id, receipt.archive, receipt.first_line, receipt.last_line)
+def turn_reference(turn: Receipt | SearchHit, prompt: str) -> TurnReference:
     return TurnReference(
-        turn_id=receipt.turn_id,
-        title=turn.prompt,
-        started_at=receipt.started_at,
-        href=forms.turn_link(receipt.turn_id),
-        source=source,
+        turn_id=turn.turn_id,
+        title=prompt,
+        started_at=turn.started_at,
+        href=forms.item_link(forms.TURN, turn.turn_id),
+        source=archive_lines(turn),
     )
 
 
-def hit_reference(hit: SearchHit) -> TurnReference:
-    return TurnReference(
-        turn_id=hit.turn_id,
-        title=hit.prompt,
-        started_at=hit.started_at,
-        href=forms.turn_link(hit.turn_id),
-        source=archive_lines(hit.turn_id, hit.archive, hit.first_line, hit.last_line),
-    )
-
-
-def archive_lines(turn_id: str, archive: str, first_line: int, last_line: int) -> SourceLines:
-    return SourceLines(archive, first_line, last_line, forms.lines_link(turn_id))
+def archive_lines(turn: Receipt | SearchHit) -> SourceLines:
+    page = forms.item_link(forms.LINES, turn.turn_id)
+    return SourceLines(turn.archive, turn.first_line, turn.last_line, page)
 
 
 def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
     group = turn.receipt.group_id
     return LinkedTurn(
-        turn=turn_reference(turn),
+        turn=turn_reference(turn.receipt, turn.prompt),
         group=group_link(group),
         files=file_links(turn.files, group),
         facts=tuple(linked_fact(fact) for fact in facts),
@@ -162,7 +152,7 @@ def file_links(paths: Iterable[str], group: GroupId) -> tuple[NamedLink, ...]:
 
 
 def entity_link(entity: Entity) -> EntityLink:
-    return EntityLink(entity.name, entity.labels, forms.entity_link(entity.uuid))
+    return EntityLink(entity.name, entity.labels, forms.item_link(forms.ENTITY, entity.uuid))
 
 
 def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
@@ -171,7 +161,7 @@ def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
         relation=fact.relation,
         valid_at=fact.valid_at,
         invalid_at=fact.invalid_at,
-        href=forms.fact_link(fact.uuid),
+        href=forms.item_link(forms.FACT, fact.uuid),
         entities=tuple(map(entity_link, entities)),
     )
 

@@ -16,8 +16,8 @@ from turnetl.web.routes.references import (
     Paging,
     file_links,
     group_link,
-    hit_reference,
     paging,
+    turn_reference,
 )
 
 PAGE_SIZE = 20
@@ -86,7 +86,7 @@ def _hit(hit: SearchHit | SessionHit) -> TurnHit | EpisodeHit:
     if isinstance(hit, SessionHit):
         return _episode(hit)
     item = LinkedTurn(
-        turn=hit_reference(hit),
+        turn=turn_reference(hit, hit.prompt),
         group=group_link(hit.group_id),
         files=file_links(hit.files, hit.group_id),
         facts=_facts(hit, hit.prompt),
@@ -98,7 +98,7 @@ def _episode(hit: SessionHit) -> EpisodeHit:
     session = hit.session_id
     return EpisodeHit(
         name=hit.name,
-        session=NamedLink(session, forms.session_link(session)) if session else None,
+        session=NamedLink(session, forms.item_link(forms.SESSION, session)) if session else None,
         group=group_link(hit.group_id),
         reference_time=hit.reference_time,
         facts=_facts(hit, hit.name),

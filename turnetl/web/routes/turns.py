@@ -125,9 +125,9 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
     about = distinct(end for one in ordered for end in (one.source, one.target))
     steps = conversation.steps[:_MAX_STEPS]
     return TurnPage(
-        turn=turn_reference(found.summary),
+        turn=turn_reference(receipt, found.summary.prompt),
         group=group_link(receipt.group_id),
-        session=NamedLink(receipt.session_id, forms.session_link(receipt.session_id)),
+        session=NamedLink(receipt.session_id, forms.item_link(forms.SESSION, receipt.session_id)),
         format=receipt.format,
         model=conversation.model,
         branch=receipt.git_branch,
@@ -159,7 +159,7 @@ def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
         format=first.format,
         started_at=first.started_at,
         ended_at=last.ended_at or last.started_at,
-        parent=NamedLink(parent, forms.session_link(parent)) if parent else None,
+        parent=NamedLink(parent, forms.item_link(forms.SESSION, parent)) if parent else None,
         resume=found.resume,
         turns=tuple(map(listed_turn, turns)),
         paging=paging(
@@ -172,10 +172,8 @@ def lines_page(found: ArchiveLines) -> LinesPage:
     receipt = found.receipt
     lines = found.lines[:_MAX_LINES]
     return LinesPage(
-        turn=NamedLink(receipt.turn_id, forms.turn_link(receipt.turn_id)),
-        source=archive_lines(
-            receipt.turn_id, receipt.archive, receipt.first_line, receipt.last_line
-        ),
+        turn=NamedLink(receipt.turn_id, forms.item_link(forms.TURN, receipt.turn_id)),
+        source=archive_lines(receipt),
         lines=tuple(
             (number, cut(line, _LINE_CHARS))
             for number, line in enumerate(lines, receipt.first_line)
@@ -194,7 +192,7 @@ def _step(step: ConversationStep) -> ShownStep:
 
 
 def _neighbour(turn: TurnSummary | None) -> TurnReference | None:
-    return None if turn is None else turn_reference(turn)
+    return None if turn is None else turn_reference(turn.receipt, turn.prompt)
 
 
 def _groups(turns: Iterable[TurnSummary]) -> tuple[NamedLink, ...]:
