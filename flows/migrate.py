@@ -40,7 +40,7 @@ from turnetl.ingestion import plan as assumed
 from turnetl.migration import stages
 from turnetl.migration.plan import MigrationOptions
 from turnetl.settings import ExtractorName
-from turnetl.views import migration, migration_change
+from turnetl.views import ingest, migration, migration_change
 
 
 @flow(
@@ -149,7 +149,7 @@ def _path(text: str | None) -> Path | None:
 
 def _final_state(outcome: stages.MigrationOutcome) -> State[dict[str, Any]]:
     run = outcome.run
-    if migration.is_budget_stop(run):
+    if ingest.is_budget_stop(run.ingested):
         return budget_stopped(migration.errors(run)[0], _reports(outcome))
     if outcome.has_failed_run:
         return failed(migration.errors(run))

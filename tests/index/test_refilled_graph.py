@@ -21,7 +21,7 @@ from turnetl.index.estimate import estimate_embedding
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.index.snapshot import turns_behind
+from turnetl.index.snapshot import open_snapshot, turns_behind
 
 
 @pytest.fixture
@@ -119,14 +119,16 @@ async def test_a_graph_that_was_replaced_by_an_older_copy_is_read_again(
 
 
 async def test_questions_stay_with_turns_that_were_committed_again_with_their_text(
-    index: PersistentIndex,
+    index: PersistentIndex, tmp_path: Path
 ) -> None:
     await index.catch_up(LoadedGraph(contents(*TEXTS), creation_id="first"), EMBEDDER, now=NOW)
     keys = index.select(Selection()).tolist()
     questions = {key: [f"Is it about walruses{key}?"] for key in keys}
     await index.add_questions(questions, EMBEDDER)
     await index.catch_up(LoadedGraph(contents("tax"), creation_id="second"), EMBEDDER, now=NOW)
-    assert [stored.turn_id for stored in index.stored_questions()] == [turn("tax")]
+    with open_snapshot(tmp_path / "index") as snapshot:
+        assert snapshot is not None
+        assert [stored.turn_id for stored in snapshot.questions()] == [turn("tax")]
     assert not len(index.turns_without_questions())
     assert index.status().passages > 0
     assert with_term(index, "norway") == {turn("tax")}

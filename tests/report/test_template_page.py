@@ -119,7 +119,7 @@ def test_what_is_missing_is_said() -> None:
     messages = "\n".join(view.messages(comparison("a")))
     assert "it cannot be ingested with A, `a`: a" in messages
     assert "1 label of turns that are not compared" in messages
-    assert view.messages(replace(comparison("a"), stopped="the budget is used up"))[0] == (
+    assert next(view.messages(replace(comparison("a"), stopped="the budget is used up"))) == (
         "the budget is used up: 1 of 2 turns are compared; the same command continues with the "
         "responses that are paid for"
     )

@@ -17,7 +17,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.graph.search.recipes import search_config
 from turnetl.retrieval.recipe_search import find_entity
-from turnetl.retrieval.recipes import Recipe, RecipeOptions, recipe_options
+from turnetl.retrieval.recipes import Recipe, RecipeOptions
 
 
 def graphitis(recipe: Recipe) -> SearchConfig:
@@ -77,20 +77,22 @@ def test_node_distance_needs_a_center(recipe: Recipe) -> None:
 
 def test_a_center_that_the_recipe_does_not_use_is_rejected() -> None:
     with pytest.raises(BadUsage, match="has no use for `--center`: add `--bfs DEPTH`"):
-        recipe_options("node-hybrid-search-rrf", center="cart.py", bfs_depth=None)
-    recipe_options("node-hybrid-search-rrf", center="cart.py", bfs_depth=1)
-    recipe_options("node-hybrid-search-cross-encoder", center="cart.py", bfs_depth=None)
+        RecipeOptions(Recipe.named("node-hybrid-search-rrf"), center="cart.py", bfs_depth=None)
+    RecipeOptions(Recipe.named("node-hybrid-search-rrf"), center="cart.py", bfs_depth=1)
+    RecipeOptions(
+        Recipe.named("node-hybrid-search-cross-encoder"), center="cart.py", bfs_depth=None
+    )
 
 
 def test_a_breadth_first_search_for_communities_is_rejected() -> None:
     with pytest.raises(BadUsage, match="omit `--bfs`"):
-        recipe_options("community-hybrid-search-rrf", center=None, bfs_depth=2)
+        RecipeOptions(Recipe.named("community-hybrid-search-rrf"), center=None, bfs_depth=2)
 
 
 @pytest.mark.parametrize("depth", [0, -1])
 def test_a_depth_below_one_is_rejected(depth: int) -> None:
     with pytest.raises(BadUsage, match=f"at least 1, not {depth}"):
-        recipe_options("node-hybrid-search-rrf", center=None, bfs_depth=depth)
+        RecipeOptions(Recipe.named("node-hybrid-search-rrf"), center=None, bfs_depth=depth)
 
 
 @pytest.mark.parametrize("recipe", Recipe)

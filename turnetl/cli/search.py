@@ -78,9 +78,9 @@ def search_with_recipe(
     limit: int | None,
 ) -> int:
     """Run the recipe with this name and print its results."""
-    from turnetl.retrieval.recipes import recipe_options
+    from turnetl.retrieval.recipes import Recipe, RecipeOptions
 
-    options = recipe_options(name, center=arguments.center, bfs_depth=arguments.bfs)
+    options = RecipeOptions(Recipe.named(name), arguments.center, arguments.bfs)
 
     from turnetl import pipeline
     from turnetl.views import recipe_results as view

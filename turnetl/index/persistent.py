@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from turnetl.base import private_files
 from turnetl.base.model import SessionId, TurnId
 from turnetl.index import catalog_state
-from turnetl.index.catalog import Catalog, StoredQuestions
+from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import other_version
 from turnetl.index.creation import create_index, open_current, translated_or_busy
 from turnetl.index.files import (
@@ -159,10 +159,6 @@ class PersistentIndex:
             writer = BatchWriter(parts, embedder)
             for batch in batches_with_questions(parts.catalog, questions):
                 await writer.write(batch)
-
-    def stored_questions(self) -> Sequence[StoredQuestions]:
-        with self._reading() as parts:
-            return parts.catalog.questions.all()
 
     def forget(self, turns: Collection[TurnId]) -> int:
         """Remove turns and what only they state; return how many there were."""

@@ -36,10 +36,6 @@ def rough_products(vectors: Int8s, vector: Floats) -> Floats:
     return of_rows
 
 
-def exact_products(vectors: Int8s, vector: Floats) -> Floats:
-    return vectors.astype(np.float32) @ vector
-
-
 def highest(values: Floats, count: int) -> Rows:
     """Return where the highest values are, at least `count` of them if there are, ascending."""
     if len(values) <= count:
@@ -228,7 +224,7 @@ class PassageVectors:
         if not len(rows):
             return {}
         of_rows = self._arrays.keys[rows]
-        cosines = exact_products(self._read(rows), vector) * self._factors(rows)
+        cosines = self._read(rows).astype(np.float32) @ vector * self._factors(rows)
         firsts = np.flatnonzero(np.diff(of_rows, prepend=-1))
         best = np.maximum.reduceat(cosines, firsts)
         top = np.flatnonzero(best > 0)

@@ -207,6 +207,8 @@ _COMMANDS = {
 """By format: what the agent's session ids look like, and the command that takes one. The formats
 without an entry are exports of what cannot be continued."""
 _REDACTED = "[REDACTED:"
+SPOKEN = frozenset({"ASKED", "ANSWERED", "STEERED"})
+"""Relations of facts that repeat what was said: a turn is shown with its texts."""
 
 
 def resume_command(receipt: Receipt) -> str | None:

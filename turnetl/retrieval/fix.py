@@ -265,7 +265,7 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if _is_change(indexed.fact) or _is_success(indexed, stated)
+        if indexed.fact.relation in _CHANGES or _is_success(indexed, stated)
     }
     within = [
         fact
@@ -273,10 +273,6 @@ def _evidence(
         if fact.valid_at is not None and end is not None and start <= fact.valid_at <= end
     ]
     return tuple(sorted(within, key=lambda fact: (fact.valid_at or start, fact.uuid)))
-
-
-def _is_change(fact: Fact) -> bool:
-    return fact.relation in _CHANGES
 
 
 def _is_success(indexed: IndexedFact, failure: StatedFact) -> bool:

@@ -115,17 +115,29 @@ def _proposed(
     query: Query, index: PersistentIndex, keys: Keys | None, weights: Mapping[Evidence, float]
 ) -> dict[Evidence, Mapping[int, float]]:
     """Return the best turns of each of the first stages."""
-    proposed: dict[Evidence, Mapping[int, float]] = {
-        kind: index.term_shares(field, query.terms, keys, limit=_CANDIDATES)
-        for kind, field in _FIELDS.items()
-        if kind in weights
-    }
-    if Evidence.SIMILARITY in weights:
-        similar = index.similarities(query.vector, keys, limit=_CANDIDATES)
+    proposed = _first_stages(query, index, keys, weights, _CANDIDATES)
+    if similar := proposed.get(Evidence.SIMILARITY):
         proposed[Evidence.SIMILARITY] = {
             key: cosine for key, cosine in similar.items() if cosine >= MIN_SIMILARITY
         }
     return proposed
+
+
+def _first_stages(
+    query: Query,
+    index: PersistentIndex,
+    keys: Keys | None,
+    weights: Mapping[Evidence, float],
+    limit: int,
+) -> dict[Evidence, Mapping[int, float]]:
+    found: dict[Evidence, Mapping[int, float]] = {
+        kind: index.term_shares(field, query.terms, keys, limit=limit)
+        for kind, field in _FIELDS.items()
+        if kind in weights
+    }
+    if Evidence.SIMILARITY in weights:
+        found[Evidence.SIMILARITY] = index.similarities(query.vector, keys, limit=limit)
+    return found
 
 
 def _candidates(
@@ -188,14 +200,7 @@ def _evidence(
     weights: Mapping[Evidence, float],
 ) -> dict[Evidence, Mapping[int, float]]:
     """Return each kind of evidence for all candidates: every stage finds only its own best."""
-    count = len(candidates)
-    evidence: dict[Evidence, Mapping[int, float]] = {
-        kind: index.term_shares(field, query.terms, candidates, limit=count)
-        for kind, field in _FIELDS.items()
-        if kind in weights
-    }
-    if Evidence.SIMILARITY in weights:
-        evidence[Evidence.SIMILARITY] = index.similarities(query.vector, candidates, limit=count)
+    evidence = _first_stages(query, index, candidates, weights, len(candidates))
     if Evidence.LATE_INTERACTION in weights:
         late = late_interaction(query, candidates, index, static_model)
         evidence[Evidence.LATE_INTERACTION] = late

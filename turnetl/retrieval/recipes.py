@@ -96,7 +96,3 @@ class RecipeOptions:
                 f"{recipe} has no use for `--center`: add `--bfs DEPTH` to search around the "
                 "entity, or use a recipe whose name ends in NODE_DISTANCE"
             )
-
-
-def recipe_options(recipe: str, *, center: str | None, bfs_depth: int | None) -> RecipeOptions:
-    return RecipeOptions(Recipe.named(recipe), center, bfs_depth)

@@ -36,11 +36,8 @@ async def rerank(
     texts = [_excerpt(turn, facts[turn.turn.key], excerpts) for turn in first]
     scores = await GraphitiReranker(model).scores(query, texts)
     rated = [replace(turn, relevance=score) for turn, score in zip(first, scores, strict=True)]
-    return [*sorted(rated, key=_sort_key), *others]
-
-
-def _sort_key(ranked: RankedTurn) -> float:
-    return 1.0 if ranked.relevance is None else -ranked.relevance
+    rated.sort(key=lambda turn: 1.0 if turn.relevance is None else -turn.relevance)
+    return [*rated, *others]
 
 
 def _excerpt(ranked: RankedTurn, facts: Sequence[IndexedFact], excerpts: ExcerptRanking) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.exit_code import is_failure
-from turnetl.ingestion.ingest_report import StopCause, exit_code_of
+from turnetl.ingestion.ingest_report import exit_code_of
 from turnetl.views import filter as filtering
 from turnetl.views import ingest, parse
 from turnetl.views.nodes import Lines, PageOnly, Section, View, unwrapped
@@ -47,10 +47,8 @@ def messages(report: BackfillReport) -> list[str]:
 
 
 def is_budget_stop(report: BackfillReport) -> bool:
-    causes = {group.stop_cause for group in report.ingested.groups if group.error}
-    return causes == {StopCause.BUDGET} and not (
-        report.ingested.error or parse.errors(report.parsed)
-    )
+    has_failed = report.ingested.error or parse.errors(report.parsed)
+    return ingest.is_budget_stop(report.ingested) and not has_failed
 
 
 def exit_code(report: BackfillReport) -> int:

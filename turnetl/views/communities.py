@@ -1,16 +1,18 @@
 """Communities: what a build changed, or would change."""
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import plural
 from turnetl.ingestion.community_build import CommunityReport, GroupCommunities
 from turnetl.ingestion.ingest_report import error_messages
+from turnetl.views import costs
+from turnetl.views.index import EMPTY_GRAPH
 from turnetl.views.nodes import Caption, Column, Table, View, counted, numbers
 
 
 def view(report: CommunityReport) -> View:
     """Return a row per group, and what names and summarises the communities."""
     if not report.groups:
-        return ["the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"]
+        return [EMPTY_GRAPH]
     headers = ("kept", "to write", "to remove") if report.is_dry_run else _DONE
     rows = [(group.group, *counted(_counts(report, group))) for group in report.groups]
     return [Table((Column("group"), *numbers(*headers)), rows), Caption(_summary(report))]
@@ -45,6 +47,5 @@ def _counts(report: CommunityReport, group: GroupCommunities) -> tuple[int, ...]
 def _summary(report: CommunityReport) -> str:
     if report.model is None:
         return "named and summarised by rules, without requests"
-    used = f"{plural(report.usage.calls, 'request')}, {report.usage.tokens:,} tokens"
     about = "about " if report.is_dry_run else ""
-    return f"{report.model}: {about}{used}, cost {format_cost(report.usage.cost)}"
+    return f"{report.model}: {about}{costs.used(report.usage)}"

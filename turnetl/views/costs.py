@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from turnetl.base.model import Usage
-from turnetl.base.text import format_cost
+from turnetl.base.text import format_cost, plural
 from turnetl.ingestion.estimate_record import Range, RecordedEstimate
 from turnetl.views.nodes import Column, Frame, Table, View, counted, numbers
 
@@ -48,6 +48,12 @@ def total(usage_by_prompt: Mapping[str, Usage]) -> Usage:
     return sum(usage_by_prompt.values(), Usage())
 
 
+def used(usage: Usage) -> str:
+    """Return requests, tokens and cost as text."""
+    requests = plural(usage.calls, "request")
+    return f"{requests}, {usage.tokens:,} tokens, cost {format_cost(usage.cost)}"
+
+
 def cached_share(usage: Usage) -> float:
     """Return the share of the prompt tokens that the provider took from its own cache."""
     return usage.cached_tokens / usage.prompt_tokens if usage.prompt_tokens else 0.0
@@ -85,8 +91,8 @@ def compared(estimate: RecordedEstimate | None, usage_by_prompt: Mapping[str, Us
         return []
     from turnetl.llm.meter import EMBEDDINGS  # noqa: PLC0415 - a run without new turns needs none
 
-    used = [usage for prompt, usage in usage_by_prompt.items() if prompt != EMBEDDINGS]
-    return comparison(estimate, sum(used, Usage()))
+    usages = [usage for prompt, usage in usage_by_prompt.items() if prompt != EMBEDDINGS]
+    return comparison(estimate, sum(usages, Usage()))
 
 
 def amounts(title: str, rows: Sequence[Sequence[str]], *more: str) -> Table:

@@ -6,6 +6,7 @@ from itertools import islice
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.episode_text.conversation import Conversation, ConversationStep
 from turnetl.retrieval.details import (
+    SPOKEN,
     Details,
     EntityDetails,
     FactDetails,
@@ -22,9 +23,6 @@ _HEAD, _TAIL = 3, 3
 """Lines of an outcome that is folded."""
 _LINE_CHARS = 200
 """Characters of a line of an outcome that is folded."""
-
-_QUOTES = frozenset({"ASKED", "ANSWERED", "STEERED"})
-"""Relations of facts that repeat what was said: a turn is printed with its texts."""
 
 
 def view(found: Details, *, full: bool, neighbours: bool) -> View:
@@ -78,7 +76,7 @@ def _turn(found: TurnDetails, *, full: bool, neighbours: bool) -> Iterator[Node]
     if neighbours:
         yield from _neighbour("Previous turn", found.previous)
     yield from _conversation(conversation, full=full)
-    facts = (fact for fact in found.facts if fact.relation not in _QUOTES)
+    facts = (fact for fact in found.facts if fact.relation not in SPOKEN)
     yield from section("Facts", map(fact_text, facts))
     if neighbours:
         yield from _neighbour("Next turn", found.next)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import plural
 from turnetl.evaluation.recall import (
     DEPTHS,
     EvaluationReport,
@@ -11,6 +11,7 @@ from turnetl.evaluation.recall import (
     RankingStage,
     StageRecall,
 )
+from turnetl.views import costs
 from turnetl.views.index import unread_messages
 from turnetl.views.nodes import Caption, Column, Node, Table, View, limited, line, numbers
 
@@ -26,10 +27,6 @@ def view(report: EvaluationReport) -> View:
     )
     table = Table(columns, [*_recall_rows(report)])
     return [table, *_changes(report), *_misses(report), Caption(_summary(report))]
-
-
-def messages(report: EvaluationReport) -> list[str]:
-    return list(_messages(report))
 
 
 def _recall_rows(report: EvaluationReport) -> Iterator[Sequence[Node]]:
@@ -89,14 +86,10 @@ def _summary(report: EvaluationReport) -> str:
     )
     if report.model is None:
         return summary
-    used = report.usage
-    return (
-        f"{summary}; model {report.model}: {plural(used.calls, 'request')}, "
-        f"{used.tokens:,} tokens, cost {format_cost(used.cost)}"
-    )
+    return f"{summary}; model {report.model}: {costs.used(report.usage)}"
 
 
-def _messages(report: EvaluationReport) -> Iterator[str]:
+def messages(report: EvaluationReport) -> Iterator[str]:
     yield from unread_messages(report.unread, report.caught_up_at)
     if report.stopped is not None:
         yield (

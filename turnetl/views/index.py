@@ -4,8 +4,10 @@ from datetime import datetime
 
 from turnetl.base.text import format_cost, format_minute, plural, size
 from turnetl.index.index_report import IndexReport, IndexStatus, QuestionEstimate, QuestionReport
+from turnetl.views import costs
 from turnetl.views.nodes import Column, Table, View, numbers
 
+EMPTY_GRAPH = "the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"
 _MISSING = "search index: none yet; the next search makes it, or `turnetl index`"
 
 
@@ -13,8 +15,7 @@ def view(report: IndexReport) -> View:
     """Return a row per group; then what changed, passages, size, embedder, time and path."""
     groups = report.status.groups
     if not groups:
-        empty = "the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"
-        return [empty, _summary(report)]
+        return [EMPTY_GRAPH, _summary(report)]
     rows = [(group.group_id, f"{group.turns:,}") for group in groups]
     return [Table((Column("group"), *numbers("turns")), rows), _summary(report)]
 
@@ -71,8 +72,7 @@ def _questions(status: IndexStatus, report: QuestionReport | None) -> str:
         line += f", {report.turns:,} of them new"
         if report.failed:
             line += f"; {plural(report.failed, 'response')} not valid: run the command again"
-        used = f"{plural(report.usage.calls, 'request')}, {report.usage.tokens:,} tokens"
-        line += f"; {used}, cost {format_cost(report.usage.cost)}"
+        line += f"; {costs.used(report.usage)}"
     return f"{line}\n"
 
 

@@ -7,6 +7,7 @@ from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.ingest_report import (
     GroupReport,
     IngestReport,
+    StopCause,
     error_messages,
     lacks_times,
     turns_without_time,
@@ -87,6 +88,12 @@ def errors(report: IngestReport) -> list[str]:
     """Return why the run failed, in one sentence each; empty if it did not."""
     first = [report.error] if report.error else []
     return first + error_messages(report.groups) + _no_time_errors(report)
+
+
+def is_budget_stop(report: IngestReport) -> bool:
+    """Return whether the budget ended the work on groups, and nothing else failed there."""
+    causes = {group.stop_cause for group in report.groups if group.error}
+    return causes == {StopCause.BUDGET}
 
 
 def _beside(report: IngestReport) -> View:

@@ -8,7 +8,6 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.graph.migration_phases import phase_text, remedy
 from turnetl.graph.migrations import MigrationPhase
-from turnetl.ingestion.ingest_report import StopCause
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.migration_report import (
     EstimatedMigration,
@@ -37,7 +36,7 @@ def plan_view(report: EstimatedMigration) -> View:
     run = [] if estimate is None else estimates.estimate_view(estimate, "turnetl migrate run")
     return [
         # Side by side they are wider than a terminal.
-        _counted(plan, _CLASSES, _classes),
+        _counted(plan, _CLASSES, lambda group: [len(group.of_kind(kind)) for kind in EpisodeClass]),
         _counted(plan, _AMOUNTS, _amounts),
         Caption(
             f"the archives hold {plural(plan.sessions, 'session')}; nothing was written to the "
@@ -114,10 +113,6 @@ def _counted(
     return Table((Column("group"), *numbers(*headers)), rows)
 
 
-def _classes(group: GroupMigration) -> tuple[int, ...]:
-    return tuple(len(group.of_kind(kind)) for kind in EpisodeClass)
-
-
 def _amounts(group: GroupMigration) -> tuple[int, ...]:
     return (len(group.sessions), group.turns, group.tokens, group.entities, group.facts)
 
@@ -146,11 +141,6 @@ def run_messages(report: MigrationRun) -> list[str]:
 def errors(report: MigrationRun) -> list[str]:
     """Return why the run failed, first what happened to groups; empty if it did not."""
     return ingest.errors(report.ingested) or run_messages(report)
-
-
-def is_budget_stop(report: MigrationRun) -> bool:
-    causes = {group.stop_cause for group in report.ingested.groups if group.error}
-    return causes == {StopCause.BUDGET}
 
 
 def _run_messages(report: MigrationRun) -> Iterator[str]:

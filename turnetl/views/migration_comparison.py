@@ -17,10 +17,6 @@ def view(report: MigrationComparison) -> View:
     return [node for group in report.groups for node in _group(group, report)]
 
 
-def messages(report: MigrationComparison) -> list[str]:
-    return list(_messages(report))
-
-
 def exit_code(report: MigrationComparison) -> int:
     return ExitCode.DONE if all(group.passed for group in report.groups) else ExitCode.FOUND
 
@@ -87,7 +83,7 @@ def summary(group: GroupComparison) -> str:
     )
 
 
-def _messages(report: MigrationComparison) -> Iterator[str]:
+def messages(report: MigrationComparison) -> Iterator[str]:
     for group in report.groups:
         for reason in group.reasons:
             yield f"group `{group.group}`: {reason}"

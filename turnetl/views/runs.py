@@ -33,8 +33,10 @@ def view(report: RunsReport) -> View:
     for recorded in report.runs:
         run = recorded.run
         counts = counted((run.committed, run.entities_new, run.facts_new))
-        rows.append((line(_short(run), _state(recorded)), *counts, format_cost(run.usage.cost)))
-        rows.append((Lines([": ".join(filter(None, _origin(run)))], indent=2),))
+        name = f"{run.run_id[:_SHORT_ID]}  {format_minute(run.started_at)}  "
+        rows.append((line(name, _state(recorded)), *counts, format_cost(run.usage.cost)))
+        origin = (_extractor(run), ", ".join(run.groups))
+        rows.append((Lines([": ".join(filter(None, origin))], indent=2),))
     cost = [Caption(costs.OF_RUNS)] if any(each.run.usage.calls for each in report.runs) else []
     return [Table(_COLUMNS, rows, Frame.NONE), Caption(_count(report)), *cost]
 
@@ -80,14 +82,6 @@ def _properties(recorded: RecordedRun) -> list[tuple[str, Node]]:
 
 def _state(recorded: RecordedRun) -> tuple[str, str]:
     return recorded.state.value, _STYLES.get(recorded.state, "")
-
-
-def _short(run: TurnRun) -> str:
-    return f"{run.run_id[:_SHORT_ID]}  {format_minute(run.started_at)}  "
-
-
-def _origin(run: TurnRun) -> tuple[str, str]:
-    return _extractor(run), ", ".join(run.groups)
 
 
 def _extractor(run: TurnRun) -> str:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnetl.base.model import Usage
-from turnetl.base.text import format_cost, format_minute, plural
+from turnetl.base.text import format_minute
 from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.repetition import without_title
+from turnetl.views import costs
 from turnetl.views.nodes import HangingIndent, Line, LineRange, Lines, Node, View, line, unwrapped
 from turnetl.views.turns import files_line
 
@@ -61,10 +62,7 @@ def no_hits_message(query: str, distant: int) -> str:
 
 
 def usage_messages(usage: Usage) -> list[str]:
-    if not usage.calls:
-        return []
-    used = f"{plural(usage.calls, 'request')}, {usage.tokens:,} tokens"
-    return [f"the model ranked the results: {used}, cost {format_cost(usage.cost)}"]
+    return [f"the model ranked the results: {costs.used(usage)}"] if usage.calls else []
 
 
 def ranked(rank: int, text: Line) -> HangingIndent:

@@ -1,7 +1,7 @@
 """Deferred summaries: how many were written, or would be."""
 
 from turnetl.base.exit_code import ExitCode
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import plural
 from turnetl.ingestion.ingest_report import error_messages
 from turnetl.ingestion.summarize_report import (
     ALIKE,
@@ -9,12 +9,14 @@ from turnetl.ingestion.summarize_report import (
     DeferredSummaries,
     SummarizeReport,
 )
+from turnetl.views import costs
+from turnetl.views.index import EMPTY_GRAPH
 from turnetl.views.nodes import Caption, Column, Table, View, numbers
 
 
 def view(report: SummarizeReport) -> View:
     if not report.groups:
-        return ["the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph"]
+        return [EMPTY_GRAPH]
     is_audited = any(group.audit for group in report.groups)
     headers = ("to write",) if report.is_dry_run else ("written", "missing")
     columns = numbers(*headers, "edited, kept", *(_AUDIT if is_audited else ()))
@@ -81,6 +83,4 @@ def _summary(report: SummarizeReport) -> str:
     summaries = f"{plural(count, f'{kind}summary', f'{kind}summaries')} {done}"
     if report.model is None:
         return summaries
-    requests, tokens = plural(report.usage.calls, "request"), report.usage.tokens
-    cost = format_cost(report.usage.cost)
-    return f"{summaries}; {report.model}: {requests}, {tokens:,} tokens, cost {cost}"
+    return f"{summaries}; {report.model}: {costs.used(report.usage)}"

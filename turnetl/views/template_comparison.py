@@ -41,10 +41,6 @@ def summary(report: TemplateComparison) -> str:
     )
 
 
-def messages(report: TemplateComparison) -> list[str]:
-    return list(_messages(report))
-
-
 def _turns(report: TemplateComparison) -> str:
     count = plural(len(report.turns), "turn")
     return f"{count} of {report.candidates:,}, seed {report.seed}"
@@ -82,7 +78,7 @@ def _only(report: TemplateComparison) -> Iterator[Node]:
         yield from limited(found, str, _LISTED)
 
 
-def _messages(report: TemplateComparison) -> Iterator[str]:
+def messages(report: TemplateComparison) -> Iterator[str]:
     if report.stopped is not None:
         yield (
             f"{report.stopped}: {len(report.turns):,} of {plural(report.sampled, 'turn')} are "

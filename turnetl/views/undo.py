@@ -1,5 +1,7 @@
 """An undo: what it takes and what it changes, before and after it was carried out."""
 
+from operator import attrgetter
+
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import ID_CHARS, Entity, Fact
 from turnetl.base.text import format_minute, plural
@@ -97,7 +99,7 @@ def _sections(group: GroupUndo) -> View:
         *section(dependents, limited(group.dependents, turn_line)),
         *section(f"{name}: entities removed", limited(diff.entities_removed, _entity)),
         *section(f"{name}: entities restored", limited(diff.entities_restored, _restored)),
-        *section(f"{name}: facts removed", limited(diff.facts_removed, _fact)),
+        *section(f"{name}: facts removed", limited(diff.facts_removed, attrgetter("text"))),
         *section(f"{name}: facts restored", limited(diff.facts_restored, _restored)),
     ]
 
@@ -117,10 +119,6 @@ def _next(report: UndoReport) -> str:
 
 def _entity(entity: Entity) -> str:
     return f"{entity.name}  ({', '.join(entity.labels)})"
-
-
-def _fact(fact: Fact) -> str:
-    return fact.text
 
 
 def _restored(pair: Restored[Entity] | Restored[Fact]) -> Line:

@@ -8,7 +8,7 @@ from turnetl.episode_text.conversation import ConversationStep, TextSource
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.opened_items import ArchiveLines
-from turnetl.retrieval.details import SessionDetails, TurnDetails, by_validity
+from turnetl.retrieval.details import SPOKEN, SessionDetails, TurnDetails, by_validity
 from turnetl.retrieval.turn_summary import Timeline, TurnSummary
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
@@ -37,8 +37,6 @@ _MAX_STEPS = 500
 _STEP_CHARS = 20_000
 _MAX_LINES = 2_000
 _LINE_CHARS = 20_000
-_QUOTES = frozenset({"ASKED", "ANSWERED", "STEERED"})
-"""Relations of facts that repeat what was said: the page of a turn has its texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
 def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
     receipt, conversation = found.summary.receipt, found.conversation
     ordered = sorted(facts, key=lambda one: by_validity(one.fact))
-    stated = [one for one in ordered if one.fact.relation not in _QUOTES]
+    stated = [one for one in ordered if one.fact.relation not in SPOKEN]
     about = distinct(end for one in ordered for end in (one.source, one.target))
     steps = conversation.steps[:_MAX_STEPS]
     return TurnPage(
