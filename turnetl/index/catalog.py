@@ -36,8 +36,6 @@ from turnetl.index.selector import Selector, microseconds, time_of
 
 
 class Catalog(CatalogState):
-    """An open catalog. SQLite's exceptions pass through."""
-
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
         self.selector = Selector(connection)
@@ -72,7 +70,6 @@ class Catalog(CatalogState):
         return {TurnId(turn): key for turn, key in rows}
 
     def keys(self) -> list[int]:
-        """Return the keys of all turns, ascending."""
         return [key for (key,) in self.query("SELECT key FROM turns ORDER BY key")]
 
     def turn_count(self, group: GroupId | None = None) -> int:

@@ -46,7 +46,6 @@ class CatalogState:
 
     @classmethod
     def create(cls, path: Path, embedder: IndexEmbedder) -> None:
-        """Create a file without turns. Nobody else has it open."""
         private_files.ensure_file(path)
         with closing(sqlite3.connect(sqlite_path(path), isolation_level=None)) as connection:
             catalog = cls(connection)
@@ -89,11 +88,9 @@ class CatalogState:
             raise
 
     def embedder(self) -> IndexEmbedder:
-        """Return what the index was made with."""
         return IndexEmbedder(self.setting("embedder") or "", self.setting("dimensions") or 0)
 
     def setting(self, name: str) -> Any:
-        """Return a recorded value; None if there is none."""
         rows = self.query("SELECT value FROM settings WHERE name = ?", name)
         return rows[0][0] if rows else None
 

@@ -122,7 +122,6 @@ def index_id(folder: Path) -> str | None:
 
 
 def index_exists(folder: Path) -> bool:
-    """Return whether there is a catalog, in whatever state; an empty file is none."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return (folder / CATALOG).stat().st_size > 0
     return False

@@ -20,8 +20,6 @@ _QUESTION_WEIGHT = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TurnDocument:
-    """A turn that is to be indexed."""
-
     terms: TurnTerms
     passages: Sequence[Passage]
     """Those that get a vector."""
@@ -63,7 +61,7 @@ def turn_texts(text: str, facts: Sequence[IndexedFact]) -> Mapping[Field, str]:
 
 
 def embedded_passages(text: str) -> Sequence[Passage]:
-    """Return the passages of an episode text that get a vector, in the order of their rows."""
+    """Return the passages of a text that get a vector, in the order of their rows."""
     return _evenly_spaced(split_passages(text))
 
 

@@ -153,7 +153,7 @@ def no_step(_name: str) -> None:
 
 
 def identity(path: Path) -> tuple[int, int] | None:
-    """Return the identity of a file (device and inode); None if it does not exist."""
+    """Return device and inode of a file; None if it does not exist."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):

@@ -231,7 +231,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def _token_counts(turns: Iterable[Sequence[NDArray[np.uint16]]]) -> NDArray[np.int64]:
-    """Return how many of the turns contain each token, given the tokens of their passages."""
+    """Return how many of the turns contain each token."""
     counts = np.zeros(TOKENS, dtype=np.int64)
     for passages in turns:
         if passages:

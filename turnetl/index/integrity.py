@@ -138,7 +138,6 @@ def _compared(catalog: Catalog) -> Iterator[bool]:
 
 
 def _check_words(folder: Path) -> None:
-    """Compare each file with the checksum that Tantivy writes at its end."""
     for path in sorted(folder.glob("*/*.*")):
         if path.is_file() and not path.name.startswith(".") and path.suffix != ".json":
             # A merge may remove a file meanwhile.

@@ -68,8 +68,6 @@ class TurnTerms:
 
 
 class LexicalIndex:
-    """Both indexes of a folder."""
-
     def __init__(
         self, folder: Path, *, create: bool, before_step: Callable[[str], None] = no_step
     ) -> None:
@@ -108,7 +106,6 @@ class LexicalIndex:
                 writer.delete_documents_by_query(selected)
 
     def has_later_than(self, last_key: int) -> bool:
-        """Return whether there are words of turns that the catalog does not hold."""
         return any(
             index.searcher().search(self._later_than(kind, last_key), 1, count=False).hits
             for kind, index in self._indexes.items()
@@ -316,7 +313,6 @@ class LinkedWords:
                 link.symlink_to(path.absolute())
 
     def close(self) -> None:
-        """Delete the folder. Safe to repeat."""
         if self.folder.exists():
             delete_folder(self.folder)
         self._temporary.cleanup()

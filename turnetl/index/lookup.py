@@ -158,8 +158,6 @@ class StatedFact:
 
 
 class Lookup:
-    """What the catalog of an index holds, by id, name and time."""
-
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
@@ -180,7 +178,6 @@ class Lookup:
         return rows[0][0] if rows else None
 
     def turn_ids(self, keys: Collection[int]) -> set[TurnId]:
-        """Return the ids of these turns; an unknown key is left out."""
         query = "SELECT turn_id FROM turns WHERE key IN (SELECT value FROM json_each(?))"
         return {TurnId(turn) for (turn,) in self._query(query, json.dumps(list(keys)))}
 
@@ -224,7 +221,6 @@ class Lookup:
         return _stated_facts(self._query(_FACTS_ABOUT, uuid))
 
     def group_spans(self) -> list[GroupSpan]:
-        """Return the groups, the one with the newest turn first."""
         return [
             GroupSpan(GroupId(group), turns, sessions, time_of(first), time_of(last))
             for group, turns, sessions, first, last in self._query(_GROUPS)

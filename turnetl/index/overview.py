@@ -90,7 +90,6 @@ class Overview:
         return _newest(self._query(statement, relations=_folded(relations), limit=limit))
 
     def newest_about(self, uuid: str, limit: int) -> NewestFacts:
-        """Return at most this many facts about an entity, the one stated last first."""
         return _newest(self._query(NEWEST_ABOUT, uuid=uuid, limit=limit))
 
     def _query(self, statement: str, **parameters: Any) -> list[Any]:

@@ -19,8 +19,6 @@ _KEPT_SELECTIONS = 8
 
 
 class IndexParts:
-    """Catalog, words and vectors of a folder. Their exceptions pass through."""
-
     def __init__(
         self,
         folder: Path,
@@ -61,7 +59,6 @@ class IndexParts:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another process rebuilt the index since these files were opened."""
         return identity(self._path) != self._file
 
     def reload(self) -> None:

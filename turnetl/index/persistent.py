@@ -108,7 +108,6 @@ class PersistentIndex:
             return state
 
     def mark_content(self, state: str) -> None:
-        """Record the state of the graph's content: if it is the same, nothing is looked for."""
         with self._errors(), self._parts.catalog.transaction():
             self._parts.catalog.record("content_state", state)
 
@@ -166,7 +165,6 @@ class PersistentIndex:
             return forget(parts, turns)
 
     def select(self, selection: Selection) -> Keys:
-        """Return the turns that meet all conditions."""
         with self._reading() as parts:
             return parts.select(selection)
 
@@ -264,7 +262,6 @@ class PersistentIndex:
             return parts.catalog.lookup()
 
     def close(self) -> None:
-        """Close the files. May be called more than once."""
         self._parts.close()
 
     def _open(self) -> IndexParts:

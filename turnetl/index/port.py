@@ -36,8 +36,6 @@ class Field(StrEnum):
 
 
 class Condition(StrEnum):
-    """A condition of a `Selection` with few values."""
-
     FORMAT = "format"
     BRANCH = "branch"
     TOOL = "tool"
@@ -47,8 +45,6 @@ class Condition(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class IndexedTurn:
-    """A turn as the index holds it."""
-
     key: int
     turn_id: TurnId
     started_at: datetime
@@ -85,8 +81,6 @@ class IndexedFact:
 
 @dataclass(frozen=True, slots=True)
 class PassageTokens:
-    """The distinct tokens of the passages of some turns."""
-
     keys: Keys
     """The turn of each passage; the passages of a turn are adjacent and in order."""
     weights: NDArray[np.float32]

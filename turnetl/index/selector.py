@@ -49,8 +49,6 @@ ORDER BY started_at DESC, turn_id DESC LIMIT :limit OFFSET :skip"""
 
 
 class Selector:
-    """Finds the turns and facts that meet conditions in a catalog."""
-
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
@@ -118,7 +116,6 @@ def _turn_conditions(selection: Selection) -> tuple[str, dict[str, Any]]:
 
 
 def _conditions_on_turns(selection: Selection) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each condition with its parameters."""
     if selection.groups:
         names = {f"group{number}": group for number, group in enumerate(selection.groups)}
         yield f"group_id IN ({', '.join(f':{name}' for name in names)})", names

@@ -133,7 +133,6 @@ def _batches(
 
 
 def episode_text(episode: UnrecordedEpisode) -> str:
-    """Return the name of the episode as a line, and its text."""
     return f"{' '.join(episode.name.split())}\n\n{episode.text}"
 
 

@@ -46,17 +46,14 @@ class IndexSnapshot:
             return frozenset(self._catalog.turn_ids(group))
 
     async def groups(self) -> Sequence[GroupId]:
-        """As `GraphStore.groups`."""
         with translated_errors(self._folder):
             return [group.group_id for group in self._catalog.groups() if group.turns]
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
-        """As `GraphStore.receipts`."""
         with translated_errors(self._folder):
             return self._catalog.receipts(group)
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
-        """As `GraphStore.counts`, of what the index holds."""
         with translated_errors(self._folder):
             return self._catalog.counts(group)
 
@@ -95,7 +92,7 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
 
 
 def _held_passages(folder: Path, catalog: Catalog) -> int:
-    """Return the number of passages without those of removed turns, which stay until a rebuild."""
+    """Return the number of passages without those of removed turns."""
     rows, removed = catalog.valid_rows().rows, catalog.removed_turns()
     if not len(removed):
         return rows

@@ -72,8 +72,6 @@ _NO_KEYS: Keys = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, slots=True)
 class PassageRows:
-    """Passages to append."""
-
     keys: Sequence[int]
     """The turn of each passage, ascending and higher than those of earlier rows."""
     weights: Sequence[float]
@@ -127,7 +125,6 @@ class _Arrays:
         )
 
     def checksum(self) -> int:
-        """Return the checksum of the first and the last bytes of each file."""
         checksum = 0
         for array in fields(self):
             content = getattr(self, array.name).reshape(-1).view(np.uint8)
@@ -178,7 +175,6 @@ class PassageVectors:
         self._removed = removed
 
     def close(self) -> None:
-        """Close the open file. May be called more than once."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -275,7 +271,6 @@ class PassageVectors:
         )
 
     def _read(self, rows: Rows) -> Int8s:
-        """Return rows of the vectors, which are all over the file."""
         if self._file is None or self._arrays.vectors.nbytes <= self._max_mapped:
             return self._arrays.vectors[rows]
         vectors = np.empty((len(rows), self._dimensions), dtype=np.int8)

@@ -30,8 +30,6 @@ _BYTES_PER_TOKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a tool."""
-
     heading: str
     """What was found, without text of an archive."""
     entries: Sequence[str] = ()

@@ -150,8 +150,6 @@ ToolRunner = Callable[[str, Any], Awaitable[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """A tool of the server."""
-
     name: str
     description: str
     arguments: type[Any]

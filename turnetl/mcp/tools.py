@@ -62,8 +62,6 @@ _EMPTY = (
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What the tools read, and nothing else."""
-
     reader: IndexReader
     clock: Clock
     directory: Path

@@ -138,7 +138,6 @@ def by_validity(fact: Fact) -> tuple[datetime, str]:
 
 
 def _details(index: "PersistentIndex", item: IndexedItem, limit: int) -> Details | None:
-    """Return the details; None if another process has just removed the item."""
     lookup = index.lookup()
     match item.kind:
         case ItemKind.TURN:

@@ -170,8 +170,6 @@ class Digest:
 
 @dataclass
 class _Collected:
-    """What is known of a session in a section so far."""
-
     turns: list[TurnSummary] = field(default_factory=list)
     facts: dict[str, DigestFact] = field(default_factory=dict)
     outcome: str = ""

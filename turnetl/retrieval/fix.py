@@ -42,8 +42,6 @@ _CUT = "…"
 
 
 class ErrorMatcher:
-    """Compares errors with one query."""
-
     def __init__(self, text: str, names: Iterable[str] = ()) -> None:
         """Prepare the comparison with errors of these names: a rare name says more."""
         self._tokenizer = Tokenizer()
@@ -68,7 +66,6 @@ class ErrorMatcher:
         return max(self._named(name_terms), self._shared(known), contained)
 
     def _named(self, name_terms: AbstractSet[str]) -> float:
-        """Return 1 if the error is a test that the text says failed."""
         return 1.0 if any(test == name_terms for test in self._tests) else 0.0
 
     def _shared(self, known: AbstractSet[str]) -> float:

@@ -31,8 +31,6 @@ _ARCHIVE_LINE = re.compile(r"(?P<archive>.+?):(?P<line>[0-9]{1,9})(?:-[0-9]{1,9}
 
 @dataclass(frozen=True, slots=True)
 class MatchingItem:
-    """One of several items to which a text leads."""
-
     item: IndexedItem
     description: str
     """Its kind or labels, the beginning of its id, its name and its group or archive."""

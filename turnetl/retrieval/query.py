@@ -80,7 +80,6 @@ def used_part(text: str) -> str:
 
 
 def quoted_parts(text: str) -> list[str]:
-    """Return the quoted texts of a query, which every hit must contain."""
     return _PHRASE.findall(used_part(text))
 
 

@@ -114,7 +114,6 @@ def rank(
 def _proposed(
     query: Query, index: PersistentIndex, keys: Keys | None, weights: Mapping[Evidence, float]
 ) -> dict[Evidence, Mapping[int, float]]:
-    """Return the best turns of each of the first stages."""
     proposed = _first_stages(query, index, keys, weights, _CANDIDATES)
     if similar := proposed.get(Evidence.SIMILARITY):
         proposed[Evidence.SIMILARITY] = {
@@ -220,7 +219,6 @@ def _scores(
 
 
 def _column(values: Mapping[int, float], candidates: Iterable[int]) -> list[float]:
-    """Return one kind of evidence for each candidate: 0 where there is none."""
     return list(map(values.get, candidates, repeat(0.0)))
 
 

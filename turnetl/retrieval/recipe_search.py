@@ -106,7 +106,6 @@ class Lineage:
         return tuple(sorted(known, key=lambda receipt: (receipt.started_at, receipt.turn_id)))
 
     def of_entity(self, uuid: str) -> tuple[Receipt, ...]:
-        """Return the receipts of the turns that mention the entity, oldest first."""
         episodes = self._by_entity.get(uuid, ())
         return self.of_turns(
             self._by_episode[episode] for episode in episodes if episode in self._by_episode
@@ -276,7 +275,6 @@ def newest_first(results: RecipeResults) -> RecipeResults:
 
 
 def _age(last: Sequence[Receipt]) -> float:
-    """Return a sort key: newest turn first, results without a turn last."""
     return -last[0].started_at.timestamp() if last else inf
 
 

@@ -34,7 +34,6 @@ class ShownText:
     """In lower case, a space before each and, if the text is complete, one after the last."""
 
     def contains(self, other: "ShownText") -> bool:
-        """Return whether it has the words of another text, one after another."""
         return bool(other.words.strip()) and other.words in self.words
 
 

@@ -68,8 +68,6 @@ FEW_TURNS = 200
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """Tells which turns are close to a query."""
-
     query: Query
     information: Mapping[str, float]
     """Of each term of the query, by its rarity."""
@@ -96,7 +94,6 @@ class CutOff:
         return ranked.score + FAMILIARITY_WEIGHT * familiarity >= MIN_CLOSENESS
 
     def _share(self, terms: frozenset[str]) -> float:
-        """Return the share of the query's information that is in these terms."""
         total = sum(self.information.values())
         return sum(self.information[term] for term in terms) / total if total else 0.0
 
@@ -405,7 +402,6 @@ def _session_hit(hit: SearchHit) -> SessionHit:
 
 
 def _without_repeated(hit: SessionHit, turns: Iterable[SearchHit]) -> SessionHit:
-    """Return the hit without the facts and the passage that hits of turns say."""
     shown = [text for turn in turns for text in _shown(turn)]
     facts = [fact for fact in hit_facts(hit) if not repeats_any(fact.fact, shown)]
     passage = "" if repeats_any(hit.passage, shown) else hit.passage

@@ -93,7 +93,6 @@ class _Record:
 
 
 def parse_blame(output: str) -> list[BlamedCommit]:
-    """Return the commits in the output of `git blame --porcelain`, by their first lines."""
     records: dict[str, _Record] = {}
     current, number = _Record(), 0
     # Not `splitlines`: a line of the file may contain other line ends.
@@ -203,8 +202,6 @@ _EDITED = frozenset({"CREATED", "MODIFIED"})
 
 @dataclass(frozen=True, slots=True)
 class EditSources:
-    """Where the texts of edits come from."""
-
     archives: Callable[[Sequence[Receipt]], Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]]
     """Returns the edits of turns as their archives have them, or why they cannot be read."""
     conversations: Callable[[Sequence[Receipt]], Mapping[TurnId, Conversation]]
@@ -316,7 +313,6 @@ def attribute(
 
 
 def _is_near(turn: _EditingTurn, commit: BlamedCommit, since: datetime | None) -> bool:
-    """Return whether a turn was at work between a commit and the one before it."""
     receipt = turn.summary.receipt
     ended_before = since is not None and receipt.ended_at is not None and receipt.ended_at <= since
     return receipt.started_at <= commit.authored_at and not ended_before
@@ -392,7 +388,6 @@ def _turns(edits: Sequence[FileEdit]) -> tuple[TurnSummary, ...]:
 
 
 def _editing_turns(index: "PersistentIndex", path: str, root: str) -> list[_EditingTurn]:
-    """Return the turns in this repository that edited a file of this name."""
     lookup = index.lookup()
     parts = path.split("/")
     names = {"/".join(parts[start:]) for start in range(len(parts))}

@@ -30,7 +30,6 @@ def messages(report: CommunityReport) -> list[str]:
 
 
 def exit_code(report: CommunityReport) -> int:
-    """Return the code of the first group with an error, else 4 if the time was up."""
     codes = (group.exit_code for group in report.groups if group.exit_code)
     return next(codes, ExitCode.STOPPED if report.is_out_of_time else ExitCode.DONE)
 

@@ -19,7 +19,6 @@ _SENTENCES = {
 
 
 def trust_view(report: TrustReport) -> View:
-    """Return each folder with its files and what its config file sets."""
     lines = [node for entry in report.folders for node in _entry(entry)]
     return [*lines, Caption(f"{plural(len(report.folders), 'folder')}; {report.store}")]
 

@@ -52,7 +52,6 @@ def _heading(session: SessionDigest) -> str:
 
 
 def _statements(session: SessionDigest) -> Iterator[Statement]:
-    """Yield what is said of a session; what is of all its turns names none."""
     if session.last_prompt_turn is not None:
         yield Statement("last prompt", session.last_prompt, session.last_prompt_turn.id)
     yield from _facts("decision", _without_repetition(session))
@@ -97,7 +96,6 @@ def _body(one: DigestFact) -> str:
 
 
 def _places(session: SessionDigest) -> Iterable[LineRange]:
-    """Return each archive with its first and last line."""
     lines: dict[str, tuple[int, int]] = {}
     for turn in session.turns:
         receipt = turn.receipt

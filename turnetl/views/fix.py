@@ -17,7 +17,6 @@ _UNRESOLVED = "no later success is known; the agent wrote:"
 
 
 def view(report: Fixes) -> View:
-    """Return each error with its occurrences, or the turns that a search found instead."""
     if not report.errors and report.turns:
         return [Caption(_TURNS), "", *search_hits.view(report.turns, "")]
     if not report.errors:

@@ -64,7 +64,6 @@ def _summary(report: IndexReport) -> str:
 
 
 def _questions(status: IndexStatus, report: QuestionReport | None) -> str:
-    """Return a line on questions; empty if there are none and none were asked for."""
     if report is None and not status.turns_with_questions:
         return ""
     line = f"{plural(status.turns_with_questions, 'turn')} with questions"

@@ -65,7 +65,7 @@ def view(report: IngestReport) -> View:
 
 
 def previews(requests: Sequence[RequestPreview] | None) -> View:
-    """Return every message of every request as the model would receive it; None: nothing."""
+    """Return every message of every request as the model would receive it."""
     if requests is None:
         return []
     if not requests:

@@ -9,7 +9,6 @@ _COLUMNS = numbers("responses", "tokens\nin", "tokens\nout", "seconds", "cost", 
 
 
 def view(stats: JournalStats) -> View:
-    """Return a row per prompt, a row per model, and the sum; then the size, times and path."""
     if not stats.total.entries:
         return [f"no responses in {stats.path}"]
     counts = [*stats.by_prompt.items(), *stats.by_model.items(), ("all", stats.total)]

@@ -118,7 +118,6 @@ def _amounts(group: GroupMigration) -> tuple[int, ...]:
 
 
 def run_view(report: MigrationRun) -> View:
-    """Return a row per migration; then the view of the ingest."""
     if not report.migrations:
         return [Caption("no group was migrated" if report.refused else "nothing to migrate")]
     planned = {group.group: group.turns for group in report.plan.groups}
@@ -134,7 +133,6 @@ def run_view(report: MigrationRun) -> View:
 
 
 def run_messages(report: MigrationRun) -> list[str]:
-    """Return what was left alone, what failed, and the next command."""
     return list(_run_messages(report))
 
 

@@ -10,7 +10,6 @@ _COLUMNS = numbers("calls", "tokens\nin", "tokens\nout", "seconds", "cost")
 
 
 def view(report: ModelCheck) -> View:
-    """Return a row per prompt; with several models also which one was checked."""
     several = len(report.models) > 1
     rows = []
     for result in report.checks:

@@ -24,7 +24,6 @@ _EMPTY = "(empty)"
 
 
 def rules_view(report: RulesReport) -> View:
-    """Return a row per rule, in the order of precedence."""
     columns = (
         *(Column(name, is_wrapped=False) for name in ("rule", "active")),
         Column("description"),
@@ -38,7 +37,6 @@ def rules_view(report: RulesReport) -> View:
 
 
 def view(explanation: RuleExplanation) -> View:
-    """Return the rule, a row per group in which it matches turns, and examples."""
     rule = explanation.rule
     head = f"{_title(rule)}: {_state(explanation)}\n{rule.description}"
     if not explanation.turns:

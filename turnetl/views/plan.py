@@ -15,7 +15,6 @@ _SENT = (EstimateMethod.PILOT, EstimateMethod.HISTORY, EstimateMethod.BOUNDS)
 
 
 def view(report: PlanReport) -> View:
-    """Return a row per group, a row per prompt, and the totals with their intervals."""
     if not report.estimate.groups:
         return [Caption(_nothing(report))]
     return estimate_view(report.estimate, f"turnetl {report.work}")

@@ -32,7 +32,6 @@ _COLUMNS = (
 
 
 def preview(report: RedoReport) -> View:
-    """Return counts per group, then reasons and turns, and what the redo takes."""
     if not report.groups:
         return [Caption(_nothing(report))]
     sections = [node for group in report.groups for node in _sections(group)]

@@ -26,7 +26,6 @@ _COLUMNS = (
 
 
 def view(report: RunsReport) -> View:
-    """Return a row per run, and below it what made its turns and their groups."""
     if not report.runs:
         return [Caption(_NO_RUNS)]
     rows: list[tuple[Node, ...]] = []

@@ -111,7 +111,6 @@ def _reason(text: str) -> Node:
 
 
 def summaries_line(counts: Mapping[GateReason, int]) -> str:
-    """Return how many summaries were written and kept, and why."""
     outcomes = (("written", refreshed(counts)), ("kept", skipped(counts)))
     return "; ".join(
         f"{sum(of_outcome.values()):,} {name}" + (f" ({_list(of_outcome)})" if of_outcome else "")
@@ -179,7 +178,6 @@ def _stale_reasons(group: TurnsOfGroup) -> str:
 
 
 def _extractor_lines(group: GroupStatus) -> list[str]:
-    """Return what the group was filled with; if that was several, with their numbers of turns."""
     uses = group.extractor_uses
     names = [f"{use.extractor} {use.model}" if use.model else use.extractor for use in uses]
     if len(uses) > 1:
@@ -188,7 +186,6 @@ def _extractor_lines(group: GroupStatus) -> list[str]:
 
 
 def _session_level_lines(group: GroupStatus) -> list[str]:
-    """Return how much of the group is of other programs: part of the entities and facts."""
     found = group.session_level
     if found is None:
         return []

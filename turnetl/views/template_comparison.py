@@ -13,7 +13,6 @@ _LISTED = 5
 
 
 def view(report: TemplateComparison) -> View:
-    """Return a column per template, and the first facts that only one of them found."""
     columns = (Column(), *numbers(*titles(report)))
     table = Table(columns, rows(report), title=f"{report.group}: {_turns(report)}")
     return [table, *_only(report), Caption(summary(report))]
@@ -31,7 +30,6 @@ def rows(report: TemplateComparison) -> list[tuple[str, str, str]]:
 
 
 def summary(report: TemplateComparison) -> str:
-    """Return what was compared and what it cost, in a sentence."""
     paid = total(report.paid)
     return (
         f"model {report.model}; {plural(paid.calls, 'request')} sent now, "

@@ -21,7 +21,6 @@ _COLUMNS = (
 
 
 def view(entries: Sequence[CatalogEntry]) -> View:
-    """Return a row per template; below them the files that they override."""
     overridden = [
         unwrapped(f"{entry.path} overrides {path}") for entry in entries for path in entry.overrides
     ]
@@ -39,7 +38,6 @@ def text(entry: CatalogEntry) -> str:
 
 
 def diagnostics(entries: Sequence[CatalogEntry]) -> View:
-    """Return a line per diagnostic, and how many templates were checked."""
     lines = [
         unwrapped(
             f"{entry.path or entry.name}: ",

@@ -44,7 +44,6 @@ def files_line(files: Sequence[str]) -> View:
 
 
 def fact_text(fact: Fact) -> Line:
-    """Return a fact with its id, and until when it held."""
     until = f"  (until {format_minute(fact.invalid_at)})" if fact.invalid_at is not None else ""
     return line((fact.uuid[:ID_CHARS], "dim"), "  ", fact.text, (until, "dim"))
 
@@ -54,7 +53,6 @@ def lineage(receipt: Receipt) -> Line:
 
 
 def timeline_view(timeline: Timeline) -> View:
-    """Return when each turn was, its id, its group, its prompt and the files that it changed."""
     if not timeline.turns:
         return [Caption(_NO_TURNS)]
     rows = ((turn, files_line(turn.files)) for turn in timeline.turns)

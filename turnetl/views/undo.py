@@ -73,7 +73,6 @@ def messages(report: UndoReport) -> list[str]:
 
 
 def exit_code(report: UndoReport) -> int:
-    """Return 1 if nothing may be undone, else the code of the first group with an error."""
     codes = (group.exit_code for group in report.groups if group.exit_code)
     return ExitCode.FAILED if report.is_refused else next(codes, ExitCode.DONE)
 

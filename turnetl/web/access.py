@@ -49,7 +49,6 @@ class AccessKeys:
 
     @property
     def entry(self) -> str:
-        """Path and query of the address that lets a browser in."""
         return f"/?{_PARAMETER}={self.token}"
 
     @property
@@ -58,7 +57,6 @@ class AccessKeys:
 
     @property
     def set_cookie(self) -> str:
-        """The header that stores the cookie in a browser."""
         return f"{_COOKIE}={self.cookie}; Path={self.start_page}; HttpOnly; SameSite=Strict"
 
 

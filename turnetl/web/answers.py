@@ -102,7 +102,6 @@ class PageAnswers:
         return await self._reader.read(read)
 
     async def indexed(self, turn_ids: Collection[str]) -> IndexAnswer[frozenset[str]]:
-        """Return those of some turns that the index holds."""
         return await self._read(lambda opened: frozenset(opened.index.lookup().turn_keys(turn_ids)))
 
     async def timeline(self, form: PageForm) -> IndexAnswer[TimelinePage]:
@@ -117,7 +116,6 @@ class PageAnswers:
         return await self._read(read)
 
     async def item(self, form: PageForm) -> IndexAnswer[OpenedItem]:
-        """Return the turn, session, entity or fact with the id of the form."""
         name = form.value("id")
 
         def read(opened: OpenIndex) -> OpenedItem:

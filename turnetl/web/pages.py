@@ -55,8 +55,6 @@ PageHandler = Callable[[Request], Awaitable[Response]]
 
 
 class Pages:
-    """Renders the pages."""
-
     def __init__(
         self, answers: PageAnswers, reports: LiveReports, environment: Environment
     ) -> None:

@@ -25,8 +25,6 @@ from turnetl.web.routes.references import (
 
 @dataclass(frozen=True, slots=True)
 class ShownOccurrence:
-    """A failure, and what resolved it."""
-
     fact: LinkedFact
     turn: LinkedTurn
     resolved_at: datetime | None

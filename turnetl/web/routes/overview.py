@@ -27,8 +27,6 @@ _NO_LABEL = "without a label"
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """A group, and its turns."""
-
     link: NamedLink
     """Leads to its timeline."""
     turns: int
@@ -46,8 +44,6 @@ class CountedEntity:
 
 @dataclass(frozen=True, slots=True)
 class ListedLabel:
-    """The entities with one label."""
-
     name: str
     entities: tuple[CountedEntity, ...]
     """Those of most turns."""

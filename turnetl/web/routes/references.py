@@ -65,16 +65,12 @@ MAX_CHARS = 50_000
 
 @dataclass(frozen=True, slots=True)
 class NamedLink:
-    """A text that leads to a page."""
-
     text: str
     href: str
 
 
 @dataclass(frozen=True, slots=True)
 class EntityLink:
-    """An entity, and its page."""
-
     name: str
     labels: tuple[str, ...]
     href: str
@@ -96,8 +92,6 @@ class LinkedFact:
 
 @dataclass(frozen=True, slots=True)
 class LinkedTurn:
-    """A turn as an item of a list."""
-
     turn: TurnReference
     group: NamedLink
     files: tuple[NamedLink, ...] = ()

@@ -39,8 +39,6 @@ class EpisodeHit:
 
 @dataclass(frozen=True, slots=True)
 class TurnHit:
-    """A turn that matches."""
-
     item: LinkedTurn
     passage: str
     """Empty if the prompt or a fact says it."""
@@ -49,8 +47,6 @@ class TurnHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    """The page of a search."""
-
     form: PageForm
     hits: tuple[TurnHit | EpisodeHit, ...]
     paging: Paging

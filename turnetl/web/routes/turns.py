@@ -49,8 +49,6 @@ class TimelinePage:
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
-    """A tool call."""
-
     tool: str
     input: CutText
     outcome: CutText
