@@ -27,8 +27,7 @@ from turnetl.html.pages import environment, render
 from turnetl.web import forms
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.policy import DIRECTIVES
-from turnetl.web.routes.entities import EntityPage, FactPage
-from turnetl.web.routes.errors import FixPage
+from turnetl.web.routes.entities import EntityPage, FactPage, FixPage
 from turnetl.web.routes.overview import OverviewPage
 from turnetl.web.routes.references import ChoicesPage
 from turnetl.web.routes.search import SearchPage

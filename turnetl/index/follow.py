@@ -287,21 +287,24 @@ class Follower:
             commits = await self._graph.commits(group, sequence, _BATCH)
             if not commits:
                 break
-            batch = await self._read(group, commits)
-            # Embedding takes most of the time; an ingest can start meanwhile.
-            await self._graph.pause()
-            await self._writer.write(batch)
+            await self._add(group, commits)
             sequence = commits[-1].sequence
-            self._added += len(commits)
             on_batch()
         if catalog.turn_count(group) != version.turns:
             held, present = catalog.turn_ids(group), await self._graph.turn_ids(group)
             await self._remove(group, held - present)
-            await self._add(group, present - held, version)
+            await self._add_missing(group, present - held, version)
         with catalog.transaction():
             catalog.set_sequence(group, max(sequence, version.sequence))
 
-    async def _add(
+    async def _add(self, group: GroupId, commits: Sequence[CommittedTurn]) -> None:
+        batch = await self._read(group, commits)
+        # Embedding takes most of the time; an ingest can start meanwhile.
+        await self._graph.pause()
+        await self._writer.write(batch)
+        self._added += len(commits)
+
+    async def _add_missing(
         self, group: GroupId, missing: Collection[TurnId], version: GroupVersion
     ) -> None:
         """Index turns whose commits were read, and that are not there all the same.
@@ -316,10 +319,7 @@ class Follower:
             sequence = commits[-1].sequence
             lacking = [commit for commit in commits if commit.receipt.turn_id in missing]
             if lacking:
-                batch = await self._read(group, lacking)
-                await self._graph.pause()
-                await self._writer.write(batch)
-                self._added += len(lacking)
+                await self._add(group, lacking)
 
     async def _read(self, group: GroupId, commits: Sequence[CommittedTurn]) -> TurnBatch:
         """Read the present state of what the turns touched, also in an earlier commit of theirs.
@@ -329,11 +329,10 @@ class Follower:
         catalog = self._parts.catalog
         turns = [turn.receipt.turn_id for turn in commits]
         old_entities, old_facts = catalog.touched(catalog.turn_keys(turns).values())
-        touched = _union([*(turn.entities for turn in commits), old_entities])
-        entities = await self._graph.entities(group, touched)
-        facts = await self._graph.facts(
-            group, _union([*(turn.facts for turn in commits), old_facts])
-        )
+        touched = old_entities.union(*(turn.entities for turn in commits))
+        stated = old_facts.union(*(turn.facts for turn in commits))
+        entities = await self._graph.entities(group, sorted(touched))
+        facts = await self._graph.facts(group, sorted(stated))
         ends = {uuid for fact in facts for uuid in (fact.source, fact.target)}
         others = sorted(ends - {entity.uuid for entity in entities})
         entities = [*entities, *(await self._graph.entities(group, others))]
@@ -357,30 +356,21 @@ class Follower:
         self, group: GroupId, turns: Collection[TurnId], *, keep_questions: bool = False
     ) -> None:
         """Remove turns, and read again what they had created or changed."""
-        for batch in batched(sorted(turns), REMOVED_BATCH):
-            await self._remove_batch(group, batch, keep_questions=keep_questions)
-
-    async def _remove_batch(
-        self, group: GroupId, turns: Sequence[TurnId], *, keep_questions: bool
-    ) -> None:
         catalog = self._parts.catalog
-        keys = [*catalog.turn_keys(turns).values()]
-        questions = catalog.questions.of_turns(turns) if keep_questions else {}
-        touched_entities, touched_facts = catalog.touched(keys)
-        entities = await self._graph.entities(group, sorted(touched_entities))
-        facts = await self._graph.facts(group, sorted(touched_facts))
-        await self._graph.pause()
-        self._parts.before_step("catalog")
-        with catalog.transaction():
-            forget_turns(self._parts, keys)
-            catalog.put(entities, facts, {})
-            catalog.prune(touched_entities, touched_facts)
-            catalog.questions.put(questions.values())
-            catalog.next_generation()
-        self._parts.reload()
-        self._parts.remove_words()
-        self._removed += len(keys)
-
-
-def _union(uuids: Iterable[Collection[str]]) -> list[str]:
-    return sorted({uuid for of_turn in uuids for uuid in of_turn})
+        for batch in batched(sorted(turns), REMOVED_BATCH):
+            keys = [*catalog.turn_keys(batch).values()]
+            questions = catalog.questions.of_turns(batch) if keep_questions else {}
+            touched_entities, touched_facts = catalog.touched(keys)
+            entities = await self._graph.entities(group, sorted(touched_entities))
+            facts = await self._graph.facts(group, sorted(touched_facts))
+            await self._graph.pause()
+            self._parts.before_step("catalog")
+            with catalog.transaction():
+                forget_turns(self._parts, keys)
+                catalog.put(entities, facts, {})
+                catalog.prune(touched_entities, touched_facts)
+                catalog.questions.put(questions.values())
+                catalog.next_generation()
+            self._parts.reload()
+            self._parts.remove_words()
+            self._removed += len(keys)

@@ -32,20 +32,17 @@ _SHORT_STEP = 1_000
 
 def parts(found: Details) -> Iterator[str]:
     """Yield the parts of what was found, each of which fits into any answer."""
-    for part in _items(found):
-        yield from parts_of(part)
-
-
-def _items(found: Details) -> Iterator[str]:
     match found:
         case TurnDetails():
-            yield from _turn(found)
+            items = _turn(found)
         case SessionDetails():
-            yield from _session(found)
+            items = _session(found)
         case EntityDetails():
-            yield from _entity(found)
+            items = _entity(found)
         case FactDetails():
-            yield from _fact(found)
+            items = _fact(found)
+    for item in items:
+        yield from parts_of(item)
 
 
 def _turn(found: TurnDetails) -> Iterator[str]:

@@ -34,7 +34,6 @@ _RULE = "─" * 80
 _LISTED = 3
 """Turns of a group that a message lists; --json has all."""
 
-
 _COLUMNS = (
     Column("group"),
     *numbers("turns", "new", "episodes", "entities", "facts"),

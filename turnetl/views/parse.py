@@ -27,7 +27,6 @@ _UNKNOWN_FORMAT = (
     "pass only archives of coding agents to avoid this message, --json lists all files:"
 )
 
-
 _COLUMNS = (
     Column("group"),
     *numbers("archives", "turns"),

@@ -24,7 +24,6 @@ from turnetl.views.undo import turn_line
 
 NOT_CONFIRMED = "nothing was redone: confirm it on a terminal, or add --yes"
 
-
 _COLUMNS = (
     Column("group"),
     *numbers("selected", "later", "noise now", "requests", "from journal", "undone", "ingested"),

@@ -22,7 +22,6 @@ from turnetl.views.parse import other_files
 SOON = timedelta(days=7)
 """Before an archive is deleted, it is listed for this long."""
 
-
 # One column: beside the numbers, a terminal of 80 columns has no room for two.
 _COLUMNS = (
     Column("agent\nfolder"),

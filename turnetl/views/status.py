@@ -18,7 +18,6 @@ _STOPPED = "stopped"
 _INGESTED = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 """Phases of a migration in which an ingest adds turns to the group."""
 
-
 # One column: beside the numbers, a terminal of 80 columns has no room for two.
 _COLUMNS = (
     Column("group\n  not in the graph, and why"),
@@ -43,12 +42,36 @@ def view(report: StatusReport) -> View:
 def _rows(group: GroupStatus) -> Iterator[Sequence[Node]]:
     counts = counted((group.turns, group.committed, group.pending))
     yield line((group.group, "bold")), *counts, *graph_counts(group)[1:]
-    for text in (
-        *uncommitted_lines(group, _archive_lines(group)),
-        *(*_extractor_lines(group), *_cost_lines(group), *_summary_lines(group)),
-        *(*_session_level_lines(group), *_migration_lines(group)),
-    ):
+    for text in (*uncommitted_lines(group, [*_archive_lines(group)]), *_other_lines(group)):
         yield (Lines([_reason(text)], indent=2),)
+
+
+def _archive_lines(group: GroupStatus) -> Iterator[str]:
+    if group.missing_archives:
+        yield f"(missing archives: {len(group.missing_archives):,}; their turns stay)"
+    if group.retained_turns:
+        yield f"(no longer in their archives: {group.retained_turns:,}; they stay)"
+
+
+def _other_lines(group: GroupStatus) -> Iterator[str]:
+    """Yield what the group was filled with and what that cost, and which other data it has."""
+    uses = group.extractor_uses
+    names = [f"{use.extractor} {use.model}" if use.model else use.extractor for use in uses]
+    if len(uses) > 1:
+        names = [f"{use.turns:,} {name}" for use, name in zip(uses, names, strict=True)]
+    if names:
+        yield f"(filled with: {', '.join(names)})"
+    if (usage := group.total_usage).calls:
+        yield f"(cost: {format_cost(usage.cost)}, {usage.tokens:,} tokens)"
+    if group.summaries:
+        yield f"(summaries: {summaries_line(group.summaries)})"
+    if (found := group.session_level) is not None:
+        entities = plural(found.entities, "entity", "entities")
+        episodes, facts = plural(found.episodes, "episode"), plural(found.facts, "fact")
+        yield f"(session level, without turns: {episodes}, {entities}, {facts})"
+    if group.migration:
+        phase = phase_text(group.migration.phase)
+        yield f"(migration {group.migration.migration_id}: {phase})"
 
 
 def messages(report: StatusReport) -> list[str]:
@@ -90,15 +113,6 @@ def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list
     lines += archives
     if group.error:
         lines.append(_STOPPED)
-    return lines
-
-
-def _archive_lines(group: GroupStatus) -> list[str]:
-    lines = []
-    if group.missing_archives:
-        lines.append(f"(missing archives: {len(group.missing_archives):,}; their turns stay)")
-    if group.retained_turns:
-        lines.append(f"(no longer in their archives: {group.retained_turns:,}; they stay)")
     return lines
 
 
@@ -175,37 +189,6 @@ def no_time_message(group: TurnsOfGroup) -> str:
 def _stale_reasons(group: TurnsOfGroup) -> str:
     reasons = group.stale_reasons.items()
     return ", ".join(f"{count:,} {reason.replace('_', ' ')}" for reason, count in reasons)
-
-
-def _extractor_lines(group: GroupStatus) -> list[str]:
-    uses = group.extractor_uses
-    names = [f"{use.extractor} {use.model}" if use.model else use.extractor for use in uses]
-    if len(uses) > 1:
-        names = [f"{use.turns:,} {name}" for use, name in zip(uses, names, strict=True)]
-    return [f"(filled with: {', '.join(names)})"] if names else []
-
-
-def _session_level_lines(group: GroupStatus) -> list[str]:
-    found = group.session_level
-    if found is None:
-        return []
-    entities = plural(found.entities, "entity", "entities")
-    episodes, facts = plural(found.episodes, "episode"), plural(found.facts, "fact")
-    return [f"(session level, without turns: {episodes}, {entities}, {facts})"]
-
-
-def _migration_lines(group: GroupStatus) -> list[str]:
-    found = group.migration
-    return [f"(migration {found.migration_id}: {phase_text(found.phase)})"] if found else []
-
-
-def _cost_lines(group: GroupStatus) -> list[str]:
-    usage = group.total_usage
-    return [f"(cost: {format_cost(usage.cost)}, {usage.tokens:,} tokens)"] if usage.calls else []
-
-
-def _summary_lines(group: GroupStatus) -> list[str]:
-    return [f"(summaries: {summaries_line(group.summaries)})"] if group.summaries else []
 
 
 def _unfiltered(report: StatusReport) -> int:

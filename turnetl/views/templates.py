@@ -13,7 +13,6 @@ _DIGITS = 8
 """Digits of a digest that are printed."""
 _STYLES = {"error": "red", "warning": "yellow"}
 
-
 _COLUMNS = (
     *(Column("template", is_wrapped=False), Column("source"), Column("digest", is_wrapped=False)),
     *(*numbers("tokens\nper turn"), Column("used for")),

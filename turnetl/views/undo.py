@@ -25,7 +25,6 @@ from turnetl.views.turns import NO_PROMPT
 NOT_CONFIRMED = "nothing was undone: confirm it on a terminal, or add --yes"
 _VALUE_CHARS = 60
 
-
 _COLUMNS = (
     Column("group"),
     *numbers("turns", "undone", "entities removed", "entities restored"),

@@ -32,8 +32,7 @@ from turnetl.retrieval.turn_summary import timeline
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.entities import PAGE_SIZE as ENTITY_TURNS
-from turnetl.web.routes.entities import EntityPage, entity_page
-from turnetl.web.routes.errors import FixPage, fix_page
+from turnetl.web.routes.entities import EntityPage, FixPage, entity_page, fix_page
 from turnetl.web.routes.overview import ListedGroup, OverviewPage, overview_page
 from turnetl.web.routes.references import group_link
 from turnetl.web.routes.search import MAX_PAGES, SearchPage, search_limit, search_page

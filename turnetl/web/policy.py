@@ -25,5 +25,4 @@ HEADERS = {
 }
 """Of every response. No header lets another origin read anything (CORS)."""
 
-
 LOADER = PackageLoader("turnetl.web")
