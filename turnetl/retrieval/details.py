@@ -16,6 +16,7 @@ from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.retrieval.items import find_item
+from turnetl.retrieval.repetition import quotes_title, shown_text
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn
 
 if TYPE_CHECKING:  # the index itself imports its libraries
@@ -184,6 +185,12 @@ def _resume(index: "PersistentIndex", session_id: SessionId) -> str | None:
     """Return the command of the session's first turn, whose directory is the session's."""
     first = index.lookup().session(session_id)[:1]
     return next((resume_command(turn.receipt) for turn in index.turns(first).values()), None)
+
+
+def facts_beside_prompt(found: TurnFacts) -> list[Fact]:
+    """Return the facts without those that only say that the user wrote the prompt."""
+    title = shown_text(found.turn.prompt)
+    return [fact for fact in found.facts if not quotes_title(fact, title)]
 
 
 def facts_by_turn(stated: Iterable[StatedFact]) -> dict[int, list[Fact]]:

@@ -12,11 +12,10 @@ from turnetl.retrieval.details import (
     FactDetails,
     SessionDetails,
     TurnDetails,
-    TurnFacts,
+    facts_beside_prompt,
 )
-from turnetl.retrieval.repetition import quotes_title, shown_text
 from turnetl.retrieval.turn_summary import TurnSummary
-from turnetl.views.nodes import Line, Lines, Node, View, line, section, unwrapped
+from turnetl.views.nodes import Lines, Node, View, line, section, unwrapped
 from turnetl.views.turns import fact_text, files_line, lineage, turns_grid
 
 _HEAD, _TAIL = 3, 3
@@ -42,7 +41,7 @@ def entity_view(found: EntityDetails) -> View:
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
     counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
-    rows = ((one.turn, _stated(one)) for one in found.turns)
+    rows = ((one.turn, [*map(fact_text, facts_beside_prompt(one))]) for one in found.turns)
     return [
         line((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
         unwrapped((f"entity {entity.uuid}", "dim")),
@@ -51,11 +50,6 @@ def entity_view(found: EntityDetails) -> View:
         "",
         turns_grid(rows, with_group=False),
     ]
-
-
-def _stated(found: TurnFacts) -> list[Line]:
-    title = shown_text(found.turn.prompt)
-    return [fact_text(fact) for fact in found.facts if not quotes_title(fact, title)]
 
 
 def _turn(found: TurnDetails, *, full: bool, neighbours: bool) -> Iterator[Node]:

@@ -44,15 +44,12 @@ def _recall_rows(report: EvaluationReport) -> Iterator[Sequence[Node]]:
 def _cells(recall: StageRecall, pair: tuple[StageRecall, StageRecall] | None) -> Iterator[str]:
     """Yield the recall at each depth; with a baseline, also the difference on its questions."""
     for depth in DEPTHS:
-        share = _share(recall.at(depth))
+        found = recall.at(depth)
+        share = "-" if found is None else f"{found:.2f}"
         if pair is None or (before := pair[0].at(depth)) is None:
             yield share
         else:
             yield f"{share} {(pair[1].at(depth) or 0.0) - before:+.2f}"
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{share:.2f}"
 
 
 def _changes(report: EvaluationReport) -> Iterator[Node]:

@@ -28,10 +28,11 @@ def preview(report: ForgetReport) -> View:
 
 
 def result(report: ForgetReport) -> View:
+    found = limited(report.found, lambda found: f"{found.path}: {found.place}", _LINES)
     return [
         _scope(report),
         _removed(report),
-        *section("still found", _found(report)),
+        *section("still found", found),
         *section(_ARCHIVES, _archives(report)),
         *section(_DAMAGED, _damaged_tables(report)),
         "",
@@ -130,7 +131,3 @@ def _archive(held: tuple[str, Sequence[TurnToForget]]) -> str:
 
 def _damaged_tables(report: ForgetReport) -> list[Node]:
     return limited(report.damaged_tables, path_text, _LINES)
-
-
-def _found(report: ForgetReport) -> list[Node]:
-    return limited(report.found, lambda found: f"{found.path}: {found.place}", _LINES)

@@ -26,6 +26,7 @@ from turnetl.views.nodes import (
     counted,
     line,
     numbers,
+    tally,
     unwrapped,
 )
 
@@ -122,8 +123,7 @@ def _alerts(group: GroupReport) -> list[str]:
 
 
 def _discarded_lines(group: GroupReport) -> list[str]:
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in group.discarded.items())
-    return [f"(discarded from turns: {reasons})"] if reasons else []
+    return [f"(discarded from turns: {tally(group.discarded.items())})"] if group.discarded else []
 
 
 def _invalidation_messages(group: GroupReport) -> list[str]:

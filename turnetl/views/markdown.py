@@ -61,11 +61,10 @@ class _Markdown:
         if not any(headers):
             return "\n".join(f"- {self._joined(row)}" for row in table.rows)
         ruler = ["--:" if column.is_number else "---" for column in table.columns]
-        rows = [[self._cell(cell) for cell in row] for row in table.rows if row]
+        rows = [
+            [self._inline(cell).replace("|", "\\|") for cell in row] for row in table.rows if row
+        ]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in (headers, ruler, *rows))
-
-    def _cell(self, node: nodes.Node) -> str:
-        return self._inline(node).replace("|", "\\|")
 
     def _inline(self, node: nodes.Node) -> str:
         match node:

@@ -37,7 +37,11 @@ def plan_view(report: EstimatedMigration) -> View:
     return [
         # Side by side they are wider than a terminal.
         _counted(plan, _CLASSES, lambda group: [len(group.of_kind(kind)) for kind in EpisodeClass]),
-        _counted(plan, _AMOUNTS, _amounts),
+        _counted(
+            plan,
+            _AMOUNTS,
+            lambda one: (len(one.sessions), one.turns, one.tokens, one.entities, one.facts),
+        ),
         Caption(
             f"the archives hold {plural(plan.sessions, 'session')}; nothing was written to the "
             "graph"
@@ -111,10 +115,6 @@ def _counted(
 ) -> Table:
     rows = [(group.group, *counted(counts(group))) for group in plan.groups]
     return Table((Column("group"), *numbers(*headers)), rows)
-
-
-def _amounts(group: GroupMigration) -> tuple[int, ...]:
-    return (len(group.sessions), group.turns, group.tokens, group.entities, group.facts)
 
 
 def run_view(report: MigrationRun) -> View:

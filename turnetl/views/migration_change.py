@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
 from turnetl.graph.migration_phases import phase_text, remedy
-from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves, NewEpisode
+from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves
 from turnetl.views.nodes import (
     Caption,
     Column,
@@ -23,8 +23,9 @@ _KINDS = ("episodes", "entities", "facts", "sagas", "communities")
 
 
 def preview(report: MigrationChange) -> View:
-    new = section("written since the last run; they stay", limited(report.new_episodes, _episode))
-    return [*_counts(report), *new, Caption("nothing was changed yet")]
+    new = limited(report.new_episodes, lambda one: f"{one.uuid}  {one.name}")
+    listed = section("written since the last run; they stay", new)
+    return [*_counts(report), *listed, Caption("nothing was changed yet")]
 
 
 def result(report: MigrationChange) -> View:
@@ -109,7 +110,3 @@ def _fates(report: MigrationChange) -> tuple[str, str]:
             return f"moves to `{group}`", turns
         case MigrationCommand.FINISH:
             return "is deleted", "stay"
-
-
-def _episode(episode: NewEpisode) -> str:
-    return f"{episode.uuid}  {episode.name}"

@@ -178,6 +178,11 @@ def counted(counts: Iterable[int]) -> tuple[str, ...]:
     return tuple(f"{count:,}" for count in counts)
 
 
+def tally(counts: Iterable[tuple[str, int]]) -> str:
+    """Return each count with its name: `3 stale, 1 quarantined`."""
+    return ", ".join(f"{count:,} {name}" for name, count in counts)
+
+
 def section(title: str, nodes: Iterable[Node]) -> View:
     """Return an empty line, a heading and indented nodes; nothing without nodes."""
     listed = tuple(nodes)

@@ -9,7 +9,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.reason import SkipReason
 from turnetl.base.text import plural
 from turnetl.parsing import ArchiveReport, Outcome, ParseReport, Problem
-from turnetl.views.nodes import Caption, Column, Table, View, counted, numbers
+from turnetl.views.nodes import Caption, Column, Table, View, counted, numbers, tally
 
 _LISTED = 3
 """Messages of one reason that are printed: a folder may hold thousands of other files."""
@@ -45,8 +45,8 @@ def lines(report: ParseReport) -> list[str]:
         lines, turns = plural(read.lines, "line"), plural(read.turns, "turn")
         text += f"\n{lines}: {read.used:,} used for {turns}"
     if read.skipped:
-        reasons = [f"{count:,} {reason}" for reason, count in read.skipped.most_common()]
-        text += f"; {read.skipped.total():,} skipped: {', '.join(reasons)}"
+        reasons = tally(read.skipped.most_common())
+        text += f"; {read.skipped.total():,} skipped: {reasons}"
     if report.retained_turns:
         text += f"\n{plural(report.retained_turns, 'turn')} no longer in these archives: retained"
     if report.removed_temporary_files:
@@ -138,7 +138,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def other_files(counts: Mapping[SkipReason, int]) -> str:
-    kinds = ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items()))
+    kinds = tally(sorted(counts.items()))
     return f"{plural(sum(counts.values()), 'other file')} not read: {kinds}"
 
 
@@ -153,7 +153,7 @@ def _archives(report: ParseReport) -> str:
 
 def _outcomes(archives: Iterable[ArchiveReport]) -> str:
     counts = Counter(archive.outcome for archive in archives)
-    return ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(counts.items()))
+    return tally(sorted(counts.items()))
 
 
 def _by_group(archives: Iterable[ArchiveReport]) -> dict[GroupId, list[ArchiveReport]]:

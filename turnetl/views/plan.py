@@ -8,7 +8,7 @@ from turnetl.estimation.usage_range import CONFIDENCE
 from turnetl.ingestion.estimate_record import EstimateMethod
 from turnetl.views import costs
 from turnetl.views import parse as parse_view
-from turnetl.views.nodes import Caption, Column, Frame, Table, View, counted, numbers
+from turnetl.views.nodes import Caption, Column, Frame, Table, View, counted, numbers, tally
 
 _SENT = (EstimateMethod.PILOT, EstimateMethod.HISTORY, EstimateMethod.BOUNDS)
 """Methods of runs that send requests."""
@@ -32,8 +32,8 @@ def messages(report: PlanReport) -> list[str]:
     sentences = [] if report.parsed is None else parse_view.messages(report.parsed)
     sentences += report.errors
     if report.pending:
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.pending.items())
-        sentences.append(f"pending turns that the run would leave out: {reasons}")
+        left_out = tally(report.pending.items())
+        sentences.append(f"pending turns that the run would leave out: {left_out}")
     return sentences + estimate_messages(estimate)
 
 

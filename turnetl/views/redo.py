@@ -64,7 +64,11 @@ def messages(report: RedoReport) -> list[str]:
                 "again yet: the next `turnetl ingest` takes them"
             )
     if report.groups and report.ready:
-        sentences.append(_ready(report.ready))
+        # Nothing records which of them a killed redo undid.
+        turns = plural(report.ready, "other turn is", "other turns are")
+        sentences.append(
+            f"{turns} pending, new or undone by an interrupted redo: run `turnetl ingest`"
+        )
     return sentences
 
 
@@ -138,12 +142,6 @@ def _outcome(report: RedoReport) -> str:
             f"cost: {format_cost(usage.cost)}"
         )
     return "; ".join(parts)
-
-
-def _ready(count: int) -> str:
-    # Nothing records which of them a killed redo undid.
-    turns = plural(count, "other turn is", "other turns are")
-    return f"{turns} pending, new or undone by an interrupted redo: run `turnetl ingest`"
 
 
 def _nothing(report: RedoReport) -> str:

@@ -35,7 +35,10 @@ def view(report: SourcesReport, home: Path) -> View:
     absent = [*_absent(report, home)]
     if not report.found:
         return [Caption("no agent keeps archives in its usual folder"), *absent]
-    rows = [_cells(source, report.at, home) for source in report.found]
+    rows: list[tuple[str, ...]] = [
+        (f"{source.agent}\n{_shown(source.folder, home)}", *_numbers([source], report.at))
+        for source in report.found
+    ]
     if len(report.found) > 1:
         rows += [(), ("all", *_numbers(report.found, report.at))]
     summary = _summary(report)
@@ -79,10 +82,6 @@ def question(report: SourcesReport) -> str:
     archives = sum(len(source.pending) for source in report.pending)
     folders = plural(len(report.pending), "folder")
     return f"Backfill {plural(archives, 'archive')} of {folders}?"
-
-
-def _cells(source: Source, now: datetime, home: Path) -> tuple[str, ...]:
-    return f"{source.agent}\n{_shown(source.folder, home)}", *_numbers([source], now)
 
 
 def _numbers(sources: Sequence[Source], now: datetime) -> tuple[str, ...]:

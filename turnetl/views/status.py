@@ -10,7 +10,18 @@ from turnetl.ingestion.reasons import PendingReason
 from turnetl.status_report import GroupStatus, StatusReport
 from turnetl.summaries.reasons import GateReason, refreshed, skipped
 from turnetl.views import costs, index
-from turnetl.views.nodes import Caption, Column, Frame, Lines, Node, Table, View, counted, line
+from turnetl.views.nodes import (
+    Caption,
+    Column,
+    Frame,
+    Lines,
+    Node,
+    Table,
+    View,
+    counted,
+    line,
+    tally,
+)
 
 _LISTED = 3
 """Quarantined turns of a group that a message lists; --json has all."""
@@ -127,24 +138,20 @@ def _reason(text: str) -> Node:
 def summaries_line(counts: Mapping[GateReason, int]) -> str:
     outcomes = (("written", refreshed(counts)), ("kept", skipped(counts)))
     return "; ".join(
-        f"{sum(of_outcome.values()):,} {name}" + (f" ({_list(of_outcome)})" if of_outcome else "")
-        for name, of_outcome in outcomes
+        f"{sum(found.values()):,} {name}" + (f" ({tally(found.items())})" if found else "")
+        for name, found in outcomes
     )
 
 
 def summaries(groups: Sequence[TurnsOfGroup]) -> View:
     """Return the decisions about summaries, a row per group that has any."""
     rows = [
-        (group.group, _list(refreshed(counts)) or "0", _list(skipped(counts)) or "0")
+        (group.group, *(tally(found(counts).items()) or "0" for found in (refreshed, skipped)))
         for group in groups
         if (counts := group.summaries)
     ]
     headers = ("group", "summary_refreshed", "summary_skipped")
     return [Table([*map(Column, headers)], rows)] if rows else []
-
-
-def _list(counts: Mapping[GateReason, int]) -> str:
-    return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
 
 
 def group_messages(group: TurnsOfGroup) -> list[str]:

@@ -14,7 +14,8 @@ _LISTED = 5
 
 def view(report: TemplateComparison) -> View:
     columns = (Column(), *numbers(*titles(report)))
-    table = Table(columns, rows(report), title=f"{report.group}: {_turns(report)}")
+    turns = f"{plural(len(report.turns), 'turn')} of {report.candidates:,}, seed {report.seed}"
+    table = Table(columns, rows(report), title=f"{report.group}: {turns}")
     return [table, *_only(report), Caption(summary(report))]
 
 
@@ -37,11 +38,6 @@ def summary(report: TemplateComparison) -> str:
         f"responses. Two facts say the same if they share an entity and their cosine is at "
         f"least {report.fact_similarity:g}."
     )
-
-
-def _turns(report: TemplateComparison) -> str:
-    count = plural(len(report.turns), "turn")
-    return f"{count} of {report.candidates:,}, seed {report.seed}"
 
 
 def _figures(one: ComparedTemplate) -> dict[str, str]:

@@ -86,7 +86,8 @@ def _groups(report: VerifyReport) -> Iterator[Node]:
 
 
 def _group(group: GroupVerification) -> Iterator[Node]:
-    yield line((group.group, "bold"), f": {plural(group.turns, 'turn')}, ", _state(group))
+    state = plural(group.wrong, "error") if group.wrong else "nothing is wrong"
+    yield line((group.group, "bold"), f": {plural(group.turns, 'turn')}, ", state)
     for finding in group.findings:
         yield from _lines(finding)
 
@@ -96,10 +97,6 @@ def _lines(finding: Finding) -> Iterator[Node]:
     yield Lines(finding.examples, indent=8)
     if (more := finding.count - len(finding.examples)) and finding.examples:
         yield Lines([line((f"and {more:,} more", "dim"))], indent=8)
-
-
-def _state(group: GroupVerification) -> str:
-    return f"{plural(group.wrong, 'error')}" if group.wrong else "nothing is wrong"
 
 
 def _finding(finding: Finding) -> Line:

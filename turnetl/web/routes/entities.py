@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from turnetl.base.model import Fact
 from turnetl.base.text import plural
 from turnetl.index.overview import StatedEntity
-from turnetl.retrieval.details import EntityDetails, FactDetails, TurnFacts
+from turnetl.retrieval.details import EntityDetails, FactDetails, facts_beside_prompt
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.items import ERROR_LABEL
-from turnetl.retrieval.repetition import quotes_title
-from turnetl.retrieval.repetition import shown_text as title_words
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.overview import CountedEntity, counted_entities
@@ -71,7 +68,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     of_group = ("group", entity.group_id)
     condition = ("file" if is_file(entity) else "entity", entity.name)
     is_error = ERROR_LABEL in entity.labels
-    turns = tuple(listed_turn(one.turn, _stated(one)) for one in reversed(found.turns))
+    turns = tuple(listed_turn(one.turn, facts_beside_prompt(one)) for one in reversed(found.turns))
     return EntityPage(
         name=entity.name,
         labels=entity.labels,
@@ -99,11 +96,6 @@ def fact_page(found: FactDetails) -> FactPage:
         created_at=fact.created_at,
         turns=tuple(map(listed_turn, found.turns)),
     )
-
-
-def _stated(found: TurnFacts) -> list[Fact]:
-    title = title_words(found.turn.prompt)
-    return [fact for fact in found.facts if not quotes_title(fact, title)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,10 @@ def overview_page(
         recent=tuple(map(listed_turn, reversed(recent.turns))),
         decisions=tuple(map(linked_fact, decisions.facts)),
         errors=counted_entities(errors),
-        labels=tuple(map(_label, labels)),
+        labels=tuple(
+            ListedLabel(one.label or _NO_LABEL, counted_entities(one.entities), one.count)
+            for one in labels
+        ),
     )
 
 
@@ -101,7 +104,3 @@ def counted_entities(entities: Iterable[StatedEntity]) -> tuple[CountedEntity, .
         )
         for stated in entities
     )
-
-
-def _label(found: LabelledEntities) -> ListedLabel:
-    return ListedLabel(found.label or _NO_LABEL, counted_entities(found.entities), found.count)

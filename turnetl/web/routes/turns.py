@@ -1,6 +1,6 @@
 """Turns: the timeline, one turn, one session, and the lines of a turn in its archive."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -151,7 +151,7 @@ def session_page(form: PageForm, found: SessionDetails) -> SessionPage:
     parent = next((session for session in parents if session), None)
     return SessionPage(
         session_id=found.session_id,
-        groups=_groups(found.turns),
+        groups=tuple(map(group_link, dict.fromkeys(one.receipt.group_id for one in found.turns))),
         format=first.format,
         started_at=first.started_at,
         ended_at=last.ended_at or last.started_at,
@@ -189,7 +189,3 @@ def _step(step: ConversationStep) -> ShownStep:
 
 def _neighbour(turn: TurnSummary | None) -> TurnReference | None:
     return None if turn is None else turn_reference(turn.receipt, turn.prompt)
-
-
-def _groups(turns: Iterable[TurnSummary]) -> tuple[NamedLink, ...]:
-    return tuple(map(group_link, dict.fromkeys(turn.receipt.group_id for turn in turns)))
