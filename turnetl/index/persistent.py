@@ -122,7 +122,6 @@ class PersistentIndex:
             return self._parts.catalog.groups()
 
     def status(self) -> IndexStatus:
-        """Read what changed in the graph since the last call. May be stopped at any point."""
         with self._errors():
             return index_status(self._folder, self._parts.catalog)
 
@@ -134,6 +133,7 @@ class PersistentIndex:
         now: datetime,
         on_progress: ProgressCallback | None = None,
     ) -> CatchUpReport:
+        """Read what changed in the graph since the last call. May be stopped at any point."""
         with self.writing() as parts:
             parts.remove_words()
             report = await Follower(parts, graph, embedder).catch_up(on_progress or _no_progress)

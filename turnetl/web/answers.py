@@ -64,8 +64,7 @@ class PageAnswers:
         """The first page, and the state of the groups that it was made of."""
 
     async def overview(self) -> IndexAnswer[OverviewPage]:
-        def read(opened: OpenIndex) -> OverviewPage:
-            index = opened.index
+        def read(index: PersistentIndex) -> OverviewPage:
             state = index.status().groups
             if self._overview is None or self._overview[0] != state:
                 self._overview = state, index_overview(index)
@@ -75,7 +74,7 @@ class PageAnswers:
 
     async def groups(self) -> IndexAnswer[tuple[str, ...]]:
         return await self._read(
-            lambda opened: tuple(group.group_id for group in listed_groups(opened.index))
+            lambda index: tuple(group.group_id for group in listed_groups(index))
         )
 
     async def search(self, form: PageForm) -> IndexAnswer[SearchPage]:
@@ -101,24 +100,22 @@ class PageAnswers:
         return await self._reader.read(read)
 
     async def indexed(self, turn_ids: Collection[str]) -> IndexAnswer[frozenset[str]]:
-        return await self._read(lambda opened: frozenset(opened.index.lookup().turn_keys(turn_ids)))
+        return await self._read(lambda index: frozenset(index.lookup().turn_keys(turn_ids)))
 
     async def timeline(self, form: PageForm) -> IndexAnswer[TimelinePage]:
         selection = form.selection(self._clock())
         skip = (form.page - 1) * TIMELINE_TURNS
 
-        def read(opened: OpenIndex) -> TimelinePage:
-            index = opened.index
-            found = find_timeline(index, selection, limit=TIMELINE_TURNS, skip=skip)
-            return timeline_page(form, found)
-
-        return await self._read(read)
+        return await self._read(
+            lambda index: timeline_page(
+                form, find_timeline(index, selection, limit=TIMELINE_TURNS, skip=skip)
+            )
+        )
 
     async def item(self, form: PageForm) -> IndexAnswer[OpenedItem]:
         name = form.value("id")
 
-        def read(opened: OpenIndex) -> OpenedItem:
-            index = opened.index
+        def read(index: PersistentIndex) -> OpenedItem:
             found = details(index, name, self._directory, limit=1)
             if not isinstance(found, TurnDetails):
                 return OpenedItem(found)
@@ -136,13 +133,13 @@ class PageAnswers:
         skip = (form.page - 1) * ENTITY_TURNS
         page = forms.FILE if form.value("path") else forms.ENTITY
 
-        def read(opened: OpenIndex) -> EntityPage:
-            index = opened.index
-            entity = _entity(opened, form)
-            found = entity_details(index, entity, limit=ENTITY_TURNS, skip=skip)
-            return entity_page(page, form, found)
-
-        return await self._read(read)
+        return await self._read(
+            lambda index: entity_page(
+                page,
+                form,
+                entity_details(index, _entity(index, form), limit=ENTITY_TURNS, skip=skip),
+            )
+        )
 
     async def fixes(self, form: PageForm) -> IndexAnswer[FixPage]:
         """Return the errors that match the form's query, else those of most turns."""
@@ -150,11 +147,11 @@ class PageAnswers:
         async def read(opened: OpenIndex) -> FixPage:
             if not form.query:
                 groups = group_ids(opened.index, form.groups)
-                return fix_page(form, (), frequent_errors(opened.index, groups))
+                return fix_page((), frequent_errors(opened.index, groups))
             found = await find_fixes_or_turns(
                 opened, form.query, groups=form.groups, limit=_MAX_ERRORS
             )
-            return fix_page(form, found.errors)
+            return fix_page(found.errors)
 
         return await self._reader.read(read)
 
@@ -162,20 +159,19 @@ class PageAnswers:
         """Return the lines of a turn in its archive, without secrets."""
         name = form.value("id")
 
-        answer = await self._read(lambda opened: archived_turn(opened.index, name, self._directory))
+        answer = await self._read(lambda index: archived_turn(index, name, self._directory))
         # The rules for secrets take a second to load, which other requests should not wait for.
         found = await asyncio.to_thread(archive_lines, answer.value, self._reader.settings)
         return IndexAnswer(lines_page(found), answer.caught_up_at, answer.unread)
 
-    async def _read(self, read: Callable[[OpenIndex], T]) -> IndexAnswer[T]:
+    async def _read(self, read: Callable[[PersistentIndex], T]) -> IndexAnswer[T]:
         async def work(opened: OpenIndex) -> T:
-            return read(opened)
+            return read(opened.index)
 
         return await self._reader.read(work)
 
 
-def _entity(opened: OpenIndex, form: PageForm) -> Entity:
-    index = opened.index
+def _entity(index: PersistentIndex, form: PageForm) -> Entity:
     groups = group_ids(index, form.groups)
     if path := form.value("path"):
         return find_entity(index.lookup(), path, FILE_LABEL, groups)

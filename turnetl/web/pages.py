@@ -119,7 +119,7 @@ class Pages:
         groups = (await self._answers.groups()).value
         form, problem = PageForm(), None
         try:
-            form = read_form(request.query_params.multi_items())
+            form = _form_of(request)
             answer = await ask(form)
         except BadUsage as error:
             problem = str(error)
@@ -131,7 +131,7 @@ class Pages:
         )
 
     async def _item(self, request: Request) -> Response:
-        form = read_form(request.query_params.multi_items())
+        form = _form_of(request)
         answer = await self._answers.item(form)
         found = answer.value.details
         if found.kind != request.url.path.rpartition("/")[2]:
@@ -141,19 +141,17 @@ class Pages:
         return self._page(template, title, answer, item=view)
 
     async def _entity(self, request: Request) -> Response:
-        form = read_form(request.query_params.multi_items())
-        answer = await self._answers.entity(form)
+        answer = await self._answers.entity(_form_of(request))
         return self._page("entity.html", answer.value.name, answer)
 
     async def _lines(self, request: Request) -> Response:
-        form = read_form(request.query_params.multi_items())
-        answer = await self._answers.lines(form)
+        answer = await self._answers.lines(_form_of(request))
         return self._page("lines.html", "Archive lines", answer)
 
     async def _report(self, request: Request) -> Response:
         groups = (await self._answers.groups()).value
         try:
-            form = read_form(request.query_params.multi_items())
+            form = _form_of(request)
             report = await self._reports.make(form)
         except BadUsage as error:
             return self._problem(str(error), HTTPStatus.BAD_REQUEST)
@@ -195,6 +193,10 @@ class Pages:
             warnings=[],
         )
         return HTMLResponse(text, status)
+
+
+def _form_of(request: Request) -> PageForm:
+    return read_form(request.query_params.multi_items())
 
 
 def _id(found: Details) -> str:

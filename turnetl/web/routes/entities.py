@@ -38,8 +38,6 @@ class EntityPage:
     uuid: str
     group: NamedLink
     summary: CutText
-    created_at: datetime
-    is_file: bool
     fixes: str | None
     """Address of what resolved it; None if it is no error."""
     timeline: str
@@ -58,7 +56,6 @@ class FactPage:
     group: NamedLink
     source: EntityLink
     target: EntityLink
-    created_at: datetime
     turns: tuple[LinkedTurn, ...]
     """That state it, oldest first."""
 
@@ -75,8 +72,6 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
         uuid=entity.uuid,
         group=group_link(entity.group_id),
         summary=cut(entity.summary),
-        created_at=entity.created_at,
-        is_file=is_file(entity),
         fixes=forms.link(forms.FIX, [("q", entity.name), of_group]) if is_error else None,
         timeline=forms.link(forms.TIMELINE, [condition, of_group]),
         turns=turns,
@@ -93,7 +88,6 @@ def fact_page(found: FactDetails) -> FactPage:
         group=group_link(fact.group_id),
         source=entity_link(source),
         target=entity_link(target),
-        created_at=fact.created_at,
         turns=tuple(map(listed_turn, found.turns)),
     )
 
@@ -122,17 +116,14 @@ class ShownError:
 
 @dataclass(frozen=True, slots=True)
 class FixPage:
-    form: PageForm
     errors: tuple[ShownError, ...]
     """Best match first."""
     frequent: tuple[CountedEntity, ...]
     """Errors of most turns, if none was asked for."""
 
 
-def fix_page(
-    form: PageForm, found: Sequence[ErrorHistory], frequent: Sequence[StatedEntity] = ()
-) -> FixPage:
-    return FixPage(form, tuple(map(_error, found)), counted_entities(frequent))
+def fix_page(found: Sequence[ErrorHistory], frequent: Sequence[StatedEntity] = ()) -> FixPage:
+    return FixPage(tuple(map(_error, found)), counted_entities(frequent))
 
 
 def _error(history: ErrorHistory) -> ShownError:

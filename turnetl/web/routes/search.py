@@ -47,7 +47,6 @@ class TurnHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchPage:
-    form: PageForm
     hits: tuple[TurnHit | EpisodeHit, ...]
     paging: Paging
     message: str
@@ -71,7 +70,6 @@ def search_page(form: PageForm, found: CombinedHits) -> SearchPage:
             else "there are no further hits"
         )
     return SearchPage(
-        form=form,
         hits=tuple(map(_hit, results)),
         paging=paging(forms.SEARCH, form, size=PAGE_SIZE, shown=len(results), more=more),
         message=message,

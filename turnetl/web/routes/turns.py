@@ -41,7 +41,6 @@ _LINE_CHARS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class TimelinePage:
-    form: PageForm
     turns: tuple[LinkedTurn, ...]
     """Newest first."""
     paging: Paging
@@ -108,7 +107,6 @@ class LinesPage:
 def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
     turns = tuple(listed_turn(turn) for turn in reversed(found.turns))
     return TimelinePage(
-        form=form,
         turns=turns,
         paging=paging(forms.TIMELINE, form, size=PAGE_SIZE, shown=len(turns), total=found.count),
     )
