@@ -25,8 +25,8 @@ from turnetl.base.model import GroupId
 from turnetl.html.charts import Chart, Series, column_chart
 from turnetl.html.pages import environment, render
 from turnetl.web import forms
+from turnetl.web.access import DIRECTIVES
 from turnetl.web.forms import PageForm, read_form
-from turnetl.web.policy import DIRECTIVES
 from turnetl.web.routes.entities import EntityPage, FactPage, FixPage
 from turnetl.web.routes.overview import OverviewPage
 from turnetl.web.routes.references import ChoicesPage

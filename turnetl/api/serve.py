@@ -9,8 +9,7 @@ from collections.abc import Callable
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.settings import Settings, load_settings
-from turnetl.web import serving
-from turnetl.web.defaults import HOST, PORT
+from turnetl.web import HOST, PORT, serving
 
 
 async def serve(

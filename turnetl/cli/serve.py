@@ -17,7 +17,7 @@ from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import NO_COMMON, NO_SETTINGS, CommonOptions, Flag, SettingsOptions
-from turnetl.web.defaults import HOST, PORT
+from turnetl.web import HOST, PORT
 
 if TYPE_CHECKING:  # importing it takes a second, which `--help` must not spend
     from turnetl.settings import Settings

@@ -33,7 +33,7 @@ from turnetl.mcp.entries import (
     session_entry,
     turn_entry,
 )
-from turnetl.pipeline.history import Fixes, find_fixes_or_turns, find_timeline, group_ids
+from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex, has_turns
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.pipeline.opened_items import with_lake_text
@@ -41,7 +41,6 @@ from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, EntityDetails, details
 from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
-from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import Timeline
 from turnetl.views.index import unread_messages
 
@@ -75,10 +74,12 @@ async def search(context: ToolContext, given: SearchArguments) -> Answer:
     if last > _MAX_HITS:
         raise BadArguments(f"pages end at {_MAX_HITS} hits: use other words or more conditions")
 
-    async def read(index: OpenIndex) -> CombinedHits:
-        return await find_turns(index, given.query, context.clock, selection=chosen, limit=last + 1)
-
-    found, notes = await _read_index(context, read)
+    found, notes = await _read_index(
+        context,
+        lambda index: find_turns(
+            index, given.query, context.clock, selection=chosen, limit=last + 1
+        ),
+    )
     hits = found.results
     page = hits[given.offset : last]
     heading = f"{plural(len(page), 'hit')}, best first." if page else "No hits on this page."
@@ -142,11 +143,10 @@ async def fix(context: ToolContext, given: FixArguments) -> Answer:
     if not given.error.strip():
         raise BadArguments("`fix` needs the message of an error, or a part of it")
     groups = [given.project] if given.project else []
-
-    async def read(index: OpenIndex) -> Fixes:
-        return await find_fixes_or_turns(index, given.error, groups=groups, limit=given.limit)
-
-    found, notes = await _read_index(context, read)
+    found, notes = await _read_index(
+        context,
+        lambda index: find_fixes_or_turns(index, given.error, groups=groups, limit=given.limit),
+    )
     entries = [entry for error in found.errors for entry in error_entries(error)]
     heading = f"{plural(len(found.errors), 'matching error')}, best first."
     if not found.errors:

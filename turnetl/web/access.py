@@ -1,4 +1,4 @@
-"""Who may read the pages: the decision about one request. Reads and writes nothing.
+"""Who may read the pages, and what a page may load and run.
 
 The printed address holds a token. It is exchanged for a cookie, so that it is neither in the
 address of a page nor in what a browser sends elsewhere. A browser sends a cookie to every port of a
@@ -15,7 +15,10 @@ from ipaddress import ip_address
 from secrets import token_urlsafe
 from urllib.parse import parse_qsl
 
+from jinja2 import PackageLoader
+
 from turnetl.base.loopback import is_loopback
+from turnetl.html.pages import content_security_policy
 
 MAX_QUERY = 8_192
 """Bytes of the part of an address after the question mark."""
@@ -169,3 +172,27 @@ def _cookie_values(header: str) -> list[str]:
 def _same(given: str, expected: str) -> bool:
     """Compare in a time that does not depend on where the texts differ."""
     return compare_digest(given.encode("utf-8", "surrogatepass"), expected.encode())
+
+
+DIRECTIVES = {
+    "script-src": "'self'",
+    # The script reads pages of this server when a filter changes.
+    "connect-src": "'self'",
+    "form-action": "'self'",
+}
+"""Beside those of every page of `turnetl.html`."""
+
+HEADERS = {
+    # Browsers ignore `frame-ancestors` in a page.
+    "Content-Security-Policy": f"{content_security_policy(DIRECTIVES)}; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""Of every response. No header lets another origin read anything (CORS)."""
+
+LOADER = PackageLoader("turnetl.web")

@@ -16,8 +16,8 @@ from turnetl.html.references import SourceLines, TurnReference
 from turnetl.report_pages.activity_page import TITLE, page_filters, page_values
 from turnetl.settings import Settings
 from turnetl.web import forms
+from turnetl.web.access import DIRECTIVES, LOADER
 from turnetl.web.forms import PageForm
-from turnetl.web.policy import DIRECTIVES, LOADER
 
 _AT_ONCE = 4
 """Reports that are made beside each other: each holds all its turns in memory."""

@@ -25,11 +25,10 @@ from turnetl.retrieval.details import (
 from turnetl.retrieval.items import AmbiguousItem
 from turnetl.views.index import unread_messages
 from turnetl.web import forms
-from turnetl.web.access import Refusal
+from turnetl.web.access import DIRECTIVES, Refusal
 from turnetl.web.answers import OpenedItem, PageAnswers
 from turnetl.web.forms import PageForm, read_form
 from turnetl.web.live_report import LiveReports, live_report_page
-from turnetl.web.policy import DIRECTIVES
 from turnetl.web.routes.entities import fact_page
 from turnetl.web.routes.references import choices_page
 from turnetl.web.routes.turns import session_page, turn_page

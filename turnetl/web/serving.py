@@ -18,11 +18,18 @@ from turnetl.base.local_server import admit
 from turnetl.html.pages import environment
 from turnetl.pipeline.index_reader import IndexReader, open_index_reader
 from turnetl.settings import Settings
-from turnetl.web.access import AccessKeys, GrantedAccess, Refusal, RequestHead, decide
+from turnetl.web.access import (
+    HEADERS,
+    LOADER,
+    AccessKeys,
+    GrantedAccess,
+    Refusal,
+    RequestHead,
+    decide,
+)
 from turnetl.web.answers import PageAnswers
 from turnetl.web.live_report import LiveReports
 from turnetl.web.pages import Pages
-from turnetl.web.policy import HEADERS, LOADER
 
 
 async def serve(
