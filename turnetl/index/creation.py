@@ -100,10 +100,7 @@ def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
 
 
 def repair_index(folder: Path, embedder: IndexEmbedder, damaged_id: str | None) -> bool:
-    """Replace a damaged index as `replace_index` does; return whether it was replaced.
-
-    It is not if another process did so after its `index_id` was `damaged_id`.
-    """
+    """Replace an index as `replace_index` does, unless it is another one than the damaged one."""
     with translated_errors(folder), write_lock(folder):
         if index_id(folder) not in (None, damaged_id):
             return False

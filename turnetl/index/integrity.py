@@ -70,9 +70,7 @@ def check_index(folder: Path) -> bool:
 def check_parts(parts: IndexParts, *, vectors: bool = True) -> None:
     """Compare the turns of catalog, words and vectors by their numbers; raise DamagedFile.
 
-    Args:
-        parts: with what was committed last. Who writes them excludes others, as far as locks work.
-        vectors: compare the vectors too, whose keys are all read.
+    The parts have what was committed last. To compare vectors takes time: all their keys are read.
     """
     catalog = parts.catalog
     turns, unremoved = catalog.turn_count(), len(catalog.removed_with_words())

@@ -125,12 +125,9 @@ class TurnsByLine:
         self._by_archive: dict[str, list[tuple[int, int, int]]] = {}
 
     def find(self, connection: sqlite3.Connection, archive: str, line: int) -> list[int]:
-        """Return the keys of the turns that have a line; one may have been removed since.
+        """Return the keys of the turns that have a line, from 1; one may have been removed since.
 
-        Args:
-            connection: to the catalog, the same at each call.
-            archive: a path as receipts have it, or the end of one; also of a history of prompts.
-            line: from 1.
+        The archive is a path as receipts have it, or the end of one; also of a history of prompts.
         """
         while self.read_ahead(connection, _AT_ONCE):
             pass

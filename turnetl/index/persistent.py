@@ -56,13 +56,9 @@ class PersistentIndex:
         dimensions: int,
         before_step: Callable[[str], None] = no_step,
     ) -> None:
-        """Open the index, or create an empty one.
+        """Open the index of the embedder with this name, or create an empty one.
 
-        Args:
-            folder: of the index; created if it does not exist.
-            embedder: name of the embedder of its passages.
-            dimensions: of that embedder's vectors.
-            before_step: called before each step of a writer; a test stops it there.
+        `before_step` is called before each step of a writer; a test stops it there.
 
         Raises:
             IndexBusy: another process locks it.

@@ -58,12 +58,8 @@ class SessionIndex(PersistentIndex):
     ) -> CatchUpReport:
         """Read what changed of the session-level data of all groups but the shadow groups.
 
-        Args:
-            graph: to read.
-            embedder: of the index.
-            names: finds the sessions.
-            announce: called with the episodes of a group before they are embedded.
-            moving: groups whose data a migration moves: the index keeps what it has of them.
+        Episodes of a group are announced before they are embedded. Of the groups whose data a
+        migration moves, the index keeps what it has.
         """
         with self.writing() as parts:
             parts.remove_words()

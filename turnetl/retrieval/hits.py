@@ -217,13 +217,9 @@ def build_hits(
 ) -> tuple[SearchHit, ...]:
     """Return the hits for these turns, in their order.
 
-    No fact of a hit repeats its prompt or another fact, and no passage repeats either of them.
-
-    Args:
-        ranked: turns, in the order of the hits.
-        facts: of each turn.
-        selected: uuids of the facts that come first, whatever they repeat.
-        excerpts: orders facts and passages; None: facts are in the order of the turn.
+    No fact of a hit repeats its prompt or another fact, and no passage repeats either of them; but
+    the facts with the selected uuids come first, whatever they repeat. Without `excerpts`, facts
+    are in the order of the turn.
     """
     titles = [one_line(prompt_title(hit.turn.text)) for hit in ranked]
     shown = [

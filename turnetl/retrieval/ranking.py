@@ -269,11 +269,8 @@ def token_matches(
 ) -> NDArray[np.float32]:
     """Return how well each text contains each wanted token, from 0 to 1: a row per token.
 
-    Args:
-        wanted: tokens, at least one.
-        tokens: of all texts, one text after another.
-        starts: where the tokens of each text start; no text is without tokens.
-        static_model: the vectors of tokens.
+    The tokens are those of all texts, one text after another, and each starts at one of `starts`.
+    There is at least one wanted token, and one in each text.
     """
     distinct, positions = _distinct(tokens)
     cosines = np.maximum(static_model.token_cosines(wanted, distinct), 0) ** _POWER

@@ -235,15 +235,9 @@ async def search_with_recipe(
 ) -> RecipeResults:
     """Return what Graphiti's `search` returns for the recipe; nothing for an empty query.
 
-    Args:
-        groups: the groups to search, all together.
-        query: words or a question.
-        options: the recipe, its center, and the depth of its breadth-first search.
-        embedder: embeds the query, and what has no comparable vector in the graph.
-        model: the cross-encoder of a recipe that has one.
-        limit: maximum number of results of each kind; None: the recipe's own, mostly 10.
-        since: only what turns that started at that time or later state or mention.
-        until: only what turns that started before that time state or mention.
+    What turns that started within the times state or mention is searched. The embedder embeds the
+    query, and what has no comparable vector in the graph. Without a limit, the recipe has its own,
+    mostly 10.
     """
     selected = [_within(group, since, until) for group in groups]
     graph = SearchedGraph.of(selected, embedder)

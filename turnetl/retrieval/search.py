@@ -147,14 +147,12 @@ async def search(
     """Return the turns that match the query, best first, one hit per turn; possibly none.
 
     Args:
-        index: the index of the graph.
         query: words, identifiers or a question. A quoted part must occur in a hit as it is. An
             empty query lists the selected turns, newest first; without a selection it has no hits.
         embedder: the one that the index was made with.
         now: the current time, in the zone of the times that the query names; None: such times are
             words like others.
         nearest: return hits even if none is close to the query.
-        weights: of the kinds of evidence.
         model: rates the best turns again; None: none does.
     """
     time, text = find_time(used_part(query), now) if now else (None, query)

@@ -117,12 +117,8 @@ def file_edits(
 ) -> list[FileEdit]:
     """Return excerpts of the successful edits of a file in a turn.
 
-    Args:
-        turn: the turn.
-        conversation: its steps.
-        path: of the file, from the root of the repository.
-        default_at: time of an edit whose own time is unknown.
-        not_read: why they could not be read from the archive.
+    The path is from the root of the repository. An edit whose own time is unknown has the default
+    one.
     """
     return [
         FileEdit(turn, at, not_read, excerpt)
@@ -285,10 +281,8 @@ def attribute(
     """Return for each commit of a file which turns wrote its lines.
 
     Args:
-        index: of the graph.
         commits: each with the time of the commit of the file before it, if there is one.
         root: absolute path of the repository.
-        sources: of the texts of edits.
         by_line: whether only one line is asked for.
     """
     editing = {

@@ -44,15 +44,8 @@ async def serve(
     """Answer requests of browsers of this machine until this is cancelled.
 
     Graph and index may be missing, and appear later: a page says so. Writes nothing but the search
-    index, which is brought up to date with the graph beside the requests.
-
-    Args:
-        settings: the graph, its index, the lake and the embedder.
-        clock: returns the current time.
-        host: `localhost`, or an address of this machine alone.
-        port: 0 picks a free one.
-        directory: the one to which the path of a file that starts with a dot is relative.
-        on_ready: called with the address that lets a browser in, when connections are accepted.
+    index, which is brought up to date with the graph beside the requests. `on_ready` is called with
+    the address that lets a browser in, when connections are accepted.
     """
     with closing(local_server.listen(host, port)) as listening:
         keys = AccessKeys.new()

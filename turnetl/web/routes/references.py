@@ -38,11 +38,9 @@ def paging(
     total: int | None = None,
     more: bool = False,
 ) -> Paging:
-    """Return the place of a page with this name in `forms`.
+    """Return the place of a page with a name of `forms` in its list.
 
     Args:
-        page: name of the page, as in `forms`.
-        form: its parameters.
         size: items of a full page.
         shown: items that this one shows.
         total: items of the whole list; None: unknown.
