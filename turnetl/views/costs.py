@@ -1,6 +1,6 @@
 """The cost of models: requests, tokens, seconds, US dollars; as estimated, and as it was."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 
 from turnetl.base.model import Usage
@@ -31,7 +31,6 @@ _COLUMNS = numbers("calls", "tokens\nin", "cached", "tokens\nout", "seconds", "c
 _WIDEST_NAME = len("extract_timestamps_batch")
 """The longest half of a prompt's name; each half has its own line."""
 _MINUTE, _HOUR = 60, 3600
-_UNKNOWN_AMOUNT = ("unknown", "", "")
 
 
 def view(usage_by_prompt: Mapping[str, Usage]) -> View:
@@ -76,12 +75,12 @@ def comparison(estimate: RecordedEstimate, usage: Usage, seconds: float | None =
     if estimate.requests.expected or usage.calls:
         cost = format_cost(usage.cost)
         rows += [
-            ("requests", *count_cells(estimate.requests), f"{usage.calls:,}"),
-            ("tokens", *count_cells(estimate.tokens), f"{usage.tokens:,}"),
-            ("cost", *cost_cells(estimate.cost), cost),
+            ("requests", *range_cells(estimate.requests), f"{usage.calls:,}"),
+            ("tokens", *range_cells(estimate.tokens), f"{usage.tokens:,}"),
+            ("cost", *range_cells(estimate.cost, format_cost), cost),
         ]
     if seconds is not None and estimate.seconds is not None:
-        rows.append(("time", *time_cells(estimate.seconds), format_time(seconds)))
+        rows.append(("time", *range_cells(estimate.seconds, format_time), format_time(seconds)))
     return ["", amounts("estimate and actual", rows, "actual")] if rows else []
 
 
@@ -100,24 +99,15 @@ def amounts(title: str, rows: Sequence[Sequence[str]], *more: str) -> Table:
     return Table(columns, rows, Frame.NONE)
 
 
-def count_cells(amount: Range) -> tuple[str, str, str]:
-    return _cells([f"{value:,.0f}" for value in _values(amount)], amount)
-
-
-def cost_cells(amount: Range | None) -> tuple[str, str, str]:
+def range_cells(
+    amount: Range | None, text: Callable[[float], str] = "{:,.0f}".format
+) -> tuple[str, str, str]:
+    """Return the expected value and the ends of its interval; of a lower bound, only that."""
     if amount is None:
-        return _UNKNOWN_AMOUNT
-    return _cells([format_cost(value) for value in _values(amount)], amount)
-
-
-def time_cells(amount: Range | None) -> tuple[str, str, str]:
-    if amount is None:
-        return _UNKNOWN_AMOUNT
-    return _cells([format_time(value) for value in _values(amount)], amount)
-
-
-def size_cells(amount: Range) -> tuple[str, str, str]:
-    return _cells([f"{value / 1e6:,.1f} MB" for value in _values(amount)], amount)
+        return ("unknown", "", "")
+    if amount.high is None:
+        return ("", f"at least {text(amount.low)}", "unknown")
+    return text(amount.expected), text(amount.low), text(amount.high)
 
 
 def format_time(seconds: float) -> str:
@@ -126,14 +116,3 @@ def format_time(seconds: float) -> str:
     if seconds < _HOUR:
         return f"{seconds / _MINUTE:,.0f} min"
     return str(timedelta(minutes=round(seconds / _MINUTE)))[:-3] + " h"
-
-
-def _values(amount: Range) -> list[float]:
-    return [amount.expected, amount.low, *([] if amount.high is None else [amount.high])]
-
-
-def _cells(texts: list[str], amount: Range) -> tuple[str, str, str]:
-    """Return the texts of a row; of a lower bound, only that."""
-    if amount.high is None:
-        return ("", f"at least {texts[1]}", "unknown")
-    return (texts[0], texts[1], texts[2])

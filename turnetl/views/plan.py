@@ -83,14 +83,14 @@ def _prompts(estimate: Estimate) -> Table:
 
 def _total_rows(estimate: Estimate) -> Iterator[Sequence[str]]:
     if estimate.method in _SENT:
-        yield "requests", *costs.count_cells(estimate.total.requests)
-        yield "tokens", *costs.count_cells(estimate.total.tokens)
-        yield "cost", *costs.cost_cells(estimate.total.cost)
+        yield "requests", *costs.range_cells(estimate.total.requests)
+        yield "tokens", *costs.range_cells(estimate.total.tokens)
+        yield "cost", *costs.range_cells(estimate.total.cost, format_cost)
     else:
         yield "requests", "0", "0", "0"
-    yield "time", *costs.time_cells(estimate.seconds)
+    yield "time", *costs.range_cells(estimate.seconds, costs.format_time)
     for name, size in estimate.disk.items():
-        yield f"disk: {name}", *costs.size_cells(size)
+        yield f"disk: {name}", *costs.range_cells(size, lambda bytes_: f"{bytes_ / 1e6:,.1f} MB")
 
 
 def _origin(estimate: Estimate, command: str) -> str:
