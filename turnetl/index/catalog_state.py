@@ -157,7 +157,6 @@ class OtherVersion(IndexUnusable):
     def __init__(self, message: str, *, is_newer: bool) -> None:
         super().__init__(message)
         self.is_newer = is_newer
-        """Whether a newer one did."""
 
 
 def other_version(folder: Path, version: int) -> OtherVersion:
@@ -183,7 +182,6 @@ def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connecti
 
 VERSION = 11
 APPLICATION_ID = 0x7475726F
-"""SQLite's `application_id` of an index."""
 
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;

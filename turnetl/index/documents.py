@@ -15,7 +15,6 @@ from turnetl.llm.embedders.static_model import StaticModel
 _MAX_EMBEDDED = 1_000
 """Passages of one turn that get a vector: half a megabyte of text. The words of all are indexed."""
 _QUESTION_WEIGHT = 1.0
-"""As an ordinary passage."""
 
 
 @dataclass(frozen=True, slots=True)

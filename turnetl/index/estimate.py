@@ -9,7 +9,6 @@ from turnetl.index.port import FollowedGraph
 from turnetl.llm.meter import estimate_tokens
 
 _SAMPLE = 20
-"""Turns of a group that are read for the estimate."""
 
 
 @dataclass(frozen=True, slots=True)

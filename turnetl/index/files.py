@@ -124,7 +124,6 @@ class DamagedIndex(IndexUnusable):
 
     def __init__(self, folder: Path, reason: str) -> None:
         self.reason = reason
-        """What is damaged."""
         self.damage = f"the search index `{folder}` is damaged ({reason})"
         """What happened, without what to do."""
         remedy = "run `turnetl index --rebuild`"

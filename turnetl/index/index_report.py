@@ -45,7 +45,6 @@ class IndexStatus:
     """The search index of a graph."""
 
     path: Annotated[Path, described("Path of the index.", name="index")]
-    """A folder."""
     groups: Annotated[tuple[IndexedGroup, ...], described("The groups, sorted by name.")]
     passages: Annotated[int, described("Passages of the turns, each with a vector.")]
     bytes: Annotated[int, described("Size on disk.")]

@@ -31,7 +31,6 @@ _BLOCK = 1 << 20
 _TAIL = 8
 """Bytes after Tantivy's footer: its length and a magic number."""
 _LOOKED_UP = 500
-"""Turns that are looked up by their words."""
 _TERMS = 100
 """Terms of a text by which it is looked up."""
 _FOLDED = (("turn_tools", "tool"), ("entity_labels", "label"), ("entities", "name"))

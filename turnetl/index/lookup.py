@@ -105,7 +105,6 @@ class GroupSpan:
     first: datetime
     """When its first turn started."""
     last: datetime
-    """When its last turn started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +117,6 @@ class SessionSpan:
     first: datetime
     """When its first turn started."""
     last: datetime
-    """When its last turn started."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,6 @@ class Field(StrEnum):
     TEXT = "text"
     """The whole episode text."""
     PROMPT = "prompt"
-    """What the user wrote."""
     FACTS = "facts"
     """The facts of the turn with the names of their entities."""
     PASSAGE = "passage"

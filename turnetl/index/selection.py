@@ -173,7 +173,6 @@ class Selection:
 CONDITIONS: Mapping[str, ConditionDeclaration] = {
     one.name: one.metadata["condition"] for one in fields(Selection)
 }
-"""The conditions by the names of their fields."""
 
 
 def fold(name: str) -> str:

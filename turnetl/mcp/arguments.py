@@ -145,7 +145,6 @@ def shown(text: str) -> str:
 
 
 ToolRunner = Callable[[str, Any], Awaitable[Answer]]
-"""Runs the tool of this name with its arguments."""
 
 
 @dataclass(frozen=True, slots=True)

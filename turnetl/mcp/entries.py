@@ -122,7 +122,6 @@ _TITLE_CHARS = 300
 _FACT_CHARS = 400
 _NAME_CHARS = 200
 _FILES = 8
-"""Files of a turn that are named."""
 _LINE_BYTES = 450
 """Bytes of the displayed text of a line."""
 _CHUNK = 45

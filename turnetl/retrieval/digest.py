@@ -22,9 +22,7 @@ if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
 DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
-"""Relations of facts about decisions."""
 FAILURE = "FAILED_WITH"
-"""The relation of facts about failures."""
 _BATCH = 200
 """Turns whose texts are in memory together."""
 _NOT_COMPARED = re.compile(r"[\W_]+")

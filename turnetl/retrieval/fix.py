@@ -338,7 +338,6 @@ _COMMON = frozenset(
 )
 """Capitals that name nothing."""
 _MAX_LINE = 500
-"""Characters of a line that are examined."""
 
 
 def is_passing(line: str) -> bool:

@@ -85,7 +85,6 @@ class ExcerptRanking:
 
 
 _MORE_FACTS = 4
-"""Further facts in a hit."""
 
 PASSAGE = "PASSAGE"
 """The relation of a hit whose turn has no fact: its best passage is shown in place of one."""

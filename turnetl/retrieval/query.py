@@ -33,11 +33,9 @@ _PHRASE = re.compile(r'"([^"\n]{2,})"')
 class Query:
     text: str
     terms: Mapping[str, float]
-    """The weight of each term."""
     phrases: tuple[str, ...]
     """Quoted texts, which a hit must contain as they are, apart from case and white space."""
     phrase_terms: Mapping[str, float]
-    """The weight of each term of the phrases."""
     tokens: NDArray[np.int64]
     """The distinct tokens of its words, without those of the most common words."""
     vector: NDArray[np.float32]

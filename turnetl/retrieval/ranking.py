@@ -45,7 +45,7 @@ WEIGHTS: Mapping[Evidence, float] = {
     Evidence.LATE_INTERACTION: 0.6,
     Evidence.PREVIOUS_TURN: 0.05,
 }
-"""Weight of each kind of evidence; a kind that is missing is not computed."""
+"""A kind that is missing is not computed."""
 
 _FIELDS: Mapping[Evidence, Field] = {
     Evidence.TEXT_TERMS: Field.TEXT,

@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # the index itself imports its libraries
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
 _EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
-"""Relations of facts about files that a turn changed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -265,7 +265,6 @@ class Attribution:
 class _EditingTurn:
     summary: TurnSummary
     text: str
-    """The episode text."""
     facts: tuple[Fact, ...]
     """Those that say that it edited the file, at least one."""
 

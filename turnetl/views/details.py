@@ -21,7 +21,6 @@ from turnetl.views.turns import fact_text, files_line, lineage, turns_grid
 _HEAD, _TAIL = 3, 3
 """Lines of an outcome that is folded."""
 _LINE_CHARS = 200
-"""Characters of a line of an outcome that is folded."""
 
 
 def view(found: Details, *, full: bool, neighbours: bool) -> View:

@@ -11,7 +11,6 @@ from turnetl.base.object_url import url_text
 V = TypeVar("V")
 
 LISTED = 10
-"""Values of a list that are printed, by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from turnetl.views.nodes import Line, LineRange, Lines, Node, Part, View, line, 
 from turnetl.views.search_hits import NO_HITS, ranked
 
 _TEXT_CHARS = 200
-"""Characters of an episode or a summary."""
 
 
 def view(results: RecipeResults) -> View:

@@ -10,7 +10,6 @@ from turnetl.extraction.catalog import CatalogEntry
 from turnetl.views.nodes import Column, Table, View, numbers, unwrapped
 
 _DIGITS = 8
-"""Digits of a digest that are printed."""
 _STYLES = {"error": "red", "warning": "yellow"}
 
 _COLUMNS = (

@@ -72,9 +72,7 @@ class RequestHead:
     """Decoded, as the routes see it."""
     query: bytes
     hosts: Sequence[str]
-    """Values of the header Host."""
     cookies: Sequence[str]
-    """Values of the header Cookie."""
 
 
 class GrantedAccess(StrEnum):

@@ -28,7 +28,6 @@ _NO_LABEL = "without a label"
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
     link: NamedLink
-    """Leads to its timeline."""
     turns: int
     last: datetime | None
     """Start of its newest turn; None without a turn."""

@@ -58,7 +58,6 @@ def paging(
 
 
 MAX_CHARS = 50_000
-"""Characters of a text that a page shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,6 @@ def is_file(entity: Entity) -> bool:
 @dataclass(frozen=True, slots=True)
 class ChoicesPage:
     text: str
-    """The id or the name."""
     items: tuple[NamedLink, ...]
     has_more: bool
     """Whether it leads to more than these."""
