@@ -79,6 +79,10 @@ class RankedTurn:
     """A model's rating, from 0 to 1; None if no model rated the turn."""
 
 
+_Found = dict[Evidence, Mapping[int, float]]
+"""What the turns have of each kind of evidence, by their keys."""
+
+
 def rank(
     query: Query,
     index: PersistentIndex,
@@ -87,135 +91,109 @@ def rank(
     weights: Mapping[Evidence, float] = WEIGHTS,
 ) -> list[RankedTurn]:
     """Return the turns, of `keys` if given, that match, best first; equal ones newest first."""
-    proposed = _proposed(query, index, keys, weights)
-    if query.phrases:
-        keys = _with_phrases(query, index, keys, _turns_of(proposed))
-        proposed = _proposed(query, index, keys, weights)
-    found = _candidates(query, index, keys, weights, proposed)
-    best = _best_first(found, proposed, weights)[:_COMPARED]
-    candidates = np.array(sorted(best), dtype=np.int64)
-    turns = index.turns(candidates.tolist())
-    evidence = _evidence(query, candidates, index, static_model, weights)
-    if Evidence.PREVIOUS_TURN in weights:
-        scores = _scores(candidates.tolist(), evidence, weights)
-        before = {
-            key: scores[turn.previous] for key, turn in turns.items() if turn.previous in scores
+    return _Ranking(query, index, static_model, weights).rank(keys)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    query: Query
+    index: PersistentIndex
+    static_model: StaticModel
+    weights: Mapping[Evidence, float]
+
+    def rank(self, keys: Keys | None) -> list[RankedTurn]:
+        proposed = self._proposed(keys)
+        if self.query.phrases:
+            keys = self._with_phrases(keys, _turns_of(proposed))
+            proposed = self._proposed(keys)
+        best = self._best_first(self._candidates(keys, proposed), proposed)[:_COMPARED]
+        candidates = np.array(sorted(best), dtype=np.int64)
+        turns = self.index.turns(candidates.tolist())
+        evidence = self._evidence(candidates)
+        if Evidence.PREVIOUS_TURN in self.weights:
+            scores = self._scores(candidates.tolist(), evidence)
+            evidence[Evidence.PREVIOUS_TURN] = {
+                key: scores[turn.previous] for key, turn in turns.items() if turn.previous in scores
+            }
+        scores = self._scores(candidates.tolist(), evidence)
+        of_turns = zip(*(_column(of_kind, turns) for of_kind in evidence.values()), strict=True)
+        ranked = [
+            RankedTurn(turn, scores[key], dict(zip(evidence, of_turn, strict=True)))
+            for (key, turn), of_turn in zip(turns.items(), of_turns, strict=True)
+        ]
+        return sorted(ranked if self.query.phrases else filter(_matches, ranked), key=sort_key)
+
+    def _proposed(self, keys: Keys | None) -> _Found:
+        proposed = self._first_stages(keys, _CANDIDATES)
+        if similar := proposed.get(Evidence.SIMILARITY):
+            proposed[Evidence.SIMILARITY] = {
+                key: cosine for key, cosine in similar.items() if cosine >= MIN_SIMILARITY
+            }
+        return proposed
+
+    def _first_stages(self, keys: Keys | None, limit: int) -> _Found:
+        found: _Found = {
+            kind: self.index.term_shares(field, self.query.terms, keys, limit=limit)
+            for kind, field in _FIELDS.items()
+            if kind in self.weights
         }
-        evidence = {**evidence, Evidence.PREVIOUS_TURN: before}
-    scores = _scores(candidates.tolist(), evidence, weights)
-    of_turns = zip(*(_column(of_kind, turns) for of_kind in evidence.values()), strict=True)
-    ranked = [
-        RankedTurn(turn, scores[key], dict(zip(evidence, of_turn, strict=True)))
-        for (key, turn), of_turn in zip(turns.items(), of_turns, strict=True)
-    ]
-    return sorted(ranked if query.phrases else filter(_matches, ranked), key=sort_key)
+        if Evidence.SIMILARITY in self.weights:
+            similar = self.index.similarities(self.query.vector, keys, limit=limit)
+            found[Evidence.SIMILARITY] = similar
+        return found
+
+    def _candidates(self, keys: Keys | None, proposed: _Found) -> set[int]:
+        found = _turns_of(proposed)
+        if Evidence.PREVIOUS_TURN in self.weights:
+            found.update(self.index.next_turns(found, keys))
+        if self.query.phrases and keys is not None:  # no stage may have found why they match
+            found.update(keys.tolist())
+        return found
+
+    def _best_first(self, found: Collection[int], proposed: _Found) -> list[int]:
+        """Return the turns by what the first stages found, best first; equal ones newest first.
+
+        A stage that did not propose a turn counts nothing for it, so that evidence is computed for
+        the best ones only: the rest is compared in vain.
+        """
+        newest_first = sorted(found, reverse=True)
+        scores = self._scores(newest_first, proposed)
+        return sorted(newest_first, key=scores.__getitem__, reverse=True)
+
+    def _with_phrases(self, keys: Keys | None, proposed: Collection[int]) -> Keys:
+        """Return the turns that contain the phrases, of the proposed ones and the likely ones."""
+        index, terms, limit = self.index, self.query.phrase_terms, _PHRASE_CANDIDATES
+        likely: Iterable[int]
+        if terms:
+            likely = index.term_shares(Field.TEXT, terms, keys, limit=limit)
+        elif keys is None:  # "is it", "=": no index has these
+            likely = index.newest(Selection(), limit=limit)
+        else:
+            likely = keys[-limit:].tolist()
+        kept: list[int] = []
+        for batch in batched(sorted({*proposed, *likely}), _READ):
+            texts = index.texts(batch)
+            kept += [key for key, text in texts.items() if contains_phrases(self.query, text)]
+        return np.array(sorted(kept), dtype=np.int64)
+
+    def _evidence(self, candidates: Keys) -> _Found:
+        """Return each kind of evidence for all candidates: every stage finds only its own best."""
+        evidence = self._first_stages(candidates, len(candidates))
+        if Evidence.LATE_INTERACTION in self.weights:
+            late = late_interaction(self.query, candidates, self.index, self.static_model)
+            evidence[Evidence.LATE_INTERACTION] = late
+        return evidence
+
+    def _scores(self, candidates: Sequence[int], evidence: _Found) -> dict[int, float]:
+        total = sum(self.weights.values())
+        scores = np.zeros(len(candidates))
+        for kind, values in evidence.items():
+            scores += self.weights[kind] * np.array(_column(values, candidates))
+        return dict(zip(candidates, (scores / total).tolist(), strict=True))
 
 
-def _proposed(
-    query: Query, index: PersistentIndex, keys: Keys | None, weights: Mapping[Evidence, float]
-) -> dict[Evidence, Mapping[int, float]]:
-    proposed = _first_stages(query, index, keys, weights, _CANDIDATES)
-    if similar := proposed.get(Evidence.SIMILARITY):
-        proposed[Evidence.SIMILARITY] = {
-            key: cosine for key, cosine in similar.items() if cosine >= MIN_SIMILARITY
-        }
-    return proposed
-
-
-def _first_stages(
-    query: Query,
-    index: PersistentIndex,
-    keys: Keys | None,
-    weights: Mapping[Evidence, float],
-    limit: int,
-) -> dict[Evidence, Mapping[int, float]]:
-    found: dict[Evidence, Mapping[int, float]] = {
-        kind: index.term_shares(field, query.terms, keys, limit=limit)
-        for kind, field in _FIELDS.items()
-        if kind in weights
-    }
-    if Evidence.SIMILARITY in weights:
-        found[Evidence.SIMILARITY] = index.similarities(query.vector, keys, limit=limit)
-    return found
-
-
-def _candidates(
-    query: Query,
-    index: PersistentIndex,
-    keys: Keys | None,
-    weights: Mapping[Evidence, float],
-    proposed: Mapping[Evidence, Mapping[int, float]],
-) -> set[int]:
-    found = _turns_of(proposed)
-    if Evidence.PREVIOUS_TURN in weights:
-        found.update(index.next_turns(found, keys))
-    if query.phrases and keys is not None:  # no stage may have found why they match
-        found.update(keys.tolist())
-    return found
-
-
-def _turns_of(proposed: Mapping[Evidence, Mapping[int, float]]) -> set[int]:
+def _turns_of(proposed: _Found) -> set[int]:
     return {key for of_stage in proposed.values() for key in of_stage}
-
-
-def _best_first(
-    found: Collection[int],
-    proposed: Mapping[Evidence, Mapping[int, float]],
-    weights: Mapping[Evidence, float],
-) -> list[int]:
-    """Return the turns by what the first stages found, best first; equal ones newest first.
-
-    A stage that did not propose a turn counts nothing for it, so that evidence is computed for the
-    best ones only: the rest is compared in vain.
-    """
-    newest_first = sorted(found, reverse=True)
-    scores = _scores(newest_first, proposed, weights)
-    return sorted(newest_first, key=scores.__getitem__, reverse=True)
-
-
-def _with_phrases(
-    query: Query, index: PersistentIndex, keys: Keys | None, proposed: Collection[int]
-) -> Keys:
-    """Return the turns that contain the phrases, of the proposed ones and the likely ones."""
-    limit = _PHRASE_CANDIDATES
-    likely: Iterable[int]
-    if query.phrase_terms:
-        likely = index.term_shares(Field.TEXT, query.phrase_terms, keys, limit=limit)
-    else:  # "is it", "=": no index has these
-        likely = index.newest(Selection(), limit=limit) if keys is None else keys[-limit:].tolist()
-    found = sorted({*proposed, *likely})
-    kept: list[int] = []
-    for batch in batched(found, _READ):
-        texts = index.texts(batch)
-        kept += [key for key, text in texts.items() if contains_phrases(query, text)]
-    return np.array(sorted(kept), dtype=np.int64)
-
-
-def _evidence(
-    query: Query,
-    candidates: Keys,
-    index: PersistentIndex,
-    static_model: StaticModel,
-    weights: Mapping[Evidence, float],
-) -> dict[Evidence, Mapping[int, float]]:
-    """Return each kind of evidence for all candidates: every stage finds only its own best."""
-    evidence = _first_stages(query, index, candidates, weights, len(candidates))
-    if Evidence.LATE_INTERACTION in weights:
-        late = late_interaction(query, candidates, index, static_model)
-        evidence[Evidence.LATE_INTERACTION] = late
-    return evidence
-
-
-def _scores(
-    candidates: Sequence[int],
-    evidence: Mapping[Evidence, Mapping[int, float]],
-    weights: Mapping[Evidence, float],
-) -> dict[int, float]:
-    total = sum(weights.values())
-    scores = np.zeros(len(candidates))
-    for kind, values in evidence.items():
-        scores += weights[kind] * np.array(_column(values, candidates))
-    return dict(zip(candidates, (scores / total).tolist(), strict=True))
 
 
 def _column(values: Mapping[int, float], candidates: Iterable[int]) -> list[float]:
