@@ -50,7 +50,6 @@ def test_what_a_recipe_needs_and_does_is_what_graphiti_configures(recipe: Recipe
     assert recipe.has_distance == (EdgeReranker.node_distance.value in rerankers)
     assert recipe.has_distance == (NodeReranker.node_distance.value in rerankers)
     assert recipe.walks == (EdgeSearchMethod.bfs.value in methods)
-    assert recipe.searches_communities_only == (parts[:3] == (None, None, None))
     assert recipe.may_walk == (config.edge_config is not None or config.node_config is not None)
 
 

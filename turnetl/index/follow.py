@@ -8,7 +8,7 @@ in the order catalog, words; the catalog remembers which words are still to be r
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -70,18 +70,19 @@ class BatchWriter:
         first = self._parts.catalog.last_key() + 1
         keys = {turn.receipt.turn_id: key for key, turn in enumerate(batch.commits, start=first)}
         texts = {turn.receipt.turn_id: turn.text for turn in batch.commits}
-        questions = [
-            stored
+        questions = {
+            turn: stored
             for turn, stored in batch.questions.items()
             if stored.digest == text_digest(texts[turn])
-        ]
-        documents = await _in_thread(lambda: self._documents(batch, keys, questions))
+        }
+        batch = replace(batch, questions=questions)
+        documents = await _in_thread(lambda: self._documents(batch, keys))
         passages = [passage.text for document in documents for passage in document.passages]
         vectors = await self._embedded(passages)
         rows = self._rows(documents, vectors)
         recorded = self._parts.embedder
         check_embedder(recorded, IndexEmbedder(recorded.name, rows.vectors.shape[1]))
-        await _in_thread(lambda: self._write(batch, keys, documents, rows, questions))
+        await _in_thread(lambda: self._write(batch, keys, documents, rows))
 
     async def _embedded(self, texts: Sequence[str]) -> list[Vector]:
         vectors: list[Vector] = []
@@ -96,7 +97,6 @@ class BatchWriter:
         keys: Mapping[TurnId, int],
         documents: Sequence[TurnDocument],
         rows: PassageRows,
-        questions: Sequence[StoredQuestions],
     ) -> None:
         catalog = self._parts.catalog
         valid = self._parts.vectors.append(rows)
@@ -109,7 +109,7 @@ class BatchWriter:
                 catalog.add_turn(keys[turn.receipt.turn_id], turn)
             catalog.put(batch.entities, batch.facts, keys)
             catalog.prune(batch.entities_gone, batch.facts_gone)
-            catalog.questions.replace(keys, questions)
+            catalog.questions.replace(keys, batch.questions.values())
             catalog.add_token_counts(_token_counts(document.tokens for document in documents))
             catalog.set_valid_rows(valid)
             catalog.next_generation()
@@ -117,14 +117,9 @@ class BatchWriter:
         self._parts.reload()
         self._parts.remove_words()
 
-    def _documents(
-        self,
-        batch: TurnBatch,
-        keys: Mapping[TurnId, int],
-        questions: Sequence[StoredQuestions],
-    ) -> list[TurnDocument]:
+    def _documents(self, batch: TurnBatch, keys: Mapping[TurnId, int]) -> list[TurnDocument]:
         facts = _facts_by_turn(batch)
-        stored = {one.turn_id: one.questions for one in questions}
+        questions = {turn: stored.questions for turn, stored in batch.questions.items()}
         return [
             turn_document(
                 keys[turn.receipt.turn_id],
@@ -132,7 +127,7 @@ class BatchWriter:
                 facts[turn.receipt.turn_id],
                 self._tokenizer,
                 self._static_model,
-                questions=stored.get(turn.receipt.turn_id, ()),
+                questions=questions.get(turn.receipt.turn_id, ()),
             )
             for turn in batch.commits
         ]

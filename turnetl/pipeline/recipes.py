@@ -59,7 +59,7 @@ async def search_recipe(
         if not loaded:
             log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
             return RecipeResults(options.recipe, None)
-        if options.recipe.searches_communities_only and not _has_communities(loaded):
+        if not options.recipe.may_walk and not _has_communities(loaded):
             log.warning("the groups have no communities: run `turnetl communities build`")
         async with wiring.embedder(settings) as embedder:
             results = await search_with_recipe(

@@ -52,16 +52,12 @@ class Recipe(StrEnum):
     @property
     def may_walk(self) -> bool:
         """Whether it searches entities or facts, which a breadth-first search finds."""
-        return not self.searches_communities_only
+        return not self.startswith("COMMUNITY_")
 
     @property
     def walks(self) -> bool:
         """Whether a breadth-first search is one of its own searches."""
         return self.has_model and self.may_walk
-
-    @property
-    def searches_communities_only(self) -> bool:
-        return self.startswith("COMMUNITY_")
 
 
 @dataclass(frozen=True, slots=True)
