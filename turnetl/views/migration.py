@@ -29,7 +29,7 @@ _RUN = numbers("phase", "sessions", "turns", "old episodes", "others that stay")
 def plan_view(report: EstimatedMigration) -> View:
     """Return a row per group and the estimate of the run; a page has what is to be decided, too."""
     plan, estimate = report.plan, report.estimate
-    sentences = plan_messages(report)
+    sentences = [*plan_messages(report)]
     beside = PageOnly([Lines(sentences)] if sentences else [])
     if not plan.groups:
         return [_NOTHING, beside]
@@ -59,16 +59,6 @@ def plan_exit_code(report: EstimatedMigration) -> ExitCode:
     return ExitCode.STOPPED if pilot is not None and pilot.stopped else ExitCode.DONE
 
 
-def plan_messages(report: EstimatedMigration, *, written: Path | None = None) -> list[str]:
-    """Return what is to be decided, what would hinder a migration, and what an estimate lacks.
-
-    `written` is the file that has the ambiguous episodes by now; None: they are in none.
-    """
-    estimate = report.estimate
-    missing = [] if estimate is None else estimates.estimate_messages(estimate)
-    return [*_plan_messages(report.plan, written), *missing]
-
-
 def _parse_messages(plan: MigrationPlan) -> Iterator[str]:
     """Yield why archives were not read: their sessions count as gone."""
     yield from plan.parse_problems[:_LISTED]
@@ -77,7 +67,12 @@ def _parse_messages(plan: MigrationPlan) -> Iterator[str]:
         yield f"and {archives} not read; `turnetl parse --dry-run` lists all"
 
 
-def _plan_messages(plan: MigrationPlan, written: Path | None) -> Iterator[str]:
+def plan_messages(report: EstimatedMigration, *, written: Path | None = None) -> Iterator[str]:
+    """Yield what is to be decided, what would hinder a migration, and what an estimate lacks.
+
+    `written` is the file that has the ambiguous episodes by now; None: they are in none.
+    """
+    plan, estimate = report.plan, report.estimate
     yield from _parse_messages(plan)
     yield from plan.refused
     for group in plan.groups:
@@ -97,6 +92,8 @@ def _plan_messages(plan: MigrationPlan, written: Path | None) -> Iterator[str]:
             f"no episode is of a session of these archives, and {gone:,} of sessions that they "
             "do not hold: check that these are the right archives"
         )
+    if estimate is not None:
+        yield from estimates.estimate_messages(estimate)
 
 
 def _decide(written: Path | None) -> str:
@@ -132,16 +129,12 @@ def run_view(report: MigrationRun) -> View:
     return [view, *ingest.view(report.ingested)]
 
 
-def run_messages(report: MigrationRun) -> list[str]:
-    return list(_run_messages(report))
-
-
 def errors(report: MigrationRun) -> list[str]:
     """Return why the run failed, first what happened to groups; empty if it did not."""
-    return ingest.errors(report.ingested) or run_messages(report)
+    return ingest.errors(report.ingested) or [*run_messages(report)]
 
 
-def _run_messages(report: MigrationRun) -> Iterator[str]:
+def run_messages(report: MigrationRun) -> Iterator[str]:
     yield from _parse_messages(report.plan)
     for refused in report.refused:
         yield refused.reason

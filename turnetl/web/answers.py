@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,6 +25,7 @@ from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader
 from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, archived_turn, with_lake_text
 from turnetl.pipeline.search import find_turns
+from turnetl.report_pages.activity_page import activity_chart
 from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.items import FILE_LABEL, find_entity
@@ -33,8 +35,8 @@ from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.entities import PAGE_SIZE as ENTITY_TURNS
 from turnetl.web.routes.entities import EntityPage, FixPage, entity_page, fix_page
-from turnetl.web.routes.overview import ListedGroup, OverviewPage, overview_page
-from turnetl.web.routes.references import group_link
+from turnetl.web.routes.overview import ListedGroup, ListedLabel, OverviewPage, counted_entities
+from turnetl.web.routes.references import group_link, linked_fact, listed_turn
 from turnetl.web.routes.search import MAX_PAGES, SearchPage, search_limit, search_page
 from turnetl.web.routes.turns import PAGE_SIZE as TIMELINE_TURNS
 from turnetl.web.routes.turns import LinesPage, TimelinePage, lines_page, timeline_page
@@ -182,6 +184,8 @@ def _entity(index: PersistentIndex, form: PageForm) -> Entity:
     return find_entity(index.lookup(), name, form.values.get("label"), groups)
 
 
+_UNKNOWN = datetime.min.replace(tzinfo=UTC)
+_NO_LABEL = "without a label"
 _RECENT = 10
 _DECISIONS = 10
 _ERRORS = 10
@@ -202,14 +206,23 @@ def index_overview(index: PersistentIndex) -> OverviewPage:
     selection = Selection(groups=tuple(group.group_id for group in groups))
     overview = index.lookup().overview(index.select(selection))
     errors, _ = overview.targets([FAILURE], _ERRORS)
-    return overview_page(
-        groups=[_listed_group(index, group) for group in groups],
-        recent=timeline(index, selection, limit=_RECENT),
-        weeks=_weeks(overview),
-        facts=overview.counts(),
-        labels=overview.most_stated(_ENTITIES)[:_LABELS],
-        errors=errors,
-        decisions=overview.newest(DECISIONS, _DECISIONS),
+    listed = sorted(
+        (_listed_group(index, group) for group in groups), key=lambda one: one.link.text
+    )
+    facts = overview.counts()
+    return OverviewPage(
+        groups=tuple(sorted(listed, key=lambda one: one.last or _UNKNOWN, reverse=True)),
+        turns=sum(group.turns for group in groups),
+        facts=facts.facts,
+        invalid_facts=facts.invalid,
+        weeks=activity_chart("Turns by week and project", "turns", _weeks(overview)),
+        recent=tuple(map(listed_turn, timeline(index, selection, limit=_RECENT).turns[::-1])),
+        decisions=tuple(map(linked_fact, overview.newest(DECISIONS, _DECISIONS).facts)),
+        errors=counted_entities(errors),
+        labels=tuple(
+            ListedLabel(one.label or _NO_LABEL, counted_entities(one.entities), one.count)
+            for one in overview.most_stated(_ENTITIES)[:_LABELS]
+        ),
     )
 
 

@@ -1,15 +1,12 @@
 """The first page: what the index holds, and what happened last."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-from turnetl.activity_report.model import Activity
 from turnetl.base.text import plural
 from turnetl.html.charts import Chart
-from turnetl.index.overview import FactCounts, LabelledEntities, NewestFacts, StatedEntity
-from turnetl.report_pages.activity_page import activity_chart
-from turnetl.retrieval.turn_summary import Timeline
+from turnetl.index.overview import StatedEntity
 from turnetl.web.routes.references import (
     EntityLink,
     LinkedFact,
@@ -17,12 +14,7 @@ from turnetl.web.routes.references import (
     NamedLink,
     entity_link,
     group_link,
-    linked_fact,
-    listed_turn,
 )
-
-_UNKNOWN = datetime.min.replace(tzinfo=UTC)
-_NO_LABEL = "without a label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,34 +56,6 @@ class OverviewPage:
     """Newest first."""
     errors: tuple[CountedEntity, ...]
     labels: tuple[ListedLabel, ...]
-
-
-def overview_page(
-    *,
-    groups: Sequence[ListedGroup],
-    recent: Timeline,
-    weeks: Activity | None,
-    facts: FactCounts,
-    labels: Iterable[LabelledEntities],
-    errors: Iterable[StatedEntity],
-    decisions: NewestFacts,
-) -> OverviewPage:
-    newest_first = sorted(groups, key=lambda one: one.link.text)
-    newest_first.sort(key=lambda one: one.last or _UNKNOWN, reverse=True)
-    return OverviewPage(
-        groups=tuple(newest_first),
-        turns=sum(group.turns for group in groups),
-        facts=facts.facts,
-        invalid_facts=facts.invalid,
-        weeks=activity_chart("Turns by week and project", "turns", weeks),
-        recent=tuple(map(listed_turn, reversed(recent.turns))),
-        decisions=tuple(map(linked_fact, decisions.facts)),
-        errors=counted_entities(errors),
-        labels=tuple(
-            ListedLabel(one.label or _NO_LABEL, counted_entities(one.entities), one.count)
-            for one in labels
-        ),
-    )
 
 
 def counted_entities(entities: Iterable[StatedEntity]) -> tuple[CountedEntity, ...]:
