@@ -138,8 +138,13 @@ def translated_errors(folder: Path) -> Iterator[None]:
     except sqlite3.OperationalError as error:
         if is_busy(error):
             raise IndexBusy(f"another process has the search index `{folder}` locked") from error
-        if _has_unfinished_transaction(folder):
-            raise _not_recoverable(folder) from error
+        if (folder / _JOURNAL).exists() and not os.access(folder, os.W_OK):
+            raise IndexUnusable(
+                f"the search index `{folder}` has a transaction that a killed process left "
+                "unfinished, and its folder may not be written to undo it: run `turnetl index` as "
+                "a user who may write it, or name a copy of the lake that you may write to with "
+                "--lake"
+            ) from error
         raise _unusable(folder, str(error)) from error
     except OSError as error:
         raise _unusable(folder, error.strerror or str(error)) from error
@@ -200,18 +205,6 @@ def folder_size(folder: Path) -> int:
             with suppress(FileNotFoundError):
                 size += (Path(path) / name).stat().st_size
     return size
-
-
-def _has_unfinished_transaction(folder: Path) -> bool:
-    return (folder / _JOURNAL).exists() and not os.access(folder, os.W_OK)
-
-
-def _not_recoverable(folder: Path) -> IndexUnusable:
-    return IndexUnusable(
-        f"the search index `{folder}` has a transaction that a killed process left unfinished, and "
-        "its folder may not be written to undo it: run `turnetl index` as a user who may write it, "
-        "or name a copy of the lake that you may write to with --lake"
-    )
 
 
 def _is_read_only(folder: Path) -> bool:
