@@ -100,7 +100,7 @@ class ValidRows(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Arrays:
-    """The valid part of the files."""
+    """The valid part of the files. The order of the fields is that of their checksum."""
 
     keys: Keys
     weights: Floats
@@ -262,8 +262,8 @@ class PassageVectors:
             return PassageTokens(_NO_KEYS, arrays.weights[:0], arrays.tokens[:0], _NO_KEYS)
         following = np.minimum(rows + 1, len(arrays.starts) - 1)
         is_last = rows + 1 == len(arrays.starts)
-        lengths = np.where(is_last, len(arrays.tokens), arrays.starts[following])
-        lengths = lengths - arrays.starts[rows]
+        ends = np.where(is_last, len(arrays.tokens), arrays.starts[following])
+        lengths = ends - arrays.starts[rows]
         starts = np.cumsum(lengths) - lengths
         positions = np.repeat(arrays.starts[rows] - starts, lengths) + np.arange(lengths.sum())
         return PassageTokens(
