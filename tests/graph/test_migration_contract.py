@@ -26,7 +26,7 @@ from turnetl.graph.migrations import (
     MigrationPhase,
     TurnMigration,
     decoded,
-    encoded,
+    migration_row,
 )
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
@@ -79,7 +79,10 @@ async def test_a_state_is_saved_only_under_the_lease(store: GraphStore) -> None:
 
 
 def test_of_a_state_with_another_layout_only_its_head_is_known() -> None:
-    newer = msgspec.json.decode(encoded(MIGRATION)) | {"layout": LAYOUT + 1, "moved": {"other": 1}}
+    newer = msgspec.json.decode(migration_row(MIGRATION)["state"]) | {
+        "layout": LAYOUT + 1,
+        "moved": {"other": 1},
+    }
     [read] = decoded([msgspec.json.encode(newer).decode()])
     assert (read.layout, read.group_id, read.phase) == (LAYOUT + 1, GROUP, MigrationPhase.RUNNING)
     assert read.moved == ()

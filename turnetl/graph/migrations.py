@@ -1,15 +1,14 @@
 """The state of a migration in the graph: one TurnMigration for each, and the port to it.
 
 The steps of a cutover, a rollback and a finish: each is one transaction, and may be repeated.
-
-Relations that are no part of a group, and that a migration must not break.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Protocol
+from operator import attrgetter
+from typing import Annotated, Any, LiteralString, Protocol
 
 import msgspec
 
@@ -119,15 +118,101 @@ MigrationStep = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StepPatterns:
+    """Cypher of a store for the steps; each pattern binds `item`."""
+
+    nodes: Mapping[MovedKind, LiteralString]
+    """The one with the uuid `uuid`."""
+    edges: Mapping[MovedKind, Sequence[LiteralString]]
+    """Those that are moved with it."""
+    is_used: LiteralString
+    """Whether something uses an entity."""
+    delete_fact: LiteralString = "DETACH DELETE item"
+
+
+_Parametrised = tuple[LiteralString, dict[str, Any]]
+_EACH: LiteralString = "UNWIND $uuids AS uuid "
+_MOVE: LiteralString = " WHERE item.group_id = $source SET item.group_id = $target"
+_OF_GROUP: LiteralString = " WHERE item.group_id = $group_id"
+_COMMITS: LiteralString = f"{_EACH}MATCH (item:TurnCommit {{turn_id: uuid}})"
+_SWITCH_GROUP: LiteralString = """
+MATCH (s:TurnGroup {group_id: $source}), (t:TurnGroup {group_id: $target})
+SET t.sequence = s.sequence, t.creation_id = s.creation_id, t.embedder = s.embedder,
+    t.dimensions = s.dimensions, t.recipe = s.recipe
+"""
+_RESET_GROUP: LiteralString = """
+MATCH (g:TurnGroup {group_id: $source}) SET g.sequence = 0, g.creation_id = $creation_id
+"""
+_DROP_GROUP: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group_id})
+WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.group_id = $group_id }
+DELETE g
+"""
+_MARK_RUNS: LiteralString = """
+UNWIND $runs AS run_id
+MATCH (r:TurnRun {run_id: run_id})
+WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.run_id = r.run_id }
+SET r.undone_at = $now
+"""
+MIGRATIONS: LiteralString = "MATCH (m:TurnMigration) RETURN m.state AS state"
+SAVE_MIGRATION: LiteralString = """
+MERGE (m:TurnMigration {migration_id: $migration_id})
+SET m.group_id = $group_id, m.state = $state
+"""
+
+
+def step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
+    """Yield the statements of a step with their parameters."""
+    match step:
+        case MoveStep(kind, uuids, source, target):
+            groups = {"uuids": list(uuids), "source": source, "target": target}
+            for pattern in (patterns.nodes[kind], *patterns.edges.get(kind, ())):
+                yield _EACH + pattern + _MOVE, groups
+        case MarkStep(group, uuids, granularity):
+            mark = f"{patterns.nodes[MovedKind.EPISODES]}{_OF_GROUP}"
+            yield (
+                f"{_EACH}{mark} SET item.turnetl_granularity = $granularity",
+                {"uuids": list(uuids), "group_id": group, "granularity": granularity},
+            )
+        case MoveCommitsStep(turns, source, target):
+            groups = {"uuids": list(turns), "source": source, "target": target}
+            yield _COMMITS + _MOVE, groups
+        case SwitchStep(source, target, deletes_source, creation_id):
+            yield _SWITCH_GROUP, {"source": source, "target": target}
+            if deletes_source:
+                yield _DROP_GROUP, {"group_id": source}
+            else:
+                yield _RESET_GROUP, {"source": source, "creation_id": creation_id}
+        case DeleteStep():
+            yield from _deletion(step, patterns)
+        case DropTurnsStep(group, turns, runs, now):
+            yield f"{_COMMITS}{_OF_GROUP} DELETE item", {"uuids": list(turns), "group_id": group}
+            yield _MARK_RUNS, {"runs": list(runs), "now": now}
+        case DropGroupStep(group):
+            yield _DROP_GROUP, {"group_id": group}
+
+
+def _deletion(step: DeleteStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
+    of_group = {"uuids": list(step.uuids), "group_id": step.group}
+    found = f"{_EACH}{patterns.nodes[step.kind]}{_OF_GROUP}"
+    if step.kind is MovedKind.ENTITIES:
+        inherit = f"{found} AND {patterns.is_used} SET item.group_id = $heir"
+        yield inherit, of_group | {"heir": step.heir}
+    is_fact = step.kind is MovedKind.FACTS
+    yield f"{found} {patterns.delete_fact if is_fact else 'DETACH DELETE item'}", of_group
+
+
 OWN_TYPES = ("RELATES_TO", "MENTIONS", "HAS_MEMBER", "HAS_EPISODE", "NEXT_EPISODE")
 """The types that Graphiti makes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherRelation:
-    """A relation that uses a node: of another type than Graphiti's, or from another group.
+    """A relation that a migration must not break: it uses a node, and is no part of its group.
 
-    Of Graphiti's types only those count that end at the node, and all facts.
+    It is of another type than Graphiti's, or from another group. Of Graphiti's types only those
+    count that end at the node, and all facts.
     """
 
     node: str
@@ -174,10 +259,7 @@ class MigrationPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationSummary:
-    """The state of a migration.
-
-    Without its episodes and sessions, which may be thousands.
-    """
+    """The state of a migration without its episodes and sessions, which may be thousands."""
 
     migration_id: Annotated[str, described("Id of the migration.")]
     group_id: GroupId
@@ -192,10 +274,7 @@ class MigrationSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnMigration:
-    """The state of a migration.
-
-    It is the TurnMigration node.
-    """
+    """The state of a migration: the TurnMigration node."""
 
     migration_id: Annotated[str, described("8 hexadecimal digits.")]
     group_id: Annotated[GroupId, described("Id of the group.", name="group")]
@@ -273,12 +352,7 @@ class MigrationStore(Protocol):
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
-        """Write or replace the state of a migration in one transaction; extend the lease.
-
-        Raises:
-            GraphUnusable: another writer took the group of the lease. Nothing is written.
-            GraphBusy: the graph did not respond.
-        """
+        """Write or replace the state of a migration in one transaction; errors as of `migrate`."""
 
     async def migrate(
         self,
@@ -317,9 +391,13 @@ class _State(msgspec.Struct):
     started_at: datetime
 
 
-def encoded(migration: TurnMigration) -> str:
-    """Return the state as JSON."""
-    return msgspec.json.encode(migration).decode()
+def migration_row(migration: TurnMigration) -> dict[str, str]:
+    """Return the parameters of `SAVE_MIGRATION`."""
+    return {
+        "migration_id": migration.migration_id,
+        "group_id": migration.group_id,
+        "state": msgspec.json.encode(migration).decode(),
+    }
 
 
 def decoded(states: Sequence[str]) -> list[TurnMigration]:
@@ -327,14 +405,13 @@ def decoded(states: Sequence[str]) -> list[TurnMigration]:
 
     Of one with another layout only what every layout has is known.
     """
-    found = [_decoded(state) for state in states]
-    return sorted(found, key=lambda one: (one.started_at, one.migration_id))
+    return sorted(map(_decoded, states), key=attrgetter("started_at", "migration_id"))
 
 
 def summaries(states: Sequence[str]) -> list[MigrationSummary]:
     """Return the summaries of the states in these JSON texts, in order."""
-    found = [_summary(_head(state)) for state in states]
-    return sorted(found, key=lambda one: (one.started_at, one.migration_id))
+    found = (_summary(_head(state)) for state in states)
+    return sorted(found, key=attrgetter("started_at", "migration_id"))
 
 
 def _decoded(state: str) -> TurnMigration:
@@ -343,13 +420,10 @@ def _decoded(state: str) -> TurnMigration:
         return msgspec.json.decode(state, type=TurnMigration)
     summary = _summary(head)
     return TurnMigration(
-        migration_id=summary.migration_id,
-        group_id=summary.group_id,
-        phase=summary.phase,
+        **asdict(summary),
         moved=(),
         staying=(),
         sessions=(),
-        started_at=summary.started_at,
         updated_at=summary.started_at,
         layout=head.layout,
     )

@@ -2,10 +2,6 @@
 
 The stores only turn these rows into Cypher. Vectors are lists of float32 values, times are
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
-
-Rows of Graphiti's sagas: a session, its links to its episodes, and their order.
-
-The version of turnetl's data in a graph, recorded on every TurnGroup.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,22 +15,18 @@ import polars as pl
 
 from turnetl.base import ids, schema
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import Community, Receipt, TurnRun
+from turnetl.base.graph_model import Community, GroupProfile, Lease, Receipt, TurnRun
 from turnetl.base.ids import RecipeParts, final_group, recipe_digest
 from turnetl.base.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.graph import graphiti_names
 from turnetl.llm.float_lists import floats
 
 CURRENT = schema.RECEIPTS.version
+"""The version of turnetl's data in a graph, recorded on every TurnGroup."""
 
 
 def other_version(graph: str, version: int | None) -> GraphUnusable:
-    """Return the error for a graph of another version.
-
-    Args:
-        graph: path or address of the graph, without a password.
-        version: the recorded version; None if none is recorded, as before version 4.
-    """
+    """Return the error for a graph of another version; None: none is recorded, as before 4."""
     is_newer = version is not None and version > CURRENT
     recorded = "an older graph schema" if version is None else f"graph schema {version}"
     remedy = (
@@ -84,11 +76,7 @@ def missing_member(group: str) -> GraphUnusable:
 
 
 def started_at(change: Change) -> datetime:
-    """Return the reference time of the turn.
-
-    Raises:
-        ValueError: it has none, so it must not be committed.
-    """
+    """Return the reference time of the turn; ValueError if it has none: it is not committed."""
     time = change.episode.turn.started_at
     if time is None:
         raise ValueError(f"turn {change.episode.turn_id} has no time")
@@ -132,6 +120,20 @@ def community_row(community: Community) -> RowDict:
         "summary": community.summary,
         "created_at": community.created_at,
         "name_embedding": _vector(community.embedding),
+    }
+
+
+def group_row(lease: Lease, profile: GroupProfile) -> RowDict:
+    """Return the properties of a TurnGroup that a new lease sets."""
+    return {
+        "group_id": lease.group_id,
+        "schema_version": CURRENT,
+        "embedder": profile.embedder,
+        "dimensions": profile.dimensions,
+        "recipe": profile.recipe,
+        "lease_owner": lease.owner,
+        "lease_until": lease.until,
+        "fence": lease.fence,
     }
 
 
@@ -186,19 +188,20 @@ def attribute_row(value: Entity | Fact) -> dict[str, Attribute]:
 def mention_links(change: Change) -> list[LinkRow]:
     """Return a link from each chunk to each entity that it mentions."""
     episodes = episode_ids(change)
-    pairs = [
-        (episodes[number], uuid)
+    return [
+        _link("MENTIONS", episodes[number], uuid)
         for uuid in change.mentions
         for number in change.mentioned_in.get(uuid, (0,))
-    ]
-    return [
-        LinkRow(ids.edge_id("MENTIONS", episode, uuid), episode, uuid) for episode, uuid in pairs
     ]
 
 
 def links_from(kind: str, source: str, targets: Iterable[str]) -> list[LinkRow]:
     """Return a link of this kind from the source to each target."""
-    return [LinkRow(ids.edge_id(kind, source, target), source, target) for target in targets]
+    return [_link(kind, source, target) for target in targets]
+
+
+def _link(kind: str, source: str, target: str) -> LinkRow:
+    return LinkRow(ids.edge_id(kind, source, target), source, target)
 
 
 def receipt_row(receipt: Receipt) -> RowDict:
@@ -278,12 +281,7 @@ def _image(value: Entity | Fact) -> RowDict:
 
 
 def _vector(vector: Vector | None) -> list[float]:
-    """Return the vector as Graphiti stores it.
-
-    Raises:
-        ValueError: there is none; nothing is committed without its vector.
-    """
-    if vector is None:
+    if vector is None:  # nothing is committed without its vector
         raise ValueError("an entity, a fact or a community has no embedding")
     return floats(vector)
 
@@ -301,6 +299,11 @@ def saga_row(change: Change, now: datetime) -> RowDict:
         "created_at": now,
         "summary": change.saga_texts.get(turn.session_id, ""),
     }
+
+
+def summary_rows(texts: Mapping[str, str]) -> list[RowDict]:
+    """Return uuid and summary of each entity."""
+    return [{"uuid": uuid, "summary": text} for uuid, text in sorted(texts.items())]
 
 
 def saga_summary_rows(
@@ -323,7 +326,7 @@ def saga_links(change: Change) -> list[LinkRow]:
 
 def next_link(before: str, after: str) -> LinkRow:
     """Return the link from one episode of a session to the next one."""
-    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
+    return _link("NEXT_EPISODE", before, after)
 
 
 def next_links(change: Change) -> list[LinkRow]:

@@ -2,22 +2,21 @@
 
 The database is not asynchronous: every operation runs completely in the client's own thread, so a
 cancelled caller cannot leave a transaction half done for the next one.
-
-Errors of Ladybug in messages.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
 from turnetl.base.errors import GraphUnusable
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _POOL_FULL = "buffer pool is full"
 _PARAMETER = re.compile(r"\$(\w+)")
@@ -57,7 +56,6 @@ class LadybugClient:
         """Use an open connection.
 
         Args:
-            connection: open.
             close: closes it; called once, in the client's thread.
             reopen: opens the file again after a pause, in the client's thread; None: never closed.
             abandon: called instead of `close` after a write that failed; None: `close`.
@@ -170,6 +168,23 @@ class LadybugClient:
             table = result.get_as_arrow(-1)
             result.close()
             return table
+
+
+class LadybugAccess:
+    """What reads and writes over a client."""
+
+    _client: LadybugClient
+
+
+def in_thread(
+    operation: Callable[Concatenate[LadybugClient, P], T],
+) -> Callable[Concatenate[LadybugAccess, P], Coroutine[Any, Any, T]]:
+    """Return a method that runs the operation in the thread of its object's client."""
+
+    async def method(self: LadybugAccess, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._client.run(lambda client: operation(client, *args, **kwargs))
+
+    return method
 
 
 def _without_nulls(query: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

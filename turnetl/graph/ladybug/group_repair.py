@@ -1,6 +1,4 @@
-"""Repair a group in Ladybug. Everything runs in a transaction of the caller, under its lease.
-
-Read a group of a Ladybug graph as tables. The functions run in the client's thread.
+"""Repair a group in Ladybug, and read it as tables. The functions run in the client's thread.
 
 A fact's ends are read apart from the facts: a pattern over both finds no fact that lacks one.
 """
@@ -40,12 +38,10 @@ _FACT_ENDS = (
     "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (:Entity)-[:RELATES_TO]->(e) RETURN 1",
     "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (e)-[:RELATES_TO]->(:Entity) RETURN 1",
 )
-_IMAGES = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN c.before_images"
-_SET_IMAGES = "MATCH (c:TurnCommit {turn_id: $turn_id}) SET c.before_images = $images"
 
 
 def repair(client: LadybugClient, group: GroupId, repair: GroupRepair, now: datetime) -> None:
-    """Make the repair; as `GraphStore.repair`."""
+    """Make the repair; as `GraphStore.repair`, in a transaction of the caller."""
     match repair:
         case DoubleMention():
             _keep_one_mention(client, repair)
@@ -92,39 +88,35 @@ def _delete_entity(client: LadybugClient, unused: UnusedEntity) -> None:
     if not delete_unused_entity(client, unused.uuid):
         return
     turn = {"turn_id": unused.turn_id}
-    for (images,) in client.query(_IMAGES, turn):
+    for (images,) in client.query(cypher.BEFORE_IMAGES_OF, turn):
         rewritten = to_rows.without_new_entity(images, unused.uuid)
-        client.query(_SET_IMAGES, turn | {"images": rewritten})
+        client.query(cypher.SET_BEFORE_IMAGES, turn | {"images": rewritten})
 
 
-_ENTITIES = """
-MATCH (n:Entity) WHERE n.group_id = $group_id
-RETURN n.uuid AS uuid, n.name AS name, n.labels AS labels, size(n.name_embedding) AS dimensions
+_OF_GROUP = "WHERE e.group_id = $group_id RETURN e.uuid AS uuid"
+_ENTITIES = f"""
+MATCH (e:Entity)
+{_OF_GROUP}, e.name AS name, e.labels AS labels, size(e.name_embedding) AS dimensions
 """
-_FACTS = """
-MATCH (e:RelatesToNode_) WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, e.episodes AS turns, e.valid_at AS valid_at,
-       size(e.fact_embedding) AS dimensions
+_FACTS = f"""
+MATCH (e:RelatesToNode_)
+{_OF_GROUP}, e.episodes AS turns, e.valid_at AS valid_at, size(e.fact_embedding) AS dimensions
 """
-_FACT_SOURCES = """
-MATCH (n:Entity)-[:RELATES_TO]->(e:RelatesToNode_) WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, n.uuid AS source, n.group_id AS source_group
+_FACT_SOURCES = f"""
+MATCH (n:Entity)-[:RELATES_TO]->(e:RelatesToNode_)
+{_OF_GROUP}, n.uuid AS source, n.group_id AS source_group
 """
-_FACT_TARGETS = """
-MATCH (e:RelatesToNode_)-[:RELATES_TO]->(n:Entity) WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, n.uuid AS target, n.group_id AS target_group
+_FACT_TARGETS = f"""
+MATCH (e:RelatesToNode_)-[:RELATES_TO]->(n:Entity)
+{_OF_GROUP}, n.uuid AS target, n.group_id AS target_group
 """
 _ALL_MENTIONS = """
 MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
 RETURN e.uuid AS episode, n.uuid AS entity, n.group_id AS entity_group
 """
-_EPISODES = """
-MATCH (e:Episodic) WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, e.source_description AS source_description
-"""
-_SAGAS = """
-MATCH (s:Saga) WHERE s.group_id = $group_id
-RETURN s.uuid AS uuid, s.first_episode_uuid AS first, s.last_episode_uuid AS last
+_EPISODES = f"MATCH (e:Episodic) {_OF_GROUP}, e.source_description AS source_description"
+_SAGAS = f"""
+MATCH (e:Saga) {_OF_GROUP}, e.first_episode_uuid AS first, e.last_episode_uuid AS last
 """
 _SAGA_LINKS = """
 MATCH (s:Saga)-[:HAS_EPISODE]->(e:Episodic) WHERE e.group_id = $group_id
@@ -180,22 +172,17 @@ def _some_commits(client: LadybugClient, group: GroupId, after: int) -> pl.DataF
 
 def _facts(client: LadybugClient, group: GroupId) -> pl.DataFrame:
     columns = group_tables.FACTS
-    ends = [
-        _read(client, query, group, pl.Schema(dict.fromkeys(("uuid", *names), pl.String)))
-        for query, names in (
-            (_FACT_SOURCES, ("source", "source_group")),
-            (_FACT_TARGETS, ("target", "target_group")),
-        )
-    ]
-    facts = _read(
-        client,
-        _FACTS,
-        group,
-        pl.Schema({name: columns[name] for name in ("uuid", "turns", "valid_at", "dimensions")}),
-    )
-    for of_facts in ends:
+
+    def read(query: str, *names: str) -> pl.DataFrame:
+        return _read(client, query, group, pl.Schema({name: columns[name] for name in names}))
+
+    facts = read(_FACTS, "uuid", "turns", "valid_at", "dimensions")
+    for ends in (
+        read(_FACT_SOURCES, "uuid", "source", "source_group"),
+        read(_FACT_TARGETS, "uuid", "target", "target_group"),
+    ):
         # A relationship that is there twice must not double its fact.
-        facts = facts.join(of_facts.unique("uuid", keep="any"), on="uuid", how="left")
+        facts = facts.join(ends.unique("uuid", keep="any"), on="uuid", how="left")
     return facts.select(list(columns))
 
 

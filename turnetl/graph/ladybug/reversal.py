@@ -9,22 +9,22 @@ from datetime import datetime
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt, Reversal, Reverted
 from turnetl.graph import from_rows, to_rows
-from turnetl.graph.ladybug import cypher, summaries
+from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
 
-_EPISODE_BEFORE = """
-MATCH (e:Episodic {uuid: $uuid})
-WITH e
-MATCH (other:Episodic)-[:NEXT_EPISODE]->(e)
-RETURN other.uuid AS found ORDER BY found LIMIT 1
-"""
-_EPISODE_AFTER = """
-MATCH (e:Episodic {uuid: $uuid})
-WITH e
-MATCH (e)-[:NEXT_EPISODE]->(other:Episodic)
-RETURN other.uuid AS found ORDER BY found LIMIT 1
-"""
+_EPISODE_BEFORE, _EPISODE_AFTER = (
+    f"""
+    MATCH (e:Episodic {{uuid: $uuid}})
+    WITH e
+    MATCH {neighbour}
+    RETURN other.uuid AS found ORDER BY found LIMIT 1
+    """
+    for neighbour in (
+        "(other:Episodic)-[:NEXT_EPISODE]->(e)",
+        "(e)-[:NEXT_EPISODE]->(other:Episodic)",
+    )
+)
 _DELETE_EPISODE = "MATCH (e:Episodic {uuid: $uuid}) DETACH DELETE e"
 _DELETE_FACT = "MATCH (e:RelatesToNode_ {uuid: $uuid}) DETACH DELETE e"
 _DELETE_ENTITY = "MATCH (n:Entity {uuid: $uuid}) DETACH DELETE n"
@@ -53,18 +53,14 @@ _HAS_EPISODES = """
 MATCH (s:Saga {uuid: $uuid}) WITH s MATCH (s)-[:HAS_EPISODE]->(:Episodic) RETURN 1 LIMIT 1
 """
 _DELETE_SAGA = "MATCH (s:Saga {uuid: $uuid}) DETACH DELETE s"
-_DELETE_TURN_COMMIT = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
 _HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.run_id = $run_id RETURN 1 LIMIT 1"
 _MARK_UNDONE = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $now"
 
 
 def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted:
-    """Undo the turn; as `GraphStore.revert`.
-
-    Raises:
-        GraphUnusable: the graph does not hold a fact to restore.
-    """
-    _remove_episodes(client, reversal.receipt, now)
+    """Undo the turn; as `GraphStore.revert`."""
+    receipt = reversal.receipt
+    _remove_episodes(client, receipt, now)
     for fact in reversal.facts_removed:
         delete_fact(client, fact)
     kept = [uuid for uuid in reversal.entities_removed if not delete_unused_entity(client, uuid)]
@@ -72,13 +68,12 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
         client.query(cypher.SAVE_ENTITY, ladybug_rows.entity_parameters(entity))
     for restored in reversal.facts_restored:
         if not client.query(cypher.UPDATE_FACT, ladybug_rows.changed_fact_parameters(restored)):
-            raise to_rows.incomplete_graph(reversal.receipt.group_id)
-    summaries.write(client, reversal.summaries)
-    sagas = summaries.saga_statements(reversal.receipt.group_id, reversal.saga_texts)
-    for statement, parameters, _ in sagas:
-        client.query(statement, parameters)
-    client.query(_DELETE_TURN_COMMIT, {"turn_id": reversal.receipt.turn_id})
-    run = {"run_id": reversal.receipt.run_id}
+            raise to_rows.incomplete_graph(receipt.group_id)
+    ladybug_rows.write_summaries(client, reversal.summaries)
+    for row in to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts):
+        client.query(cypher.SET_SAGA_SUMMARY, row)
+    client.query(cypher.DELETE_TURN_COMMIT, {"turn_id": receipt.turn_id})
+    run = {"run_id": receipt.run_id}
     if reversal.ends_run and not client.query(_HAS_TURNS, run):
         client.query(_MARK_UNDONE, run | {"now": ladybug_rows.without_zone(now)})
     return Reverted(tuple(kept))
@@ -89,10 +84,7 @@ def delete_fact(client: LadybugClient, uuid: str) -> None:
 
 
 def delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
-    """Delete an entity, unless something uses it; return whether nothing does.
-
-    Communities of which it was the last member are deleted too.
-    """
+    """Delete an entity and emptied communities, unless something uses it; return whether not."""
     parameters = {"uuid": uuid}
     if any(client.query(query, parameters) for query in _USES):
         return False
@@ -116,11 +108,9 @@ def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> 
         client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(before, after)) | shared)
     saga = {"uuid": ids.saga_id(receipt.group_id, receipt.session_id)}
     for first, last in client.query(_SAGA_BOUNDARIES, saga):
-        boundaries = {
-            "first": after if first in episodes else first,
-            "last": before if last in episodes else last,
-        }
-        client.query(_SET_SAGA_BOUNDARIES, saga | boundaries)
+        new_first = after if first in episodes else first
+        new_last = before if last in episodes else last
+        client.query(_SET_SAGA_BOUNDARIES, {**saga, "first": new_first, "last": new_last})
     if not client.query(_HAS_EPISODES, saga):
         client.query(_DELETE_SAGA, saga)
 

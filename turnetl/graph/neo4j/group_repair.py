@@ -1,7 +1,4 @@
-"""Repair a group in Neo4j. Everything runs in a transaction of the caller, under its lease.
-
-Read a group of a Neo4j graph as tables, in pages of rows.
-"""
+"""Repair a group in Neo4j, and read it as tables, in pages of rows."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
@@ -24,7 +21,7 @@ from turnetl.graph.group_repair import (
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import LINK, NODE, in_pages, microsecond
+from turnetl.graph.neo4j.cypher import ENDS, LINK, in_pages, microsecond
 from turnetl.graph.neo4j.reversal import delete_unused_entities
 
 _KEEP_ONE_MENTION: LiteralString = """
@@ -65,7 +62,7 @@ MATCH (c:TurnCommit {turn_id: $turn}) SET c.before_images = $images
 async def repair(
     transaction: AsyncTransaction, group: GroupId, repair: GroupRepair, now: datetime
 ) -> None:
-    """Make the repair; as `GraphStore.repair`."""
+    """Make the repair; as `GraphStore.repair`, in a transaction of the caller."""
     match repair:
         case DoubleMention(episode, entity):
             own = ids.edge_id("MENTIONS", episode, entity)
@@ -96,8 +93,7 @@ async def _repair_session(
     pairs = [{"source": source, "target": target} for source, target in session.next_links_removed]
     await transaction.run(cypher.UNLINK_NEXT, rows=pairs)
     links = to_rows.links_from("HAS_EPISODE", session.saga, saga_links)
-    rows = [asdict(link) for link in links]
-    await transaction.run(_LINK_SAGA, rows=rows, group=group, now=now)
+    await transaction.run(_LINK_SAGA, rows=[*map(asdict, links)], group=group, now=now)
     chain = [asdict(to_rows.next_link(*pair)) for pair in session.next_links_created]
     await transaction.run(cypher.LINK_NEXT, rows=chain, group=group, now=now)
 
@@ -114,7 +110,6 @@ async def _delete_entity(transaction: AsyncTransaction, unused: UnusedEntity) ->
 # Times are microseconds since 1970.
 _COMMITS: LiteralString = in_pages(
     "MATCH (item:TurnCommit {group_id: $group}) WHERE NOT item.turn_id IN $without",
-    NODE,
     f"""[
     item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
     {microsecond("started_at")}, {microsecond("ended_at")}, {microsecond("committed_at")},
@@ -122,16 +117,14 @@ _COMMITS: LiteralString = in_pages(
     ]""",
 )
 _SEQUENCES: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group})", NODE, "[item.turn_id, item.sequence]"
+    "MATCH (item:TurnCommit {group_id: $group})", "[item.turn_id, item.sequence]"
 )
 _ENTITIES: LiteralString = in_pages(
     "MATCH (item:Entity {group_id: $group})",
-    NODE,
     "[item.uuid, item.name, labels(item), size(item.name_embedding)]",
 )
 _FACTS: LiteralString = in_pages(
     "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
-    NODE,
     f"""[
     item.uuid,
     CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
@@ -145,23 +138,21 @@ _FACTS: LiteralString = in_pages(
 )
 _MENTIONS: LiteralString = in_pages(
     "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
-    LINK,
     "[startNode(item).uuid, endNode(item).uuid, endNode(item).group_id]",
+    is_there=LINK,
 )
 _EPISODES: LiteralString = in_pages(
-    "MATCH (item:Episodic {group_id: $group})", NODE, "[item.uuid, item.source_description]"
+    "MATCH (item:Episodic {group_id: $group})", "[item.uuid, item.source_description]"
 )
 _SAGAS: LiteralString = in_pages(
     "MATCH (item:Saga {group_id: $group})",
-    NODE,
     "[item.uuid, item.first_episode_uuid, item.last_episode_uuid]",
 )
-_ENDS: LiteralString = "[startNode(item).uuid, endNode(item).uuid]"
 _SAGA_LINKS: LiteralString = in_pages(
-    "MATCH (:Episodic {group_id: $group})<-[item:HAS_EPISODE]-(:Saga)", LINK, _ENDS
+    "MATCH (:Episodic {group_id: $group})<-[item:HAS_EPISODE]-(:Saga)", ENDS, is_there=LINK
 )
 _NEXT_LINKS: LiteralString = in_pages(
-    "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", LINK, _ENDS
+    "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", ENDS, is_there=LINK
 )
 
 

@@ -72,11 +72,7 @@ SET r.undone_at = $now
 
 
 async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetime) -> Reverted:
-    """Undo the turn; as `GraphStore.revert`.
-
-    Raises:
-        GraphUnusable: the graph does not hold a fact to restore.
-    """
+    """Undo the turn; as `GraphStore.revert`."""
     receipt = reversal.receipt
     shared = {"group": receipt.group_id, "now": now}
     await _remove_episodes(transaction, receipt, shared)
@@ -89,7 +85,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
         (cypher.SAVE_ENTITIES, entities),
         (cypher.UPDATE_FACTS, facts),
         (
-            neo4j_rows.SET_SAGA_SUMMARIES,
+            cypher.SET_SAGA_SUMMARIES,
             to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
         ),
     )
@@ -125,10 +121,7 @@ async def _remove_episodes(
 async def delete_unused_entities(
     transaction: AsyncTransaction, uuids: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Delete the entities that nothing uses any more; return the others.
-
-    Communities of which they were the last members are deleted too.
-    """
+    """Delete the entities that nothing uses, and emptied communities; return the others."""
     result = await transaction.run(_USED_ENTITIES, entities=uuids)
     used = {record["uuid"] async for record in result}
     removed = [uuid for uuid in uuids if uuid not in used]
