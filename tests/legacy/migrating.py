@@ -142,10 +142,10 @@ def stopped(
 
 def set_layout(url: str, state: str | None = None, **changes: object) -> None:
     """Replace fields of the state of the only migration, as another version would write it."""
-    row = migration_row(state_of(url))
-    text = json.dumps(json.loads(row["state"]) | changes) if state is None else state
+    if state is None:
+        state = json.dumps(json.loads(migration_row(state_of(url))["state"]) | changes)
     # A JSON text without a backslash or a quotation mark of the query language's own.
-    asyncio.run(run_statement(url, f"MATCH (m:TurnMigration) SET m.state = '{text}'"))
+    asyncio.run(run_statement(url, f"MATCH (m:TurnMigration) SET m.state = '{state}'"))
 
 
 class StoppedError(Exception):

@@ -90,10 +90,10 @@ _NEW_UUIDS = msgspec.json.Decoder(_NewUuids)
 
 
 def commit_columns() -> tuple[str, ...]:
-    """Return the properties of a TurnCommit that a store reads, in the order of `COMMITS`.
+    """Return the properties of a TurnCommit of which `commit_row` makes the columns of `COMMITS`.
 
     The last three are not of the receipt: the number of the commit, the before-images and what is
-    recorded about summaries, of which `commit_row` makes the last three columns.
+    recorded about summaries.
     """
     return (*list(COMMITS)[:-3], to_rows.BEFORE_IMAGES, to_rows.SUMMARIES)
 

@@ -1,9 +1,4 @@
-"""The phases of a migration in sentences, with the command that each waits for.
-
-What a migration that is not finished means for other commands on its turns.
-
-Whether a migration is complete enough for a cutover.
-"""
+"""The phases of a migration in sentences, and what they mean for other commands on its turns."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -17,11 +12,7 @@ _MOVING = (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK, MigrationPh
 
 
 def check_not_moved(migrations: Sequence[TurnMigration], groups: Iterable[GroupId]) -> None:
-    """Check that the turns of these groups, or of their shadow groups, are in one place.
-
-    Raises:
-        GraphUnusable: a migration has begun to move or delete them.
-    """
+    """Raise if a migration has begun to move turns of these groups, or of their shadow groups."""
     moved = moved_groups(migrations)
     for group in sorted({final_group(group) for group in groups} & moved.keys()):
         raise GraphUnusable(f"group `{group}`: {moved[group]}; then forget")
@@ -30,10 +21,7 @@ def check_not_moved(migrations: Sequence[TurnMigration], groups: Iterable[GroupI
 def moved_groups(
     migrations: Iterable[TurnMigration | MigrationSummary],
 ) -> Mapping[GroupId, str]:
-    """Return the groups whose turns are on their way, with the reason and what to do.
-
-    Shadow groups are among them.
-    """
+    """Return the groups, shadow groups too, whose turns are on their way, and what to do."""
     return {
         group: f"its migration is {phase_text(one.phase)}, so that its turns are not all in one "
         f"group: {remedy(one)}"
@@ -55,12 +43,7 @@ def summarised_groups(
 
 
 def incomplete_reason(migration: TurnMigration, turns: int) -> str | None:
-    """Return why no cutover is possible now, and what to do; None if one is.
-
-    Args:
-        migration: the state.
-        turns: in the shadow group now.
-    """
+    """Return why no cutover is possible with so many turns in the shadow group; None if one is."""
     group = migration.group_id
     if migration.phase is MigrationPhase.CUTTING_OVER:
         return None

@@ -352,7 +352,7 @@ class MigrationStore(Protocol):
     async def save_migration(
         self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
     ) -> None:
-        """Write or replace the state of a migration in one transaction; errors as of `migrate`."""
+        """Write or replace the state of a migration."""
 
     async def migrate(
         self,
@@ -363,21 +363,15 @@ class MigrationStore(Protocol):
         now: datetime,
         ttl: timedelta,
     ) -> None:
-        """Make a step and write the state after it in one transaction; extend the leases.
-
-        A step is repeated without harm.
+        """Make a step and write the state after it. May be repeated.
 
         Args:
             leases: of all groups of the step that a writer may lease, sorted by group.
             step: what is written.
             migration: the state after the step; None: it does not change, and is not written,
                 since it names each episode of the old data.
-            now: the current time.
-            ttl: how long the leases run.
-
-        Raises:
-            GraphUnusable: another writer took one of the groups. Nothing is written.
-            GraphBusy: the graph did not respond; the same step may be repeated.
+            now: as in `GraphStore`, with `ttl`.
+            ttl: of all leases.
         """
 
 

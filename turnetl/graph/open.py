@@ -31,8 +31,8 @@ async def open_graph(
     Args:
         url: `ladybug:///path/to/file` or a Neo4j address. A user and password in it take
             precedence.
-        user: for Neo4j.
-        password: for Neo4j.
+        user: for Neo4j, with `password`.
+        password: of the user.
         write: False opens an embedded graph read-only, beside other readers; a file that does not
             exist then counts as an empty graph and is not created.
         wait: for a moment, for another process that has an embedded graph open.
@@ -53,11 +53,18 @@ async def open_graph(
         return await LadybugStore.open(_path(url), write=write, wait=wait)
     from turnetl.graph.neo4j.store import Neo4jStore  # noqa: PLC0415 - only the one in use
 
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    name, secret = login(url, user=user, password=password)
+    address, name, secret = _server(url, user, password)
     return await Neo4jStore.open(
-        f"{parts.scheme}://{host}", user=name, password=secret, timeout_seconds=timeout_seconds
+        address, user=name, password=secret, timeout_seconds=timeout_seconds
+    )
+
+
+def _server(url: str, user: str, password: str) -> tuple[str, str, str]:
+    """Return the address of a server, without a password, and the login."""
+    parts = urlsplit(url)
+    return (
+        f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}",
+        *login(url, user=user, password=password),
     )
 
 
@@ -73,9 +80,7 @@ def server_limits(
     from turnetl.graph.neo4j.client import open_driver  # noqa: PLC0415 - only the one in use
     from turnetl.graph.neo4j.limits import Neo4jLimits  # noqa: PLC0415 - as above
 
-    parts = urlsplit(url)
-    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    name, secret = login(url, user=user, password=password)
+    address, name, secret = _server(url, user, password)
     seconds = min(timeout_seconds, _LIMITS_SECONDS)
     return Neo4jLimits(
         lambda: open_driver(address, user=name, password=secret, timeout_seconds=seconds),
@@ -99,14 +104,8 @@ def login(url: str, *, user: str, password: str) -> tuple[str, str]:
 def rewrite_graph(url: str) -> bool:
     """Rewrite the file of an embedded graph, without the bytes of what was deleted from it.
 
-    Nobody has it open.
-
-    Returns:
-        False if the graph is on a server: nothing is known about the server's files.
-
-    Raises:
-        GraphBusy: another process has it open.
-        GraphUnusable: it holds tables of another program, or there is not enough disk space.
+    Returns False if the graph is on a server: nothing is known about the server's files. Raises as
+    `rewrite_file`.
     """
     path = embedded_file(url)
     if path is None:

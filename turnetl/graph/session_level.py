@@ -1,6 +1,6 @@
 """What a group holds of other programs: their episodes, and what only these mention or state.
 
-Episodes that no TurnCommit records: session-level data, and data of other programs.
+Their episodes are those that no TurnCommit records, session-level data among them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class UnrecordedReader(Protocol):
 
 
 def later_chunks(chunks: Collection[tuple[str, int]]) -> frozenset[str]:
-    """Return the uuids of all chunks but the first of turns, given with their numbers of chunks."""
+    """Return the uuids of all chunks but the first of turns; `chunks` counts those of each."""
     return frozenset(
         ids.chunk_id(TurnId(turn), number) for turn, count in chunks for number in range(1, count)
     )
@@ -102,29 +102,22 @@ class SessionLevelReader(Protocol):
     async def content_state(self) -> str:
         """Return a text that changes whenever any program adds or removes an episode. Cheap.
 
-        It consists of counts of nodes and relationships, so that a change that leaves all of them
-        as they were is not noticed.
+        These are counts of nodes and relationships: a change that leaves all of them is not
+        noticed.
         """
 
     async def session_level_groups(self) -> Sequence[GroupId]:
         """Return the groups with more episodes than their turns have, sorted. Reads no text."""
 
     async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
-        """Return what other programs wrote into the group. It is held in memory, with all texts.
+        """Return what other programs wrote into the group, all in memory.
 
-        Args:
-            group: an unknown one has nothing.
-            vectors: whether entities and facts get their embeddings.
+        Entities and facts have embeddings only with `vectors`.
         """
 
 
 def surplus_groups(episodes: Mapping[str, int], chunks: Mapping[str, int]) -> list[GroupId]:
-    """Return the groups with more or fewer episodes than chunks of turns, sorted.
-
-    Args:
-        episodes: the number of each group.
-        chunks: of all turns of each group; a missing group has none.
-    """
+    """Return the groups with more or fewer episodes than chunks of turns, sorted."""
     differ = (group for group, count in episodes.items() if count != chunks.get(group, 0))
     return sorted(map(GroupId, differ))
 
@@ -136,14 +129,9 @@ def session_level_data(
     entities: Iterable[Entity],
     mentions: Iterable[Mention],
 ) -> SessionLevelData:
-    """Return the part of a group that belongs to these episodes.
+    """Return the part of a group that belongs to these episodes, which have no TurnCommit.
 
-    Args:
-        group: of all arguments.
-        episodes: without a TurnCommit.
-        facts: all of the group, in any order; `turns` names episodes.
-        entities: all of the group, in any order.
-        mentions: all of the group, in any order.
+    Facts, entities and mentions are all of the group, in any order.
     """
     own = {episode.uuid for episode in episodes}
     kept, of_turns = [], set()

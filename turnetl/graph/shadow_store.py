@@ -55,7 +55,7 @@ class ShadowStore:
         await self._store.prepare()
 
     async def groups(self) -> Sequence[GroupId]:
-        return [self._group] if self._shadow in await self._store.groups() else []
+        return self._of(await self._store.groups())
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
         return self._all_out(await self._store.receipts(self._in(group)))
@@ -124,7 +124,7 @@ class ShadowStore:
         return self._all_out(await self._store.facts(self._in(group), uuids))
 
     async def episode_groups(self) -> Sequence[GroupId]:
-        return [self._group] if self._shadow in await self._store.episode_groups() else []
+        return self._of(await self._store.episode_groups())
 
     async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
         return self._all_out(await self._store.unrecorded_episodes(self._in(group)))
@@ -136,7 +136,7 @@ class ShadowStore:
         return await self._store.content_state()
 
     async def session_level_groups(self) -> Sequence[GroupId]:
-        return [self._group] if self._shadow in await self._store.session_level_groups() else []
+        return self._of(await self._store.session_level_groups())
 
     async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
         found = await self._store.session_level(self._in(group), vectors=vectors)
@@ -198,8 +198,8 @@ class ShadowStore:
         hidden = replace(
             reversal,
             receipt=self._hidden(reversal.receipt),
-            entities_restored=tuple(map(self._hidden, reversal.entities_restored)),
-            facts_restored=tuple(map(self._hidden, reversal.facts_restored)),
+            entities_restored=self._all_hidden(reversal.entities_restored),
+            facts_restored=self._all_hidden(reversal.facts_restored),
         )
         return await self._store.revert(self._hidden(lease), hidden, now=now, ttl=ttl)
 
@@ -211,7 +211,7 @@ class ShadowStore:
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
-        hidden = replace(batch, written=tuple(map(self._hidden, batch.written)))
+        hidden = replace(batch, written=self._all_hidden(batch.written))
         await self._store.write_communities(self._hidden(lease), hidden, now=now, ttl=ttl)
 
     async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
@@ -231,7 +231,7 @@ class ShadowStore:
         now: datetime,
         ttl: timedelta,
     ) -> None:
-        hidden = [self._hidden(lease) for lease in leases]
+        hidden = self._all_hidden(leases)
         await self._store.migrate(hidden, step, migration, now=now, ttl=ttl)
 
     async def runs(self) -> Sequence[TurnRun]:
@@ -249,6 +249,9 @@ class ShadowStore:
     async def close(self) -> None:
         """Leave the store below open."""
 
+    def _of(self, groups: Sequence[GroupId]) -> Sequence[GroupId]:
+        return [self._group] if self._shadow in groups else []
+
     def _in(self, group: GroupId) -> GroupId:
         if group != self._group:
             raise BadUsage(f"group `{group}` is not the one that is migrated: `{self._group}`")
@@ -256,6 +259,9 @@ class ShadowStore:
 
     def _hidden(self, value: T) -> T:
         return replace(value, group_id=self._in(value.group_id))
+
+    def _all_hidden(self, values: Sequence[T]) -> tuple[T, ...]:
+        return tuple(map(self._hidden, values))
 
     def _out(self, value: T) -> T:
         return replace(value, group_id=self._group)
@@ -268,8 +274,8 @@ class ShadowStore:
         return replace(
             change,
             episode=replace(change.episode, turn=replace(turn, group_id=self._in(turn.group_id))),
-            entities=tuple(map(self._hidden, change.entities)),
-            facts=tuple(map(self._hidden, change.facts)),
-            entities_before=tuple(map(self._hidden, change.entities_before)),
-            facts_before=tuple(map(self._hidden, change.facts_before)),
+            entities=self._all_hidden(change.entities),
+            facts=self._all_hidden(change.facts),
+            entities_before=self._all_hidden(change.entities_before),
+            facts_before=self._all_hidden(change.facts_before),
         )

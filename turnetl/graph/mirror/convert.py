@@ -78,9 +78,6 @@ def to_episodic_node(episode: Episode, text: str, chunk: int = 0) -> EpisodicNod
     """Return the node of an episode's chunk, with `text` as its content, for Graphiti's prompts.
 
     Its uuid is the turn's, whichever chunk it is, so that facts refer to the turn.
-
-    Raises:
-        ValueError: the turn has no time.
     """
     turn = episode.turn
     if turn.started_at is None:

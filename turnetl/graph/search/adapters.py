@@ -5,12 +5,6 @@ breadth-first search returns each entity once, nearest first, where Cypher retur
 in the order of the store; equal scores are ordered by creation; a query word that is the name of
 a group does not match everything in the group; and a search in several groups finds in all of
 them, where Graphiti's full-text query requires the last one.
-
-Nodes and edges of one kind: by uuid, by full text, and by vector. Each index is built once.
-
-What is near in the graph: breadth-first search, distance to a center, number of mentions.
-
-What a search covers: the nodes and edges of the searched groups, with comparable vectors.
 """
 
 from collections import Counter, defaultdict
@@ -18,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from graphiti_core.driver.graph_operations.graph_operations import GraphOperationsInterface
@@ -37,7 +32,7 @@ from turnetl.base.graph_model import (
     Mention,
     Subgraphs,
 )
-from turnetl.base.model import Entity, Fact, GroupId, Vector
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.graphiti_adapters import is_too_long, require_filters
@@ -97,12 +92,11 @@ class SearchedGraph:
         """Return the graph with a vector for each value of these kinds; missing ones are made."""
         graph = self
         if entities:
-            graph = replace(graph, entities=await _embedded(graph.entities, _name, embedder))
+            graph = replace(graph, entities=await _embedded(graph.entities, embedder))
         if facts:
-            graph = replace(graph, facts=await _embedded(graph.facts, _text, embedder))
+            graph = replace(graph, facts=await _embedded(graph.facts, embedder))
         if communities:
-            named = await _embedded(graph.communities, _name, embedder)
-            graph = replace(graph, communities=named)
+            graph = replace(graph, communities=await _embedded(graph.communities, embedder))
         return graph
 
 
@@ -119,41 +113,31 @@ def _comparable(value: Embedded, profile: GroupProfile | None, embedder: Embedde
     return value if is_comparable else replace(value, embedding=None)
 
 
-async def _embedded(
-    values: Iterable[Embedded], text: Callable[[Embedded], str], embedder: Embedder
-) -> tuple[Embedded, ...]:
-    kept = tuple(values)
-    missing = [text(value) for value in kept if value.embedding is None]
+async def _embedded(values: tuple[Embedded, ...], embedder: Embedder) -> tuple[Embedded, ...]:
+    missing = [
+        value.text if isinstance(value, Fact) else value.name
+        for value in values
+        if value.embedding is None
+    ]
     if not missing:
-        return kept
+        return values
     vectors = iter(await embedder.embed(missing))
     return tuple(
-        value if value.embedding is not None else _with_vector(value, next(vectors))
-        for value in kept
+        value if value.embedding is not None else replace(value, embedding=next(vectors))
+        for value in values
     )
 
 
-def _with_vector(value: Embedded, vector: Vector) -> Embedded:
-    return replace(value, embedding=vector)
-
-
-def _name(node: Entity | Community) -> str:
-    return node.name
-
-
-def _text(fact: Fact) -> str:
-    return fact.text
-
-
 class SearchIndexes:
-    """All indexes of a searched graph."""
+    """All indexes of a graph whose values have vectors wherever they are searched by them."""
 
     def __init__(self, graph: SearchedGraph) -> None:
-        """Index a graph whose values have vectors wherever they are searched by them."""
-        self.entities = TextSearch(graph.entities, entity_texts)
-        self.facts = TextSearch(graph.facts, fact_texts)
-        self.episodes = TextSearch(graph.episodes, episode_texts)
-        self.communities = TextSearch(graph.communities, community_texts)
+        self.entities = TextSearch(graph.entities, attrgetter("name", "summary"))
+        self.facts = TextSearch(graph.facts, attrgetter("relation", "text"))
+        self.episodes = TextSearch(
+            graph.episodes, attrgetter("text", "source", "source_description")
+        )
+        self.communities = TextSearch(graph.communities, lambda community: (community.name,))
         self.entity_vectors = VectorSearch(graph.entities)
         self.fact_vectors = VectorSearch(graph.facts)
         self.community_vectors = VectorSearch(graph.communities)
@@ -242,10 +226,8 @@ class GroupSearch(SearchInterface):
         require_filters(search_filter, ())
         if is_too_long(query, group_ids):
             return []
-        return [
-            convert.to_searched_episode(node)
-            for node in self._indexes.episodes.matching(query, limit)
-        ]
+        nodes = self._indexes.episodes.matching(query, limit)
+        return [convert.to_searched_episode(node) for node in nodes]
 
     @override
     async def edge_bfs_search(
@@ -365,11 +347,12 @@ class TextSearch(Generic[Indexed]):
     def __init__(
         self, values: Iterable[Indexed], texts: Callable[[Indexed], tuple[str, ...]]
     ) -> None:
-        """Index the values.
+        """Index the values, in the order that decides between equal scores.
 
-        Args:
-            values: in the order that decides between equal scores.
-            texts: returns the fields of a value, as many for each.
+        `texts` returns the fields of a value, as many for each: those of Graphiti's full-text
+        index, without the group's name. Graphiti's index of a Neo4j has that name as a further
+        field, so that a query that contains it matches everything in the group. Its index of an
+        embedded graph has not.
         """
         self.by_uuid: dict[str, Indexed] = {value.uuid: value for value in values}
         self._texts: Callable[[Indexed], tuple[str, ...]] = texts
@@ -419,30 +402,6 @@ class VectorSearch(Generic[Embedded]):
         return index
 
 
-def fact_texts(fact: Fact) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of facts, without the group's name.
-
-    Graphiti's index of a Neo4j has that name as a further field, so that a query that contains it
-    matches everything in the group. Its index of an embedded graph has not.
-    """
-    return fact.relation, fact.text
-
-
-def entity_texts(entity: Entity) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of entities, without the group's name."""
-    return entity.name, entity.summary
-
-
-def episode_texts(episode: EpisodeNode) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of episodes, without the group's name."""
-    return episode.text, episode.source, episode.source_description
-
-
-def community_texts(community: Community) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of communities, without the group's name."""
-    return (community.name,)
-
-
 _CENTER, _ADJACENT, _ELSEWHERE = 10.0, 1.0, 0.0
 """Graphiti's scores of the center itself, of an entity with a fact about both, and of others."""
 
@@ -451,11 +410,9 @@ class Neighbourhood:
     """The edges of a graph, by where they start: facts, and mentions of entities in episodes."""
 
     def __init__(self, facts: Iterable[Fact], mentions: Iterable[Mention]) -> None:
-        """Keep the edges.
+        """Keep edges, in the order in which a search follows them.
 
-        Args:
-            facts: in the order in which a search follows them.
-            mentions: as facts; two edges between the same nodes count twice.
+        Two edges between the same nodes count twice.
         """
         self._facts: dict[str, list[Fact]] = defaultdict(list)
         self._mentioned: dict[str, list[str]] = defaultdict(list)
@@ -469,11 +426,8 @@ class Neighbourhood:
     def entities_within(self, depth: int, origins: Iterable[str]) -> list[str]:
         """Return the entities that 1 to `depth` edges lead to, nearest first, each once.
 
-        Edges are followed in their direction. An origin is among them if edges lead to it.
-
-        Args:
-            depth: number of edges.
-            origins: uuids of entities or episodes.
+        Edges are followed in their direction. An origin, the uuid of an entity or episode, is
+        among them if edges lead to it.
         """
         passed = self._nodes_within(depth - 1, origins)
         return list(dict.fromkeys(entity for node in passed for entity in self._targets(node)))

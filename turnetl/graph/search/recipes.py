@@ -37,13 +37,13 @@ class ScoredResults:
 
 
 def search_config(name: str, *, limit: int | None, bfs_depth: int | None) -> SearchConfig:
-    """Return a recipe with the options of a search.
+    """Return a recipe of `graphiti_core.search.search_config_recipes`; None: as the recipe has it.
 
     Args:
-        name: the recipe's name in `graphiti_core.search.search_config_recipes`.
-        limit: maximum number of results of each kind; None: the recipe's own.
+        name: the recipe's name.
+        limit: maximum number of results of each kind.
         bfs_depth: adds a breadth-first search of this depth for entities and facts, or sets the
-            depth of the recipe's own; None: the recipe's own, if it has one.
+            depth of the recipe's own.
     """
     recipe: SearchConfig = getattr(search_config_recipes, name)
     config = recipe.model_copy(deep=True)
@@ -73,9 +73,9 @@ async def run_recipe(
     """Run the recipe.
 
     Args:
-        graph: what is searched.
-        query: the query.
-        config: a recipe, from `search_config`.
+        graph: searched.
+        query: in words.
+        config: from `search_config`.
         embedder: embeds the query and what has no comparable vector.
         reranker: the cross-encoder.
         center: uuid of the entity that distances are measured from, and where a breadth-first
