@@ -276,11 +276,11 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
     if path is None or not path.exists():
         return
     # Only here: it imports the database.
-    from turnetl.graph.ladybug.check import check_file  # noqa: PLC0415 - as above
     from turnetl.graph.ladybug.checksum import (  # noqa: PLC0415 - as above
         ChecksumMatch,
         checksum_path,
     )
+    from turnetl.graph.ladybug.file import check_file  # noqa: PLC0415 - as above
 
     found = check_file(path)
     if found.problem is not None:

@@ -4,7 +4,7 @@ The format was read from logs of Ladybug 0.22: a header, then records of a lengt
 content and a checksum (8 bytes). A transaction ends with a record without variable content. A
 string has its length (8 bytes) before it.
 
-Free disk space for a Ladybug file: the database aborts the process when a write does not fit.
+The database aborts the process when a write does not fit on the disk: the space is checked before.
 """
 
 import math
@@ -120,12 +120,7 @@ def commit_ends(log: bytes) -> list[int]:
 
 
 def dropped_tail(tail: bytes, groups: Iterable[str]) -> DroppedTail:
-    """Describe the end of a log.
-
-    Args:
-        tail: what follows the last transaction that was replayed.
-        groups: the groups of the graph.
-    """
+    """Describe what follows the last transaction that was replayed; `groups` are the graph's."""
     # The first row of a commit is its Episodic, whose key is that of the turn.
     turn = _TURN_ID.search(tail)
     named = (group for group in groups if _string(group) in tail)
@@ -138,13 +133,7 @@ def dropped_tail(tail: bytes, groups: Iterable[str]) -> DroppedTail:
 
 
 def copy_log(log: Path) -> Path:
-    """Copy the log beside itself, and return the copy; only the newest copies stay.
-
-    A copy has at most about 16 MB.
-
-    Raises:
-        OSError: it cannot be copied.
-    """
+    """Copy the log, at most about 16 MB, beside itself; only the newest copies stay."""
     copy = damaged_copies.copy_name(log)
     shutil.copy2(log, copy)
     # The log is cut next: after a power cut, one of the two must be complete.

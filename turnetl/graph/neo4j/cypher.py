@@ -157,12 +157,12 @@ RECEIPT_TIMES = tuple(
     column.name for column in schema.RECEIPTS.columns if column.dtype == schema.TIME
 )
 _COMMIT_TIMES: LiteralString = microseconds(*RECEIPT_TIMES)
-_COMMITS: LiteralString = "MATCH (item:TurnCommit {group_id: $group})"
-_ENTITIES: LiteralString = "MATCH (item:Entity {group_id: $group})"
-_FACTS: LiteralString = "MATCH ()-[item:RELATES_TO {group_id: $group}]->()"
-_EPISODES: LiteralString = "MATCH (item:Episodic {group_id: $group})"
+COMMIT_ITEMS: LiteralString = "MATCH (item:TurnCommit {group_id: $group})"
+ENTITY_ITEMS: LiteralString = "MATCH (item:Entity {group_id: $group})"
+FACT_ITEMS: LiteralString = "MATCH ()-[item:RELATES_TO {group_id: $group}]->()"
+EPISODE_ITEMS: LiteralString = "MATCH (item:Episodic {group_id: $group})"
 RECEIPTS: LiteralString = in_pages(
-    _COMMITS, f"item {{.*, before_images: null, summaries: null, {_COMMIT_TIMES}}}"
+    COMMIT_ITEMS, f"item {{.*, before_images: null, summaries: null, {_COMMIT_TIMES}}}"
 )
 # Counts only what the number includes: another commit may end while the query runs.
 VERSIONS: LiteralString = """
@@ -182,13 +182,15 @@ LIMIT $limit
 RETURN item {{.*, {_COMMIT_TIMES}}} AS commit
 """
 COMMIT_RECORDS: LiteralString = in_pages(
-    f"{_COMMITS} WHERE $turns IS NULL OR item.turn_id IN $turns",
+    f"{COMMIT_ITEMS} WHERE $turns IS NULL OR item.turn_id IN $turns",
     f"item {{.*, {_COMMIT_TIMES}}}",
     SMALL_PAGE,
 )
-FACT_ENDS: LiteralString = in_pages(_FACTS, "[item.uuid, startNode(item).uuid, endNode(item).uuid]")
-TURN_IDS: LiteralString = in_pages(_COMMITS, "item.turn_id")
-RECORDS: LiteralString = in_pages(_COMMITS, "[item.sequence, item.turn_id, item.summaries]")
+FACT_ENDS: LiteralString = in_pages(
+    FACT_ITEMS, "[item.uuid, startNode(item).uuid, endNode(item).uuid]"
+)
+TURN_IDS: LiteralString = in_pages(COMMIT_ITEMS, "item.turn_id")
+RECORDS: LiteralString = in_pages(COMMIT_ITEMS, "[item.sequence, item.turn_id, item.summaries]")
 COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
        COUNT { (:Entity {group_id: $group}) } AS entities,
@@ -197,7 +199,7 @@ RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
 _ENTITY: LiteralString = f"""{{
     properties: item {{.*, {microseconds("created_at")}}}, labels: labels(item)
 }}"""
-ENTITIES: LiteralString = in_pages(_ENTITIES, _ENTITY, SMALL_PAGE)
+ENTITIES: LiteralString = in_pages(ENTITY_ITEMS, _ENTITY, SMALL_PAGE)
 SOME_ENTITIES: LiteralString = in_pages(
     "UNWIND $uuids AS uuid MATCH (item:Entity {uuid: uuid}) WITH item WHERE item.group_id = $group",
     _ENTITY,
@@ -207,7 +209,7 @@ _FACT: LiteralString = f"""{{
     properties: item {{.*, {microseconds(*FACT_TIMES)}}},
     source: startNode(item).uuid, target: endNode(item).uuid
 }}"""
-FACTS: LiteralString = in_pages(_FACTS, _FACT, SMALL_PAGE)
+FACTS: LiteralString = in_pages(FACT_ITEMS, _FACT, SMALL_PAGE)
 SOME_FACTS: LiteralString = in_pages(
     """
     UNWIND $uuids AS uuid
@@ -217,7 +219,7 @@ SOME_FACTS: LiteralString = in_pages(
     _FACT,
     SMALL_PAGE,
 )
-EPISODE_CONTENTS: LiteralString = in_pages(_EPISODES, "[item.uuid, item.content]", SMALL_PAGE)
+EPISODE_CONTENTS: LiteralString = in_pages(EPISODE_ITEMS, "[item.uuid, item.content]", SMALL_PAGE)
 RECIPES: LiteralString = """
 UNWIND $digests AS digest
 MATCH (r:TurnRecipe {recipe: digest})
@@ -230,7 +232,7 @@ MATCH (e:Episodic {uuid: uuid})
 RETURN e.uuid AS uuid, e.content AS content
 """
 EPISODES: LiteralString = in_pages(
-    _EPISODES, f"item {{.*, {microseconds('created_at', 'valid_at')}}}", SMALL_PAGE
+    EPISODE_ITEMS, f"item {{.*, {microseconds('created_at', 'valid_at')}}}", SMALL_PAGE
 )
 MENTIONS: LiteralString = in_pages(
     "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)", ENDS, is_there=LINK

@@ -109,22 +109,19 @@ async def _delete_entity(transaction: AsyncTransaction, unused: UnusedEntity) ->
 
 # Times are microseconds since 1970.
 _COMMITS: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group}) WHERE NOT item.turn_id IN $without",
+    f"{cypher.COMMIT_ITEMS} WHERE NOT item.turn_id IN $without",
     f"""[
     item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
     {microsecond("started_at")}, {microsecond("ended_at")}, {microsecond("committed_at")},
     item.sequence, item.before_images, item.summaries
     ]""",
 )
-_SEQUENCES: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group})", "[item.turn_id, item.sequence]"
-)
+_SEQUENCES: LiteralString = in_pages(cypher.COMMIT_ITEMS, "[item.turn_id, item.sequence]")
 _ENTITIES: LiteralString = in_pages(
-    "MATCH (item:Entity {group_id: $group})",
-    "[item.uuid, item.name, labels(item), size(item.name_embedding)]",
+    cypher.ENTITY_ITEMS, "[item.uuid, item.name, labels(item), size(item.name_embedding)]"
 )
 _FACTS: LiteralString = in_pages(
-    "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
+    cypher.FACT_ITEMS,
     f"""[
     item.uuid,
     CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
@@ -141,9 +138,7 @@ _MENTIONS: LiteralString = in_pages(
     "[startNode(item).uuid, endNode(item).uuid, endNode(item).group_id]",
     is_there=LINK,
 )
-_EPISODES: LiteralString = in_pages(
-    "MATCH (item:Episodic {group_id: $group})", "[item.uuid, item.source_description]"
-)
+_EPISODES: LiteralString = in_pages(cypher.EPISODE_ITEMS, "[item.uuid, item.source_description]")
 _SAGAS: LiteralString = in_pages(
     "MATCH (item:Saga {group_id: $group})",
     "[item.uuid, item.first_episode_uuid, item.last_episode_uuid]",

@@ -38,14 +38,7 @@ class Neo4jLimits:
         user: str,
         timeout_seconds: float,
     ) -> None:
-        """Connect to nothing.
-
-        Args:
-            open_driver: returns a new driver.
-            address: of the server, without a password.
-            user: the Neo4j user, for messages.
-            timeout_seconds: limit of an update.
-        """
+        """Connect to nothing. Arguments as of `Neo4jClient`."""
         self._open_driver = open_driver
         self._address = address
         self._user = user

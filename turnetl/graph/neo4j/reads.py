@@ -77,10 +77,7 @@ def zoned_time(name: LiteralString) -> LiteralString:
 
 
 _UNRECORDED_EPISODES: LiteralString = in_pages(
-    """
-    MATCH (item:Episodic {group_id: $group})
-    WHERE NOT EXISTS { (:TurnCommit {turn_id: item.uuid}) }
-    """,
+    f"{cypher.EPISODE_ITEMS} WHERE NOT EXISTS {{ (:TurnCommit {{turn_id: item.uuid}}) }}",
     f"""item {{.uuid, .name, .content, .source, .source_description,
     {zoned_time("created_at")}, {zoned_time("valid_at")}}}""",
     SMALL_PAGE,
@@ -130,7 +127,7 @@ _FACTS: LiteralString = in_pages(
 )
 _ENTITY: LiteralString = f"""item {{.uuid, .name, .summary, labels: labels(item),
     vector: CASE WHEN $vectors THEN item.name_embedding END, {zoned_time("created_at")}}}"""
-_ENTITIES: LiteralString = in_pages("MATCH (item:Entity {group_id: $group})", _ENTITY, SMALL_PAGE)
+_ENTITIES: LiteralString = in_pages(cypher.ENTITY_ITEMS, _ENTITY, SMALL_PAGE)
 
 
 class Neo4jReader:

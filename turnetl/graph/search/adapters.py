@@ -164,9 +164,8 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EntityEdge]:
         require_filters(search_filter, ())
-        if is_too_long(query, group_ids):
-            return []
-        return [convert.to_edge(fact) for fact in self._indexes.facts.matching(query, limit)]
+        facts = self._indexes.facts.matching(query, group_ids, limit)
+        return [convert.to_edge(fact) for fact in facts]
 
     @override
     async def edge_similarity_search(
@@ -196,9 +195,8 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EntityNode]:
         require_filters(search_filter, ())
-        if is_too_long(query, group_ids):
-            return []
-        return [convert.to_node(entity) for entity in self._indexes.entities.matching(query, limit)]
+        entities = self._indexes.entities.matching(query, group_ids, limit)
+        return [convert.to_node(entity) for entity in entities]
 
     @override
     async def node_similarity_search(
@@ -224,9 +222,7 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EpisodicNode]:
         require_filters(search_filter, ())
-        if is_too_long(query, group_ids):
-            return []
-        nodes = self._indexes.episodes.matching(query, limit)
+        nodes = self._indexes.episodes.matching(query, group_ids, limit)
         return [convert.to_searched_episode(node) for node in nodes]
 
     @override
@@ -265,10 +261,8 @@ class GroupSearch(SearchInterface):
     async def community_fulltext_search(
         self, driver: Any, query: str, group_ids: list[str] | None = None, limit: int = 100
     ) -> list[CommunityNode]:
-        if is_too_long(query, group_ids):
-            return []
-        matching = self._indexes.communities.matching(query, limit)
-        return [convert.to_community(community) for community in matching]
+        communities = self._indexes.communities.matching(query, group_ids, limit)
+        return [convert.to_community(community) for community in communities]
 
     @override
     async def community_similarity_search(
@@ -357,8 +351,10 @@ class TextSearch(Generic[Indexed]):
         self.by_uuid: dict[str, Indexed] = {value.uuid: value for value in values}
         self._texts: Callable[[Indexed], tuple[str, ...]] = texts
 
-    def matching(self, query: str, limit: int) -> list[Indexed]:
-        """Return the values that share terms with the query, best first."""
+    def matching(self, query: str, group_ids: Sequence[str] | None, limit: int) -> list[Indexed]:
+        """Return the values that share terms with the query, best first; as Graphiti, of groups."""
+        if is_too_long(query, group_ids):
+            return []
         return [self.by_uuid[uuid] for uuid, _ in self.scored(query, limit)]
 
     def scored(self, query: str, limit: int) -> list[ScoredUuid]:
