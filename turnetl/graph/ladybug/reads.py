@@ -7,6 +7,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+import polars as pl
+
 from turnetl.base.graph_model import (
     CommitRecord,
     CommittedTurn,
@@ -23,9 +25,10 @@ from turnetl.base.graph_model import (
 )
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
-from turnetl.graph import from_rows, to_rows
+from turnetl.graph import from_rows, group_tables, to_rows
 from turnetl.graph.from_rows import Recorded, in_order
 from turnetl.graph.from_rows import run_totals as totals_by_run
+from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
@@ -311,3 +314,108 @@ def session_level(client: LadybugClient, group: GroupId, *, vectors: bool) -> Se
         [from_rows.entity_of(group, *found) for found in entities],
         [Mention(*row) for row in client.query(cypher.MENTIONS, parameters)],
     )
+
+
+_OF_GROUP = "WHERE e.group_id = $group_id RETURN e.uuid AS uuid"
+_ENTITIES = f"""
+MATCH (e:Entity)
+{_OF_GROUP}, e.name AS name, e.labels AS labels, size(e.name_embedding) AS dimensions
+"""
+_FACTS = f"""
+MATCH (e:RelatesToNode_)
+{_OF_GROUP}, e.episodes AS turns, e.valid_at AS valid_at, size(e.fact_embedding) AS dimensions
+"""
+# Read apart from the facts: a pattern over both ends finds no fact that lacks one.
+_FACT_SOURCES = f"""
+MATCH (n:Entity)-[:RELATES_TO]->(e:RelatesToNode_)
+{_OF_GROUP}, n.uuid AS source, n.group_id AS source_group
+"""
+_FACT_TARGETS = f"""
+MATCH (e:RelatesToNode_)-[:RELATES_TO]->(n:Entity)
+{_OF_GROUP}, n.uuid AS target, n.group_id AS target_group
+"""
+_ALL_MENTIONS = """
+MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
+RETURN e.uuid AS episode, n.uuid AS entity, n.group_id AS entity_group
+"""
+_EPISODES = f"MATCH (e:Episodic) {_OF_GROUP}, e.source_description AS source_description"
+_SAGAS = f"""
+MATCH (e:Saga) {_OF_GROUP}, e.first_episode_uuid AS first, e.last_episode_uuid AS last
+"""
+_SAGA_LINKS = """
+MATCH (s:Saga)-[:HAS_EPISODE]->(e:Episodic) WHERE e.group_id = $group_id
+RETURN s.uuid AS source, e.uuid AS target
+"""
+_NEXT_LINKS = """
+MATCH (a:Episodic)-[:NEXT_EPISODE]->(b:Episodic) WHERE a.group_id = $group_id
+RETURN a.uuid AS source, b.uuid AS target
+"""
+
+_COMMITS_AT_ONCE = 1_000
+"""Of which the rows, with before-images and records of summaries, are in memory: some megabytes."""
+
+
+def tables(client: LadybugClient, group: GroupId) -> GroupTables:
+    """Return the tables; nobody else can write the file meanwhile."""
+
+    def read(query: str, columns: pl.Schema) -> pl.DataFrame:
+        return _read(client, query, group, columns)
+
+    commits = _commits(client, group)
+    return GroupTables(
+        commits=commits,
+        entities=read(_ENTITIES, group_tables.ENTITIES),
+        facts=_facts(client, group),
+        mentions=read(_ALL_MENTIONS, group_tables.MENTIONS),
+        episodes=read(_EPISODES, group_tables.EPISODES),
+        sagas=read(_SAGAS, group_tables.SAGAS),
+        saga_links=read(_SAGA_LINKS, group_tables.LINKS),
+        next_links=read(_NEXT_LINKS, group_tables.LINKS),
+        commits_after=commits,
+    )
+
+
+def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
+    [(latest,)] = client.query(cypher.LATEST_COMMIT, {"group_id": group})
+    starts = range(0, latest or 0, _COMMITS_AT_ONCE)
+    parts = [_some_commits(client, group, start) for start in starts]
+    return pl.concat([pl.DataFrame(schema=group_tables.COMMITS), *parts])
+
+
+def _some_commits(client: LadybugClient, group: GroupId, after: int) -> pl.DataFrame:
+    """Read the commits with the next numbers after this one."""
+    *of_receipt, _, _, _ = group_tables.commit_columns()
+    numbers = {"after": str(after), "last": str(after + _COMMITS_AT_ONCE)}
+    commits = []
+    for json, *recorded in client.rows(cypher.SOME_COMMITS, {"group_id": group, **numbers}):
+        receipt = ladybug_rows.receipt(json, group)
+        values = (getattr(receipt, name) for name in of_receipt)
+        commits.append(group_tables.commit_row([*values, *recorded]))
+    return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")
+
+
+def _facts(client: LadybugClient, group: GroupId) -> pl.DataFrame:
+    columns = group_tables.FACTS
+
+    def read(query: str, *names: str) -> pl.DataFrame:
+        return _read(client, query, group, pl.Schema({name: columns[name] for name in names}))
+
+    facts = read(_FACTS, "uuid", "turns", "valid_at", "dimensions")
+    for ends in (
+        read(_FACT_SOURCES, "uuid", "source", "source_group"),
+        read(_FACT_TARGETS, "uuid", "target", "target_group"),
+    ):
+        # A relationship that is there twice must not double its fact.
+        facts = facts.join(ends.unique("uuid", keep="any"), on="uuid", how="left")
+    return facts.select(list(columns))
+
+
+def _read(client: LadybugClient, query: str, group: GroupId, columns: pl.Schema) -> pl.DataFrame:
+    frame = pl.from_arrow(client.table(query, {"group_id": group}))
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError("a query returned no table")
+    # Ladybug's times are in UTC, without a zone.
+    zoned = frame.with_columns(
+        pl.col(pl.Datetime).dt.cast_time_unit("us").dt.replace_time_zone("UTC")
+    )
+    return zoned.select(pl.col(name).cast(dtype) for name, dtype in columns.items())

@@ -1,14 +1,23 @@
-"""Undo a turn in Ladybug. Everything runs in a transaction of the caller, under its lease.
+"""Undo a turn, and repair a group, in Ladybug: in a transaction of the caller, under its lease.
 
 A pattern goes one hop at a time from a node with a key: in one pattern the second hop scans.
 """
 
 from dataclasses import asdict
 from datetime import datetime
+from typing import assert_never
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt, Reversal, Reverted
+from turnetl.base.model import GroupId
 from turnetl.graph import from_rows, to_rows
+from turnetl.graph.group_repair import (
+    DoubleMention,
+    GroupRepair,
+    SessionLinks,
+    UnattachedFact,
+    UnusedEntity,
+)
 from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
@@ -62,8 +71,8 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
     receipt = reversal.receipt
     _remove_episodes(client, receipt, now)
     for fact in reversal.facts_removed:
-        delete_fact(client, fact)
-    kept = [uuid for uuid in reversal.entities_removed if not delete_unused_entity(client, uuid)]
+        client.query(_DELETE_FACT, {"uuid": fact})
+    kept = [uuid for uuid in reversal.entities_removed if not _delete_unused_entity(client, uuid)]
     for entity in reversal.entities_restored:
         client.query(cypher.SAVE_ENTITY, ladybug_rows.entity_parameters(entity))
     for restored in reversal.facts_restored:
@@ -79,11 +88,7 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
     return Reverted(tuple(kept))
 
 
-def delete_fact(client: LadybugClient, uuid: str) -> None:
-    client.query(_DELETE_FACT, {"uuid": uuid})
-
-
-def delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
+def _delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
     """Delete an entity and emptied communities, unless something uses it; return whether not."""
     parameters = {"uuid": uuid}
     if any(client.query(query, parameters) for query in _USES):
@@ -118,3 +123,72 @@ def _remove_episodes(client: LadybugClient, receipt: Receipt, now: datetime) -> 
 def _neighbour(client: LadybugClient, query: str, episode: str) -> str | None:
     rows = client.query(query, {"uuid": episode})
     return str(rows[0][0]) if rows else None
+
+
+_MENTIONS = """
+MATCH (e:Episodic {uuid: $episode})-[r:MENTIONS]->(n:Entity {uuid: $entity}) RETURN r.uuid
+"""
+_DELETE_MENTION = """
+MATCH (e:Episodic {uuid: $episode})-[r:MENTIONS]->(n:Entity {uuid: $entity})
+WHERE r.uuid = $uuid DELETE r
+"""
+_UNLINK_SAGA = """
+MATCH (s:Saga {uuid: $source})-[r:HAS_EPISODE]->(e:Episodic {uuid: $target}) DELETE r
+"""
+_FACT_ENDS = (
+    "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (:Entity)-[:RELATES_TO]->(e) RETURN 1",
+    "MATCH (e:RelatesToNode_ {uuid: $uuid}) WITH e MATCH (e)-[:RELATES_TO]->(:Entity) RETURN 1",
+)
+
+
+def repair(client: LadybugClient, group: GroupId, repair: GroupRepair, now: datetime) -> None:
+    """Make the repair; as `GraphStore.repair`."""
+    match repair:
+        case DoubleMention():
+            _keep_one_mention(client, repair)
+        case SessionLinks():
+            _repair_session(client, group, repair, now)
+        case UnattachedFact(uuid):
+            if not any(client.query(query, {"uuid": uuid}) for query in _FACT_ENDS):
+                client.query(_DELETE_FACT, {"uuid": uuid})
+        case UnusedEntity():
+            _delete_entity(client, repair)
+        case _:
+            assert_never(repair)
+
+
+def _keep_one_mention(client: LadybugClient, double: DoubleMention) -> None:
+    """Keep the one that a commit would have made, if there is one."""
+    ends = {"episode": double.episode, "entity": double.entity}
+    own = ids.edge_id("MENTIONS", double.episode, double.entity)
+    uuids = [uuid for (uuid,) in client.query(_MENTIONS, ends)]
+    for uuid in sorted(uuids, key=lambda uuid: (uuid != own, uuid))[1:]:
+        client.query(_DELETE_MENTION, {**ends, "uuid": uuid})
+
+
+def _repair_session(
+    client: LadybugClient, group: GroupId, session: SessionLinks, now: datetime
+) -> None:
+    shared = {"group_id": group, "now": ladybug_rows.without_zone(now)}
+    saga = {"uuid": session.saga, "group_id": group, "name": session.session_id, "summary": ""}
+    client.query(cypher.SAVE_SAGA, {**saga, "created_at": shared["now"]})
+    for episode in session.saga_links_removed:
+        client.query(_UNLINK_SAGA, {"source": session.saga, "target": episode})
+    for source, target in session.next_links_removed:
+        client.query(cypher.UNLINK_NEXT, {"source": source, "target": target})
+    for link in to_rows.links_from("HAS_EPISODE", session.saga, session.saga_links_created):
+        client.query(cypher.LINK_SAGA, asdict(link) | shared)
+    for source, target in session.next_links_created:
+        client.query(cypher.LINK_NEXT, asdict(to_rows.next_link(source, target)) | shared)
+    bounds = ((cypher.SET_FIRST_EPISODE, session.first), (cypher.SET_LAST_EPISODE, session.last))
+    for statement, episode in bounds:
+        client.query(statement, {"source": session.saga, "target": episode})
+
+
+def _delete_entity(client: LadybugClient, unused: UnusedEntity) -> None:
+    if not _delete_unused_entity(client, unused.uuid):
+        return
+    turn = {"turn_id": unused.turn_id}
+    for (images,) in client.query(cypher.BEFORE_IMAGES_OF, turn):
+        rewritten = to_rows.without_new_entity(images, unused.uuid)
+        client.query(cypher.SET_BEFORE_IMAGES, turn | {"images": rewritten})

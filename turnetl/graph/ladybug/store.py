@@ -20,7 +20,7 @@ from turnetl.base.model import Change, GroupId, SummaryWrites, TurnId
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.ladybug import cypher, group_repair, reads, rows
+from turnetl.graph.ladybug import cypher, reads, rows
 from turnetl.graph.ladybug import lease as ladybug_lease
 from turnetl.graph.ladybug import reversal as ladybug_reversal
 from turnetl.graph.ladybug.client import (
@@ -114,9 +114,7 @@ class LadybugStore(LadybugMigrations):
     session_level = in_thread(reads.session_level)
 
     async def tables(self, group: GroupId) -> GroupTables:
-        return await self._client.run_in_low_memory(
-            lambda client: group_repair.read_tables(client, group)
-        )
+        return await self._client.run_in_low_memory(lambda client: reads.tables(client, group))
 
     async def acquire(
         self,
@@ -188,7 +186,7 @@ class LadybugStore(LadybugMigrations):
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            group_repair.repair(client, lease.group_id, repair, now)
+            ladybug_reversal.repair(client, lease.group_id, repair, now)
 
         await self._write_under(lease, now + ttl, write)
 

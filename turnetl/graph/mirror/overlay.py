@@ -25,6 +25,7 @@ from turnetl.graph.mirror.similarity import (
 from turnetl.llm.vectors import Matrix
 
 _Value = TypeVar("_Value", Entity, Fact)
+_Kind = type[Entity] | type[Fact]
 
 
 class CandidateIndex:
@@ -36,8 +37,10 @@ class CandidateIndex:
     def __init__(self, group: GroupView) -> None:
         # A weak reference: the indexes must not keep a group in memory after its run.
         self.group: GroupView = weakref.proxy(group)
-        self._entity_vectors = SimilarityIndex()
-        self._fact_vectors = SimilarityIndex()
+        self._vectors: dict[_Kind, SimilarityIndex] = {
+            Entity: SimilarityIndex(),
+            Fact: SimilarityIndex(),
+        }
         self.fulltext = FullTextIndex()
         """Of the facts."""
         self._indexed_entities = self._indexed_facts = 0
@@ -49,10 +52,10 @@ class CandidateIndex:
         What one that fails does not index, the next one does.
         """
         entities = _after(self.group.entities, self._indexed_entities)
-        self._entity_vectors.extend(entities)
+        self._vectors[Entity].extend(entities)
         self._indexed_entities += len(entities)
         facts = _after(self.group.facts, self._indexed_facts)
-        self._fact_vectors.extend(facts)
+        self._vectors[Fact].extend(facts)
         self._indexed_facts += len(facts)
         for fact in facts:
             self.fulltext.add(fact.uuid, fact.relation, fact.text)
@@ -63,7 +66,7 @@ class CandidateIndex:
         self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[Entity]]:
         """Return the entities nearest to each vector, best first."""
-        nearest = self.nearest_entities(query_matrix(vectors), limit, min_score)
+        nearest = self.nearest(Entity, query_matrix(vectors), limit, min_score)
         found = self.group.entity
         return [[entity for uuid, _ in scored if (entity := found(uuid))] for scored in nearest]
 
@@ -71,7 +74,7 @@ class CandidateIndex:
         self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[Fact]]:
         """Return the facts nearest to each vector, best first."""
-        nearest = self.nearest_facts(query_matrix(vectors), limit, min_score)
+        nearest = self.nearest(Fact, query_matrix(vectors), limit, min_score)
         return [self._facts(uuid for uuid, _ in scored) for scored in nearest]
 
     def facts_near_between(
@@ -94,17 +97,11 @@ class CandidateIndex:
             uuids = [uuid for uuid in uuids if uuid in between]
         return self._facts(uuids)
 
-    def nearest_entities(
-        self, queries: Matrix, limit: int, min_score: float
+    def nearest(
+        self, kind: _Kind, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        """Return the entities nearest to each query, a row, best first, with their scores."""
-        return self._entity_vectors.nearest(queries, limit, min_score)
-
-    def nearest_facts(
-        self, queries: Matrix, limit: int, min_score: float
-    ) -> list[list[ScoredUuid]]:
-        """Return the facts nearest to each query, a row, best first, with their scores."""
-        return self._fact_vectors.nearest(queries, limit, min_score)
+        """Return those of a kind nearest to each query, a row, best first, with their scores."""
+        return self._vectors[kind].nearest(queries, limit, min_score)
 
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
         """Return the facts between two entities, or from one entity to itself."""
@@ -253,18 +250,11 @@ class OverlayCandidates(CandidateIndex):
         self._new.refresh()
 
     @override
-    def nearest_entities(
-        self, queries: Matrix, limit: int, min_score: float
+    def nearest(
+        self, kind: _Kind, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        base = self._below().nearest_entities(queries, limit, min_score)
-        return _best(base, self._new.nearest_entities(queries, limit, min_score), limit)
-
-    @override
-    def nearest_facts(
-        self, queries: Matrix, limit: int, min_score: float
-    ) -> list[list[ScoredUuid]]:
-        base = self._below().nearest_facts(queries, limit, min_score)
-        return _best(base, self._new.nearest_facts(queries, limit, min_score), limit)
+        base = self._below().nearest(kind, queries, limit, min_score)
+        return _best(base, self._new.nearest(kind, queries, limit, min_score), limit)
 
     @override
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:

@@ -1,11 +1,12 @@
 """Everything that is read from a Neo4j graph."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from operator import attrgetter
 from typing import Any, LiteralString
 
+import polars as pl
 from neo4j import AsyncTransaction
 
 from turnetl.base.graph_model import (
@@ -24,11 +25,12 @@ from turnetl.base.graph_model import (
 )
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
-from turnetl.graph import from_rows, to_rows
+from turnetl.graph import from_rows, group_tables, to_rows
 from turnetl.graph.from_rows import FACT_TIMES, in_order
+from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.neo4j import cypher, rows
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import ENDS, LINK, SMALL_PAGE, in_pages
+from turnetl.graph.neo4j.cypher import ENDS, LINK, SMALL_PAGE, in_pages, microsecond
 from turnetl.graph.neo4j.rows import ENTITY_TIMES, EPISODE_TIMES, from_microseconds
 from turnetl.graph.session_level import (
     SessionLevelData,
@@ -128,6 +130,50 @@ _FACTS: LiteralString = in_pages(
 _ENTITY: LiteralString = f"""item {{.uuid, .name, .summary, labels: labels(item),
     vector: CASE WHEN $vectors THEN item.name_embedding END, {zoned_time("created_at")}}}"""
 _ENTITIES: LiteralString = in_pages(cypher.ENTITY_ITEMS, _ENTITY, SMALL_PAGE)
+# Times are microseconds since 1970.
+_COMMIT_TABLE: LiteralString = in_pages(
+    f"{cypher.COMMIT_ITEMS} WHERE NOT item.turn_id IN $without",
+    f"""[
+    item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
+    {microsecond("started_at")}, {microsecond("ended_at")}, {microsecond("committed_at")},
+    item.sequence, item.before_images, item.summaries
+    ]""",
+)
+_SEQUENCES: LiteralString = in_pages(cypher.COMMIT_ITEMS, "[item.turn_id, item.sequence]")
+_ENTITY_TABLE: LiteralString = in_pages(
+    cypher.ENTITY_ITEMS, "[item.uuid, item.name, labels(item), size(item.name_embedding)]"
+)
+_FACT_TABLE: LiteralString = in_pages(
+    cypher.FACT_ITEMS,
+    f"""[
+    item.uuid,
+    CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
+    CASE WHEN startNode(item):Entity THEN startNode(item).group_id END,
+    CASE WHEN endNode(item):Entity THEN endNode(item).uuid END,
+    CASE WHEN endNode(item):Entity THEN endNode(item).group_id END,
+    item.episodes,
+    {microsecond("valid_at")},
+    size(item.fact_embedding)
+    ]""",
+)
+_MENTION_TABLE: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
+    "[startNode(item).uuid, endNode(item).uuid, endNode(item).group_id]",
+    is_there=LINK,
+)
+_EPISODE_TABLE: LiteralString = in_pages(
+    cypher.EPISODE_ITEMS, "[item.uuid, item.source_description]"
+)
+_SAGA_TABLE: LiteralString = in_pages(
+    "MATCH (item:Saga {group_id: $group})",
+    "[item.uuid, item.first_episode_uuid, item.last_episode_uuid]",
+)
+_SAGA_LINKS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})<-[item:HAS_EPISODE]-(:Saga)", ENDS, is_there=LINK
+)
+_NEXT_LINKS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", ENDS, is_there=LINK
+)
 
 
 class Neo4jReader:
@@ -236,6 +282,25 @@ class Neo4jReader:
         pages = self._client.pages(query, **parameters)
         return in_order([rows.fact(row) async for page in pages for row in page])
 
+    async def tables(self, group: GroupId) -> GroupTables:
+        """Return the tables, read one after the other, in the order that `GroupTables` requires."""
+
+        async def read(query: LiteralString, columns: pl.Schema) -> pl.DataFrame:
+            return await _read(self._client, query, columns, group)
+
+        commits = await _commits(self._client, group, without=[])
+        return GroupTables(
+            commits=commits,
+            entities=await read(_ENTITY_TABLE, group_tables.ENTITIES),
+            facts=await read(_FACT_TABLE, group_tables.FACTS),
+            mentions=await read(_MENTION_TABLE, group_tables.MENTIONS),
+            episodes=await read(_EPISODE_TABLE, group_tables.EPISODES),
+            sagas=await read(_SAGA_TABLE, group_tables.SAGAS),
+            saga_links=await read(_SAGA_LINKS, group_tables.LINKS),
+            next_links=await read(_NEXT_LINKS, group_tables.LINKS),
+            commits_after=await _commits_after(self._client, group, commits),
+        )
+
     async def episode_groups(self) -> list[GroupId]:
         return [GroupId(row["group_id"]) for row in await self._client.read(_GROUPS)]
 
@@ -298,3 +363,38 @@ async def write_communities(
     result = await transaction.run(_LINK, rows=links, group=group, now=now)
     if (await result.single(strict=True))["done"] != len(links):
         raise to_rows.missing_member(group)
+
+
+async def _commits_after(client: Neo4jClient, group: GroupId, before: pl.DataFrame) -> pl.DataFrame:
+    """Read the commits again: those that are still there from `before`, and those made since."""
+    columns = pl.Schema({name: before.schema[name] for name in ("turn_id", "sequence")})
+    present = await _read(client, _SEQUENCES, columns, group)
+    kept = before.join(present, on=list(columns), how="semi")
+    if kept.height == present.height:
+        return kept
+    new = await _commits(client, group, without=kept["turn_id"].to_list())
+    return pl.concat([kept, new])
+
+
+async def _commits(client: Neo4jClient, group: GroupId, *, without: list[str]) -> pl.DataFrame:
+    pages = client.pages(_COMMIT_TABLE, group=group, without=without)
+    commits = ([group_tables.commit_row(row) for row in page] async for page in pages)
+    return await _frame(commits, group_tables.COMMITS)
+
+
+async def _read(
+    client: Neo4jClient, query: LiteralString, columns: pl.Schema, group: GroupId
+) -> pl.DataFrame:
+    return await _frame(client.pages(query, group=group), columns)
+
+
+async def _frame(pages: AsyncIterator[Sequence[Sequence[Any]]], columns: pl.Schema) -> pl.DataFrame:
+    """Return the rows of all pages; one page at a time is Python objects."""
+    read_as = pl.Schema(
+        {
+            name: pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+            for name, dtype in columns.items()
+        }
+    )
+    frames = [pl.DataFrame(page, schema=read_as, orient="row") async for page in pages]
+    return pl.concat([pl.DataFrame(schema=read_as), *frames]).cast(columns)

@@ -20,8 +20,7 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, GroupId, SummaryWrites
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.neo4j import cypher, group_repair, reads, rows
+from turnetl.graph.neo4j import cypher, reads, rows
 from turnetl.graph.neo4j import reversal as neo4j_reversal
 from turnetl.graph.neo4j.client import (
     CONNECT_TIMEOUT,
@@ -72,9 +71,6 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
 
     async def prepare(self) -> None:
         await create_schema(self._client)
-
-    async def tables(self, group: GroupId) -> GroupTables:
-        return await group_repair.read_tables(self._client, group)
 
     async def acquire(
         self,
@@ -151,7 +147,7 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._writing_under(lease, now + ttl) as transaction:
-            await group_repair.repair(transaction, lease.group_id, repair, now)
+            await neo4j_reversal.repair(transaction, lease.group_id, repair, now)
 
     async def write_summaries(
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
