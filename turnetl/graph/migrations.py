@@ -1,20 +1,19 @@
-"""The state of a migration in the graph: one TurnMigration for each, and the port to it.
+"""The state of a migration in the graph: one TurnMigration for each.
 
 The steps of a cutover, a rollback and a finish: each is one transaction, and may be repeated.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from operator import attrgetter
-from typing import Annotated, Any, LiteralString, Protocol
+from typing import Annotated, Any, LiteralString
 
 import msgspec
 
 from turnetl.base import ids
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import Lease
 from turnetl.base.model import GroupId
 from turnetl.base.results import described
 
@@ -331,48 +330,6 @@ class TurnMigration:
     def is_open(self) -> bool:
         """Return whether something is left to do."""
         return self.phase is not MigrationPhase.FINISHED
-
-
-class MigrationStore(Protocol):
-    """The part of a `GraphStore` with which a migration records its state."""
-
-    async def migrations(self) -> Sequence[TurnMigration]:
-        """Return all migrations, by (started_at, migration_id).
-
-        Raises:
-            GraphUnusable: the state of one cannot be read at all.
-        """
-
-    async def migration_summaries(self) -> Sequence[MigrationSummary]:
-        """Return all migrations without their episodes; order and errors as of `migrations`."""
-
-    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
-        """Return what uses nodes of these groups and is no part of them, by (node, other)."""
-
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        """Write or replace the state of a migration."""
-
-    async def migrate(
-        self,
-        leases: Sequence[Lease],
-        step: MigrationStep,
-        migration: TurnMigration | None,
-        *,
-        now: datetime,
-        ttl: timedelta,
-    ) -> None:
-        """Make a step and write the state after it. May be repeated.
-
-        Args:
-            leases: of all groups of the step that a writer may lease, sorted by group.
-            step: what is written.
-            migration: the state after the step; None: it does not change, and is not written,
-                since it names each episode of the old data.
-            now: as in `GraphStore`, with `ttl`.
-            ttl: of all leases.
-        """
 
 
 class _State(msgspec.Struct):

@@ -33,8 +33,8 @@ from turnetl.base.graph_model import (
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migrations import MigrationStore
-from turnetl.graph.session_level import SessionLevelReader, UnrecordedReader
+from turnetl.graph.migrations import MigrationStep, MigrationSummary, OtherRelation, TurnMigration
+from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables
@@ -56,7 +56,7 @@ class ReceiptStore(Protocol):
         """Return the parts of those recipes that are recorded, by digest."""
 
 
-class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationStore, Protocol):
+class GraphStore(ReceiptStore, Protocol):
     """A graph that holds groups of turns.
 
     No method reads a clock: `now` is the current time, and a lease runs until `ttl` later. What
@@ -219,6 +219,72 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
 
         Raises:
             GraphUnusable: also if the group does not hold a member.
+        """
+
+    async def episode_groups(self) -> Sequence[GroupId]:
+        """Return the groups that hold at least one Episodic node of any program, sorted."""
+
+    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
+        """Return the episodes of the group that are no chunk of a committed turn, by uuid.
+
+        Reads no vector. All their texts are held in memory.
+        """
+
+    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
+        """Return how many entities of the group have an embedding of each number of dimensions."""
+
+    async def content_state(self) -> str:
+        """Return a text that changes whenever any program adds or removes an episode. Cheap.
+
+        These are counts of nodes and relationships: a change that leaves all of them is not
+        noticed.
+        """
+
+    async def session_level_groups(self) -> Sequence[GroupId]:
+        """Return the groups with more episodes than their turns have, sorted. Reads no text."""
+
+    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
+        """Return what other programs wrote into the group, all in memory.
+
+        Entities and facts have embeddings only with `vectors`.
+        """
+
+    async def migrations(self) -> Sequence[TurnMigration]:
+        """Return all migrations, by (started_at, migration_id).
+
+        Raises:
+            GraphUnusable: the state of one cannot be read at all.
+        """
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        """Return all migrations without their episodes; order and errors as of `migrations`."""
+
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        """Return what uses nodes of these groups and is no part of them, by (node, other)."""
+
+    async def save_migration(
+        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Write or replace the state of a migration."""
+
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep,
+        migration: TurnMigration | None,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        """Make a step and write the state after it. May be repeated.
+
+        Args:
+            leases: of all groups of the step that a writer may lease, sorted by group.
+            step: what is written.
+            migration: the state after the step; None: it does not change, and is not written,
+                since it names each episode of the old data.
+            now: the current time.
+            ttl: of all leases.
         """
 
     async def pause(self) -> None:

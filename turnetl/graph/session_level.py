@@ -6,7 +6,7 @@ Their episodes are those that no TurnCommit records, session-level data among th
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Mention
@@ -31,22 +31,6 @@ class UnrecordedEpisode:
     """Its reference time; None as `created_at`."""
     entities: Annotated[int, described("Entities that it mentions.")]
     facts: Annotated[int, described("Facts that name it.")]
-
-
-class UnrecordedReader(Protocol):
-    """The part of a `GraphStore` with which a migration finds what it may move."""
-
-    async def episode_groups(self) -> Sequence[GroupId]:
-        """Return the groups that hold at least one Episodic node of any program, sorted."""
-
-    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
-        """Return the episodes of the group that are no chunk of a committed turn, by uuid.
-
-        Reads no vector. All their texts are held in memory.
-        """
-
-    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
-        """Return how many entities of the group have an embedding of each number of dimensions."""
 
 
 def later_chunks(chunks: Collection[tuple[str, int]]) -> frozenset[str]:
@@ -94,26 +78,6 @@ class SessionLevelData:
     def counts(self) -> SessionLevelCounts:
         own = len(self.entities) - len(self.shared_entities)
         return SessionLevelCounts(self.group_id, len(self.episodes), own, len(self.facts))
-
-
-class SessionLevelReader(Protocol):
-    """The part of a `GraphStore` that reads data of other programs beside turns."""
-
-    async def content_state(self) -> str:
-        """Return a text that changes whenever any program adds or removes an episode. Cheap.
-
-        These are counts of nodes and relationships: a change that leaves all of them is not
-        noticed.
-        """
-
-    async def session_level_groups(self) -> Sequence[GroupId]:
-        """Return the groups with more episodes than their turns have, sorted. Reads no text."""
-
-    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
-        """Return what other programs wrote into the group, all in memory.
-
-        Entities and facts have embeddings only with `vectors`.
-        """
 
 
 def surplus_groups(episodes: Mapping[str, int], chunks: Mapping[str, int]) -> list[GroupId]:

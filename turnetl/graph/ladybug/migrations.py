@@ -73,7 +73,7 @@ def _other_relations(client: LadybugClient, groups: Sequence[GroupId]) -> list[O
 
 
 class LadybugMigrations(LadybugWriter):
-    """`MigrationStore` over a client."""
+    """The migrations of a `GraphStore` over a client."""
 
     async def migrations(self) -> Sequence[TurnMigration]:
         return decoded(await self._client.run(_states))

@@ -64,7 +64,7 @@ ORDER BY node, other
 
 
 class Neo4jMigrations(Neo4jWriter):
-    """`MigrationStore` over a client."""
+    """The migrations of a `GraphStore` over a client."""
 
     async def migrations(self) -> Sequence[TurnMigration]:
         return decoded(await self._states())
