@@ -23,11 +23,9 @@ from turnetl.base.graph_model import (
     Receipt,
     Reversal,
     Reverted,
-    RunTotals,
     Subgraphs,
-    TurnRun,
 )
-from turnetl.base.ids import RecipeParts, turns_group
+from turnetl.base.ids import turns_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import MigrationStep, MigrationSummary, OtherRelation, TurnMigration
@@ -50,9 +48,11 @@ class ShadowStore:
         self._store = store
         self._group = group
         self._shadow = turns_group(group)
-
-    async def prepare(self) -> None:
-        await self._store.prepare()
+        # What names no group is the store's.
+        self.prepare, self.pause = store.prepare, store.pause
+        self.recipes, self.record_recipe = store.recipes, store.record_recipe
+        self.runs, self.save_run, self.run_totals = store.runs, store.save_run, store.run_totals
+        self.content_state = store.content_state
 
     async def groups(self) -> Sequence[GroupId]:
         return self._of(await self._store.groups())
@@ -62,9 +62,6 @@ class ShadowStore:
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         return await self._store.counts(self._in(group))
-
-    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
-        return await self._store.recipes(digests)
 
     async def load(self, group: GroupId) -> GroupContents:
         contents = await self._store.load(self._in(group))
@@ -132,9 +129,6 @@ class ShadowStore:
     async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
         return await self._store.embedding_sizes(self._in(group))
 
-    async def content_state(self) -> str:
-        return await self._store.content_state()
-
     async def session_level_groups(self) -> Sequence[GroupId]:
         return self._of(await self._store.session_level_groups())
 
@@ -170,9 +164,6 @@ class ShadowStore:
             self._in(group), profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
         )
         return self._out(lease)
-
-    async def record_recipe(self, parts: RecipeParts) -> None:
-        await self._store.record_recipe(parts)
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
         await self._store.renew(self._hidden(lease), now=now, ttl=ttl)
@@ -233,18 +224,6 @@ class ShadowStore:
     ) -> None:
         hidden = self._all_hidden(leases)
         await self._store.migrate(hidden, step, migration, now=now, ttl=ttl)
-
-    async def runs(self) -> Sequence[TurnRun]:
-        return await self._store.runs()
-
-    async def save_run(self, run: TurnRun) -> None:
-        await self._store.save_run(run)
-
-    async def run_totals(self) -> Mapping[str, RunTotals]:
-        return await self._store.run_totals()
-
-    async def pause(self) -> None:
-        await self._store.pause()
 
     async def close(self) -> None:
         """Leave the store below open."""

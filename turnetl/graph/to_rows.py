@@ -113,13 +113,17 @@ def episode_rows(change: Change, now: datetime) -> list[RowDict]:
 
 def community_row(community: Community) -> RowDict:
     """Return Graphiti's properties of a community."""
+    return {**community_fields(community), "name_embedding": _vector(community.embedding)}
+
+
+def community_fields(community: Community) -> RowDict:
+    """Return Graphiti's properties of a community, without the embedding."""
     return {
         "uuid": community.uuid,
         "name": community.name,
         "group_id": community.group_id,
         "summary": community.summary,
         "created_at": community.created_at,
-        "name_embedding": _vector(community.embedding),
     }
 
 
@@ -144,19 +148,28 @@ def member_links(community: Community) -> list[LinkRow]:
 
 def entity_row(entity: Entity) -> RowDict:
     """Return Graphiti's properties of an entity, without the attributes."""
+    return {**entity_fields(entity), "name_embedding": _vector(entity.embedding)}
+
+
+def entity_fields(entity: Entity) -> RowDict:
+    """Return Graphiti's properties of an entity, without embedding and attributes."""
     return {
         "uuid": entity.uuid,
         "name": entity.name,
         "group_id": entity.group_id,
         "summary": entity.summary,
         "created_at": entity.created_at,
-        "name_embedding": _vector(entity.embedding),
         "labels": [graphiti_names.BASE_LABEL, *entity.labels],
     }
 
 
 def fact_row(fact: Fact) -> RowDict:
     """Return Graphiti's properties of a fact, without the attributes."""
+    return {**fact_fields(fact), "fact_embedding": _vector(fact.embedding)}
+
+
+def fact_fields(fact: Fact) -> RowDict:
+    """Return Graphiti's properties of a fact, without embedding and attributes."""
     return {
         "uuid": fact.uuid,
         "source_node_uuid": fact.source,
@@ -170,7 +183,6 @@ def fact_row(fact: Fact) -> RowDict:
         "valid_at": fact.valid_at,
         "invalid_at": fact.invalid_at,
         "reference_time": fact.reference_time,
-        "fact_embedding": _vector(fact.embedding),
     }
 
 
@@ -272,9 +284,7 @@ def _column_value(column: schema.Column, value: Any) -> Any:
 
 
 def _image(value: Entity | Fact) -> RowDict:
-    row = entity_row(value) if isinstance(value, Entity) else fact_row(value)
-    row.pop("name_embedding", None)
-    row.pop("fact_embedding", None)
+    row = entity_fields(value) if isinstance(value, Entity) else fact_fields(value)
     # The final group: a migration moves a turn without a change of its before-images.
     group = final_group(value.group_id)
     return {**row, "group_id": group, "attributes": attribute_row(value)}
