@@ -281,8 +281,8 @@ class GraphStore(ReceiptStore, Protocol):
         Args:
             leases: of all groups of the step that a writer may lease, sorted by group.
             step: what is written.
-            migration: the state after the step; None: it does not change, and is not written,
-                since it names each episode of the old data.
+            migration: the state; None: it does not change, and is not written, since it names each
+                episode of the old data.
             now: the current time.
             ttl: of all leases.
         """
@@ -349,11 +349,7 @@ def new_creation_id() -> str:
 
 
 def check_lease(lease: Lease, fence: int | None, owner: str | None) -> None:
-    """Check that the fence and owner in the graph are those of the lease.
-
-    Raises:
-        GraphUnusable: another writer took the group.
-    """
+    """Check that the fence and owner in the graph are those of the lease: nobody took the group."""
     if fence == lease.fence and owner == lease.owner:
         return
     cause = f"`{owner}` took it over" if owner else "the lease was released"

@@ -114,31 +114,23 @@ SCHEMA = (
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
-RECEIPTS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.receipt"
+_COMMITS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id"
+RECEIPTS = f"{_COMMITS} RETURN c.receipt"
 ALL_RECEIPTS = "MATCH (c:TurnCommit) RETURN c.group_id, c.receipt"
 TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence, g.creation_id ORDER BY g.group_id"
 TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
-TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
-COMMITS_AFTER = """
-MATCH (c:TurnCommit)
-WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
-RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
-"""
+TURN_IDS = f"{_COMMITS} RETURN c.turn_id"
+_LATER_COMMITS = f"{_COMMITS} AND c.sequence > CAST($after AS INT64)"
+COMMITS_AFTER = f"{_LATER_COMMITS} RETURN c.turn_id ORDER BY c.sequence LIMIT $limit"
 _COMMIT = "MATCH (c:TurnCommit {turn_id: $turn_id})"
 _COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images, c.summaries"
 COMMIT = f"{_COMMIT} WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
-COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
-LATEST_COMMIT = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN max(c.sequence)"
-SOME_COMMITS = f"""
-MATCH (c:TurnCommit)
-WHERE c.group_id = $group_id
-  AND c.sequence > CAST($after AS INT64) AND c.sequence <= CAST($last AS INT64)
-{_COMMIT_COLUMNS}
-"""
-COUNTS = (
-    "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN count(*)",
-    "MATCH (n:Entity) WHERE n.group_id = $group_id RETURN count(*)",
-    "MATCH (e:RelatesToNode_) WHERE e.group_id = $group_id RETURN count(*)",
+COMMITS = f"{_COMMITS} {_COMMIT_COLUMNS}"
+LATEST_COMMIT = f"{_COMMITS} RETURN max(c.sequence)"
+SOME_COMMITS = f"{_LATER_COMMITS} AND c.sequence <= CAST($last AS INT64) {_COMMIT_COLUMNS}"
+COUNTS = tuple(
+    f"MATCH (n:{table}) WHERE n.group_id = $group_id RETURN count(*)"
+    for table in ("Episodic", "Entity", "RelatesToNode_")
 )
 _ENTITY = ("name", "labels", "summary", "created_at")
 """Properties that Graphiti sets, beside uuid, group, embedding and attributes."""
@@ -209,11 +201,8 @@ MATCH (g:TurnGroup {group_id: $group_id})
 RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
 """
 HOLDER = "MATCH (g:TurnGroup {group_id: $group_id}) RETURN g.fence, g.lease_owner"
-HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
-RECORDS = """
-MATCH (c:TurnCommit) WHERE c.group_id = $group_id
-RETURN c.turn_id, c.summaries ORDER BY c.sequence
-"""
+HAS_TURNS = f"{_COMMITS} RETURN 1 LIMIT 1"
+RECORDS = f"{_COMMITS} RETURN c.turn_id, c.summaries ORDER BY c.sequence"
 SET_RECORD = f"{_COMMIT} SET c.summaries = $summaries RETURN 1"
 COMMITTED_RECEIPT = f"{_COMMIT} RETURN c.{RECEIPT}"
 SET_RECEIPT = f"{_COMMIT} SET c.{RECEIPT} = $receipt"

@@ -70,12 +70,9 @@ class SeparateConnections:
 def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: bool = False) -> Any:
     """Open the database.
 
-    Args:
-        path: of the file.
-        write: for writing too.
-        strict: reject a log that cannot be replayed completely. If not, the rest of the log is
-            ignored; a writer cuts it off.
-        low_memory: limit the buffer pool, which otherwise ends up holding the whole file.
+    A log that cannot be replayed completely is rejected if `strict`. If not, the rest of the log is
+    ignored; a writer cuts it off. `low_memory` limits the buffer pool, which otherwise ends up
+    holding the whole file.
 
     Raises:
         GraphBusy: another process has it open.
@@ -88,7 +85,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
             read_only=not write,
             max_num_threads=1,
             compression=COMPRESSION,
-            buffer_pool_size=_small_pool(path) if low_memory else _pool(path),
+            buffer_pool_size=_pool_size(path, low_memory=low_memory),
             throw_on_wal_replay_failure=strict,
         )
     except RuntimeError as error:
@@ -124,9 +121,12 @@ def cannot_open(path: Path, cause: str) -> str:
     return f"cannot open graph `{path}`: {cause}; {REMEDY}"
 
 
-def _pool(path: Path) -> int:
-    """Return the bytes of a pool that holds the file, also when it grows."""
-    return _LARGE_POOL if _size(path) < _SMALL_FILE else _DEFAULT_POOL
+def _pool_size(path: Path, *, low_memory: bool) -> int:
+    """Return the bytes of a pool that holds the file, also when it grows, or a part of it."""
+    size = path.stat().st_size if path.exists() else 0
+    if low_memory:
+        return max(_LEAST_POOL, size // 4)
+    return _LARGE_POOL if size < _SMALL_FILE else _DEFAULT_POOL
 
 
 def abandon(connection: Any) -> None:
@@ -137,15 +137,6 @@ def abandon(connection: Any) -> None:
     # Never collected: that would close it. A module must not hold it, because its values are
     # collected at the end of the process.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-
-
-def _small_pool(path: Path) -> int:
-    """Return the bytes of a pool that holds a part of the file, and what its queries build."""
-    return max(_LEAST_POOL, _size(path) // 4)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 def busy(path: Path, pid: str) -> GraphBusy:

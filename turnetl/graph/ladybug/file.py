@@ -88,11 +88,11 @@ class LadybugFile:
 
         Args:
             path: of the file.
-            write: for writing too; only one process can.
+            write: only one process can.
             low_memory: for reading with a limited buffer pool.
             timeout: seconds to wait for another process that has it open.
-            sleep: called with seconds.
-            free_bytes: called with a folder.
+            sleep: waits for a number of seconds.
+            free_bytes: of the disk of a folder.
 
         Raises:
             GraphBusy: another process has it open.
@@ -111,9 +111,8 @@ class LadybugFile:
         except RuntimeError as error:
             raise GraphUnusable(cannot_open(path, error_reason(error))) from error
         except (ValueError, *DAMAGE) as error:
-            raise GraphUnusable(
-                cannot_open(path, f"it is damaged ({error_reason(error)})")
-            ) from error
+            cause = f"it is damaged ({error_reason(error)})"
+            raise GraphUnusable(cannot_open(path, cause)) from error
 
     def close(self) -> None:
         """Close the file; a writer merges the log into it, if the disk has the space."""

@@ -62,14 +62,10 @@ class BestTotals(NamedTuple):
 def best_totals(
     terms: Sequence[TermPostings], denominators: FulltextScores, count: int, limit: int
 ) -> BestTotals:
-    """Return the `limit` values with the highest scores, and those whose score equals the last one.
+    """Return the `limit` of `count` values with the highest scores, and all equal to the last one.
 
-    Args:
-        terms: of the query; each has a value.
-        denominators: by impact, at least 1. A term adds its weight to the score of a value, less
-            the weight divided by the denominator.
-        count: of all values.
-        limit: how many are the best.
+    Each term has a value. It adds its weight to the score of a value, less the weight divided by
+    the denominator, at least 1, of its impact.
     """
     terms = sorted(terms, key=lambda term: -term.weight)
     certain = _certain_score(terms, denominators, limit)

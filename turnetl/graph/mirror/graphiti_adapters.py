@@ -18,7 +18,7 @@ from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
 from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.search.search_utils import MAX_QUERY_LENGTH
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import PrivateAttr
 from typing_extensions import override
 
 from turnetl.base.model import Entity, Fact, Vector
@@ -141,7 +141,6 @@ class MirrorDriver(GraphDriver):
 class MirrorSearch(SearchInterface):
     """Candidate searches. Of Graphiti's filters only the one by both endpoints is supported."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _candidates: CandidateIndex = PrivateAttr()
     _entities_near: SearchBatch[list[Entity]] = PrivateAttr()
     _facts_near: SearchBatch[list[Fact]] = PrivateAttr()
@@ -226,7 +225,6 @@ class MirrorSearch(SearchInterface):
 class MirrorReads(GraphOperationsInterface):
     """Reads of entities by uuid and by exact name."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _group: GroupView = PrivateAttr()
 
     def __init__(self, group: GroupView) -> None:

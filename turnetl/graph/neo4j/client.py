@@ -43,13 +43,9 @@ class Neo4jClient:
     def __init__(
         self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float
     ) -> None:
-        """Use an open driver, whose sessions use the user's home database.
+        """Use an open driver; address, without a password, and user are for messages.
 
-        Args:
-            driver: open.
-            address: of the server, without a password, for messages.
-            user: the Neo4j user, for messages.
-            timeout_seconds: limit of a transaction that writes, and of each answer of a read.
+        `timeout_seconds` limits a transaction that writes, and each answer of a read.
         """
         self._driver = driver
         self._address = address

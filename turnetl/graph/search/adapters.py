@@ -21,7 +21,7 @@ from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import CommunityNode, EntityNode, EpisodicNode
 from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.search.search_utils import rrf
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import PrivateAttr
 from typing_extensions import override
 
 from turnetl.base.graph_model import (
@@ -147,7 +147,6 @@ class SearchIndexes:
 class GroupSearch(SearchInterface):
     """Every search and reranker that one of Graphiti's recipes uses. No filter is supported."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _indexes: SearchIndexes = PrivateAttr()
 
     def __init__(self, indexes: SearchIndexes) -> None:
@@ -304,7 +303,6 @@ class GroupSearch(SearchInterface):
 class GroupVectors(GraphOperationsInterface):
     """Reads of the vectors of search results."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _indexes: SearchIndexes = PrivateAttr()
 
     def __init__(self, indexes: SearchIndexes) -> None:

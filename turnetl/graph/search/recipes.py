@@ -37,13 +37,9 @@ class ScoredResults:
 
 
 def search_config(name: str, *, limit: int | None, bfs_depth: int | None) -> SearchConfig:
-    """Return a recipe of `graphiti_core.search.search_config_recipes`; None: as the recipe has it.
+    """Return a recipe of `graphiti_core.search.search_config_recipes` with another `limit`.
 
-    Args:
-        name: the recipe's name.
-        limit: maximum number of results of each kind.
-        bfs_depth: adds a breadth-first search of this depth for entities and facts, or sets the
-            depth of the recipe's own.
+    With `bfs_depth`, it searches breadth first for entities and facts, down to this depth.
     """
     recipe: SearchConfig = getattr(search_config_recipes, name)
     config = recipe.model_copy(deep=True)
@@ -70,16 +66,10 @@ async def run_recipe(
     reranker: CrossEncoderClient,
     center: str | None,
 ) -> ScoredResults:
-    """Run the recipe.
+    """Run the recipe; the embedder embeds the query and what has no comparable vector.
 
-    Args:
-        graph: searched.
-        query: in words.
-        config: from `search_config`.
-        embedder: embeds the query and what has no comparable vector.
-        reranker: the cross-encoder.
-        center: uuid of the entity that distances are measured from, and where a breadth-first
-            search starts; without it, that starts at the results of the other searches.
+    `center` is the uuid of the entity that distances are measured from, and where a breadth-first
+    search starts; without it, that starts at the results of the other searches.
     """
     complete = await graph.with_vectors(
         embedder,
