@@ -31,7 +31,7 @@ CONTRACTS = {
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
     "Guesses": "one implementation, ResolutionGuesses, of the extractor that knows the prompts",
-    "LadybugConnection": "the methods of a library's class that the store calls",
+    "OpenFile": "one implementation, LadybugFile, which imports the module of the port",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "PackRunner": "one implementation, DaskPacks of the flows, which import the module of the port",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",

@@ -262,15 +262,10 @@ class GraphStore(ReceiptStore, Protocol):
     async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
         """Return what uses nodes of these groups and is no part of them, by (node, other)."""
 
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        """Write or replace the state of a migration."""
-
     async def migrate(
         self,
         leases: Sequence[Lease],
-        step: MigrationStep,
+        step: MigrationStep | None,
         migration: TurnMigration | None,
         *,
         now: datetime,
@@ -280,7 +275,7 @@ class GraphStore(ReceiptStore, Protocol):
 
         Args:
             leases: of all groups of the step that a writer may lease, sorted by group.
-            step: what is written.
+            step: what is written; None: only the state.
             migration: the state; None: it does not change, and is not written, since it names each
                 episode of the old data.
             now: the current time.

@@ -208,15 +208,10 @@ class ShadowStore:
     async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
         return await self._store.other_relations([self._in(group) for group in groups])
 
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        await self._store.save_migration(self._hidden(lease), migration, now=now, ttl=ttl)
-
     async def migrate(
         self,
         leases: Sequence[Lease],
-        step: MigrationStep,
+        step: MigrationStep | None,
         migration: TurnMigration | None,
         *,
         now: datetime,

@@ -242,8 +242,8 @@ class GroupChange:
 
     async def _save(self, **changes: Any) -> None:
         changed = replace(self.migration, updated_at=self.now(), **changes)
-        await self.store.save_migration(
-            self.leases[0], changed, now=self.now(), ttl=self.run.lease_ttl
+        await self.store.migrate(
+            self.leases[:1], None, changed, now=self.now(), ttl=self.run.lease_ttl
         )
         self.migration = changed
 

@@ -235,7 +235,7 @@ async def _save(
         current = open_migration(await store.migrations(), group)
         if current is not None and current.migration_id == side.migration.migration_id:
             judged = replace(current, verdict=encoded_verdict(verdict))
-            await shadow.save_migration(lease, judged, now=run.clock(), ttl=run.lease_ttl)
+            await shadow.migrate([lease], None, judged, now=run.clock(), ttl=run.lease_ttl)
 
 
 PROBE_SESSIONS = 10

@@ -223,7 +223,7 @@ class _Run:
             turns = len(await resources.store.turn_ids(state.group_id))
             now = self.clock()
             ended = replace(current, phase=MigrationPhase.READY, turns=turns, updated_at=now)
-            await resources.store.save_migration(lease, ended, now=now, ttl=run.lease_ttl)
+            await resources.store.migrate([lease], None, ended, now=now, ttl=run.lease_ttl)
         return ended
 
 

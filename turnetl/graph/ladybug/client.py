@@ -23,15 +23,19 @@ _PARAMETER = re.compile(r"\$(\w+)")
 _NOT_WRITTEN = "Cannot write to file"
 
 
-class LadybugConnection(Protocol):
-    """The part of a Ladybug connection that the client uses."""
+class OpenFile(Protocol):
+    """The part of a `LadybugFile` that the client uses."""
 
-    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any: ...
+    @property
+    def connection(self) -> Any: ...
+
+    def close(self) -> None: ...
+
+    def abandon(self) -> None:
+        """Release the file after a write that failed."""
 
 
-OpenConnection = tuple[LadybugConnection, Callable[[], None]]
-"""An open connection, and what closes it."""
-Reopen = Callable[[bool], OpenConnection]
+Reopen = Callable[[bool], OpenFile]
 """Opens the file again; True: in low memory, where a statement may not fit into the buffer pool."""
 
 
@@ -46,25 +50,11 @@ class WriteFailed(GraphUnusable):
 class LadybugClient:
     """Runs operations in its thread; `query`, `table` and `transaction` are called only there."""
 
-    def __init__(
-        self,
-        connection: LadybugConnection,
-        close: Callable[[], None],
-        reopen: Reopen | None = None,
-        abandon: Callable[[], None] | None = None,
-    ) -> None:
-        """Use an open connection.
-
-        Args:
-            close: closes it; called once, in the client's thread.
-            reopen: opens the file again after a pause, in the client's thread; None: never closed.
-            abandon: called instead of `close` after a write that failed; None: `close`.
-        """
-        self._abandon = abandon
-        self._failed: WriteFailed | None = None
-        self._connection = connection
-        self._close = close
+    def __init__(self, file: OpenFile, reopen: Reopen | None = None) -> None:
+        """Use an open file; a reader opens it again after a pause, in the client's thread."""
+        self._file = file
         self._reopen = reopen
+        self._failed: WriteFailed | None = None
         self._is_paused = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladybug")
         self._is_open = True
@@ -115,16 +105,16 @@ class LadybugClient:
 
     def _resume(self, *, low_memory: bool) -> None:
         if self._is_paused and self._reopen is not None:
-            self._connection, self._close = self._reopen(low_memory)
+            self._file = self._reopen(low_memory)
             self._is_paused = False
 
     def _pause(self) -> None:
         if not self._is_paused:
             self._is_paused = True
-            if self._failed is not None and self._abandon is not None:
-                self._abandon()
+            if self._failed is not None and self._reopen is None:
+                self._file.abandon()
             else:
-                self._close()
+                self._file.close()
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -145,7 +135,7 @@ class LadybugClient:
             raise self._failed
         try:
             with _translate_errors():
-                result = self._connection.execute(*_without_nulls(query, parameters or {}))
+                result = self._file.connection.execute(*_without_nulls(query, parameters or {}))
                 rows: list[Any] = result.get_all()
                 result.close()
                 return rows
@@ -156,7 +146,7 @@ class LadybugClient:
     def rows(self, query: str, parameters: Mapping[str, Any]) -> Iterator[list[Any]]:
         """Run one query and yield its rows: one at a time is a Python object."""
         with _translate_errors():
-            result = self._connection.execute(query, dict(parameters))
+            result = self._file.connection.execute(query, dict(parameters))
             while result.has_next():
                 yield result.get_next()
             result.close()
@@ -164,7 +154,7 @@ class LadybugClient:
     def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
         """Run one query and return its rows as an Arrow table: vectors never become objects."""
         with _translate_errors():
-            result = self._connection.execute(query, dict(parameters))
+            result = self._file.connection.execute(query, dict(parameters))
             table = result.get_as_arrow(-1)
             result.close()
             return table

@@ -83,15 +83,10 @@ class LadybugMigrations(LadybugWriter):
 
     other_relations = in_thread(_other_relations)
 
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        await self._write_under(lease, now + ttl, lambda client: _save(client, migration))
-
     async def migrate(
         self,
         leases: Sequence[Lease],
-        step: MigrationStep,
+        step: MigrationStep | None,
         migration: TurnMigration | None,
         *,
         now: datetime,
@@ -103,7 +98,7 @@ class LadybugMigrations(LadybugWriter):
             for lease in others:
                 ladybug_lease.check(client, lease)
                 ladybug_lease.extend(client, lease, now + ttl)
-            for query, parameters in step_statements(step, _PATTERNS):
+            for query, parameters in step_statements(step, _PATTERNS) if step is not None else ():
                 client.query(query, rows.parameters(parameters))
             if migration is not None:
                 _save(client, migration)

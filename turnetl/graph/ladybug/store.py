@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from turnetl.base.graph_model import (
@@ -23,15 +24,9 @@ from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug import cypher, reads, rows
 from turnetl.graph.ladybug import lease as ladybug_lease
 from turnetl.graph.ladybug import reversal as ladybug_reversal
-from turnetl.graph.ladybug.client import (
-    LadybugClient,
-    LadybugConnection,
-    OpenConnection,
-    Reopen,
-    in_thread,
-)
+from turnetl.graph.ladybug.client import LadybugClient, Reopen, in_thread
 from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug.log import DiskSpace, change_size
+from turnetl.graph.ladybug.log import change_size
 from turnetl.graph.ladybug.migrations import LadybugMigrations
 from turnetl.graph.port import LeaseState, grant_lease
 
@@ -39,46 +34,22 @@ from turnetl.graph.port import LeaseState, grant_lease
 class LadybugStore(LadybugMigrations):
     """`GraphStore` over a Ladybug file."""
 
-    def __init__(
-        self,
-        connection: LadybugConnection,
-        close: Callable[[], None],
-        *,
-        write: bool,
-        reopen: Reopen | None = None,
-        space: DiskSpace | None = None,
-        abandon: Callable[[], None] | None = None,
-    ) -> None:
-        """Use a connection, open for writing if `write`; other arguments as of `LadybugClient`.
-
-        `space` is checked before each transaction; None: it is not checked.
-        """
-        self._client = LadybugClient(connection, close, reopen, abandon)
-        self._write = write
-        self._space = space
+    def __init__(self, file: LadybugFile, reopen: Reopen | None = None) -> None:
+        """Use an open file; arguments as of `LadybugClient`."""
+        self._client = LadybugClient(file, reopen)
+        self._space = file.space
 
     @classmethod
     async def open(cls, path: Path, *, write: bool, wait: bool = True) -> "LadybugStore":
         """Open the file, or create it; arguments and errors as of `open_graph`."""
 
-        def open_file(*, low_memory: bool = False) -> LadybugFile:
+        def open_file(low_memory: bool) -> LadybugFile:
             timeout = LOCK_TIMEOUT if wait else 0
             return LadybugFile.open(path, write=write, low_memory=low_memory, timeout=timeout)
 
-        def reopen(low_memory: bool) -> OpenConnection:
-            file = open_file(low_memory=low_memory)
-            return file.connection, file.close
-
-        file = await _opened(open_file)
-        return cls(
-            file.connection,
-            file.close,
-            write=write,
-            # A writer keeps the file: another one could change what this one knows of its groups.
-            reopen=None if write else reopen,
-            space=file.space,
-            abandon=file.abandon if write else None,
-        )
+        file = await _opened(partial(open_file, low_memory=False))
+        # A writer keeps the file: another one could change what this one knows of its groups.
+        return cls(file, None if write else open_file)
 
     async def prepare(self) -> None:
         def prepare(client: LadybugClient) -> None:
@@ -87,7 +58,7 @@ class LadybugStore(LadybugMigrations):
             for statement in cypher.SCHEMA:
                 client.query(statement)
 
-        if self._write:
+        if self._space is not None:
             await self._client.run(prepare)
 
     groups = in_thread(reads.groups)

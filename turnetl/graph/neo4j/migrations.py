@@ -76,16 +76,10 @@ class Neo4jMigrations(Neo4jWriter):
         rows = await self._client.read(_RELATIONS, groups=list(groups))
         return [OtherRelation(row["node"], row["other"]) for row in rows]
 
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        async with self._writing_under(lease, now + ttl) as transaction:
-            await transaction.run(SAVE_MIGRATION, migration_row(migration))
-
     async def migrate(
         self,
         leases: Sequence[Lease],
-        step: MigrationStep,
+        step: MigrationStep | None,
         migration: TurnMigration | None,
         *,
         now: datetime,
@@ -95,7 +89,7 @@ class Neo4jMigrations(Neo4jWriter):
         async with self._writing_under(first, now + ttl) as transaction:
             for lease in others:
                 await lock_group(transaction, lease, until=now + ttl)
-            for query, parameters in step_statements(step, _PATTERNS):
+            for query, parameters in step_statements(step, _PATTERNS) if step is not None else ():
                 await (await transaction.run(query, parameters)).consume()
             if migration is not None:
                 await transaction.run(SAVE_MIGRATION, migration_row(migration))
