@@ -48,7 +48,7 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.object_url import without_credentials
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episode_text.passages import prompt_title
-from turnetl.graph.migration_phases import migration_message
+from turnetl.graph.migrations import migration_message
 from turnetl.index.lookup import LookupIndex
 from turnetl.index.selection import Selection
 from turnetl.ingestion.group import candidate_rows

@@ -126,7 +126,7 @@ class _BeforeImages(msgspec.Struct):
     facts_new: list[str]
 
 
-_BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
+BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
 _SUMMARIES = msgspec.json.Decoder(list[_Summarised])
 _RECIPE_PARTS = msgspec.json.Decoder(dict[str, RecipePart])
 FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
@@ -178,7 +178,7 @@ def committed_turn(
     receipt: Receipt, recorded: Recorded, contents: Mapping[str, str]
 ) -> CommittedTurn:
     """Return the turn of a TurnCommit; `contents`, by uuid, are at least those of its episodes."""
-    images = _BEFORE_IMAGES.decode(recorded.before_images)
+    images = BEFORE_IMAGES.decode(recorded.before_images)
     return CommittedTurn(
         receipt=receipt,
         sequence=recorded.sequence,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import url_scheme
@@ -77,17 +77,20 @@ def server_limits(
     """
     if url.startswith(_LADYBUG):
         return None
-    from turnetl.graph.neo4j.client import open_driver  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j.client import (  # noqa: PLC0415 - only the one in use
+        Neo4jClient,
+        open_driver,
+    )
     from turnetl.graph.neo4j.limits import Neo4jLimits  # noqa: PLC0415 - as above
 
     address, name, secret = _server(url, user, password)
     seconds = min(timeout_seconds, _LIMITS_SECONDS)
-    return Neo4jLimits(
-        lambda: open_driver(address, user=name, password=secret, timeout_seconds=seconds),
-        address=address,
-        user=name,
-        timeout_seconds=seconds,
-    )
+
+    def open_client() -> Neo4jClient:
+        driver = open_driver(address, user=name, password=secret, timeout_seconds=seconds)
+        return Neo4jClient(driver, address=address, user=name, timeout_seconds=seconds)
+
+    return Neo4jLimits(open_client, address)
 
 
 def login(url: str, *, user: str, password: str) -> tuple[str, str]:
@@ -123,7 +126,11 @@ def check_url(url: str) -> None:
         BadUsage: it cannot; the message shows a valid URL. It never contains the given URL of a
             server, which may include a password.
     """
-    parts = _split(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:  # it cannot be parsed, or its port is not a number
+        parts = None
     if url.startswith(_LADYBUG):
         # The rest is a path as it is, not percent-encoded.
         if url == _LADYBUG or url.endswith("/"):
@@ -153,13 +160,3 @@ def embedded_file(url: str) -> Path | None:
 
 def _path(url: str) -> Path:
     return Path(url.removeprefix(_LADYBUG)).expanduser()
-
-
-def _split(url: str) -> SplitResult | None:
-    """Return the URL's parts; None if it cannot be parsed or its port is not a number."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts

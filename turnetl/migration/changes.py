@@ -10,8 +10,7 @@ from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import CommitRecord
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
-from turnetl.graph.migration_phases import incomplete_reason, remedy
-from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.migrations import MigrationPhase, TurnMigration, incomplete_reason, remedy
 from turnetl.graph.port import GraphStore
 from turnetl.migration.comparison import cutover_refusal, state_digest
 from turnetl.migration.migration_report import open_migration

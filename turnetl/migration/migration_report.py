@@ -19,8 +19,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
 from turnetl.estimation.plan_report import Estimate
-from turnetl.graph.migration_phases import phase_text, remedy
-from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
+from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration, phase_text, remedy
 from turnetl.ingestion import ingest_report
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass

@@ -17,8 +17,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.graph.migration_phases import remedy
-from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.migrations import MigrationPhase, TurnMigration, remedy
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.shadow_store import ShadowStore

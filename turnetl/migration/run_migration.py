@@ -14,8 +14,13 @@ from turnetl.base.graph_model import GroupProfile
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.migration_phases import phase_text, remedy
-from turnetl.graph.migrations import DropGroupStep, MigrationPhase, TurnMigration
+from turnetl.graph.migrations import (
+    DropGroupStep,
+    MigrationPhase,
+    TurnMigration,
+    phase_text,
+    remedy,
+)
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import IngestResources

@@ -23,7 +23,7 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.migration_phases import check_not_moved, summarised_groups
+from turnetl.graph.migrations import check_not_moved, summarised_groups
 from turnetl.graph.open import embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget

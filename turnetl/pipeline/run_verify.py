@@ -25,7 +25,7 @@ from turnetl.base.private_files import (
 )
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migration_phases import moved_groups
+from turnetl.graph.migrations import moved_groups
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.held_lease import held_lease
