@@ -148,7 +148,7 @@ MATCH (g:TurnGroup {group_id: $group_id})
 WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.group_id = $group_id }
 DELETE g
 """
-_MARK_RUNS: LiteralString = """
+MARK_RUNS: LiteralString = """
 UNWIND $runs AS run_id
 MATCH (r:TurnRun {run_id: run_id})
 WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.run_id = r.run_id }
@@ -187,7 +187,7 @@ def step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Pa
             yield from _deletion(step, patterns)
         case DropTurnsStep(group, turns, runs, now):
             yield f"{_COMMITS}{_OF_GROUP} DELETE item", {"uuids": list(turns), "group_id": group}
-            yield _MARK_RUNS, {"runs": list(runs), "now": now}
+            yield MARK_RUNS, {"runs": list(runs), "now": now}
         case DropGroupStep(group):
             yield _DROP_GROUP, {"group_id": group}
 

@@ -302,13 +302,14 @@ def saga_row(change: Change, now: datetime) -> RowDict:
     An empty summary is not written to one that exists.
     """
     turn = change.episode.turn
-    return {
-        "uuid": ids.saga_id(turn.group_id, turn.session_id),
-        "name": turn.session_id,
-        "group_id": turn.group_id,
-        "created_at": now,
-        "summary": change.saga_texts.get(turn.session_id, ""),
-    }
+    uuid = ids.saga_id(turn.group_id, turn.session_id)
+    text = change.saga_texts.get(turn.session_id, "")
+    return new_saga(uuid, turn.session_id, turn.group_id, now) | {"summary": text}
+
+
+def new_saga(uuid: str, session: SessionId, group: GroupId, now: datetime) -> RowDict:
+    """Return the properties of a new saga without a summary."""
+    return {"uuid": uuid, "name": session, "group_id": group, "created_at": now, "summary": ""}
 
 
 def summary_rows(texts: Mapping[str, str]) -> list[RowDict]:

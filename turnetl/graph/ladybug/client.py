@@ -134,10 +134,8 @@ class LadybugClient:
         if self._failed is not None:
             raise self._failed
         try:
-            with _translate_errors():
-                result = self._file.connection.execute(*_without_nulls(query, parameters or {}))
+            with self._result(*_without_nulls(query, parameters or {})) as result:
                 rows: list[Any] = result.get_all()
-                result.close()
                 return rows
         except WriteFailed as error:
             self._failed = error
@@ -145,19 +143,23 @@ class LadybugClient:
 
     def rows(self, query: str, parameters: Mapping[str, Any]) -> Iterator[list[Any]]:
         """Run one query and yield its rows: one at a time is a Python object."""
-        with _translate_errors():
-            result = self._file.connection.execute(query, dict(parameters))
+        with self._result(query, parameters) as result:
             while result.has_next():
                 yield result.get_next()
-            result.close()
 
     def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
         """Run one query and return its rows as an Arrow table: vectors never become objects."""
-        with _translate_errors():
+        with self._result(query, parameters) as result:
+            return result.get_as_arrow(-1)
+
+    @contextmanager
+    def _result(self, query: str, parameters: Mapping[str, Any]) -> Generator[Any]:
+        try:
             result = self._file.connection.execute(query, dict(parameters))
-            table = result.get_as_arrow(-1)
+            yield result
             result.close()
-            return table
+        except RuntimeError as error:
+            raise _translated(error) from error
 
 
 class LadybugAccess:
@@ -197,22 +199,18 @@ def _damage_translated() -> Generator[None]:
         ) from error
 
 
-@contextmanager
-def _translate_errors() -> Generator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        cause = error_reason(error)
-        if _NOT_WRITTEN in cause:
-            raise WriteFailed(
-                f"the embedded graph cannot be written: {cause}; free some disk space, then "
-                "repeat the command: committed turns stay, and it continues after them"
-            ) from error
-        error_class = BufferPoolFull if _POOL_FULL in cause else GraphUnusable
-        raise error_class(
-            f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
-            "and that the file is writable"
-        ) from error
+def _translated(error: RuntimeError) -> GraphUnusable:
+    cause = error_reason(error)
+    if _NOT_WRITTEN in cause:
+        return WriteFailed(
+            f"the embedded graph cannot be written: {cause}; free some disk space, then "
+            "repeat the command: committed turns stay, and it continues after them"
+        )
+    error_class = BufferPoolFull if _POOL_FULL in cause else GraphUnusable
+    return error_class(
+        f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
+        "and that the file is writable"
+    )
 
 
 DAMAGE = (UnicodeError, msgspec.DecodeError, MemoryError, OverflowError)

@@ -21,6 +21,7 @@ from turnetl.graph.group_repair import (
 from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
+from turnetl.graph.migrations import MARK_RUNS
 
 _EPISODE_BEFORE, _EPISODE_AFTER = (
     f"""
@@ -62,8 +63,6 @@ _HAS_EPISODES = """
 MATCH (s:Saga {uuid: $uuid}) WITH s MATCH (s)-[:HAS_EPISODE]->(:Episodic) RETURN 1 LIMIT 1
 """
 _DELETE_SAGA = "MATCH (s:Saga {uuid: $uuid}) DETACH DELETE s"
-_HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.run_id = $run_id RETURN 1 LIMIT 1"
-_MARK_UNDONE = "MATCH (r:TurnRun {run_id: $run_id}) SET r.undone_at = $now"
 
 
 def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted:
@@ -82,9 +81,9 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
     for row in to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts):
         client.query(cypher.SET_SAGA_SUMMARY, row)
     client.query(cypher.DELETE_TURN_COMMIT, {"turn_id": receipt.turn_id})
-    run = {"run_id": receipt.run_id}
-    if reversal.ends_run and not client.query(_HAS_TURNS, run):
-        client.query(_MARK_UNDONE, run | {"now": ladybug_rows.without_zone(now)})
+    if reversal.ends_run:
+        run = {"runs": [receipt.run_id], "now": ladybug_rows.without_zone(now)}
+        client.query(MARK_RUNS, run)
     return Reverted(tuple(kept))
 
 
@@ -170,8 +169,8 @@ def _repair_session(
     client: LadybugClient, group: GroupId, session: SessionLinks, now: datetime
 ) -> None:
     shared = {"group_id": group, "now": ladybug_rows.without_zone(now)}
-    saga = {"uuid": session.saga, "group_id": group, "name": session.session_id, "summary": ""}
-    client.query(cypher.SAVE_SAGA, {**saga, "created_at": shared["now"]})
+    saga = to_rows.new_saga(session.saga, session.session_id, group, now)
+    client.query(cypher.SAVE_SAGA, ladybug_rows.parameters(saga))
     for episode in session.saga_links_removed:
         client.query(_UNLINK_SAGA, {"source": session.saga, "target": episode})
     for source, target in session.next_links_removed:

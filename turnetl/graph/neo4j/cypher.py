@@ -284,7 +284,7 @@ OPTIONAL MATCH (c:TurnCommit {{turn_id: $turn_id}})
 RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
 """
 
-_SAVE_SAGA: LiteralString = """
+SAVE_SAGA: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})
 ON CREATE SET s = $saga
 SET s.first_episode_uuid = coalesce($first, s.first_episode_uuid),
@@ -302,7 +302,7 @@ MERGE (e:Episodic {uuid: row.episode.uuid})
 SET e = row.episode
 CREATE (s)-[:HAS_EPISODE {uuid: row.link, group_id: $group, created_at: $now}]->(e)
 """
-CREATE_TURN: LiteralString = f"{_SAVE_SAGA}{CREATE_RECORD}{_SAVE_EPISODES}"
+CREATE_TURN: LiteralString = f"{SAVE_SAGA}{CREATE_RECORD}{_SAVE_EPISODES}"
 # One round trip. What another writer or an earlier commit of the turn excludes is not written, and
 # the number is written back only if the turn is.
 LOCK_AND_CREATE_TURN: LiteralString = f"""
@@ -314,7 +314,7 @@ OPTIONAL MATCH (earlier:TurnCommit {{turn_id: $commit.turn_id}})
 CALL (g, earlier) {{
     WITH g, earlier
     WHERE earlier IS NULL AND g.fence = $fence AND g.lease_owner = $owner
-    {_SAVE_SAGA}{CREATE_RECORD}SET c.sequence = g.sequence
+    {SAVE_SAGA}{CREATE_RECORD}SET c.sequence = g.sequence
     {_SAVE_EPISODES}
 }}
 RETURN g.fence AS fence, g.lease_owner AS owner, earlier IS NOT NULL AS is_committed

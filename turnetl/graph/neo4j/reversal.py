@@ -17,6 +17,7 @@ from turnetl.graph.group_repair import (
     UnattachedFact,
     UnusedEntity,
 )
+from turnetl.graph.migrations import MARK_RUNS
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
 from turnetl.graph.neo4j.client import write_rows
@@ -72,11 +73,6 @@ WITH n, [label IN labels(n) WHERE NOT label IN row.labels] AS dropped
 REMOVE n:$(dropped)
 """
 _DELETE_TURN_COMMIT: LiteralString = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
-_MARK_UNDONE: LiteralString = """
-MATCH (r:TurnRun {run_id: $run_id})
-WHERE NOT EXISTS { (:TurnCommit {run_id: $run_id}) }
-SET r.undone_at = $now
-"""
 
 
 async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetime) -> Reverted:
@@ -103,7 +99,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
     await neo4j_rows.write_summaries(transaction, reversal.summaries)
     await transaction.run(_DELETE_TURN_COMMIT, turn_id=receipt.turn_id)
     if reversal.ends_run:
-        await transaction.run(_MARK_UNDONE, run_id=receipt.run_id, now=now)
+        await transaction.run(MARK_RUNS, runs=[receipt.run_id], now=now)
     return Reverted(kept)
 
 
@@ -142,11 +138,6 @@ MATCH (:Episodic {uuid: $episode})-[r:MENTIONS]->(:Entity {uuid: $entity})
 WITH r ORDER BY r.uuid <> $own, r.uuid
 WITH collect(r) AS mentions
 FOREACH (surplus IN mentions[1..] | DELETE surplus)
-"""
-_SAVE_SAGA: LiteralString = """
-MERGE (s:Saga {uuid: $saga.uuid})
-ON CREATE SET s = $saga
-SET s.first_episode_uuid = $first, s.last_episode_uuid = $last
 """
 _UNLINK_SAGA: LiteralString = """
 UNWIND $episodes AS uuid
@@ -193,14 +184,8 @@ async def repair(
 async def _repair_session(
     transaction: AsyncTransaction, group: GroupId, session: SessionLinks, now: datetime
 ) -> None:
-    saga = {
-        "uuid": session.saga,
-        "name": session.session_id,
-        "group_id": group,
-        "created_at": now,
-        "summary": "",
-    }
-    await transaction.run(_SAVE_SAGA, saga=saga, first=session.first, last=session.last)
+    saga = to_rows.new_saga(session.saga, session.session_id, group, now)
+    await transaction.run(cypher.SAVE_SAGA, saga=saga, first=session.first, last=session.last)
     removed, saga_links = session.saga_links_removed, session.saga_links_created
     await transaction.run(_UNLINK_SAGA, saga=session.saga, episodes=removed)
     pairs = [{"source": source, "target": target} for source, target in session.next_links_removed]
