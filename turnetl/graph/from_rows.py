@@ -144,12 +144,10 @@ class Recorded(NamedTuple):
 
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
-    """Return the receipt in a row of `schema.RECEIPTS`."""
     return Receipt(**_properties(row, _RECEIPT))
 
 
 def run_from_row(row: Mapping[str, Any]) -> TurnRun:
-    """Return the run in a row of `schema.RUNS`."""
     properties = _properties(row, _RUN)
     outcome = properties.pop("outcome")
     return TurnRun(**properties, outcome=None if outcome is None else RunOutcome(outcome))
@@ -163,7 +161,6 @@ def _properties(row: Mapping[str, Any], columns: _Columns) -> dict[str, Any]:
 
 
 def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
-    """Return the totals in a row of `RUN_TOTALS`."""
     tokens = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
     counts = ("committed", "entities_new", "facts_new", "facts_invalidated")
     usage = Usage(
@@ -250,7 +247,6 @@ def summarised_entities(summaries: str) -> list[str]:
 
 
 def recipe_parts(parts: str) -> RecipeParts:
-    """Return the parts of a TurnRecipe from their JSON."""
     return _RECIPE_PARTS.decode(parts)
 
 

@@ -162,7 +162,6 @@ SET m.group_id = $group_id, m.state = $state
 
 
 def step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
-    """Yield the statements of a step with their parameters."""
     match step:
         case MoveStep(kind, uuids, source, target):
             groups = {"uuids": list(uuids), "source": source, "target": target}
@@ -267,7 +266,6 @@ class MigrationSummary:
 
     @property
     def is_open(self) -> bool:
-        """Return whether something is left to do."""
         return self.phase is not MigrationPhase.FINISHED
 
 
@@ -328,7 +326,6 @@ class TurnMigration:
 
     @property
     def is_open(self) -> bool:
-        """Return whether something is left to do."""
         return self.phase is not MigrationPhase.FINISHED
 
 

@@ -60,7 +60,6 @@ class LinkRow:
 
 
 def incomplete_graph(group: str) -> GraphUnusable:
-    """Return the error for a turn that refers to something that is no longer in the graph."""
     return GraphUnusable(
         f"group `{group}` does not hold an entity, fact or episode that the turn refers to: "
         "another program changed the graph; nothing of the turn was written, run again"
@@ -68,7 +67,6 @@ def incomplete_graph(group: str) -> GraphUnusable:
 
 
 def missing_member(group: str) -> GraphUnusable:
-    """Return the error for a community with an entity that is no longer in the group."""
     return GraphUnusable(
         f"group `{group}` does not hold an entity of a community: another program changed the "
         "graph; nothing of these communities was written, run again"
@@ -142,7 +140,6 @@ def group_row(lease: Lease, profile: GroupProfile) -> RowDict:
 
 
 def member_links(community: Community) -> list[LinkRow]:
-    """Return the HAS_MEMBER edges of a community."""
     return links_from("HAS_MEMBER", community.uuid, community.members)
 
 
@@ -313,7 +310,6 @@ def new_saga(uuid: str, session: SessionId, group: GroupId, now: datetime) -> Ro
 
 
 def summary_rows(texts: Mapping[str, str]) -> list[RowDict]:
-    """Return uuid and summary of each entity."""
     return [{"uuid": uuid, "summary": text} for uuid, text in sorted(texts.items())]
 
 
@@ -336,7 +332,6 @@ def saga_links(change: Change) -> list[LinkRow]:
 
 
 def next_link(before: str, after: str) -> LinkRow:
-    """Return the link from one episode of a session to the next one."""
     return _link("NEXT_EPISODE", before, after)
 
 
@@ -353,6 +348,5 @@ def outdated_links(change: Change) -> list[LinkRow]:
 
 
 def _previous_episode(change: Change) -> str | None:
-    """Return the last episode of the turn before."""
     before = change.previous_turn
     return ids.chunk_id(before, change.previous_chunks - 1) if before else None

@@ -163,8 +163,6 @@ class LadybugClient:
 
 
 class LadybugAccess:
-    """What reads and writes over a client."""
-
     _client: LadybugClient
 
 

@@ -219,8 +219,6 @@ def lock_graph(
 
 @dataclass(frozen=True, slots=True)
 class GraphFileCheck:
-    """What was found of a file."""
-
     comparison: ChecksumMatch
     problem: str | None = None
     """Why it cannot be read, as the end of a sentence; None if it can."""

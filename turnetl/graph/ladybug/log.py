@@ -58,7 +58,6 @@ class DiskSpace:
             )
 
     def can_merge(self) -> bool:
-        """Return whether the log can be merged into the file."""
         required = RESERVE // 2 + _MERGE_FACTOR * self._logged()
         return self.free_bytes(self.path.parent) >= required
 
@@ -110,7 +109,6 @@ def log_files(path: Path) -> list[Path]:
 
 
 def active_log(path: Path) -> Path:
-    """Return the log to which transactions are written."""
     return path.with_name(f"{path.name}.wal")
 
 
@@ -144,7 +142,6 @@ def copy_log(log: Path) -> Path:
 
 
 def copies_of_logs(path: Path) -> list[Path]:
-    """Return all copies of damaged logs of the database."""
     return [copy for log in log_names(path) for copy in damaged_copies.copies(log)]
 
 

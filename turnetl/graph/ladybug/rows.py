@@ -57,7 +57,6 @@ def statements(
 
 
 def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
-    """Return the parameters of `cypher.GRANT`."""
     return parameters(to_rows.group_row(lease, profile)) | {"creation_id": new_creation_id()}
 
 
@@ -117,7 +116,6 @@ def embedded(table: Any) -> Iterator[tuple[dict[str, Any], Vector | None]]:
 
 
 def entity_parameters(entity: Entity) -> dict[str, Any]:
-    """Return the parameters of `cypher.SAVE_ENTITY`."""
     return parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
 
 

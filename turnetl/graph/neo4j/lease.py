@@ -18,8 +18,6 @@ from turnetl.graph.port import check_lease, locked_group
 
 
 class Neo4jWriter:
-    """What writes over a client."""
-
     _client: Neo4jClient
 
     @asynccontextmanager

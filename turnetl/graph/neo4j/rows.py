@@ -60,12 +60,10 @@ def statements(
 
 
 def entity_properties(entity: Entity) -> dict[str, Any]:
-    """Return all properties of an Entity node."""
     return to_rows.entity_row(entity) | to_rows.attribute_row(entity)
 
 
 def fact_properties(fact: Fact) -> dict[str, Any]:
-    """Return all properties of a RELATES_TO edge."""
     return to_rows.fact_row(fact) | to_rows.attribute_row(fact)
 
 

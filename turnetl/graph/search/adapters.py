@@ -48,8 +48,6 @@ _BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroup:
-    """A group as it was loaded."""
-
     contents: GroupContents
     subgraphs: Subgraphs
 
@@ -301,8 +299,6 @@ class GroupSearch(SearchInterface):
 
 
 class GroupVectors(GraphOperationsInterface):
-    """Reads of the vectors of search results."""
-
     _indexes: SearchIndexes = PrivateAttr()
 
     def __init__(self, indexes: SearchIndexes) -> None:
@@ -440,7 +436,6 @@ class Neighbourhood:
         return _ADJACENT if one_way or other_way else _ELSEWHERE
 
     def mentions(self, entity: str) -> int:
-        """Return how many episodes mention the entity."""
         return self._mentions[entity]
 
     def _nodes_within(self, depth: int, origins: Iterable[str]) -> Sequence[str]:
