@@ -38,7 +38,7 @@ from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.mirror.similarity import ScoredUuid, query_matrix
 from turnetl.graph.open import open_graph
-from turnetl.graph.search.adapters import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
+from turnetl.graph.search import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.float_lists import floats

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.graph.search.adapters import SearchedGroup
+from turnetl.graph.search import SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
