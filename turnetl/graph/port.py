@@ -90,7 +90,8 @@ class GraphStore(ReceiptStore, Protocol):
     async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
         """Return the turns committed after a number, by their own, at most `limit` of them.
 
-        `after` is a `sequence` of the group; 0 for all turns. All texts are held in memory.
+        `after` is a `sequence` of the group; 0 for all turns. `limit` is positive: what it returns
+        is held in memory, with all texts.
         """
 
     async def commit_records(
@@ -109,10 +110,10 @@ class GraphStore(ReceiptStore, Protocol):
         """Return the ids of all committed turns of the group."""
 
     async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
-        """Return those of these entities that the group holds, by (created_at, uuid)."""
+        """Return those that the group holds, with embeddings, by (created_at, uuid)."""
 
     async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
-        """Return those of these facts that the group holds; order as of `entities`."""
+        """Return those that the group holds, as `entities`."""
 
     async def acquire(
         self,
