@@ -307,7 +307,10 @@ def subgraphs_from_rows(
     communities: tuple[Community, ...],
 ) -> Subgraphs:
     """Return the subgraphs in rows of Graphiti's properties, and pairs (episode, entity)."""
-    nodes = map(_episode_from_row, episodes)
+    nodes = (
+        EpisodeNode(**_episode_properties(row), group_id=GroupId(row["group_id"]))
+        for row in episodes
+    )
     return Subgraphs(
         episodes=tuple(sorted(nodes, key=attrgetter("created_at", "uuid"))),
         mentions=tuple(Mention(episode, entity) for episode, entity in sorted(mentions)),
@@ -340,10 +343,6 @@ def unrecorded_episode(
         entities=mentions.get(row["uuid"], 0),
         facts=facts.get(row["uuid"], 0),
     )
-
-
-def _episode_from_row(row: Mapping[str, Any]) -> EpisodeNode:
-    return EpisodeNode(**_episode_properties(row), group_id=GroupId(row["group_id"]))
 
 
 def _episode_properties(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -141,10 +141,6 @@ def copy_log(log: Path) -> Path:
     return copy
 
 
-def copies_of_logs(path: Path) -> list[Path]:
-    return [copy for log in log_names(path) for copy in damaged_copies.copies(log)]
-
-
 def _string(text: str) -> bytes:
     encoded = text.encode()
     return len(encoded).to_bytes(8, "little") + encoded

@@ -88,7 +88,7 @@ def revert(client: LadybugClient, reversal: Reversal, now: datetime) -> Reverted
 
 
 def _delete_unused_entity(client: LadybugClient, uuid: str) -> bool:
-    """Delete an entity and emptied communities, unless something uses it; return whether not."""
+    """Delete an entity that nothing uses, and emptied communities; return whether it was done."""
     parameters = {"uuid": uuid}
     if any(client.query(query, parameters) for query in _USES):
         return False

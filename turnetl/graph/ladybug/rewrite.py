@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from turnetl.base import private_files
+from turnetl.base import damaged_copies, private_files
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, log
 from turnetl.graph.ladybug.client import error_reason
@@ -49,7 +49,7 @@ def rewrite_file(path: Path) -> None:
         copy.replace(path)
         _sync(path.parent)
         checksum.end_writing(path)
-        for old in log.copies_of_logs(path):
+        for old in (copy for name in log.log_names(path) for copy in damaged_copies.copies(name)):
             old.unlink(missing_ok=True)
     except RuntimeError as error:
         raise GraphUnusable(

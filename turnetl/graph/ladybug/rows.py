@@ -9,13 +9,13 @@ from typing import Any
 import msgspec
 
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import GroupProfile, Lease, Receipt
+from turnetl.base.graph_model import GroupProfile, Receipt
 from turnetl.base.ids import final_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, Vector
 from turnetl.graph import from_rows, to_rows
 from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug.client import LadybugClient
-from turnetl.graph.port import LeaseState, new_creation_id
+from turnetl.graph.port import LeaseState
 
 _FLOAT_BYTES = 4
 _RECEIPT = msgspec.json.Decoder(Receipt)
@@ -54,10 +54,6 @@ def statements(
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
         (cypher.CREATE_TURN_COMMIT, parameters(commit), False),
     ]
-
-
-def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
-    return parameters(to_rows.group_row(lease, profile)) | {"creation_id": new_creation_id()}
 
 
 def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:

@@ -28,7 +28,7 @@ from turnetl.graph.ladybug.client import LadybugClient, Reopen, in_thread
 from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug.log import change_size
 from turnetl.graph.ladybug.migrations import LadybugMigrations
-from turnetl.graph.port import LeaseState, grant_lease
+from turnetl.graph.port import LeaseState, grant_lease, new_creation_id
 
 
 class LadybugStore(LadybugMigrations):
@@ -104,7 +104,8 @@ class LadybugStore(LadybugMigrations):
                 lease = grant_lease(
                     group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
                 )
-                client.query(cypher.GRANT, rows.group_parameters(lease, profile))
+                group_row = to_rows.group_row(lease, profile) | {"creation_id": new_creation_id()}
+                client.query(cypher.GRANT, rows.parameters(group_row))
                 return lease
 
         return await self._client.run(acquire)
