@@ -3,15 +3,12 @@
 Boundaries in order of preference: between messages, paragraphs, lines, sentences and words. A block
 of code that fits one chunk is never split.
 
-Find fenced blocks of code (``` or ~~~) in an episode text.
-
-Estimate the tokens of a text from its bytes alone, in any language.
-
-A tokenizer begins a new token where the class of character changes (word, number, punctuation) and
-has long tokens for words only. So the weight of a byte depends on its class and on that of the byte
-before it. The estimate is within a third of a tokenizer with 32,000 tokens for prose, code, logs,
-JSON, Chinese, Japanese, Arabic, Hindi, German, hexadecimal digits and base64, and too high for
-Cyrillic; for Korean, emoji and words of no language that tokenizer needs up to three times as many.
+Tokens are estimated from the bytes of a text alone, in any language. A tokenizer begins a new token
+where the class of character changes (word, number, punctuation) and has long tokens for words only.
+So the weight of a byte depends on its class and on that of the byte before it. The estimate is
+within a third of a tokenizer with 32,000 tokens for prose, code, logs, JSON, Chinese, Japanese,
+Arabic, Hindi, German, hexadecimal digits and base64, and too high for Cyrillic; for Korean, emoji
+and words of no language that tokenizer needs up to three times as many.
 """
 
 import re
@@ -50,8 +47,6 @@ def fenced_blocks(text: str, start: int, stop: int, open_fence: str = "") -> lis
     """Return the blocks between `start` and `stop`, in order.
 
     Args:
-        text: the text of an episode.
-        start: where the search begins.
         stop: where the search ends; a block that continues after it is not `closed`.
         open_fence: the fence of the block that contains `start`; empty if there is none. That
             block starts before `start`.
@@ -191,7 +186,6 @@ def _reach(text: str, start: int, stop: int, max_weight: int) -> int:
 
 
 def _fits(text: str, block: FencedBlock, end: int, max_weight: int) -> bool:
-    """Return whether the block fits a chunk of its own."""
     if block.end <= end:
         return True
     return block.closed and _weight(text[block.start : block.end]) <= max_weight
@@ -275,7 +269,6 @@ _SHIFT = 4
 
 
 def _byte_classes() -> bytes:
-    """Return the class of every byte value."""
     classes = bytearray([_PUNCTUATION] * 0x80 + [_REST] * 0x40 + [_LEAD] * 0x30 + [_LEAD4] * 0x10)
     classes[ord("a") : ord("z") + 1] = [_LOWER] * 26
     classes[ord("A") : ord("Z") + 1] = [_UPPER] * 26

@@ -198,7 +198,6 @@ def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
 
 
 def to_json(report: FilteredGroup) -> str:
-    """Return the report as it is stored in the metadata of a table."""
     return msgspec.json.encode(report).decode()
 
 

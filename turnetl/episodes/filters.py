@@ -1,7 +1,4 @@
-"""The user's choices for the filter: noise rules, and patterns removed from texts.
-
-The kinds of turns. `turnetl.episodes.table` says which turn is of which kind.
-"""
+"""The user's choices for the filter, noise rules and patterns; and the kinds of turns."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

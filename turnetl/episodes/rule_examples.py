@@ -111,18 +111,9 @@ def explain(
     examples: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> RuleExplanation:
-    """Return what a rule marks by itself.
+    """Return what a rule, active or not, marks by itself.
 
-    Args:
-        lake: holds the turns files.
-        groups: the groups to search.
-        rule: any rule, active or not.
-        filters: the active rules, and what is removed from texts.
-        examples: maximum number of examples.
-        progress: called after each group with the number of groups done and their total.
-
-    Raises:
-        Fatal: a table cannot be read.
+    `progress` is called after each group with the number of groups done and their total.
     """
     counts, examples_by_group = [], []
     for done, group in enumerate(groups, 1):

@@ -52,11 +52,7 @@ class RenderedTexts:
     """The rendered columns of a group's table."""
 
     def __init__(self, lake: Lake, group: GroupId) -> None:
-        """Read which turns the table has.
-
-        Raises:
-            TableUnusable: the table is damaged.
-        """
+        """Read which turns the table has, which must not be damaged."""
         lake.verify_episodes(group)
         self._lake, self._group = lake, group
         self._rows = lake.scan_episodes(group)
@@ -96,15 +92,7 @@ def write_table(
 ) -> FilteredGroup:
     """Write the table of a group from its turns files, and return its report.
 
-    Args:
-        lake: holds the turns files and receives the table.
-        group: the group.
-        filters: which turns are noise, and what is removed from a text.
-        metadata: returns the metadata of the table from its report.
-        previous: texts that need not be rendered again: see `episode_rows`.
-
-    Raises:
-        Fatal: a table cannot be read or written.
+    `metadata` returns the metadata of the table from its report.
     """
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
 
@@ -141,12 +129,9 @@ _SEPARATOR = "\0"
 def episode_rows(
     turns: pl.DataFrame, filters: Filters, previous: RenderedTexts | None = None
 ) -> pl.DataFrame:
-    """Return the rows of `schema.EPISODES` for ordered and marked turns, each independently.
+    """Return the rows of `schema.EPISODES` for a partition of turns, each independently.
 
-    Args:
-        turns: a partition from `partitions.partition`.
-        filters: what is removed from a text.
-        previous: texts that were rendered with the same filters and need not be rendered again.
+    `previous` has texts that were rendered with the same filters.
     """
     rendered = (
         rendered_columns(turns, filters)

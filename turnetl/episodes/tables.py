@@ -43,16 +43,9 @@ def build(
     is damaged. A group whose turns cannot be read does not stop the others.
 
     Args:
-        lake: holds the turns files and receives the episodes tables.
-        groups: the groups to build, in the order of the report.
-        filters: which turns are noise, and what is removed from a text.
         progress: called after each group with the number of groups done and their total.
         on_damaged: called with the error of each group that has a damaged turns file. None: the
             first one is raised after the last group.
-
-    Raises:
-        TableUnusable: a turns file is damaged.
-        Fatal: a table has another schema version, or cannot be written.
     """
     reports, damaged = [], []
     for done, group in enumerate(groups, 1):
@@ -149,11 +142,7 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
 
 
 def _check_groups(group: GroupId, files: Sequence[TurnFile]) -> None:
-    """Check that the turns files are those of the group in whose folder they are.
-
-    Raises:
-        TableUnusable: one is that of another group: its turns would be committed twice.
-    """
+    """Raise TableUnusable if a file holds another group: its turns would be committed twice."""
     for file in files:
         if file.metadata.group != group:
             raise TableUnusable(
@@ -196,7 +185,6 @@ def _stored_report(lake: Lake, group: GroupId, inputs_digest: str) -> FilteredGr
 
 
 def _inputs_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
-    """Return the digest of everything that determines the content of a table."""
     one_off = "one-off" if filters.one_off else ""
     decisions = (*noise.recipes(filters.rules), *filters.recipe(group))
     return ids.digest(_turns_digest(files), one_off, *decisions)

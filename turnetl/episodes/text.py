@@ -1,7 +1,4 @@
-"""Render a turn as episode text: `user: ...`, `assistant: ...`, `tools: ...`.
-
-Replace the long fenced blocks in an agent's text by a summary of their content type.
-"""
+"""Render a turn as episode text: `user: ...`, `assistant: ...`, `tools: ...`."""
 
 from collections.abc import Sequence
 
@@ -15,12 +12,11 @@ _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 
 
 def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `text`, one per row: prompt, response, steering, user answers and tool calls.
+    """Return `text`, one per row of `schema.TURNS`: prompt, response, steering, answers, calls.
 
     What the user typed is complete. A blank line separates messages.
 
     Args:
-        turns: rows with the columns of `schema.TURNS`; each is rendered independently.
         patterns: regular expressions (Rust syntax). What they match is removed from the agent's
             text, from tool calls and from their results.
     """
@@ -75,11 +71,7 @@ _SHORT_CHARS, _SHORT_BREAKS = 700, 14
 
 
 def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
-    """Return `assistant_text`, one per turn, with each long block replaced by one line.
-
-    Args:
-        turns: columns `assistant_text` and `cwd`.
-    """
+    """Return `assistant_text`, one per turn, with each long block replaced by one line."""
     text = pl.col("assistant_text")
     rows = turns.select("assistant_text", "cwd").with_row_index()
     may_have_long = (text.str.len_bytes() > _SHORT_BREAKS) & text.str.contains("```", literal=True)

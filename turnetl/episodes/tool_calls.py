@@ -1,15 +1,11 @@
 """Render tool calls, one line each: tool name and input, and after an arrow the result.
 
-Condense the result of a tool call: whether it failed, and what its content type keeps of it.
-
-Roles of tools across agents: the role decides what is kept of a call's result.
-
-Two other modules interpret tool names: `structural.tool_calls` and `parsing.table`. They do
-not share this table, because their errors cost different things. Here a pattern also matches
-unknown names, since a wrong role only condenses a result differently; there only known names count,
-since a wrong role would create a false fact, or change what is stored of a turn.
-
-Remove terminal colours, client reminders, base64 and overwritten lines from texts.
+A result says whether the call failed, and what its content type keeps of it. The role of a tool
+decides what that is. Two other modules interpret tool names: `structural.tool_calls` and
+`parsing.table`. They do not share this table, because their errors cost different things. Here a
+pattern also matches unknown names, since a wrong role only condenses a result differently; there
+only known names count, since a wrong role would create a false fact, or change what is stored of a
+turn.
 """
 
 from collections.abc import Sequence
@@ -29,9 +25,7 @@ _STRING = r'":"((?:[^"\\]|\\.)*)"'
 def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `calls`, one list per turn: its calls in order, each once with all its results.
 
-    Args:
-        turns: columns `tool_calls` and `cwd`.
-        patterns: regular expressions; what they match of calls and results is removed.
+    What the patterns match of calls and results is removed.
     """
     rows = turns.select("cwd", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
@@ -106,8 +100,7 @@ def _relative(call: pl.Expr) -> pl.Expr:
 def condense_results(calls: pl.DataFrame) -> pl.Series:
     """Return `result`, one per call: its result on one line, or an empty string.
 
-    Args:
-        calls: columns `role`, `result`, `is_error` and `cwd`; one row per call.
+    Each row is a call with `role`, `result`, `is_error` and `cwd`.
     """
     texts = calls.select(text="result", role="role", failed="is_error", cwd="cwd")
     # Most text is discarded: drop it before any pattern reads it.
@@ -235,11 +228,7 @@ def clean_output(text: pl.Expr) -> pl.Expr:
 
 
 def clean_results(texts: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `clean_output` of `text`.
-
-    A single scan selects the few texts that need it, because the cost of each pattern is what it
-    reads.
-    """
+    """Return the rows with `clean_output` of `text`; a single scan selects the few that need it."""
     text = pl.col("text")
     affected = text.str.contains_any(_RESULT_MARKERS) | text.str.contains(_BLOB)
     return apply_where(texts, affected, clean_output(text), text.str.strip_chars())
@@ -257,11 +246,7 @@ def apply_where(
 ) -> pl.DataFrame:
     """Return the rows in their order; each expression is evaluated for its own rows only.
 
-    Args:
-        rows: the rows.
-        condition: a Boolean expression, never null.
-        matching: replaces its column where the condition is true.
-        others: replaces the same column where the condition is false.
+    Both replace the same column: `matching` where the condition, never null, is true.
     """
     marked = rows.with_row_index("position").with_columns(condition.alias("matching"))
     if not marked["matching"].any():

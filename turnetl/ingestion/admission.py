@@ -1,12 +1,9 @@
 """Admission of turns: a budget pays for turns that are committed, not for their preparation.
 
 A turn starts if what is left of the budget is likely to carry it, and every turn that has started
-before it, through to the commit. All groups of a run share one admission.
-
-What turns cost: learned from committed turns, expected of the turns of a plan.
-
-The expected cost of a turn is proportional to its size: its characters, and a fixed part for the
-instructions that each of its requests contains.
+before it, through to the commit. All groups of a run share one admission. The expected cost of a
+turn is proportional to its size: its characters, and a fixed part for the instructions that each of
+its requests contains.
 """
 
 import asyncio
@@ -61,11 +58,7 @@ class AdmittedTurn:
         self._admission.finish(self)
 
     def commit(self, usage: Usage) -> None:
-        """Count the turn as committed.
-
-        Args:
-            usage: of its responses, whenever they were paid for.
-        """
+        """Count the turn as committed; `usage` is of its responses, whenever they were paid for."""
         self._admission.commit(self, amount_of(usage))
 
     def finish(self) -> None:
@@ -102,11 +95,7 @@ class TurnAdmission:
         self._waiting: deque[_WaitingTurn] = deque()
 
     def try_start(self, chars: int) -> AdmittedTurn | None:
-        """Start a turn that others of its group precede, if the budget covers all of them.
-
-        Args:
-            chars: characters of its episode.
-        """
+        """Start a turn that others of its group precede, if the budget covers all of them."""
         if self._budget is None or (not self._waiting and self._covers(chars)):
             return self._start(chars)
         return None
@@ -124,9 +113,6 @@ class TurnAdmission:
         """Start the next turn of a group, as soon as the budget covers it or no other turn runs.
 
         The groups start their turns in the order in which they ask.
-
-        Args:
-            chars: characters of its episode.
         """
         if self._budget is None or (not self._waiting and self._may_start(chars)):
             return self._start(chars)
@@ -143,12 +129,7 @@ class TurnAdmission:
             raise
 
     def commit(self, turn: AdmittedTurn, cost: Amount) -> None:
-        """Learn from a committed turn.
-
-        Args:
-            turn: the turn.
-            cost: of its responses, whenever they were paid for.
-        """
+        """Learn from a committed turn and the cost of its responses, whenever they were paid."""
         account = turn.account
         self.paid += account.spent
         # What was reserved in vain at the end, on top of the cost.
@@ -173,17 +154,10 @@ class TurnAdmission:
             self._start_waiting()
 
     def approve(self, turn: AdmittedTurn, request: Amount) -> None:
-        """Decide whether a turn may pay for a request.
+        """Raise RunStopped if the turn, with this request, will hardly be committed in the budget.
 
         A turn that runs alone may have started although the budget does not cover it: the journal
         may hold its responses.
-
-        Args:
-            turn: the turn.
-            request: expected cost of the request.
-
-        Raises:
-            RunStopped: the turn is not likely to be committed within the budget.
         """
         if self._budget is None or turn.is_covered:
             return
@@ -195,11 +169,7 @@ class TurnAdmission:
             raise self._budget.too_small("turn", required)
 
     def run_cost(self, used: Usage) -> RunCost:
-        """Return the cost of the run so far, the expected one of its plan, and the budget.
-
-        Args:
-            used: by all requests of the run.
-        """
+        """Return the cost of the run so far, the expected one of its plan, and the budget."""
         budget, rest = self._budget, self.costs.expected()
         is_priced = used.cost is not None
         paid = self.paid if budget is not None else self.costs.cost
@@ -216,7 +186,6 @@ class TurnAdmission:
         )
 
     def _may_prepare(self, more: Amount) -> bool:
-        """Return whether the run may pay for a turn that it will hardly commit."""
         if self._budget is None or not self._prepares or self._waiting:
             return False
         paid = self._budget.used + more
@@ -303,24 +272,17 @@ class TurnCosts:
         return max(len(self._required), self._earlier_turns) >= _FEW
 
     def plan(self, turns: int, chars: int) -> None:
-        """Add turns to the plan.
-
-        Args:
-            turns: their number.
-            chars: characters of all their episodes.
-        """
+        """Add turns to the plan, with the characters of all their episodes."""
         self.planned_size += turns * _FIXED_CHARS + chars
         self._planned_turns += turns
 
     def finish(self, chars: int) -> None:
-        """Remove a turn from the plan."""
         self.planned_size = max(self.planned_size - _FIXED_CHARS - chars, 0.0)
 
     def learn_earlier(self, usages: Iterable[Usage]) -> None:
-        """Learn from turns that earlier runs committed, unless something is known already.
+        """Learn from turns of earlier runs, unless something is known already.
 
-        Args:
-            usages: of their responses; those without a model or a price teach nothing.
+        Turns without a model or a price teach nothing.
         """
         known = [amount_of(usage) for usage in usages if usage.calls and usage.cost is not None]
         if known and not self.is_known:
@@ -328,13 +290,7 @@ class TurnCosts:
             self._earlier_turns = len(known)
 
     def learn(self, chars: int, cost: Amount, required: Amount) -> None:
-        """Learn from a committed turn.
-
-        Args:
-            chars: characters of its episode.
-            cost: of its responses, whenever they were paid for.
-            required: what had to be left of a budget so that it could be committed.
-        """
+        """Learn from a committed turn; `required` had to be left of a budget to commit it."""
         size = _FIXED_CHARS + chars
         self._size += size
         self.cost += cost
@@ -355,7 +311,6 @@ class TurnCosts:
         return self._mean() * self.planned_size if self.is_known else None
 
     def _mean(self) -> Amount:
-        """Return the mean cost per unit of size."""
         if self._size:
             return self.cost * (1 / self._size)
         per_turn = max(self.planned_size / max(self._planned_turns, 1), _FIXED_CHARS)

@@ -21,11 +21,9 @@ async def with_embeddings(
     facts: Sequence[Fact],
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]],
 ) -> tuple[tuple[Entity, ...], tuple[Fact, ...]]:
-    """Return the entities and facts, each with an embedding: of its name, or of its text.
+    """Return them, each with an embedding: of its name, or of its text.
 
     Args:
-        entities: some have one already.
-        facts: some have one already.
         embed: called once with all texts that are missing one, if there are any.
     """
     names = [entity.name for entity in entities if entity.embedding is None]
@@ -53,11 +51,7 @@ class RecipeRecorder:
         self._kinds: set[str] = set()
 
     async def record(self, episode: Episode) -> None:
-        """Record the parts of the recipe of a turn.
-
-        Raises:
-            GraphBusy: the graph did not respond to any attempt.
-        """
+        """Record the parts of the recipe of a turn."""
         if episode.kind in self._kinds:
             return
         parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
@@ -100,11 +94,7 @@ def change_of(episode: Episode, resolved: Resolved, group: GroupView) -> Change:
 def build_receipt(
     change: Change, extractor: Extractor[Any], *, run_id: str, now: datetime
 ) -> Receipt:
-    """Build the receipt that is committed with the change, which the extractor made.
-
-    Raises:
-        AssertionError: the turn has no time, so it was never planned.
-    """
+    """Build the receipt that is committed with the change, which the extractor made."""
     episode, turn = change.episode, change.episode.turn
     return Receipt(
         turn_id=turn.turn_id,
@@ -138,11 +128,7 @@ def build_receipt(
 
 
 def time_of(episode: Episode) -> datetime:
-    """Return when the turn started.
-
-    Raises:
-        AssertionError: the turn has no time, so it was never planned.
-    """
+    """Return when the turn started."""
     if episode.turn.started_at is None:
         raise AssertionError(f"turn {episode.turn_id} has no time and is never planned")
     return episode.turn.started_at

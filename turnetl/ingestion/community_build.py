@@ -1,8 +1,6 @@
 """Write the communities of a plan, batch by batch, one transaction each.
 
 A build may be killed at any point and repeated: what is written then counts as kept.
-
-What a build changed about the communities of each group.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -91,7 +89,6 @@ class CommunityBuild:
 
 
 def planned(plan: CommunityPlan) -> GroupCommunities:
-    """Return the report on a plan before anything of it is done."""
     return GroupCommunities(
         plan.group,
         kept=len(plan.kept),
@@ -109,18 +106,8 @@ async def write_communities(
     """Write the communities of a plan until all are written or the time is up.
 
     Args:
-        build: how.
         lease: of the group, held since before the plan was made.
-        plan: of the group.
         progress: called with the report so far after each batch.
-
-    Returns:
-        The report.
-
-    Raises:
-        RunStopped: the budget is used up; what was written stays.
-        GraphBusy: the graph stopped responding.
-        GraphUnusable: another run took the group over.
     """
     done = planned(plan)
     for removed, batch in plan.batches(build.batch):

@@ -96,8 +96,6 @@ def save(lake: Path, estimate: RecordedEstimate, parts: Sequence[RecordedEstimat
     """Keep an estimate; it replaces that of the same turns.
 
     Args:
-        lake: the folder of the lake.
-        estimate: of all turns.
         parts: of the turns of each group, for runs of some of the groups.
     """
     for part in parts:
@@ -118,11 +116,7 @@ def assign(
     It is that of exactly these turns; else the sum of those of each group, if all are known.
 
     Args:
-        lake: the folder of the lake.
         groups: the turns of each group that has any.
-        run_id: of the run.
-        extractor: of the run.
-        model: of the run.
     """
     turns = [turn for group in groups for turn in group]
     workload = workload_id(turns, extractor, model)
@@ -138,7 +132,6 @@ def assign(
 
 
 def of_run(lake: Path, run_id: str) -> RecordedEstimate | None:
-    """Return the estimate of a run; None if there is none."""
     return _read(_of_run(lake, run_id))
 
 
@@ -160,7 +153,6 @@ def _summed(parts: Sequence[RecordedEstimate], workload: str) -> RecordedEstimat
 
 
 def _sum(amounts: Iterable[Range | None]) -> Range | None:
-    """Return the sum; None if an amount is not known."""
     total = Range(0, 0, 0)
     for amount in amounts:
         if amount is None:

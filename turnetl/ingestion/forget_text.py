@@ -37,8 +37,6 @@ def turns_holding(
     later ones wrote about its entities. The second set may include turns of the first.
 
     Args:
-        contents: the group.
-        records: of all its turns.
         texts: the spellings of one text.
     """
     needles = tuple(texts)

@@ -1,10 +1,6 @@
 """Plan, report and ingest one group: from its episodes table to the graph.
 
-The candidate turns of a group: its episodes, with assumed times and with inactive turns closed.
-
-What this module adds depends on the clock and on options, so no table contains it.
-
-Prompts of a history that were ingested before their transcripts were read.
+The candidate turns depend on the clock and on options, so no table contains them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -110,21 +106,12 @@ async def plan_group(
     recipe: Callable[[GroupId, str], RecipeParts] | None,
     context_turns: int,
 ) -> GroupPlan:
-    """Plan what a run must do for a group. Writes nothing.
+    """Plan what a run must do for a group: of the lake, of the graph, or of both. Writes nothing.
 
     Args:
-        group: a group of the lake, of the graph, or of both.
-        lake: holds the episodes of the group.
-        store: holds the receipts of the group; it is read here and not kept.
-        scope: which turns a run may commit.
         recipe: returns how turns of a group and kind would be extracted today; None if it is not
             known.
         context_turns: number of earlier turns of the session that the model is shown.
-
-    Raises:
-        GraphBusy: the graph did not respond.
-        GraphUnusable: the graph cannot be used as it is.
-        TableUnusable: the episodes table is damaged.
     """
     with lake.reading_episodes(group):
         rows = candidate_rows(lake, group, scope)
@@ -192,10 +179,6 @@ async def ingest_group(
     Turns that another run committed after the plan was made are skipped.
 
     Args:
-        plan: the plan of the group.
-        resources: lake, graph, extractor and embedder.
-        run: identity and limits of the run.
-        progress: called with (turns done, turns to do).
         lease: of the group, if the caller holds it.
 
     Returns:
@@ -244,7 +227,6 @@ async def ingest_group(
 
 
 async def _known_counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
-    """Return the counts; none of them if the graph does not respond."""
     with suppress(TurnetlError):
         return GroupCounts(*await store.counts(group))
     return GroupCounts()
@@ -274,12 +256,7 @@ def planned_turns(plan: GroupPlan) -> Iterator[tuple[Episode, list[Episode]]]:
 
 
 def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]]]:
-    """Return the first turns that a run would commit, each with its context. Writes nothing.
-
-    Args:
-        plan: the plan of the group.
-        limit: maximum number of turns.
-    """
+    """Return the first turns that a run would commit, each with its context. Writes nothing."""
     first = {turn: plan.turns.context[turn] for turn in plan.turns.to_commit[:limit]}
     required = {*first, *(earlier for turns in first.values() for earlier in turns)}
     return list(with_context(load_episodes(plan.rows, required), first))
@@ -342,7 +319,6 @@ def load_episodes(
 
     Args:
         rows: from `candidate_rows`.
-        turn_ids: the turns.
         batch_rows: rows of the table in memory together. None if times are assumed: the order is
             then not the table's, and all selected rows are in memory together.
     """
@@ -393,9 +369,6 @@ def superseded_prompts(
     """Return the committed prompts that are copies of turns of transcripts now, oldest first.
 
     Args:
-        lake: has the turns files of the group.
-        group: the group.
-        receipts: all receipts of the group in the graph.
         candidates: ids of the turns in its episodes table: a copy has the id of its turn there.
     """
     missing = [

@@ -1,9 +1,4 @@
-"""Reports of an ingest run, or of the current status: every turn of every group counted once.
-
-What a group was filled with, so that no other extractor continues it by accident.
-
-Sentences about groups that were not completed, and about what makes turns stale.
-"""
+"""Reports of an ingest run, or of the current status: every turn of every group counted once."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +31,6 @@ _DIGITS = 8
 
 
 def stale_part_line(stale: StalePart) -> str:
-    """Return what changed, for how many turns."""
     named = next((part for part in (stale.new, stale.old) if part is not None and part.name), None)
     name = f"{stale.part} {named.name}" if named is not None else stale.part
     old, new = _part_value(stale.old), _part_value(stale.new)
@@ -400,12 +394,9 @@ def group_report(
     committed: int = 0,
     already_committed: int = 0,
 ) -> GroupReport:
-    """Build the report of a group from its plan and from what a run did of it.
+    """Build the report of a group from its plan, made before the run, and what a run did of it.
 
     Args:
-        plan: the plan, made before the run.
-        counts: what the graph holds now; empty if it did not respond.
-        quarantine: all quarantine entries of the group now.
         committed: turns of the plan that this run committed.
         already_committed: turns of the plan that another run committed meanwhile.
     """

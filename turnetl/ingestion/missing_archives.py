@@ -20,7 +20,6 @@ def missing_archives(
     """Return the archives of this machine that do not exist, sorted. Opens none.
 
     Args:
-        archives: the metadata of their turns files.
         is_present: whether an archive exists that is in an object store, or of whose path parts are
             redacted.
     """

@@ -1,11 +1,8 @@
 """Which turns of a group a run must commit: the group's episodes compared with its receipts.
 
 The watermark is never a time, because history arrives late. It is the set of committed turns, and
-every turn outside it has a reason.
-
-Assumed times for turns whose archive has none, so that they can be ingested.
-
-Each run assumes the times again and no table contains them: tables hold what the archives record.
+every turn outside it has a reason. Turns whose archive has no time may get an assumed one, assumed
+again by each run: tables hold what the archives record.
 """
 
 from collections import Counter
@@ -41,11 +38,7 @@ class AssumedTime:
 
 
 def parse_assumed_time(text: str, now: datetime) -> AssumedTime:
-    """Read an option's value: an ISO 8601 time, UTC if it has no zone, or `mtime`.
-
-    Raises:
-        BadUsage: it is neither, or lies in the future.
-    """
+    """Read an option's value: an ISO 8601 time, UTC if it has no zone, or `mtime`."""
     if text.strip().lower() == MTIME:
         return AssumedTime(None)
     try:
@@ -73,10 +66,7 @@ def fill_assumed_times(
     the archive stays, and the next run assumes the same times. No turn starts after its own end.
 
     Args:
-        episodes: rows of `schema.EPISODES`.
         turns: rows of `schema.TURNS` of the group; those of an archive in its own order.
-        archives: the archives of the group.
-        assume: the time.
     """
     started_at = pl.col("archive_started_at") + pl.duration(milliseconds=pl.col("position"))
     positions = _positions(turns).join(
@@ -204,14 +194,9 @@ def plan_turns(
     recipe: Callable[[str], str] | None,
     context_turns: int,
 ) -> TurnPlan:
-    """Compare the candidate rows of a group with its receipts.
+    """Compare the candidate rows of a group with its receipts, of all its committed turns.
 
     Args:
-        group: the group.
-        candidates: rows of `candidates.candidate_rows`, with at least `COLUMNS`.
-        receipts: all receipts of the group in the graph.
-        quarantined: turns that failed before.
-        scope: the limits of the run.
         recipe: digest of how turns of a kind would be extracted today; None if it is not known.
         context_turns: number of earlier turns of the session that the model is shown.
     """
@@ -244,14 +229,7 @@ def uncommitted_turns(
     quarantined: Collection[TurnId],
     scope: Scope,
 ) -> dict[PendingReason, tuple[TurnId, ...]]:
-    """Return the turns that are neither committed nor noise, by reason, in their order.
-
-    Args:
-        candidates: see `plan_turns`.
-        committed: turns of the group in the graph.
-        quarantined: turns that failed before.
-        scope: the limits of a run.
-    """
+    """Return the turns that are neither committed nor noise, by reason, in their order."""
     marked = candidates.with_columns(state=_state(list(committed), list(quarantined), scope))
     found = {reason: _turn_ids(marked.filter(_has_state(reason))) for reason in PendingReason}
     return {reason: turns for reason, turns in found.items() if turns}
@@ -328,13 +306,7 @@ def committed_turns(
     receipts: Mapping[TurnId, Receipt],
     recipe: Callable[[str], str] | None,
 ) -> Iterator[ComparedTurn]:
-    """Yield the candidates that are committed, in their order.
-
-    Args:
-        candidates: see `plan_turns`.
-        receipts: of the group, by turn.
-        recipe: see `plan_turns`.
-    """
+    """Yield the candidates that are committed, in their order."""
     rows = candidates.select("turn_id", "kind", "content_hash", "text_hash", "noise")
     recipes = {kind: recipe(kind) for kind in rows["kind"].unique()} if recipe else {}
     for turn, kind, content_hash, text_hash, noise in rows.iter_rows():
@@ -346,7 +318,6 @@ def committed_turns(
 def _stale_reason(
     receipt: Receipt, recipe: str | None, content_hash: str, text_hash: str, noise: str | None
 ) -> StaleReason | None:
-    """Return how the turn of today differs from its receipt; None if it does not."""
     if noise is not None:
         return StaleReason.NOISE
     if content_hash != receipt.content_hash:

@@ -45,14 +45,11 @@ async def prefetch_extractions(
     admission: TurnAdmission,
     window: deque[PrefetchedTurn] | None = None,
 ) -> AsyncGenerator[PrefetchedTurn]:
-    """Yield the turns in order, each with its extraction.
+    """Yield the turns of `with_context` in order, each with its extraction.
 
     Closing the generator cancels the running extractions.
 
     Args:
-        episodes: see `with_context`.
-        context: see `with_context`.
-        extract: extracts a turn, given its context.
         limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
             are very long.
         admission: starts the turns. The receiver finishes each turn that it was yielded.
@@ -113,7 +110,6 @@ def with_context(
     An episode is kept in memory until the last turn that needs it, and no longer.
 
     Args:
-        episodes: the turns to commit and the turns of their context, in table order.
         context: for each turn to commit, the earlier turns to show.
     """
     references = Counter(earlier for turns in context.values() for earlier in turns)

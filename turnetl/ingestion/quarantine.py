@@ -35,7 +35,6 @@ class QuarantineEntry:
 
 
 def entry_of(episode: Episode, error: BadTurn, *, run_id: str, now: datetime) -> QuarantineEntry:
-    """Return the entry of a turn that failed now."""
     turn = episode.turn
     return QuarantineEntry(
         turn_id=turn.turn_id,

@@ -2,8 +2,6 @@
 
 All under one lease, so that no other run writes to the group in between. A turn is either as
 before, pending, or as after; what is pending when a redo is killed is taken by the next ingest.
-
-The redo of one group: what it takes, and the ingest plan of the turns that it repeats.
 """
 
 from collections import Counter
@@ -78,19 +76,7 @@ async def plan_group_redo(
 ) -> GroupRedoPlan | None:
     """Plan the redo of a group; None if nothing of it is selected. Writes nothing.
 
-    Args:
-        plan: of an ingest of the group.
-        lake: holds the quarantine.
-        store: the graph.
-        scope: the one of the plan.
-        selection: the turns to redo.
-        recipe: None if it is not known.
-        context_turns: see `plan_turns`.
-        exact: see `plan_redo`.
-
-    Raises:
-        GraphBusy: the graph did not respond.
-        GraphUnusable: the graph cannot be used as it is.
+    `scope` is that of the ingest plan; see `plan_turns` and `plan_redo` for the others.
     """
     rows = plan.rows.select(*COLUMNS, "chars_after").collect()
     receipts = {receipt.turn_id: receipt for receipt in await store.receipts(plan.group)}
@@ -137,7 +123,6 @@ class _States:
         self._turns = turns
 
     def chars(self, turns: Collection[TurnId]) -> int:
-        """Return the characters of the episodes of these turns."""
         return sum(self._chars[turn] for turn in turns)
 
     def noise(self) -> Mapping[str, int]:
@@ -208,17 +193,11 @@ async def redo_group(
     rehearsal: Rehearsal | None,
     progress: RedoProgress,
 ) -> RedoneGroup:
-    """Redo the turns of a plan.
+    """Redo the turns of a plan; return what was done, also if an error stopped it.
 
     Args:
         plan: not one that has unrepeatable turns.
-        resources: lake, graph, extractor and embedder.
-        run: identity and limits of the run.
         rehearsal: sends all requests before anything is undone; None if none are sent.
-        progress: called before the first and after each turn of a stage.
-
-    Returns:
-        What was done, also if an error stopped it.
     """
     steps = _Steps(plan, resources, run, progress)
     try:

@@ -55,12 +55,8 @@ class Rehearsal:
         """Rehearse nothing yet.
 
         Args:
-            store: the graph; only read.
             extractor: with a model whose responses the journal keeps.
-            embedder: of the group.
-            run: identity and limits of the run.
             admission: with the budget of the run, and used for rehearsals only.
-            summaries: how entities are summarised; None: not at all.
         """
         self._store = store
         self._extractor = extractor
@@ -79,19 +75,7 @@ class Rehearsal:
         episodes: Iterable[Episode],
         progress: Callable[[int], None],
     ) -> None:
-        """Extract and resolve the turns of a plan, in order.
-
-        Args:
-            undo: the turns that are undone then.
-            plan: the turns that are ingested then, with their context.
-            episodes: of these, in table order.
-            progress: called with the number of turns so far.
-
-        Raises:
-            RunStopped: the budget does not suffice.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
-        """
+        """Extract and resolve the turns of a plan, in order, as they will be after the undo."""
         contents = await self._store.load(plan.group)
         recipe = recipe_digest(self._extractor.recipe_parts(plan.group))
         self._admission.costs.learn_earlier(
@@ -156,13 +140,7 @@ class Rehearsal:
 async def undone_contents(
     contents: GroupContents, undo: UndoPlan, embedder: Embedder
 ) -> GroupContents:
-    """Return a group as an undo would leave it. Writes nothing.
-
-    Args:
-        contents: the group as it is.
-        undo: the turns that are undone.
-        embedder: embeds what is restored.
-    """
+    """Return a group as an undo would leave it, with all embeddings. Writes nothing."""
     summaries = RecordedSummaries(contents.summaries)
     state = UndoState(contents.entities, contents.facts, summaries)
     for turn in undo.turns:

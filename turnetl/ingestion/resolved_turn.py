@@ -1,7 +1,4 @@
-"""A turn resolved against its group: all that its commit writes.
-
-Turns that fail: unexpected errors in the content of one, and too many failures in a row.
-"""
+"""A turn resolved against its group: all that its commit writes; and turns that fail."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -59,18 +56,9 @@ async def resolve_turn(
     """Resolve, embed and summarise an extracted turn. Does not change the group.
 
     Args:
-        extractor: extracted the turn.
-        embedder: embeds the names and facts that have no vector yet.
-        episode: the turn.
-        extracted: of `extractor.extract`.
         group: as it is after the commit before.
-        run_id: of the run that commits it.
-        now: the current time.
         summaries: of the group; None: the run keeps none.
         ends_run: whether no other turn of the group follows.
-
-    Raises:
-        BadTurn: this turn cannot be ingested; the others can.
     """
     with as_bad_turn(episode):
         found = await extractor.resolve(episode, extracted, group, now=now)
@@ -113,12 +101,7 @@ def as_bad_turn(episode: Episode) -> Iterator[None]:
 
 
 def too_many_failures(group: GroupId, failures: int) -> RunStopped:
-    """Return the error of a run that stops after consecutive failures.
-
-    Args:
-        group: of the turns.
-        failures: their number.
-    """
+    """Return the error of a run that stops after consecutive failures."""
     return RunStopped(
         f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
         "correct the cause, then run `turnetl retry`"

@@ -5,8 +5,6 @@ will be if the turns before it change what is guessed (`llm.ahead`). Nothing of 
 commit resolves each turn again, against the group as it is, and finds the responses to the requests
 that were guessed right. When a response shows that a guess was wrong, and when a turn was committed
 with another result, the turns from there on are resolved again.
-
-One turn that is resolved ahead of its commit.
 """
 
 import asyncio
@@ -84,7 +82,6 @@ def outcome_of(change: Change) -> Outcome:
 def _with_times(
     items: Iterable[_Created | None], times: Mapping[str, datetime]
 ) -> Iterator[_Created]:
-    """Yield the items with these times of creation, by uuid."""
     for item in items:
         if item is not None:
             created_at = times.get(item.uuid)
@@ -123,12 +120,7 @@ class RunAhead:
 
         Args:
             extractor: of the run; it sends its requests to `model`.
-            embedder: embeds names and facts.
-            model: sends the requests.
-            mirror: the group as it is committed.
-            summaries: of the group as it is committed; None: the run keeps none.
             depth: turns after the one that commits, at least 1.
-            clock: the time now.
             may_run: whether the budget of the run has room.
         """
         self._extractor, self._embedder, self._model = extractor, embedder, model
@@ -150,9 +142,7 @@ class RunAhead:
     ) -> Iterator[None]:
         """Run ahead of a turn while this context commits it, and share their requests.
 
-        Args:
-            turn: the next one.
-            following: those after it whose extraction has started.
+        `following` are the turns after it whose extraction has started.
         """
         self._turns = [turn, *islice(following, self._depth)]
         self._advance()
@@ -165,12 +155,7 @@ class RunAhead:
                 raise
 
     def committed(self, turn: PrefetchedTurn, change: Change) -> None:
-        """Go on from a turn that was committed and applied to the group.
-
-        Args:
-            turn: the first of the turns to come.
-            change: as later turns see it.
-        """
+        """Go on from the first of the turns to come: it was committed and applied to the group."""
         first = self._chain.popleft() if self._chain else None
         if first is not None and first.turn is turn and first.outcome == outcome_of(change):
             first.overlay.clear()

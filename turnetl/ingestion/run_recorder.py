@@ -30,12 +30,11 @@ class RunRecorder:
         clock: Callable[[], datetime],
         usage: Callable[[], Usage],
     ) -> None:
-        """Make a recorder.
+        """Record nothing yet.
 
         Args:
             store: the graph of the run.
             describe: returns the run as it starts; called once, by the first lease.
-            clock: returns the current time.
             usage: returns what all requests of the run have used so far.
         """
         self._store = store
@@ -46,12 +45,7 @@ class RunRecorder:
         self._lock = asyncio.Lock()
 
     async def started(self) -> None:
-        """Write the run, if this is its first lease.
-
-        Raises:
-            GraphBusy: the graph did not respond; the next call tries again.
-            GraphUnusable: the graph cannot be written.
-        """
+        """Write the run, if this is its first lease; after an error the next call tries again."""
         async with self._lock:
             if self._run is None:
                 run = self._describe()

@@ -18,14 +18,7 @@ async def audit_summaries(
     """Compare kept summaries with new ones. Writes nothing.
 
     Args:
-        kept: from `kept_summaries`.
-        summariser: writes the new ones.
         embed: returns the vectors of both, each of length 1.
-
-    Raises:
-        RunStopped: the budget does not cover the new ones.
-        ModelBusy: no response after all retries.
-        ModelUnusable: the user must act first.
     """
     fresh = (await summariser.summarise(kept)).all().texts
     pairs = [

@@ -2,8 +2,6 @@
 
 A turn is either committed completely or not at all, so a run may be killed at any point and
 repeated.
-
-What a committed turn adds to the progress of its run.
 """
 
 import asyncio
@@ -71,7 +69,6 @@ class _LeasedGroup:
         return nullcontext() if self.ahead is None else self.ahead.committing(turn, self.window)
 
     def apply(self, turn: PrefetchedTurn, resolved: ResolvedTurn) -> None:
-        """Apply a turn that is committed."""
         self.mirror.apply(resolved.for_mirror, resolved.receipt)
         if self.ahead is not None:
             self.ahead.committed(turn, resolved.for_mirror)
@@ -97,13 +94,7 @@ class TurnPipeline:
         """Make a pipeline for one group.
 
         Args:
-            store: the graph.
-            extractor: extracts and resolves the turns.
-            embedder: embeds names and facts.
-            quarantine: of the group.
-            run: identity and limits of the run.
             admission: shared by all groups of the run; None: without a budget.
-            summaries: how entities are summarised; None: not at all.
             ahead: receives the requests of the extractor, also of turns that run ahead; None: no
                 turn runs ahead.
         """
@@ -136,13 +127,10 @@ class TurnPipeline:
             group_id: the group; this run holds its lease meanwhile.
             episodes: the turns to commit and the turns of their context, in table order.
             context: for each turn to commit, the earlier turns to show the model.
-            progress: called with the progress so far after each turn.
-            lease: of the group, if the caller holds it.
 
         Raises:
             GraphBusy: another run holds the group, or the graph stopped responding; committed turns
                 stay.
-            GraphUnusable: another extractor filled the group, and the user named none.
             RunStopped: several turns in a row failed, or the budget is used up.
         """
         failures = 0
@@ -203,7 +191,6 @@ class TurnPipeline:
                 await self._flush(summaries, lease)
 
     async def _lease(self, group: GroupId) -> AbstractAsyncContextManager[Lease]:
-        """Return what holds the lease of the group, with embedder and recipe of this run."""
         profile = await run_profile(self._extractor, self._embedder, group)
         return held_lease(self._store, group, profile, self._run)
 
@@ -231,7 +218,6 @@ class TurnPipeline:
             await group.ahead.close()
 
     async def _flush(self, summaries: "TurnSummaries", lease: Lease) -> None:
-        """Write the summaries that are still deferred after the last commit."""
         with self._admission.flushing():
             flush = await summaries.write_deferred(self._store, lease, self._run)
         counts = add_counts(self.done.summaries, flush.reasons)
@@ -314,14 +300,7 @@ async def run_profile(
 def with_turn(
     done: IngestProgress, resolved: ResolvedTurn, *, written: bool, invalidation_alert: int
 ) -> IngestProgress:
-    """Return the progress after a commit; a turn that invalidates many facts is logged.
-
-    Args:
-        done: before.
-        resolved: the turn.
-        written: whether this run committed it, not another one before.
-        invalidation_alert: facts that a turn may invalidate.
-    """
+    """Return the progress after a commit; a turn that invalidates many facts is logged."""
     if not written:
         return replace(done, already_committed=done.already_committed + 1)
     turn, facts = resolved.change.episode.turn, len(invalidated_facts(resolved.change))

@@ -1,11 +1,4 @@
-"""The summaries of a group, kept up to date with its turns.
-
-The summaries of a group after turns that are resolved ahead of their commit.
-
-The change of a turn with the summaries that it writes.
-
-What the end of a run wrote to deferred summaries, and what it did not write, by reason.
-"""
+"""The summaries of a group, kept up to date with its turns, also with those that run ahead."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -33,7 +26,6 @@ class SummariesAhead:
     """Summarises turns as `TurnSummaries` does; the summaries of the group are not changed."""
 
     def __init__(self, group: GroupSummaries, summariser: Summariser) -> None:
-        """Start with the summaries of the committed turns."""
         self._group = group.ahead()
         self._summariser = summariser
 
@@ -41,9 +33,6 @@ class SummariesAhead:
         """Return the next turn's change with its summaries, and as later turns see it.
 
         Applies nothing.
-
-        Raises:
-            RunStopped, ModelBusy, ModelUnusable: as `TurnSummaries.summarise`.
         """
         plan = self._group.plan(change, time_of(change.episode))
         texts = (await self._summariser.summarise(plan.inputs)).all().texts
@@ -88,7 +77,6 @@ def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
     """Return the change with new summaries, in its own entities and apart from them.
 
     Args:
-        change: the change of a turn.
         texts: by uuid of the entity.
     """
     changed = {entity.uuid for entity in change.entities}
@@ -179,13 +167,7 @@ class TurnSummaries:
         """Return the change with its summaries and their record. Applies nothing.
 
         Args:
-            change: what the turn changes, with embeddings.
             ends_run: whether no other turn follows in this run.
-
-        Raises:
-            RunStopped: the budget does not cover the summaries.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
         """
         at = time_of(change.episode)
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
@@ -214,11 +196,7 @@ class TurnSummaries:
         self._latest = _LatestTurn(change.episode.turn_id, change.summaries, change.usage)
 
     def deferred(self, *, edited: bool = False) -> DeferredEstimate:
-        """Return how many summaries are still deferred after the last commit. Sends nothing.
-
-        Args:
-            edited: also count those that were edited by hand.
-        """
+        """Return how many summaries are still deferred, with `edited` also those edited by hand."""
         inputs = self._due(all_deferred=True, edited=edited)
         due = {one.entity.uuid for one in inputs}
         kept = (one.entity for one in self._group.edited() if one.entity.uuid not in due)
@@ -240,18 +218,8 @@ class TurnSummaries:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
         Args:
-            store: the graph.
-            lease: of the group.
-            run: its clock and limits.
             all_deferred: also write those that wait for more turns because no text was returned.
             edited: also write those that were edited by hand.
-
-        Returns:
-            What was written and what was not; with an error if a request was stopped.
-
-        Raises:
-            GraphBusy: the graph did not respond to any attempt.
-            GraphUnusable: another run took the group over.
         """
         flush = await self._deferred_texts(all_deferred=all_deferred, edited=edited)
         written = flush.written
@@ -268,13 +236,7 @@ class TurnSummaries:
         return flush
 
     async def rehearse_deferred(self) -> None:
-        """Request what `write_deferred` would write. Writes nothing.
-
-        Raises:
-            RunStopped: the budget does not cover them.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
-        """
+        """Request what `write_deferred` would write. Writes nothing."""
         (await self._deferred_texts()).written.all()
 
     async def _deferred_texts(self, *, all_deferred: bool = False, edited: bool = False) -> Flush:
@@ -293,10 +255,7 @@ class TurnSummaries:
         return [*deferred, *(one for one in self._group.edited() if one.facts or one.previous)]
 
     async def _flushed(self, inputs: Sequence[SummaryInput]) -> Summarised:
-        """Return summaries that the last turn of a run flushes: those that the budget covers.
-
-        The turn is paid for, and is committed without the others.
-        """
+        """Return what the budget covers: the turn is paid for, and committed without the others."""
         flushed = await self._summarise(inputs)
         return flushed if isinstance(flushed.error, RunStopped) else flushed.all()
 
@@ -338,7 +297,7 @@ def _embedder(contents: GroupContents) -> str | None:
 
 
 def _unrecorded_until(contents: GroupContents) -> datetime | None:
-    """Return when the latest turn was committed that records no summaries; None if all do."""
+    """Return when the latest turn that records no summaries was committed, if there is one."""
     summaries = contents.summaries
     unrecorded = (one for one in contents.receipts if not summaries.get(one.turn_id))
     return max((receipt.committed_at for receipt in unrecorded), default=None)

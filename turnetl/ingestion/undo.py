@@ -75,18 +75,9 @@ async def undo_turns(
     """Undo turns of a group, under its lease. Those that are not committed are skipped.
 
     Args:
-        store: the graph.
-        group: of the turns.
         turns: all turns of a plan.
         embed: called for names and texts that are restored and differ from those of today.
-        run: owner and limits.
         progress: called with the progress so far after each turn.
-
-    Raises:
-        GraphBusy: another run holds the group, or the graph stopped responding; what was undone
-            stays undone.
-        GraphUnusable: turns that were committed after the plan was made build on those to undo; or
-            another run took the group over.
     """
     profile = await store.profile(group)
     if profile is None:
@@ -119,14 +110,7 @@ class PlannedUndo:
     """Carries out a plan under a lease."""
 
     def __init__(self, store: GraphStore, lease: Lease, embed: EmbedTexts, run: IngestRun) -> None:
-        """Undo nothing yet.
-
-        Args:
-            store: the graph.
-            lease: of the group of the plan.
-            embed: called for names and texts that are restored and differ from those of today.
-            run: clock and limits.
-        """
+        """Undo nothing yet; `embed` gets restored names and texts that differ from today's."""
         self._store = store
         self._lease = lease
         self._embed = embed
@@ -135,12 +119,7 @@ class PlannedUndo:
         """Progress so far, also after `run` raised."""
 
     async def run(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
-        """Undo the turns of a plan that is not refused and was made under the lease.
-
-        Raises:
-            GraphBusy: the graph stopped responding; what was undone stays undone.
-            GraphUnusable: another run took the group over.
-        """
+        """Undo the turns of a plan that is not refused and was made under the lease."""
         summaries = RecordedSummaries(plan.summaries)
         # A group whose turns record no summaries has none of its sessions either.
         has_summaries = any(plan.summaries.values())

@@ -88,8 +88,6 @@ def plan_undo(
     the earlier one only stated again is no such fact.
 
     Args:
-        group: the group.
-        records: of all its turns.
         selected: the turns to undo; those that are not committed are ignored.
         cascade: undo the turns that built on them too.
     """

@@ -1,7 +1,4 @@
-"""Reports of an undo: what it takes, what it changes, and what was done.
-
-The entities and facts that an undo concerns, in memory: what each turn's undo makes of them.
-"""
+"""Reports of an undo: what it takes, what it changes, and what was done."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -173,13 +170,7 @@ def touched_by_undo(
 def undo_diff(
     entities: Mapping[str, Entity], facts: Mapping[str, Fact], state: UndoState
 ) -> UndoDiff:
-    """Return what an undo changes.
-
-    Args:
-        entities: before, by uuid, without embeddings.
-        facts: before, by uuid, without embeddings.
-        state: after it, of these.
-    """
+    """Return what an undo changes, of entities and facts by uuid, without embeddings."""
     removed_entities, restored_entities = _differences(entities, state.entities, RestoredEntity)
     removed_facts, restored_facts = _differences(facts, state.facts, RestoredFact)
     return UndoDiff(removed_entities, restored_entities, removed_facts, restored_facts)

@@ -52,7 +52,6 @@ _prompt_without_response = pl.col("noise:prompt_without_response")
 
 
 def add_features(turns: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with these columns appended."""
     for stage in _STAGES:
         turns = turns.with_columns(**stage)
     return turns

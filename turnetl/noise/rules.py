@@ -10,8 +10,6 @@ not mark a turn that still awaits its response.
 
 A change of a condition, here or in `features`, `machine_prompts` and `vocabulary`, needs a higher
 version of the rules that read it.
-
-Mark turns: the same rows, with the name of the rule that marks each.
 """
 
 from collections.abc import Sequence
@@ -226,7 +224,6 @@ def mark(turns: pl.LazyFrame, rules: Sequence[NoiseRule] = RULES) -> pl.LazyFram
     Args:
         turns: rows of one group with at least the columns of `required_columns`, each turn once, in
             the order of the episodes table.
-        rules: by precedence.
     """
     names = [pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules]
     noise = pl.coalesce(*names, pl.lit(None, pl.String)).alias("noise")
@@ -234,7 +231,6 @@ def mark(turns: pl.LazyFrame, rules: Sequence[NoiseRule] = RULES) -> pl.LazyFram
 
 
 def recipes(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:
-    """Return everything that determines the marks: the recipe of each rule, in order."""
     return tuple(rule.recipe for rule in rules)
 
 

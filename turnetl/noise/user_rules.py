@@ -40,14 +40,10 @@ _KEYS = ("description", "enabled", "has_activity", "not")
 
 
 def read_rules(path: Path, content: bytes | None = None) -> tuple[NoiseRule, ...]:
-    """Return the rules of the file, in its order.
+    """Return the rules of the file, in its order; `content` is its content, if it was read before.
 
     Args:
-        path: of the file.
         content: of the file, if it was read before.
-
-    Raises:
-        BadUsage: the file cannot be read or a rule is invalid; the message names it and the reason.
     """
     rules = _read_file(path, content).rules
     if not rules:
@@ -234,20 +230,12 @@ def _matches_any(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
 
 
 def all_rules(user_rules: Sequence[NoiseRule] = ()) -> tuple[NoiseRule, ...]:
-    """Return all rules, active or not, by precedence: built-in rules come first.
-
-    Args:
-        user_rules: the user's own rules; none has the name of a built-in rule.
-    """
+    """Return all rules, active or not, by precedence: built-in rules come first."""
     return (*RULES, *ON_DEMAND, *user_rules, EMPTY)
 
 
 def find_rule(name: str, user_rules: Sequence[NoiseRule] = ()) -> NoiseRule:
-    """Return the rule of that name.
-
-    Raises:
-        BadUsage: no rule has this name; the message lists the names.
-    """
+    """Return the rule of that name."""
     rules = {rule.name: rule for rule in all_rules(user_rules)}
     if name not in rules:
         raise BadUsage(f"unknown noise rule `{name}`; choose one of: {', '.join(rules)}")
@@ -262,10 +250,6 @@ def select_rules(
     Args:
         disable: names of rules to disable: the turns that they would mark are kept.
         enable: names of rules to enable that are disabled by default.
-        user_rules: the user's own rules; none has the name of a built-in rule.
-
-    Raises:
-        BadUsage: a name is unknown or is in both lists, or the rule cannot be disabled.
     """
     for name in (*disable, *enable):
         find_rule(name, user_rules)

@@ -16,10 +16,7 @@ def kept_summaries(contents: GroupContents, limit: int) -> tuple[SummaryInput, .
     """Return what new summaries of a sample of entities would be made of, sorted by uuid.
 
     The latest turn about each of them kept its summary and did not defer it, and nobody edited it.
-
-    Args:
-        contents: the group as the graph holds it.
-        limit: entities at most. Uuids are digests, so that those that sort first are a sample.
+    Uuids are digests, so that those that sort first are a sample.
     """
     latest = _latest_decisions(contents)
     summaries = replay(contents.summaries.values())

@@ -2,10 +2,6 @@
 
 Pure and deterministic: a decision depends on the recorded state and the turn alone. The time is
 that of the turns.
-
-What one turn changes about the entities that it touches.
-
-Whether a sentence denies what it names: the cue for a fact that contradicts an earlier one.
 """
 
 import re
@@ -55,16 +51,12 @@ def node_deltas(
 ) -> Mapping[str, NodeDelta]:
     """Return what a turn changes about each entity that it mentions or states a fact about.
 
+    By uuid, sorted.
+
     Args:
         facts: new, changed and invalidated facts of the turn in their new state.
         facts_before: those of them that the group held, in their previous state.
-        mentions: uuids of the entities that the turn mentions.
-        at: the turn's reference time.
         between: returns the active facts about two entities before the turn, in either direction.
-        active: returns the active facts of an entity after the turn.
-
-    Returns:
-        The deltas by uuid, sorted by uuid.
     """
     before = {fact.uuid: fact for fact in facts_before}
     new: dict[str, list[Fact]] = {}
@@ -177,13 +169,10 @@ def should_refresh(
     *,
     edited: bool = False,
 ) -> Decision:
-    """Decide whether the summary is refreshed at the turn.
+    """Decide whether the summary is refreshed at the turn, from the state before the turn.
 
     Args:
-        state: as the turn before left it.
-        delta: what this turn changes.
         now: the latest reference time of the group so far; turns may arrive late.
-        limits: the limits.
         edited: whether someone changed the summary by hand.
     """
     return Decision(next(_reasons(state, delta, now, limits, edited=edited)))
@@ -250,11 +239,6 @@ def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> Gate
     about the entity, then of the second, the fourth, and so on: with a summariser that never
     returns one, requests become rare. A turn that makes the summary wrong does not wait, once until
     a pause has ended. What the end of a run writes is no attempt that counts.
-
-    Args:
-        state: as the turn before left it.
-        delta: what this turn changes.
-        limits: the limits.
     """
     return replace(
         state,
@@ -284,7 +268,7 @@ def refreshed(
 def similarity(summary: GateState, active: ActiveFacts) -> float | None:
     """Return the cosine between the facts of a summary and the active ones.
 
-    It is None if they cannot be compared: one has no vector, or another embedder made it.
+    None if they cannot be compared: one has no vector, or another embedder made it.
     """
     if summary.embedding is None or active.embedding is None:
         return None

@@ -1,8 +1,6 @@
 """The summaries of one group in memory: which of them a turn refreshes, and what it records.
 
 Its cost for a turn depends on the entities that the turn touches, not on the size of the group.
-
-What a turn does with summaries, before they are written.
 """
 
 import heapq
@@ -54,8 +52,6 @@ def outcome(
     """Return how many summaries a turn refreshed and kept, by reason, sorted.
 
     Args:
-        plan: of the turn.
-        texts: the new summaries, also the flushed ones.
         is_flushed: whether all of `plan.flushed` were asked for; else those without a text do not
             count: they are asked for again when the run ends.
     """
@@ -90,19 +86,12 @@ class GroupSummaries:
         unrecorded_until: datetime | None = None,
         embedder: str | None = None,
     ) -> None:
-        """Start with a group as the graph holds it.
+        """Start with a group as the graph holds it: facts oldest first, records by commit.
 
         Args:
-            entities: all entities.
-            facts: all facts, oldest first.
-            records: of all turns, in the order of the commits.
-            now: the latest reference time of the turns; None if there are none.
-            limits: of the gate.
             unrecorded_until: when the latest turn that records no summaries was committed; None if
                 there is none. A summary of an entity that was created by then was not edited by
                 hand, as long as no turn wrote it one: the extractor of that turn did.
-            embedder: digest of the name of what made the vectors of the facts; None if it is not
-                known.
         """
         self._limits = limits
         self._now = now
@@ -134,9 +123,9 @@ class GroupSummaries:
     def plan(self, change: Change, at: datetime, *, ends_run: bool = False) -> SummaryPlan:
         """Decide about the entities that a turn touches, and about bursts that have ended.
 
+        Applies nothing.
+
         Args:
-            change: what the turn changes; it is not applied.
-            at: the turn's reference time.
             ends_run: whether summaries that remain deferred are flushed with it.
         """
         now = at if self._now is None else max(self._now, at)
@@ -167,8 +156,7 @@ class GroupSummaries:
     def unwritten(self, *, all_deferred: bool = False) -> tuple[SummaryInput, ...]:
         """Return what to flush when no other turn follows, sorted by uuid.
 
-        Args:
-            all_deferred: also those that wait for more turns because no text was returned.
+        With `all_deferred` also those that wait for more turns because no text was returned.
         """
         deferred = self._unwritten({}, {}, all_deferred=all_deferred)
         return tuple(self._input(entity) for entity in deferred)
@@ -186,12 +174,9 @@ class GroupSummaries:
         )
 
     def record(self, plan: SummaryPlan, texts: Mapping[str, str]) -> str:
-        """Return the JSON that the turn records.
+        """Return the JSON that the turn records, with new and flushed texts by uuid.
 
-        Args:
-            plan: of `plan`.
-            texts: the new summaries, also the flushed ones. One that is missing is recorded as
-                skipped: a later turn decides about it again.
+        One that is missing is recorded as skipped: a later turn decides about it again.
         """
         summaries, refreshed_now = {}, {}
         for uuid, state in plan.states.items():
@@ -254,7 +239,6 @@ class GroupSummaries:
         return replace(entity, summary=known.text)
 
     def _run_ahead(self) -> None:
-        """Put what may change over what it was copied from."""
         self._entities = ChainMap({}, self._entities)
         self._facts = FactsAhead(self._facts)
         self._summaries = ChainMap({}, self._summaries)
@@ -293,13 +277,7 @@ class GroupSummaries:
         *,
         all_deferred: bool = False,
     ) -> Iterator[Entity]:
-        """Yield the entities whose summary is deferred and not flushed, after a turn.
-
-        Args:
-            states: after the turn, of those that it touches.
-            changed: the entities that the turn changes, by uuid.
-            all_deferred: also those that wait for more turns because no text was returned.
-        """
+        """Yield the entities whose summary is deferred and not flushed after a turn."""
         for uuid in sorted(self._deferred | states.keys()):
             known = self._known(uuid)
             entity = changed.get(uuid) or self._entities.get(uuid)

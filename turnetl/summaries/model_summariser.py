@@ -1,13 +1,7 @@
 """The summariser that asks a model, for entities whose facts are too long to be their summary.
 
-The request that refreshes summaries, several entities in one, and its response.
-
-The model sees the summary so far, the facts that are new, the facts that no longer hold, and a
-bounded part of the other facts: never a turn.
-
-The facts that a prompt shows of an entity: bounded, however many it has.
-
-Summaries that are made of facts as they are, a line each, without a request.
+Several entities are in one request. The model sees the summary so far, the facts that are new, the
+facts that no longer hold, and a bounded part of the other facts: never a turn.
 """
 
 import asyncio
@@ -50,13 +44,7 @@ class ModelSummariser:
         *,
         max_unasked: int = MAX_UNASKED,
     ) -> None:
-        """Use a model.
-
-        Args:
-            model: with its stack, which limits the number of concurrent requests.
-            price: of the model, for estimates; None if it is unknown.
-            max_unasked: characters of a summary that is made of facts, without a request.
-        """
+        """Use a model."""
         self._max_unasked = max_unasked
         self._model = model
         self._price = price
@@ -161,7 +149,6 @@ class RefreshedSummaries(BaseModel):
 
 
 def in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInput]]:
-    """Yield the entities of each request, in their order."""
     part: list[SummaryInput] = []
     chars = 0
     for given in inputs:
@@ -176,7 +163,6 @@ def in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInpu
 
 
 def refresh_request(inputs: Sequence[SummaryInput]) -> ChatRequest:
-    """Return the request for the summaries of these entities."""
     described = "\n\n".join(_described(number, one) for number, one in enumerate(inputs, start=1))
     prompt = f"<ENTITIES>\n{described}\n</ENTITIES>\n\n{_TASK}"
     return ChatRequest(
@@ -318,10 +304,6 @@ def fact_list(given: SummaryInput, limit: int) -> str | None:
 
     It is the list of the active facts, or, if that is too long, the previous summary with the new
     facts and without the invalidated ones. Empty if there is nothing to say.
-
-    Args:
-        given: the entity and its facts.
-        limit: characters of the summary.
     """
     listed = "\n".join(_statements(given.facts))
     if len(listed) <= limit:

@@ -1,7 +1,4 @@
-"""The Summariser port: a Protocol that writes the summaries of entities.
-
-What a summary of an entity is made of.
-"""
+"""The Summariser port: a Protocol that writes the summaries of entities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,11 +40,7 @@ class Summarised:
     """What stopped some of the requests; the others are paid for, and have their texts here."""
 
     def all(self) -> "Summarised":
-        """Return the summaries of all requests.
-
-        Raises:
-            TurnetlError: `error`.
-        """
+        """Return the summaries of all requests, or raise `error`."""
         try:
             if self.error is not None:
                 raise self.error
@@ -74,9 +67,5 @@ class Summariser(Protocol):
         ...
 
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
-        """Return what they use if no response is in the journal, rather too much than too little.
-
-        Args:
-            inputs: as of `summarise`.
-        """
+        """Return what they use without the journal, rather too much than too little."""
         ...

@@ -5,10 +5,8 @@ commits. Without the latest turns, it is what it was before them: an undo has no
 record repeats nothing that an earlier record of the entity holds: the vector and the text of a
 summary are recorded once.
 
-What remains of the summaries of a group when turns are undone.
-
-A summary quotes facts of earlier turns. Without one of them, the summaries that later turns made of
-the same entity are taken back, and are due: a run makes new ones.
+A summary quotes facts of earlier turns. When one of them is undone, the summaries that later turns
+made of the same entity are taken back, and are due: a run makes new ones.
 """
 
 from base64 import b64decode, b64encode
@@ -90,7 +88,6 @@ def encode(summaries: Mapping[str, EntitySummary], refreshed: Mapping[str, str])
     """Return the JSON that a turn records.
 
     Args:
-        summaries: the summary of each entity that the turn touches, after it, by uuid.
         refreshed: by uuid of those whose summary the turn refreshed, the summary that it replaces
             and that no turn recorded; empty if there is none.
     """
@@ -99,7 +96,6 @@ def encode(summaries: Mapping[str, EntitySummary], refreshed: Mapping[str, str])
 
 
 def encode_records(records: Iterable[EntityRecord]) -> str:
-    """Return the JSON of records."""
     return msgspec.json.encode(list(records)).decode()
 
 
@@ -116,25 +112,13 @@ def decode(record: str) -> list[EntityRecord]:
 
 
 def with_flushed(record: str, texts: Mapping[str, str]) -> str:
-    """Return the record of the latest turn with the summaries that the end of a run wrote.
-
-    Args:
-        record: JSON of `encode`; may be empty.
-        texts: by uuid of the entity.
-    """
+    """Return the record of the latest turn with the summaries, by uuid, that a run's end wrote."""
     flushed = [EntityRecord(uuid, flushed=text) for uuid, text in sorted(texts.items())]
     return encode_records([*decode(record), *flushed])
 
 
 def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
-    """Return the summaries after turns with these records, by uuid of the entity.
-
-    Args:
-        records: JSON of `encode`, in the order of the commits; empty for a turn without any.
-
-    Raises:
-        GraphUnusable: a text is no record of this version.
-    """
+    """Return the summaries after turns with these records, in the order of the commits, by uuid."""
     summaries: dict[str, EntitySummary] = {}
     for record in records:
         add_record(summaries, record)
@@ -144,11 +128,7 @@ def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
 def add_record(
     summaries: MutableMapping[str, EntitySummary], record: str
 ) -> Mapping[str, EntitySummary]:
-    """Apply the record of the next turn; return the summaries of its entities before it.
-
-    Raises:
-        GraphUnusable: as `replay`.
-    """
+    """Apply the record of the next turn; return the summaries of its entities before it."""
     before: dict[str, EntitySummary] = {}
     for of_entity in decode(record):
         known = summaries.get(of_entity.entity, EntitySummary())
@@ -263,11 +243,9 @@ class RecordedSummaries:
     def undo(
         self, turn: TurnId, removed: Collection[str], changed_entities: Collection[str] = ()
     ) -> UndoneSummaries:
-        """Undo a turn.
+        """Undo a turn, with which these entities are removed; one that is unknown changes nothing.
 
         Args:
-            turn: one that is unknown changes nothing.
-            removed: uuids of the entities that are removed with it.
             changed_entities: of a turn that records no summaries, the uuids of the entities that it
                 changed: its before-images restore them, and what later turns wrote is taken back.
         """
@@ -313,7 +291,6 @@ class RecordedSummaries:
         }
 
     def _rewrite(self, place: int, uuid: str, *, is_removed: bool, is_due: bool) -> bool:
-        """Take back the summary of an entity in a record; return whether the record changes."""
         rewritten = []
         for record in self._records[place]:
             if record.entity != uuid:

@@ -48,10 +48,6 @@ def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
 
     It is never longer than the lines of the text joined by `; `. A text that no type matches
     becomes an empty string.
-
-    Args:
-        texts: rows with the columns `INPUT_COLUMNS`.
-        types: in order of precedence.
     """
     rest = texts.with_row_index("position")
     condensed = []

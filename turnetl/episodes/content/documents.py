@@ -1,11 +1,4 @@
-"""Content types of texts that somebody wrote: code, diffs, JSON.
-
-Code: its number of lines and its signatures, or its first lines if it has no signature.
-
-Diffs: the changed files, the numbers of added and removed lines, and the changed functions.
-
-JSON: its errors, the values that identify or count the object, and its keys.
-"""
+"""Content types of texts that somebody wrote: code, diffs, JSON."""
 
 import polars as pl
 

@@ -1,15 +1,5 @@
 """Content types of what programs print: commands, logs, stack traces, results for the model.
 
-Output of programs: failures and totals of a command, the reason of a call that failed.
-
-Logs: the number of lines of each level, and the first different errors.
-
-Stack traces: the exceptions with their messages, and the innermost frame in the project.
-
-Results that only display something to the model: usually the call itself is enough.
-
-Patterns for the lines that matter in the output of any program.
-
 Character classes and word boundaries are ASCII: with Unicode boundaries a pattern is thirty times
 slower on texts that contain other characters.
 """

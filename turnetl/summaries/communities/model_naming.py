@@ -75,7 +75,6 @@ class ModelCommunityWriter(CommunityWriter):
     """Asks a model. A community that it does not describe gets the text of the rules."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Use a model, which limits the number of concurrent requests."""
         self._model = model
         self.missing = 0
         """Communities that the model did not describe."""
@@ -115,12 +114,7 @@ class ModelCommunityWriter(CommunityWriter):
 
 
 def estimate_usage(communities: Sequence[CommunityInput], price: Price | None) -> Usage:
-    """Return the usage if no response is in the journal, rather too much than too little.
-
-    Args:
-        communities: to describe.
-        price: of the model; None if it is unknown.
-    """
+    """Return the usage if no response is in the journal, rather too much than too little."""
     total = Usage()
     for part in batched(communities, PER_REQUEST):
         tokens = estimate_tokens(*(message.text for message in _request(part).messages))

@@ -1,10 +1,6 @@
-"""What a build changes about the communities of a group, and in which batches.
+"""What a build changes about the communities of a group: those of the graph, and today's clusters.
 
-What a build has to change: the communities of a graph, compared with the clusters of today.
-
-The port to what names and summarises communities: rules, or a model.
-
-Names and summaries of communities without a model: from their members and their facts.
+And the port to what names and summarises communities, with the writer that needs no model.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,13 +46,10 @@ class CommunityPlan:
     """Uuids of the members of each community to remove, by its uuid, sorted by it."""
 
     def batches(self, size: int) -> Iterator[tuple[tuple[str, ...], Sequence[CommunityInput]]]:
-        """Yield uuids to remove with communities to write, one transaction each.
+        """Yield uuids to remove with at most `size` communities to write, one transaction each.
 
         What a stale community shares with a new one is never in both, and it is found until the new
         one is there. One that shares nothing goes in the first batch.
-
-        Args:
-            size: communities to write in a batch, at most.
         """
         wanted = {member.uuid for one in self.missing for member in one.members}
         left = dict(self.stale)
@@ -86,18 +79,8 @@ def plan_communities(
     """Compare the communities of a group with those that its facts make today.
 
     Args:
-        group: of all arguments.
-        entities: all entities.
         facts: all facts, oldest first.
-        existing: the communities of the graph, with their members.
-        algorithm: how communities are found.
-        resolution: as of `clusters`.
         everything: write the communities again whose members did not change.
-        is_out_of_time: as of `clusters`.
-
-    Raises:
-        BadUsage: as `clusters`.
-        RunStopped: as `clusters`.
     """
     network = entity_network(entities, facts)
     found = clusters(network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time)
@@ -186,11 +169,6 @@ def community_changes(
     A community is kept if its uuid is that of a cluster and it has all of its members. One that
     lost a member, because its turn was undone, is stale, and so is one with a random uuid, which
     Graphiti's `build_communities` wrote: an entity is never in two communities.
-
-    Args:
-        group: of both.
-        existing: the members of each community of the graph, by its uuid.
-        clusters: those of today.
     """
     wanted = {ids.community_id(group, cluster): cluster for cluster in clusters}
     kept = {
@@ -222,28 +200,18 @@ class RuleCommunityWriter(CommunityWriter):
 
 
 def rule_text(community: CommunityInput) -> CommunityText:
-    """Return the name and the summary of a community."""
     return CommunityText(
         rule_name(community.members), rule_community_summary(community.members, community.facts)
     )
 
 
 def rule_name(members: Sequence[Entity]) -> str:
-    """Return the names of the first members, which differ.
-
-    Args:
-        members: as of a `CommunityInput`.
-    """
+    """Return the names of the first members, which differ."""
     return ", ".join(_names(members, _NAMED))
 
 
 def rule_community_summary(members: Sequence[Entity], facts: Iterable[Fact]) -> str:
-    """Return a summary of at most `rule_summary.MAX_CHARS` characters.
-
-    Args:
-        members: as of a `CommunityInput`.
-        facts: that connect two members.
-    """
+    """Return a summary of at most `rule_summary.MAX_CHARS` characters."""
     names = _names(members, _LISTED)
     others = len(members) - len(names)
     more = f" and {others:,} more" if others else ""
