@@ -78,8 +78,6 @@ def _closes(marker: re.Match[str], fence: str) -> bool:
     )
 
 
-__all__ = ["chunk_texts", "chunks", "estimate_expr", "split_in_half"]
-
 _CHARS_PER_TOKEN = 8
 """Characters per token of a chunk that are searched for the end of a block of code."""
 _BOUNDARIES = tuple(

@@ -54,7 +54,9 @@ def partition(
         memory_limit: bytes of rows that may be held in memory.
     """
     keys, rows = _read(batches, rules, memory_limit)
-    keys = merge_recorded(keys, lambda: _prompts(batches, rows))
+    keys = merge_recorded(
+        keys, lambda: read_prompts(batches) if rows is None else rows.select(prompt_columns())
+    )
     turns = _marked(keys, rules).with_columns(partition_numbers(max_chars))
     del keys
     if rows is None:
@@ -106,10 +108,8 @@ def _read(
     return pl.concat(keys).with_row_index("row"), pl.concat(rows) if rows else None
 
 
-def _prompts(batches: Sequence[Batch], rows: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the prompts of all rows, which only groups with a history of prompts need."""
-    if rows is not None:
-        return rows.select(prompt_columns())
+def read_prompts(batches: Sequence[Batch]) -> pl.DataFrame:
+    """Return `prompt_columns` of all rows, which only groups with a history of prompts need."""
     return pl.concat([batch.read(*prompt_columns()) for batch in batches])
 
 

@@ -24,7 +24,7 @@ from turnetl.base.result_fields import (
 from turnetl.base.results import described
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.partitions import key_columns, merge_recorded, partition, prompt_columns
+from turnetl.episodes.partitions import key_columns, merge_recorded, partition, read_prompts
 from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
 from turnetl.noise import EMPTY, ListedRule, NoiseRule
@@ -136,7 +136,7 @@ def _matching(batches: Sequence[Batch], rule: NoiseRule, filters: Filters) -> pl
     none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
     rows = merge_recorded(
         pl.concat([none, *(batch.read(*columns) for batch in batches)]),
-        lambda: pl.concat([batch.read(*prompt_columns()) for batch in batches]),
+        lambda: read_prompts(batches),
     )
     marked = noise.mark(order.unique_turns(rows.lazy()), filters.rules)
     alone = noise.mark(marked.rename({"noise": "marked_by"}), [rule])

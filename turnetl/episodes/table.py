@@ -68,19 +68,14 @@ class RenderedTexts:
         known = keys.join(
             self._turns, on=INPUTS, how="inner", nulls_equal=True, maintain_order="left"
         )
-        first = known["position"].min() if known.height else None
-        last = known["position"].max()
-        if not isinstance(first, int) or not isinstance(last, int):
-            return self._read(0, 0).with_columns(index=pl.lit(0, pl.UInt32))
+        first, last = known["position"].min(), known["position"].max()
+        length = last - first + 1 if isinstance(first, int) and isinstance(last, int) else 0
         # Turns that are far apart in the table are rendered again: its rows may exceed the memory.
-        length = last - first + 1
-        if length > _MAX_SPREAD * known.height:
-            return self._read(0, 0).with_columns(index=pl.lit(0, pl.UInt32))
-        return self._read(first, length)[known["position"] - first].with_columns(known["index"])
-
-    def _read(self, first: int, length: int) -> pl.DataFrame:
+        if not isinstance(first, int) or length > _MAX_SPREAD * known.height:
+            known, first, length = known.clear(), 0, 0
         with self._lake.reading_episodes(self._group):
-            return self._rows.slice(first, length).select(RENDERED).collect()
+            rows = self._rows.slice(first, length).select(RENDERED).collect()
+        return rows[known["position"] - first].with_columns(known["index"])
 
 
 def write_table(
@@ -203,7 +198,6 @@ _PROMPT_CHARS, _TEXT_CHARS = 1000, 20_000
 """Characters of a prompt that are searched for failure words (a long plan mentions everything);
 characters of prompt and of response that are searched for everything else."""
 
-_FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
 _TRACE = (
     r"Traceback \(most recent call last\)|(?m:^[ \t]+at [\w.$<>]+ ?\()"
     r"|(?m:^thread '.*' panicked at)|(?m:^goroutine \d+ \[)"
@@ -231,8 +225,8 @@ _TEXT = (
     + "\n"
     + pl.col("assistant_text").str.head(_TEXT_CHARS)
 )
-_BLOCKS = _TEXT.str.count_matches(_FENCED)
-_PROSE_CHARS = _TEXT.str.replace_all(_FENCED, "").str.len_chars()
+_BLOCKS = _TEXT.str.count_matches(text.FENCED)
+_PROSE_CHARS = _TEXT.str.replace_all(text.FENCED, "").str.len_chars()
 _CODE_CHARS = _TEXT.str.len_chars() - _PROSE_CHARS
 
 # A fifth of all calls, rounded up; `_CALLS` occurs once, since polars evaluates it at each use.

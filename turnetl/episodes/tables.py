@@ -1,7 +1,7 @@
 """Episodes tables: built from the turns files, if they are not current."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from turnetl import noise
 from turnetl.base import ids, schema
@@ -73,10 +73,7 @@ def is_current(
     It can if `build` would produce the same table from these turns files and filters, or if the
     table was built from the same turns files with one-off filters.
     """
-    try:
-        stored = lake.episodes_metadata(group) or {}
-    except TableUnusable:
-        return False
+    stored = _stored(lake, group)
     if stored.get(_ONE_OFF) and stored.get(_TURNS_DIGEST) == _turns_digest(files):
         return True
     return stored.get(_INPUTS_DIGEST) == _inputs_digest(group, files, filters)
@@ -84,11 +81,15 @@ def is_current(
 
 def holds_turns(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
     """Return whether the group's table was built from these turns files. Reads no row."""
+    return _stored(lake, group).get(_TURNS_DIGEST) == _turns_digest(files)
+
+
+def _stored(lake: Lake, group: GroupId) -> Mapping[str, str]:
+    """Return the metadata of the group's table; empty if there is none, or it is damaged."""
     try:
-        stored = lake.episodes_metadata(group) or {}
+        return lake.episodes_metadata(group) or {}
     except TableUnusable:
-        return False
-    return stored.get(_TURNS_DIGEST) == _turns_digest(files)
+        return {}
 
 
 def repair(lake: Lake, group: GroupId, files: Sequence[TurnFile], filters: Filters) -> None:

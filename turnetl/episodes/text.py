@@ -63,7 +63,8 @@ def _messages(speaker: str, column: str) -> pl.Expr:
     return texts.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
 
 
-_FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
+FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
+"""A fenced block of code."""
 _START, _END = "\ue000", "\ue001"
 """Delimiters from Unicode's private use area; a text that contains one is left unchanged."""
 _SHORT_CHARS, _SHORT_BREAKS = 700, 14
@@ -85,7 +86,7 @@ def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
 
 def _condensed(rows: pl.DataFrame) -> pl.DataFrame:
     """Return `index` and `text`: the blocks split from the prose, condensed, and joined again."""
-    delimited = pl.col("assistant_text").str.replace_all(_FENCED, f"{_START}$0{_END}")
+    delimited = pl.col("assistant_text").str.replace_all(FENCED, f"{_START}$0{_END}")
     # A segment is a block and the prose after it; the first segment has only prose, as `block`.
     segments = (
         rows.with_columns(delimited.str.split(_START).alias("segment"))

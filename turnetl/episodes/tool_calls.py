@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl.episodes import content
-from turnetl.noise.history_calls import HISTORY_CALL
+from turnetl.noise.machine_prompts import HISTORY_CALL
 
 _HEAD, _TAIL = 400, 100
 """Characters kept of a long call: the last step of a long command comes after a long text."""

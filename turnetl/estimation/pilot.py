@@ -31,12 +31,16 @@ from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.preview_builder import model_for, placeholder_response
-from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
-from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
-from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+from turnetl.ingestion.resolved_turn import (
+    MirroredGroup,
+    ResolvedTurn,
+    as_bad_turn,
+    resolve_turn,
+)
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders.port import Embedder
@@ -200,21 +204,13 @@ class PilotResources:
     """Turns that may be extracted at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PilotGroup:
-    """A group in memory."""
-
-    mirror: MirrorGroup
-    summaries: TurnSummaries
-
-
 class Pilot:
     """Extracts and resolves turns of several groups. Writes nothing to the graph."""
 
     def __init__(self, resources: PilotResources, workloads: Sequence[Workload]) -> None:
         self._resources = resources
         self._workloads = {workload.group: workload for workload in workloads}
-        self._groups: dict[GroupId, _PilotGroup] = {}
+        self._groups: dict[GroupId, MirroredGroup] = {}
         self.result = PilotResult()
 
     async def answered(self, workload: Workload) -> list[TurnRequests]:
@@ -308,25 +304,20 @@ class Pilot:
             resources.embedder,
             episode,
             extracted,
-            group.mirror,
+            group.with_summariser(rules.summariser),
             run_id=_RUN_ID,
             now=resources.clock(),
-            summaries=group.summaries.with_summariser(rules.summariser),
         )
 
-    async def _group(self, group: GroupId) -> "_PilotGroup":
+    async def _group(self, group: GroupId) -> MirroredGroup:
         if group not in self._groups:
             resources = self._resources
             contents = await self._workloads[group].contents(resources.store, resources.embedder)
-            summaries = resources.sending_summaries.of_group(contents)
-            mirror = MirrorGroup(summaries.decided(contents))
-            self._groups[group] = _PilotGroup(mirror, summaries)
+            self._groups[group] = MirroredGroup.of(contents, resources.sending_summaries)
         return self._groups[group]
 
     def _apply(self, resolved: ResolvedTurn) -> None:
-        group = self._groups[resolved.receipt.group_id]
-        group.mirror.apply(resolved.for_mirror, resolved.receipt)
-        group.summaries.apply(resolved.change)
+        self._groups[resolved.receipt.group_id].apply(resolved)
 
     def _episodes(
         self, turns: Iterable[PendingTurn]

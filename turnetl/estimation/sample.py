@@ -19,7 +19,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group
 from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.prefetch import with_context
-from turnetl.ingestion.rehearsal import undone_contents
+from turnetl.ingestion.redo import undone_contents
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.lake import CHUNK_COUNT
 from turnetl.llm.embedders.port import Embedder

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -41,7 +42,7 @@ class AdmittedTurn:
 
     def __init__(self, admission: "TurnAdmission", chars: int, *, is_covered: bool) -> None:
         self.chars = chars
-        self.account = Account(self._approve)
+        self.account = Account(partial(admission.approve, self))
         self.is_covered = is_covered
         """Whether the budget was likely to carry the turn when it started."""
         self._admission = admission
@@ -55,18 +56,24 @@ class AdmittedTurn:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._admission.finish(self)
+        self.finish()
 
     def commit(self, usage: Usage) -> None:
-        """Count the turn as committed; `usage` is of its responses, whenever they were paid for."""
-        self._admission.commit(self, amount_of(usage))
+        """Count the turn as committed, and learn from it.
+
+        Args:
+            usage: of its responses, whenever they were paid for.
+        """
+        account, cost = self.account, amount_of(usage)
+        self._admission.paid += account.spent
+        # What was reserved in vain at the end, on top of the cost.
+        margin = (account.required - account.spent).at_least(Amount())
+        if cost.tokens:
+            self._admission.costs.learn(self.chars, cost, cost + margin)
 
     def finish(self) -> None:
         """Let other turns start in the place of this one. May be called more than once."""
         self._admission.finish(self)
-
-    def _approve(self, request: Amount) -> None:
-        self._admission.approve(self, request)
 
 
 @dataclass(slots=True, eq=False)
@@ -127,15 +134,6 @@ class TurnAdmission:
                 self._waiting.remove(waiting)
                 self._start_waiting()
             raise
-
-    def commit(self, turn: AdmittedTurn, cost: Amount) -> None:
-        """Learn from a committed turn and the cost of its responses, whenever they were paid."""
-        account = turn.account
-        self.paid += account.spent
-        # What was reserved in vain at the end, on top of the cost.
-        margin = (account.required - account.spent).at_least(Amount())
-        if cost.tokens:
-            self.costs.learn(turn.chars, cost, cost + margin)
 
     @contextmanager
     def flushing(self) -> Iterator[None]:

@@ -5,11 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Change, Entity, Episode, Fact, Vector
-from turnetl.base.repeat import repeat_until
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.port import GraphStore
@@ -55,9 +53,7 @@ class RecipeRecorder:
         if episode.kind in self._kinds:
             return
         parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
-        await repeat_until(
-            lambda: self._store.record_recipe(parts), self._run.pauses, busy=GraphBusy
-        )
+        await self._run.repeat(lambda: self._store.record_recipe(parts))
         self._kinds.add(episode.kind)
 
 

@@ -7,11 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from turnetl.base.errors import GraphBusy
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Community, CommunityBatch, Lease
 from turnetl.base.model import GroupId, Usage, Vector
-from turnetl.base.repeat import repeat_until
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
 from turnetl.graph.port import GraphStore
@@ -144,8 +142,6 @@ async def _described(
 
 async def _write(build: CommunityBuild, lease: Lease, batch: CommunityBatch) -> None:
     run = build.run
-    await repeat_until(
-        lambda: build.store.write_communities(lease, batch, now=run.clock(), ttl=run.lease_ttl),
-        run.pauses,
-        busy=GraphBusy,
+    await run.repeat(
+        lambda: build.store.write_communities(lease, batch, now=run.clock(), ttl=run.lease_ttl)
     )

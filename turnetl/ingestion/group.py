@@ -96,6 +96,10 @@ class GroupPlan:
     def group(self) -> GroupId:
         return self.turns.group
 
+    def episodes(self) -> Iterator[Episode]:
+        """Yield the turns that a run would commit and those of their context, in table order."""
+        yield from load_episodes(self.rows, self.turns.required, batch_rows=self.batch_rows)
+
 
 async def plan_group(
     group: GroupId,
@@ -131,20 +135,23 @@ async def plan_group(
     turns = replace(turns, superseded_prompts=prompts if scope.sessions is None else ())
     usage = sum((receipt.usage for receipt in receipts), Usage())
     batch_rows = BATCH_ROWS if scope.assume is None else None
-    changed = await _stale_parts(turns, store, today)
+    changed = await changed_parts(turns.stale_recipes, store, today)
     chars = int(compared.filter(pl.col("turn_id").is_in(turns.to_commit))["chars_after"].sum())
     summaries = reason_counts(text for one in receipts for text in one.summary_reasons)
     uses = extractor_uses(receipts)
     return GroupPlan(turns, rows, batch_rows, usage, uses, changed, chars, summaries)
 
 
-async def _stale_parts(
-    plan: TurnPlan, store: ReceiptStore, today: Callable[[str], RecipeParts] | None
+async def changed_parts(
+    stale_recipes: Mapping[tuple[str, str], int],
+    store: ReceiptStore,
+    today: Callable[[str], RecipeParts] | None,
 ) -> tuple[StalePart, ...]:
-    if today is None or not plan.stale_recipes:
+    """Return `stale_parts` of recorded recipes; none if those of today are not known."""
+    if today is None or not stale_recipes:
         return ()
-    recorded = await store.recipes({digest for _, digest in plan.stale_recipes})
-    return stale_parts(plan.stale_recipes, recorded, today)
+    recorded = await store.recipes({digest for _, digest in stale_recipes})
+    return stale_parts(stale_recipes, recorded, today)
 
 
 async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
@@ -195,14 +202,13 @@ async def ingest_group(
         summaries=resources.summaries,
         ahead=resources.ahead,
     )
-    episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error: TurnetlError | None = None
     if total := len(plan.turns.to_commit):
         progress(0, total)
         try:
             await pipeline.ingest(
                 plan.group,
-                episodes,
+                plan.episodes(),
                 plan.turns.context,
                 lambda done: progress(done.turns, total),
                 lease=lease,
@@ -251,8 +257,7 @@ def unread_report(group: GroupId, lake: Lake) -> GroupReport:
 
 def planned_turns(plan: GroupPlan) -> Iterator[tuple[Episode, list[Episode]]]:
     """Yield the turns that a run would commit, each with its context. Writes nothing."""
-    episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
-    yield from with_context(episodes, plan.turns.context)
+    yield from with_context(plan.episodes(), plan.turns.context)
 
 
 def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]]]:

@@ -205,7 +205,8 @@ def plan_turns(
     states = Counter(marked["state"].to_list())
     to_commit = _turns_to_commit(marked, scope)
     ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
-    stale, stale_recipes = _stale(marked, committed, recipe)
+    in_graph = marked.filter(_has_state(_NotPending.COMMITTED))
+    stale_reasons, stale_recipes = stale_counts(committed_turns(in_graph, committed, recipe))
     is_excluded = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
     return TurnPlan(
         group=group,
@@ -216,7 +217,7 @@ def plan_turns(
         noise=_noise(marked),
         pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(to_commit))),
         quarantined=frozenset(_turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))),
-        stale_reasons={reason: stale[reason] for reason in StaleReason if stale[reason]},
+        stale_reasons=stale_reasons,
         stale_recipes=stale_recipes,
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
         turns_with_assumed_time=marked.filter("has_no_time", ~is_excluded).height,
@@ -287,18 +288,17 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(Counter(rules).items()))
 
 
-def _stale(
-    marked: pl.DataFrame, receipts: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
-) -> tuple[Counter[StaleReason | None], Counter[tuple[str, str]]]:
-    """Count the committed turns by reason, and those with another recipe by kind and recipe."""
-    committed = marked.filter(_has_state(_NotPending.COMMITTED))
+def stale_counts(
+    turns: Iterable[ComparedTurn],
+) -> tuple[Mapping[StaleReason, int], Mapping[tuple[str, str], int]]:
+    """Count the stale turns by reason, and those with another recipe by kind and recipe."""
     reasons: Counter[StaleReason | None] = Counter()
     recipes: Counter[tuple[str, str]] = Counter()
-    for turn in committed_turns(committed, receipts, recipe):
+    for turn in turns:
         reasons[turn.stale] += 1
         if turn.stale is StaleReason.RECIPE_CHANGED:
             recipes[turn.kind, turn.receipt.recipe] += 1
-    return reasons, recipes
+    return {reason: reasons[reason] for reason in StaleReason if reasons[reason]}, recipes
 
 
 def committed_turns(

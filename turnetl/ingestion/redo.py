@@ -5,30 +5,55 @@ before, pending, or as after; what is pending when a redo is killed is taken by 
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
 import polars as pl
 
 from turnetl.base.errors import BadTurn, GraphUnusable, RunStopped, TurnetlError
-from turnetl.base.graph_model import Lease
+from turnetl.base.graph_model import GroupContents, Lease
 from turnetl.base.ids import RecipeParts, recipe_digest
-from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import group
-from turnetl.ingestion.group import GroupPlan, IngestResources, ingest_group
+from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.commit import with_embeddings
+from turnetl.ingestion.group import (
+    GroupPlan,
+    IngestResources,
+    changed_parts,
+    ingest_group,
+)
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.plan import COLUMNS, ComparedTurn, Scope, committed_turns, plan_turns
+from turnetl.ingestion.plan import (
+    COLUMNS,
+    Scope,
+    TurnPlan,
+    committed_turns,
+    plan_turns,
+    stale_counts,
+)
+from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason, stale_parts
+from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
 from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo
-from turnetl.ingestion.rehearsal import Rehearsal
+from turnetl.ingestion.resolved_turn import (
+    MAX_CONSECUTIVE_FAILURES,
+    MirroredGroup,
+    extract_turn,
+    resolve_turn,
+)
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.ingestion.undo import PlannedUndo, UndoProgress
+from turnetl.ingestion.undo_plan import UndoPlan
+from turnetl.ingestion.undo_report import UndoState
 from turnetl.lake import Lake
+from turnetl.llm.accounts import charged_to
+from turnetl.llm.embedders.port import Embedder
+from turnetl.summaries.records import RecordedSummaries
 
 Recipe = Callable[[GroupId, str], RecipeParts]
 """Returns how turns of a group and kind would be extracted today."""
@@ -101,12 +126,13 @@ async def plan_group_redo(
     restricted = replace(
         again, to_commit=repeated, context={turn: again.context[turn] for turn in repeated}
     )
-    stale = [turn for turn in committed if turn.stale and turn.receipt.turn_id in redo.turns]
+    undone = (turn for turn in committed if turn.receipt.turn_id in redo.turns)
+    stale_reasons, stale_recipes = stale_counts(undone)
     return GroupRedoPlan(
         redo,
         replace(plan, turns=restricted, chars=states.chars(repeated)),
-        stale_reasons=_by_reason(stale),
-        stale_parts=await _stale_parts(stale, store, today),
+        stale_reasons=stale_reasons,
+        stale_parts=await changed_parts(stale_recipes, store, today),
         left_out=states.noise(),
         unrepeatable=states.unrepeatable(repeated),
     )
@@ -147,27 +173,6 @@ class _States:
         return PendingReason.UNKNOWN.value if closed else PendingReason.OPEN.value
 
 
-def _by_reason(stale: Collection[ComparedTurn]) -> Mapping[StaleReason, int]:
-    counts = Counter(turn.stale for turn in stale)
-    return {reason: counts[reason] for reason in StaleReason if counts[reason]}
-
-
-async def _stale_parts(
-    stale: Collection[ComparedTurn],
-    store: GraphStore,
-    today: Callable[[str], RecipeParts] | None,
-) -> tuple[StalePart, ...]:
-    recipes = Counter(
-        (turn.kind, turn.receipt.recipe)
-        for turn in stale
-        if turn.stale is StaleReason.RECIPE_CHANGED
-    )
-    if today is None or not recipes:
-        return ()
-    recorded = await store.recipes({digest for _, digest in recipes})
-    return stale_parts(recipes, recorded, today)
-
-
 RedoProgress = Callable[[str, int, int], None]
 """Called with the stage (extract, undo, ingest), turns done and turns to do."""
 
@@ -190,14 +195,14 @@ async def redo_group(
     plan: GroupRedoPlan,
     resources: IngestResources,
     run: IngestRun,
-    rehearsal: Rehearsal | None,
+    admission: TurnAdmission,
     progress: RedoProgress,
 ) -> RedoneGroup:
     """Redo the turns of a plan; return what was done, also if an error stopped it.
 
     Args:
         plan: not one that has unrepeatable turns.
-        rehearsal: sends all requests before anything is undone; None if none are sent.
+        admission: with the budget of the run, and used for rehearsals only.
     """
     steps = _Steps(plan, resources, run, progress)
     try:
@@ -205,8 +210,8 @@ async def redo_group(
         async with held_lease(resources.store, plan.group, profile, run) as held:
             await run.on_lease()
             await _check_unchanged(plan, resources.store)
-            if rehearsal is not None:
-                await steps.rehearse(rehearsal)
+            if resources.extractor.model is not None:
+                await steps.rehearse(admission)
             await steps.undo(held)
             return RedoneGroup(steps.undone, await steps.ingest(held))
     except TurnetlError as error:
@@ -231,16 +236,16 @@ class _Steps:
         self._progress = progress
         self.undone = 0
 
-    async def rehearse(self, rehearsal: Rehearsal) -> None:
+    async def rehearse(self, admission: TurnAdmission) -> None:
+        rehearsal = Rehearsal(self._resources, self._run, admission)
         plan = self._plan.ingest
         total = len(plan.turns.to_commit)
         self._progress("extract", 0, total)
-        episodes = group.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
         try:
-            await rehearsal.run(
+            await rehearsal.rehearse(
                 self._plan.redo.undo,
                 plan.turns,
-                episodes,
+                plan.episodes(),
                 lambda done: self._progress("extract", done, total),
             )
         except RunStopped as error:
@@ -306,4 +311,101 @@ def _failed(plan: GroupRedoPlan, failed: dict[TurnId, BadTurn]) -> GraphUnusable
         f"group `{plan.group}`: {len(failed):,} of the turns cannot be ingested again, so that "
         f"nothing of it was undone: {'; '.join(lines)}{more}; correct the cause, or take these "
         "turns out with `turnetl undo --turn ID --cascade`"
+    )
+
+
+@dataclass
+class Rehearsal:
+    """The turns of a redo extracted and resolved in memory, before anything is undone.
+
+    All requests are sent then, and the journal has the responses: what follows sends none, so that
+    neither a model that fails nor a budget that is used up leaves a group half repeated.
+    """
+
+    resources: IngestResources
+    """With a model whose responses the journal keeps; the store is only read."""
+    run: IngestRun
+    admission: TurnAdmission
+    """With the budget of the run, and used for rehearsals only."""
+    failed: dict[TurnId, BadTurn] = field(default_factory=dict, init=False)
+    """Turns that cannot be ingested, which a fresh ingest would quarantine. After several in a row
+    the rest is not tried: their cause is not the content of a turn."""
+
+    async def rehearse(
+        self,
+        undo: UndoPlan,
+        plan: TurnPlan,
+        episodes: Iterable[Episode],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Extract and resolve the turns of a plan, in order, as they will be after the undo."""
+        extractor = self.resources.extractor
+        contents = await self.resources.store.load(plan.group)
+        recipe = recipe_digest(extractor.recipe_parts(plan.group))
+        earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
+        self.admission.costs.learn_earlier(earlier)
+        undone = await undone_contents(contents, undo, self.resources.embedder)
+        group = MirroredGroup.of(undone, self.resources.summaries)
+        turns = prefetch_extractions(
+            episodes,
+            plan.context,
+            partial(extract_turn, extractor),
+            limit=self.run.prefetch,
+            admission=self.admission,
+        )
+        done = failures = 0
+        async with aclosing(turns) as prefetched:
+            async for turn in prefetched:
+                ends_run = done + 1 == len(plan.context)
+                is_resolved = await self._resolve(turn, group, ends_run=ends_run)
+                failures = 0 if is_resolved else failures + 1
+                if failures == MAX_CONSECUTIVE_FAILURES:
+                    return
+                done += 1
+                progress(done)
+        if group.summaries is not None:
+            await group.summaries.rehearse_deferred()
+
+    async def _resolve(self, turn: PrefetchedTurn, group: MirroredGroup, *, ends_run: bool) -> bool:
+        """Resolve the turn and apply it to the group; return whether it can be ingested."""
+        with turn.admitted, charged_to(turn.admitted.account):
+            try:
+                resolved = await resolve_turn(
+                    self.resources.extractor,
+                    self.resources.embedder,
+                    turn.episode,
+                    await turn.extraction,
+                    group,
+                    run_id=self.run.run_id,
+                    now=self.run.clock(),
+                    ends_run=ends_run,
+                )
+            except BadTurn as error:
+                self.failed[turn.episode.turn_id] = error
+            else:
+                turn.admitted.commit(resolved.change.usage)
+                group.apply(resolved)
+        self.admission.costs.finish(len(turn.episode.text))
+        return turn.episode.turn_id not in self.failed
+
+
+async def undone_contents(
+    contents: GroupContents, undo: UndoPlan, embedder: Embedder
+) -> GroupContents:
+    """Return a group as an undo would leave it, with all embeddings. Writes nothing."""
+    summaries = RecordedSummaries(contents.summaries)
+    state = UndoState(contents.entities, contents.facts, summaries)
+    for turn in undo.turns:
+        state.undo(turn)
+    entities, facts = await with_embeddings(
+        tuple(state.entities.values()), tuple(state.facts.values()), embedder.embed
+    )
+    undone = {turn.record.receipt.turn_id for turn in undo.turns}
+    receipts = (one for one in contents.receipts if one.turn_id not in undone)
+    return replace(
+        contents,
+        entities=entities,
+        facts=facts,
+        receipts=tuple(receipts),
+        summaries=summaries.records,
     )

@@ -1,23 +1,24 @@
 """A turn resolved against its group: all that its commit writes; and turns that fail."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from turnetl.base.errors import TRACEBACK, BadTurn, RunStopped, TurnetlError
-from turnetl.base.graph_model import Receipt
+from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Change, Episode, GroupId
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.ingestion.commit import build_change, build_receipt, with_embeddings
 from turnetl.llm.embedders.port import Embedder
+from turnetl.summaries.port import Summariser
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
-    from turnetl.ingestion.turn_summaries import SummarisedChange, TurnSummaries
+    from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +28,38 @@ class ResolvedTurn:
     change: Change
     receipt: Receipt
     resolved: Resolved
-    summarised: "SummarisedChange | None"
-    """None if the run keeps no summaries."""
+    for_mirror: Change
+    """The change as later turns of the run see it."""
+    summary_reasons: Mapping[GateReason, int]
+    """The decisions about summaries, by reason."""
 
-    @property
-    def for_mirror(self) -> Change:
-        """The change as later turns of the run see it."""
-        return self.summarised.for_mirror if self.summarised is not None else self.change
 
-    @property
-    def summary_reasons(self) -> Mapping[GateReason, int]:
-        """The decisions about summaries, by reason."""
-        return self.summarised.reasons if self.summarised is not None else {}
+@dataclass
+class MirroredGroup:
+    """A group in memory, after the turns that were applied to it."""
+
+    mirror: MirrorGroup
+    summaries: "TurnSummaries | None"
+    """None: the run keeps none."""
+
+    @classmethod
+    def of(cls, contents: GroupContents, rules: "SummaryRules | None") -> Self:
+        """Return the group as the graph holds it."""
+        summaries = None if rules is None else rules.of_group(contents)
+        decided = contents if summaries is None else summaries.decided(contents)
+        return cls(MirrorGroup(decided), summaries)
+
+    def with_summariser(self, summariser: Summariser) -> Self:
+        """Return a view of the same group, whose summaries another summariser writes."""
+        if self.summaries is None:
+            return self
+        return replace(self, summaries=self.summaries.with_summariser(summariser))
+
+    def apply(self, resolved: ResolvedTurn) -> None:
+        """Apply the next turn."""
+        self.mirror.apply(resolved.for_mirror, resolved.receipt)
+        if self.summaries is not None:
+            self.summaries.apply(resolved.change)
 
 
 async def resolve_turn(
@@ -46,11 +67,10 @@ async def resolve_turn(
     embedder: Embedder,
     episode: Episode,
     extracted: Any,
-    group: MirrorGroup,
+    group: MirroredGroup,
     *,
     run_id: str,
     now: datetime,
-    summaries: "TurnSummaries | None" = None,
     ends_run: bool = False,
 ) -> ResolvedTurn:
     """Resolve, embed and summarise an extracted turn. Does not change the group.
@@ -61,29 +81,34 @@ async def resolve_turn(
         ends_run: whether no other turn of the group follows.
     """
     with as_bad_turn(episode):
-        found = await extractor.resolve(episode, extracted, group, now=now)
+        found = await extractor.resolve(episode, extracted, group.mirror, now=now)
         entities, facts = await with_embeddings(found.entities, found.facts, embedder.embed)
         resolved = replace(found, entities=entities, facts=facts)
-        change = build_change(episode, resolved, group)
-        summarised, reasons = None, tuple[str, ...]()
-        if summaries is not None:
-            summarised = await summaries.summarise(change, ends_run=ends_run)
-            change, reasons = summarised.change, _decisions(summarised.reasons)
+        change = for_mirror = build_change(episode, resolved, group.mirror)
+        reasons: Mapping[GateReason, int] = {}
+        if group.summaries is not None:
+            summarised = await group.summaries.summarise(change, ends_run=ends_run)
+            change, for_mirror = summarised.change, summarised.for_mirror
+            reasons = summarised.reasons
         receipt = build_receipt(change, extractor, run_id=run_id, now=now)
-        receipt = replace(receipt, summary_reasons=reasons)
-        return ResolvedTurn(change, receipt, resolved, summarised)
-
-
-def _decisions(counts: Mapping[GateReason, int]) -> tuple[str, ...]:
-    # What the end of a run writes depends on where it ends: one run and ten store the same.
-    of_turn = (name for name in counts if name not in OF_RUN_ENDS)
-    return reason_texts({name: counts[name] for name in of_turn})
+        # What the end of a run writes depends on where it ends: one run and ten store the same.
+        of_turn = {name: count for name, count in reasons.items() if name not in OF_RUN_ENDS}
+        receipt = replace(receipt, summary_reasons=reason_texts(of_turn))
+        return ResolvedTurn(change, receipt, resolved, for_mirror, reasons)
 
 
 log = logging.getLogger(__name__)
 
 MAX_CONSECUTIVE_FAILURES = 5
 """After this many failed turns in a row the cause is not the content of a turn: the run stops."""
+
+
+async def extract_turn(
+    extractor: Extractor[Any], episode: Episode, context: Sequence[Episode]
+) -> Any:
+    """Return what the extractor finds in a turn; unexpected exceptions are BadTurn."""
+    with as_bad_turn(episode):
+        return await extractor.extract(episode, context)
 
 
 @contextmanager

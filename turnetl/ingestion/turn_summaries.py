@@ -7,10 +7,9 @@ from datetime import datetime
 from functools import lru_cache
 
 from turnetl.base import ids
-from turnetl.base.errors import GraphBusy, RunStopped
+from turnetl.base.errors import RunStopped
 from turnetl.base.graph_model import GroupContents, Lease
 from turnetl.base.model import Change, Episode, SummaryWrites, TurnId, Usage
-from turnetl.base.repeat import repeat_until
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import time_of
 from turnetl.ingestion.ingest_run import IngestRun
@@ -228,10 +227,8 @@ class TurnSummaries:
             writes = SummaryWrites(
                 written.texts, {latest.turn: latest.record}, {latest.turn: latest.usage}
             )
-            await repeat_until(
-                lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl),
-                run.pauses,
-                busy=GraphBusy,
+            await run.repeat(
+                lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl)
             )
         return flush
 

@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from turnetl.base.batched import batched
-from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.base.model import GroupId, TurnId, Vector
-from turnetl.base.repeat import repeat_until
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
@@ -147,10 +146,8 @@ class PlannedUndo:
 
     async def _revert(self, reversal: Reversal) -> None:
         run, failures = self._run, list[Exception]()
-        reverted = await repeat_until(
+        reverted = await run.repeat(
             lambda: self._store.revert(self._lease, reversal, now=run.clock(), ttl=run.lease_ttl),
-            run.pauses,
-            busy=GraphBusy,
             on_busy=failures.append,
         )
         # If a retry finds the turn undone, an earlier attempt without a response did it.

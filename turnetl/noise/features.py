@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from turnetl.noise.history_calls import ASIDE_CALL, HISTORY_CALL
-from turnetl.noise.machine_prompts import PROVIDER_ERROR
+from turnetl.noise.machine_prompts import ASIDE_CALL, HISTORY_CALL, PROVIDER_ERROR
 from turnetl.noise.vocabulary import ACKNOWLEDGEMENT_ONLY, DECISION, WORD
 
 _SHORT_RESPONSE_CHARS = 240

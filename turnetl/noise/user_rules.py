@@ -31,8 +31,7 @@ from turnetl.base import schema
 from turnetl.base.errors import BadUsage
 from turnetl.base.regex_check import regex_error
 from turnetl.noise import features
-from turnetl.noise.rule import NoiseRule
-from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
+from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES, NoiseRule
 
 _MAX_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")

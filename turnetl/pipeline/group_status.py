@@ -1,6 +1,8 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
 import logging
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -25,13 +27,13 @@ from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
-from turnetl.ingestion.missing_archives import missing_archives
-from turnetl.lake import Lake, TurnFile
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.pipeline.run_options import RunOptions
+from turnetl.redact.port import MARK
 from turnetl.settings import Settings
 from turnetl.status_report import GroupStatus, StatusReport
 
@@ -216,3 +218,41 @@ async def _index_problem(settings: Settings, busy_timeout: float) -> str | None:
     except (Fatal, IndexBusy) as error:
         return str(error)
     return None
+
+
+_ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
+"""How `lake.path_text` writes a byte of a file name that is not UTF-8."""
+
+
+def missing_archives(
+    archives: Iterable[ArchiveMetadata], is_present: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """Return the archives of this machine that do not exist, sorted. Opens none.
+
+    Args:
+        is_present: whether an archive exists that is in an object store, or of whose path parts are
+            redacted.
+    """
+    paths = (archive.archive for archive in archives if not archive.machine)
+    return tuple(sorted(path for path in paths if not _is_present(path, is_present)))
+
+
+def _is_present(archive: str, is_present: Callable[[str], bool]) -> bool:
+    if MARK in archive or url_text(archive) is not None:
+        return is_present(archive)
+    return _exists(archive) or _exists(_ESCAPED_BYTE.sub(_byte, archive))
+
+
+def _byte(match: re.Match[str]) -> str:
+    return chr(0xDC00 + int(match[1], 16))
+
+
+def _exists(path: str) -> bool:
+    """Return whether the file exists; one that may not be examined counts as existing."""
+    try:
+        os.stat(file_holding(Path(path)))  # noqa: PTH116 - thousands
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

@@ -7,7 +7,7 @@ from turnetl import wiring
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import RunTotals, TurnRun
 from turnetl.ingestion import estimate_record, held_lease
-from turnetl.ingestion.run_recorder import with_totals
+from turnetl.ingestion.ingest_run import with_totals
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph

@@ -21,7 +21,6 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.redo import GroupRedoPlan, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RedoSelection, RequestCounts
-from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.pipeline.each_group import Keep, each_group
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
@@ -149,22 +148,12 @@ class _Redoing:
             )
         resources, run = self._scope.resources, self._scope.run
         admission = self._admission
-        rehearsal = None
-        if resources.extractor.model is not None:
-            rehearsal = Rehearsal(
-                resources.store,
-                resources.extractor,
-                resources.embedder,
-                run,
-                admission,
-                summaries=resources.summaries,
-            )
 
         def advance(stage: str, done: int, total: int) -> None:
             cost = admission.run_cost(self._scope.stack.used())
             self._progress(ProgressUpdate(stage, shown.group, done, total, cost))
 
-        redone = await redo_group(plan, resources, run, rehearsal, advance)
+        redone = await redo_group(plan, resources, run, admission, advance)
         if redone.undone:
             self._scope.committed()
         done = replace(shown, undone=redone.undone, ingested=redone.ingested)

@@ -18,8 +18,7 @@ from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_report import IngestReport
-from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.run_recorder import RunRecorder
+from turnetl.ingestion.ingest_run import IngestRun, RunRecorder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.run_options import RunOptions, new_ingest_run

@@ -265,8 +265,10 @@ class _Work:
         """Return the report with the audit, or with what it would cost."""
         if self.audits is None:
             return found
-        from turnetl.ingestion.summary_audit import audit_summaries  # noqa: PLC0415 - imports numpy
-        from turnetl.summaries.audit import kept_summaries  # noqa: PLC0415 - as above
+        from turnetl.ingestion.summary_audit import (  # noqa: PLC0415 - imports numpy
+            audit_summaries,
+            kept_summaries,
+        )
 
         embed, limit = self.audits.embedder.embed, self.audits.limit
         summariser = self.writer.rules.summariser

@@ -299,7 +299,7 @@ def _reasons_of_change(
         yield drift
     if has_ended(state, now, limits):
         yield GateReason.BURST_ENDED
-    if _is_burst(state, delta, limits):
+    if len(_recent(state, delta, limits)) >= limits.burst_turns:
         yield GateReason.BURST if state.deferred + 1 < limits.burst_cap else GateReason.BURST_CAP
     # Of a deferred summary, small changes have added up.
     yield GateReason.DRIFTED if drift is GateReason.LOW_DRIFT else drift
@@ -325,10 +325,6 @@ def _ended(state: GateState, delta: NodeDelta) -> tuple[str, ...]:
 
 def _latest(uuids: tuple[str, ...], facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*uuids, *(fact.uuid for fact in facts))))[-MAX_PENDING:]
-
-
-def _is_burst(state: GateState, delta: NodeDelta, limits: GateLimits) -> bool:
-    return len(_recent(state, delta, limits)) >= limits.burst_turns
 
 
 def _recent(state: GateState, delta: NodeDelta, limits: GateLimits) -> tuple[datetime, ...]:

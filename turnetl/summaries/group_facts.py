@@ -265,7 +265,10 @@ class GroupFacts(FactsOfGroup):
         held = self._facts_of.get(entity, {})
         concerned = [fact for fact in changed if fact.uuid in held or _is_about(fact, entity)]
         for fact in concerned:
-            _put_if_about(active, fact, entity)
+            if _is_about(fact, entity):
+                active.put(fact)
+            else:
+                active.discard(fact.uuid)
         found = active.now()
         for fact in concerned:
             if fact.uuid in held:
@@ -327,13 +330,6 @@ class FactsAhead(FactsOfGroup):
 
     def _with(self, changed: Iterable[Fact]) -> Iterable[Fact]:
         return (self._changed | {fact.uuid: fact for fact in changed}).values()
-
-
-def _put_if_about(active: ActiveFactSet, fact: Fact, entity: str) -> None:
-    if _is_about(fact, entity):
-        active.put(fact)
-    else:
-        active.discard(fact.uuid)
 
 
 def _is_about(fact: Fact, entity: str) -> bool:

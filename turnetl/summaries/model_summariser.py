@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from turnetl.base.errors import BadTurn, Skip, TooLong, TurnetlError
 from turnetl.base.model import Fact, Usage
+from turnetl.base.text import one_line
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.meter import estimate_tokens
@@ -57,13 +58,9 @@ class ModelSummariser:
         return replace(joined, texts=dict(sorted(joined.texts.items())))
 
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
-        total = Usage()
-        for part in in_requests(self._without_request(inputs)[1]):
-            messages = refresh_request(part).messages
-            tokens = estimate_tokens(*(message.text for message in messages))
-            usage = Usage(1, tokens, _USUAL_TOKENS * len(part))
-            total += replace(usage, cost=None if self._price is None else self._price.cost(usage))
-        return total
+        parts = in_requests(self._without_request(inputs)[1])
+        requests = ((refresh_request(part), _USUAL_TOKENS * len(part)) for part in parts)
+        return estimated_usage(requests, self._price)
 
     async def _ask(self, inputs: Sequence[SummaryInput]) -> Summarised:
         """Return the summaries that the model writes; of a request that is too long in halves."""
@@ -100,6 +97,16 @@ class ModelSummariser:
             elif text:
                 texts[given.entity.uuid] = text
         return texts, to_ask
+
+
+def estimated_usage(requests: Iterable[tuple[ChatRequest, int]], price: Price | None) -> Usage:
+    """Return the usage of requests, each with the tokens of its response; no cost if no price."""
+    total = Usage()
+    for request, response_tokens in requests:
+        tokens = estimate_tokens(*(message.text for message in request.messages))
+        usage = Usage(1, tokens, response_tokens)
+        total += replace(usage, cost=None if price is None else price.cost(usage))
+    return total
 
 
 def _joined(*parts: Summarised) -> Summarised:
@@ -313,9 +320,7 @@ def fact_list(given: SummaryInput, limit: int) -> str | None:
 
 
 def fact_line(fact: Fact) -> str:
-    """Return the text of a fact on one line, cut if it is long."""
-    text = " ".join(fact.text.split())
-    return text if len(text) <= _MAX_FACT_CHARS else f"{text[: _MAX_FACT_CHARS - 1]}…"
+    return one_line(fact.text, _MAX_FACT_CHARS)
 
 
 def _amended(given: SummaryInput) -> str:

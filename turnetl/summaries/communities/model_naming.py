@@ -8,7 +8,6 @@ the group.
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pydantic import BaseModel, Field
 from typing_extensions import override
@@ -18,7 +17,6 @@ from turnetl.base.errors import BadTurn, Skip
 from turnetl.base.model import Usage
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
-from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text
 from turnetl.llm.retry import strip_invisible
@@ -28,6 +26,7 @@ from turnetl.summaries.communities.plan import (
     CommunityWriter,
     rule_text,
 )
+from turnetl.summaries.model_summariser import estimated_usage
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 log = logging.getLogger(__name__)
@@ -115,12 +114,8 @@ class ModelCommunityWriter(CommunityWriter):
 
 def estimate_usage(communities: Sequence[CommunityInput], price: Price | None) -> Usage:
     """Return the usage if no response is in the journal, rather too much than too little."""
-    total = Usage()
-    for part in batched(communities, PER_REQUEST):
-        tokens = estimate_tokens(*(message.text for message in _request(part).messages))
-        usage = Usage(1, tokens, _USUAL_TOKENS * len(part))
-        total += replace(usage, cost=None if price is None else price.cost(usage))
-    return total
+    parts = batched(communities, PER_REQUEST)
+    return estimated_usage(((_request(part), _USUAL_TOKENS * len(part)) for part in parts), price)
 
 
 def _request(communities: Sequence[CommunityInput]) -> ChatRequest:

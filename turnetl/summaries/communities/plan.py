@@ -12,6 +12,7 @@ from typing_extensions import override
 from turnetl.base import ids
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.text import one_line
 from turnetl.summaries.communities.clustering import (
     Algorithm,
     Cluster,
@@ -151,14 +152,12 @@ class CommunityWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommunityChanges:
-    """The communities of a group that stay, that are missing, and that are out of date."""
+    """The communities of a group that stay, and those that are missing."""
 
     kept: tuple[str, ...]
     """Uuids, sorted: their members are those of a cluster."""
     missing: Mapping[str, Cluster]
     """The members of each community to create, by its uuid, in the order of the clusters."""
-    stale: tuple[str, ...]
-    """Uuids of communities to remove, sorted: those that another program wrote are among them."""
 
 
 def community_changes(
@@ -179,7 +178,6 @@ def community_changes(
     return CommunityChanges(
         kept=tuple(sorted(kept)),
         missing={uuid: members for uuid, members in wanted.items() if uuid not in kept},
-        stale=tuple(sorted(existing.keys() - kept)),
     )
 
 
@@ -200,29 +198,16 @@ class RuleCommunityWriter(CommunityWriter):
 
 
 def rule_text(community: CommunityInput) -> CommunityText:
-    return CommunityText(
-        rule_name(community.members), rule_community_summary(community.members, community.facts)
-    )
-
-
-def rule_name(members: Sequence[Entity]) -> str:
-    """Return the names of the first members, which differ."""
-    return ", ".join(_names(members, _NAMED))
-
-
-def rule_community_summary(members: Sequence[Entity], facts: Iterable[Fact]) -> str:
-    """Return a summary of at most `rule_summary.MAX_CHARS` characters."""
+    """Return a name and a summary of at most `rule_summary.MAX_CHARS` characters."""
+    members = community.members
     names = _names(members, _LISTED)
     others = len(members) - len(names)
     more = f" and {others:,} more" if others else ""
-    return with_facts(f"{len(members):,} entities: {', '.join(names)}{more}.", facts)
+    heading = f"{len(members):,} entities: {', '.join(names)}{more}."
+    return CommunityText(", ".join(names[:_NAMED]), with_facts(heading, community.facts))
 
 
 def _names(members: Sequence[Entity], limit: int) -> list[str]:
-    names: Mapping[str, None] = dict.fromkeys(_short(member.name) for member in members)
-    return list(names)[:limit]
-
-
-def _short(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= _MAX_NAME_CHARS else f"{line[: _MAX_NAME_CHARS - 1]}…"
+    """Return the names of the first members, which differ."""
+    names = (one_line(member.name, _MAX_NAME_CHARS) for member in members)
+    return list(dict.fromkeys(names))[:limit]
