@@ -105,10 +105,7 @@ _MAX_CHARACTER = 32
 
 
 def chunk_texts(texts: pl.Series, limit: int = CHUNK_LIMIT) -> pl.Series:
-    """Return `chunks`: the list of chunks of each text.
-
-    A text of at most `limit` tokens is one chunk, unchanged: its list is empty.
-    """
+    """Return `chunks` of each text: an empty list if its one chunk is the text, unchanged."""
     rows = texts.to_frame("text").with_row_index()
     # No byte is more than a token, so shorter texts need no estimate.
     candidates = rows.filter(pl.col("text").str.len_bytes() > limit)
@@ -137,10 +134,7 @@ def chunks(text: str, limit: int = CHUNK_LIMIT) -> Iterator[str]:
 
 
 def split_in_half(text: str) -> tuple[str, ...]:
-    """Return the text in two chunks, rarely three, split at a natural boundary.
-
-    A message that continues in the next chunk is prefixed with its speaker again.
-    """
+    """Return the text in two `chunks`, rarely three, split at a natural boundary."""
     # The boundary lies in the second half of what fits; at 70 % the rest fits a second chunk too,
     # unless the repeated speaker makes it too long.
     limit = -(-_weight(text) * 7 // (10 * TOKEN_WEIGHT))
@@ -190,10 +184,7 @@ def _fits(text: str, block: FencedBlock, end: int, max_weight: int) -> bool:
 
 
 def _best_boundary(text: str, low: int, end: int, unsplit: list[FencedBlock]) -> int | None:
-    """Return the last boundary of the best kind in `low..end`, outside the blocks of `unsplit`.
-
-    None if there is no boundary.
-    """
+    """Return the last boundary of the best kind in `low..end`, outside the blocks of `unsplit`."""
     edges = [edge for block in unsplit for edge in (block.start, block.end) if low <= edge <= end]
     for rank, boundary in enumerate(_BOUNDARIES):
         positions = [match.end() for match in boundary.finditer(text, low, end)]

@@ -38,10 +38,7 @@ def order_turns(keys: pl.DataFrame) -> pl.DataFrame:
 
 
 def unique_turns(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each turn of a group once, oldest first, with `copies` and `variants`.
-
-    The rows have the columns of `schema.TURNS`.
-    """
+    """Return each turn of `schema.TURNS` once, oldest first, with `copies` and `variants`."""
     numbered = rows.with_row_index("row")
     order = order_turns(numbered.select("row", *KEYS).collect()).drop("started_at", "chars")
     unresolved = numbered.drop([name for name in RESOLVED if name not in _COUNTS])

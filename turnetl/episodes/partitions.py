@@ -207,8 +207,7 @@ def prompt_columns() -> list[pl.Expr]:
 def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     """Give prompts of the history that a transcript holds the id and the session of its turn.
 
-    `keys` are the columns `order.KEYS` of all rows of a group, `prompts` returns `prompt_columns`
-    of them.
+    Both frames are of the same rows: `order.KEYS` and `prompt_columns`.
     """
     if not keys.select(_IS_HISTORY.any()).item():
         return keys

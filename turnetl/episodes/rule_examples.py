@@ -111,10 +111,7 @@ def explain(
     examples: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> RuleExplanation:
-    """Return what a rule, active or not, marks by itself.
-
-    `progress` is called after each group with the number of groups done and their total.
-    """
+    """Return what a rule, active or not, marks by itself; `progress` gets groups done and all."""
     counts, examples_by_group = [], []
     for done, group in enumerate(groups, 1):
         rows = _matching(lake.turn_batches(group), rule, filters)

@@ -60,10 +60,7 @@ class RenderedTexts:
             self._turns = self._rows.select(INPUTS).with_row_index("position").collect()
 
     def of(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Return `RENDERED` of the turns that the table has unchanged, with their `index`.
-
-        The index is the position among `turns`, in ascending order.
-        """
+        """Return `RENDERED` of the turns that the table has unchanged, with `index` in `turns`."""
         keys = turns.select(INPUTS).with_row_index()
         known = keys.join(
             self._turns, on=INPUTS, how="inner", nulls_equal=True, maintain_order="left"
@@ -85,10 +82,7 @@ def write_table(
     metadata: Callable[[FilteredGroup], Mapping[str, str]],
     previous: RenderedTexts | None = None,
 ) -> FilteredGroup:
-    """Write the table of a group from its turns files, and return its report.
-
-    `metadata` returns the metadata of the table from its report.
-    """
+    """Write the table of a group from its turns files, with metadata from its report."""
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
 
     @cache

@@ -14,11 +14,8 @@ _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `text`, one per row of `schema.TURNS`: prompt, response, steering, answers, calls.
 
-    What the user typed is complete. A blank line separates messages.
-
-    Args:
-        patterns: regular expressions (Rust syntax). What they match is removed from the agent's
-            text, from tool calls and from their results.
+    What the user typed is complete. What the patterns (Rust syntax) match is removed from the
+    agent's text, from tool calls and from their results. A blank line separates messages.
     """
     unmatched = tool_calls.remove_patterns(pl.col("assistant_text"), patterns)
     agent = turns.with_columns(unmatched, _cwd())

@@ -23,10 +23,7 @@ _STRING = r'":"((?:[^"\\]|\\.)*)"'
 
 
 def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `calls`, one list per turn: its calls in order, each once with all its results.
-
-    What the patterns match of calls and results is removed.
-    """
+    """Return `calls`, one list per turn: its calls in order, each once with all its results."""
     rows = turns.select("cwd", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
     # What turnetl itself answered was said in other turns, and at other times.
@@ -98,10 +95,7 @@ def _relative(call: pl.Expr) -> pl.Expr:
 
 
 def condense_results(calls: pl.DataFrame) -> pl.Series:
-    """Return `result`, one per call: its result on one line, or an empty string.
-
-    Each row is a call with `role`, `result`, `is_error` and `cwd`.
-    """
+    """Return `result`, one per call with `role`, `result`, `is_error` and `cwd`, on one line."""
     texts = calls.select(text="result", role="role", failed="is_error", cwd="cwd")
     # Most text is discarded: drop it before any pattern reads it.
     text = pl.when(content.DISCARDED).then(pl.lit("")).otherwise("text").alias("text")
@@ -257,10 +251,7 @@ def apply_where(
 
 
 def remove_patterns(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
-    """Return the text with all matches of these regular expressions (Rust syntax) removed.
-
-    They search the first `SEARCHED_CHARS` characters.
-    """
+    """Return the text without what the patterns (Rust syntax) match in `SEARCHED_CHARS`."""
     if not patterns:
         return text
     searched = text.str.head(SEARCHED_CHARS)

@@ -59,11 +59,7 @@ class AdmittedTurn:
         self.finish()
 
     def commit(self, usage: Usage) -> None:
-        """Count the turn as committed, and learn from it.
-
-        Args:
-            usage: of its responses, whenever they were paid for.
-        """
+        """Count the turn as committed, at the usage of its responses, whenever they were paid."""
         account, cost = self.account, amount_of(usage)
         self._admission.paid += account.spent
         # What was reserved in vain at the end, on top of the cost.
@@ -278,10 +274,7 @@ class TurnCosts:
         self.planned_size = max(self.planned_size - _FIXED_CHARS - chars, 0.0)
 
     def learn_earlier(self, usages: Iterable[Usage]) -> None:
-        """Learn from turns of earlier runs, unless something is known already.
-
-        Turns without a model or a price teach nothing.
-        """
+        """Learn from turns of earlier runs with a model and a price, unless something is known."""
         known = [amount_of(usage) for usage in usages if usage.calls and usage.cost is not None]
         if known and not self.is_known:
             self._earlier = sum(known, Amount()) * (1 / len(known))

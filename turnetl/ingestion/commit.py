@@ -10,8 +10,6 @@ from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Change, Entity, Episode, Fact, Vector
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
-from turnetl.graph.port import GraphStore
-from turnetl.ingestion.ingest_run import IngestRun
 
 
 async def with_embeddings(
@@ -19,11 +17,7 @@ async def with_embeddings(
     facts: Sequence[Fact],
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]],
 ) -> tuple[tuple[Entity, ...], tuple[Fact, ...]]:
-    """Return them, each with an embedding: of its name, or of its text.
-
-    Args:
-        embed: called once with all texts that are missing one, if there are any.
-    """
+    """Return them, each with an embedding of its name or text; `embed` is called at most once."""
     names = [entity.name for entity in entities if entity.embedding is None]
     texts = [fact.text for fact in facts if fact.embedding is None]
     vectors = iter(await embed([*names, *texts]) if names or texts else ())
@@ -37,24 +31,6 @@ async def with_embeddings(
             for fact in facts
         ),
     )
-
-
-class RecipeRecorder:
-    """Records the recipe of each kind of turn of one group once."""
-
-    def __init__(self, store: GraphStore, extractor: Extractor[Any], run: IngestRun) -> None:
-        self._store = store
-        self._extractor = extractor
-        self._run = run
-        self._kinds: set[str] = set()
-
-    async def record(self, episode: Episode) -> None:
-        """Record the parts of the recipe of a turn."""
-        if episode.kind in self._kinds:
-            return
-        parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
-        await self._run.repeat(lambda: self._store.record_recipe(parts))
-        self._kinds.add(episode.kind)
 
 
 def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Change:

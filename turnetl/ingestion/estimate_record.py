@@ -93,11 +93,7 @@ def workload_id(turns: Collection[TurnId], extractor: str, model: str | None) ->
 
 
 def save(lake: Path, estimate: RecordedEstimate, parts: Sequence[RecordedEstimate] = ()) -> None:
-    """Keep an estimate; it replaces that of the same turns.
-
-    Args:
-        parts: of the turns of each group, for runs of some of the groups.
-    """
+    """Keep an estimate and its parts, those of each group; they replace those of the same turns."""
     for part in parts:
         _write(_of_workload(lake, part.workload), part)
     _write(_of_workload(lake, estimate.workload), estimate)
@@ -114,9 +110,6 @@ def assign(
     """Return the estimate of the turns that a run starts with, and keep it for that run.
 
     It is that of exactly these turns; else the sum of those of each group, if all are known.
-
-    Args:
-        groups: the turns of each group that has any.
     """
     turns = [turn for group in groups for turn in group]
     workload = workload_id(turns, extractor, model)

@@ -183,13 +183,9 @@ async def ingest_group(
 ) -> GroupReport:
     """Commit the turns of the plan; write nothing if there are none.
 
-    Turns that another run committed after the plan was made are skipped.
-
-    Args:
-        lease: of the group, if the caller holds it.
-
-    Returns:
-        The report, also if the group could not be completed: what was committed stays committed.
+    Turns that another run committed after the plan was made are skipped. The report is returned
+    also if the group could not be completed: what was committed stays committed. `lease` is that of
+    the group, if the caller holds it.
     """
     quarantine = Quarantine(resources.lake.files, plan.group)
     pipeline = TurnPipeline(
@@ -244,10 +240,7 @@ def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupRe
 
 
 def unread_report(group: GroupId, lake: Lake) -> GroupReport:
-    """Return the report of a group whose graph was not read: every turn is pending, unknown.
-
-    Of a group whose episodes table is damaged the turns are not counted.
-    """
+    """Return the report of a group whose graph was not read: every turn is pending, unknown."""
     try:
         turns = lake.scan_episodes(group).select(pl.len()).collect().item()
     except TableUnusable:
@@ -288,10 +281,7 @@ BATCH_ROWS = 2000
 
 
 def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
-    """Return the rows of `schema.EPISODES` with `has_no_time`, in the order of time.
-
-    `has_no_time`: the archive has no time for the turn.
-    """
+    """Return the rows of `schema.EPISODES` by time, with whether the archive has no time."""
     rows = lake.scan_episodes(group).with_columns(
         pl.col("started_at").is_null().alias("has_no_time")
     )
@@ -373,8 +363,7 @@ def superseded_prompts(
 ) -> tuple[TurnId, ...]:
     """Return the committed prompts that are copies of turns of transcripts now, oldest first.
 
-    Args:
-        candidates: ids of the turns in its episodes table: a copy has the id of its turn there.
+    They are none of the candidates: a copy has the id of its turn in the episodes table.
     """
     missing = [
         receipt

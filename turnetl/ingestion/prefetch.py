@@ -12,7 +12,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,33 +35,6 @@ class PrefetchedTurn:
     """Running or complete."""
 
 
-async def prefetch_extractions(
-    episodes: Iterable[Episode],
-    context: Mapping[TurnId, Sequence[TurnId]],
-    extract: Extract,
-    *,
-    limit: int,
-    admission: TurnAdmission,
-    window: deque[PrefetchedTurn] | None = None,
-) -> AsyncGenerator[PrefetchedTurn]:
-    """Yield the turns of `with_context` in order, each with its extraction.
-
-    Closing the generator cancels the running extractions.
-
-    Args:
-        limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
-            are very long.
-        admission: starts the turns. The receiver finishes each turn that it was yielded.
-        window: an empty one, which holds the turns that have started and are not yielded yet.
-    """
-    turns = with_context(episodes, context)
-    async with aclosing(
-        prefetch_turns(turns, extract, limit=limit, admission=admission, window=window)
-    ) as prefetched:
-        async for turn in prefetched:
-            yield turn
-
-
 async def prefetch_turns(
     turns: Iterator[tuple[Episode, Sequence[Episode]]],
     extract: Extract,
@@ -71,7 +43,17 @@ async def prefetch_turns(
     admission: TurnAdmission,
     window: deque[PrefetchedTurn] | None = None,
 ) -> AsyncGenerator[PrefetchedTurn]:
-    """Do as `prefetch_extractions` with turns that have their context already."""
+    """Yield the turns in order, each with its extraction.
+
+    Closing the generator cancels the running extractions.
+
+    Args:
+        turns: each with its context, from `with_context`.
+        limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
+            are very long.
+        admission: starts the turns. The receiver finishes each turn that it was yielded.
+        window: an empty one, which holds the turns that have started and are not yielded yet.
+    """
     window = deque() if window is None else window
     following = next(turns, None)
     try:

@@ -36,7 +36,7 @@ from turnetl.ingestion.plan import (
     plan_turns,
     stale_counts,
 )
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
+from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns, with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
 from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo
@@ -99,10 +99,7 @@ async def plan_group_redo(
     context_turns: int,
     exact: bool,
 ) -> GroupRedoPlan | None:
-    """Plan the redo of a group; None if nothing of it is selected. Writes nothing.
-
-    `scope` is that of the ingest plan; see `plan_turns` and `plan_redo` for the others.
-    """
+    """Plan the redo of a group in the scope of its plan; None if nothing of it is selected."""
     rows = plan.rows.select(*COLUMNS, "chars_after").collect()
     receipts = {receipt.turn_id: receipt for receipt in await store.receipts(plan.group)}
     today = cache(partial(recipe, plan.group)) if recipe is not None else None
@@ -198,12 +195,14 @@ async def redo_group(
     admission: TurnAdmission,
     progress: RedoProgress,
 ) -> RedoneGroup:
-    """Redo the turns of a plan; return what was done, also if an error stopped it.
+    """Redo the turns of a plan that has no unrepeatable ones.
 
-    Args:
-        plan: not one that has unrepeatable turns.
-        admission: with the budget of the run, and used for rehearsals only.
+    Returns what was done, also if an error stopped it. `admission` has the budget of the run, and
+    is used for rehearsals only.
     """
+    # The extractor was checked with the plan, when the group had all its turns. The journal has all
+    # responses: turns that run ahead would only send what nothing needs.
+    run = replace(run, extractor_named=True, run_ahead=0)
     steps = _Steps(plan, resources, run, progress)
     try:
         profile = await run_profile(resources.extractor, resources.embedder, plan.group)
@@ -218,35 +217,27 @@ async def redo_group(
         return RedoneGroup(steps.undone, error=error)
 
 
+@dataclass
 class _Steps:
     """The steps of the redo of one group."""
 
-    def __init__(
-        self,
-        plan: GroupRedoPlan,
-        resources: IngestResources,
-        run: IngestRun,
-        progress: RedoProgress,
-    ) -> None:
-        self._plan = plan
-        self._resources = resources
-        # The extractor was checked with the plan, when the group had all its turns. The journal has
-        # all responses: turns that run ahead would only send what nothing needs.
-        self._run = replace(run, extractor_named=True, run_ahead=0)
-        self._progress = progress
-        self.undone = 0
+    plan: GroupRedoPlan
+    resources: IngestResources
+    run: IngestRun
+    progress: RedoProgress
+    undone: int = 0
 
     async def rehearse(self, admission: TurnAdmission) -> None:
-        rehearsal = Rehearsal(self._resources, self._run, admission)
-        plan = self._plan.ingest
+        rehearsal = Rehearsal(self.resources, self.run, admission)
+        plan = self.plan.ingest
         total = len(plan.turns.to_commit)
-        self._progress("extract", 0, total)
+        self.progress("extract", 0, total)
         try:
             await rehearsal.rehearse(
-                self._plan.redo.undo,
+                self.plan.redo.undo,
                 plan.turns,
                 plan.episodes(),
-                lambda done: self._progress("extract", done, total),
+                lambda done: self.progress("extract", done, total),
             )
         except RunStopped as error:
             raise RunStopped(
@@ -254,30 +245,26 @@ class _Steps:
                 "continues with the responses of the journal"
             ) from error
         if rehearsal.failed:
-            raise _failed(self._plan, rehearsal.failed)
+            raise _failed(self.plan, rehearsal.failed)
 
     async def undo(self, lease: Lease) -> None:
-        undo = self._plan.redo.undo
-        executor = PlannedUndo(
-            self._resources.store,
-            lease,
-            self._resources.embedder.embed,
-            self._run,
-        )
+        undo = self.plan.redo.undo
+        store, embed = self.resources.store, self.resources.embedder.embed
+        executor = PlannedUndo(store, lease, embed, self.run)
 
         def advance(done: UndoProgress) -> None:
             self.undone = done.turns
-            self._progress("undo", done.turns, len(undo.turns))
+            self.progress("undo", done.turns, len(undo.turns))
 
-        self._progress("undo", 0, len(undo.turns))
-        await executor.run(undo, advance)
+        self.progress("undo", 0, len(undo.turns))
+        await executor.undo(undo, advance)
 
     async def ingest(self, lease: Lease) -> GroupReport:
         return await ingest_group(
-            self._plan.ingest,
-            self._resources,
-            self._run,
-            lambda done, total: self._progress("ingest", done, total),
+            self.plan.ingest,
+            self.resources,
+            self.run,
+            lambda done, total: self.progress("ingest", done, total),
             lease=lease,
         )
 
@@ -346,9 +333,8 @@ class Rehearsal:
         self.admission.costs.learn_earlier(earlier)
         undone = await undone_contents(contents, undo, self.resources.embedder)
         group = MirroredGroup.of(undone, self.resources.summaries)
-        turns = prefetch_extractions(
-            episodes,
-            plan.context,
+        turns = prefetch_turns(
+            with_context(episodes, plan.context),
             partial(extract_turn, extractor),
             limit=self.run.prefetch,
             admission=self.admission,

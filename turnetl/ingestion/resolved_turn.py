@@ -73,11 +73,9 @@ async def resolve_turn(
     now: datetime,
     ends_run: bool = False,
 ) -> ResolvedTurn:
-    """Resolve, embed and summarise an extracted turn. Does not change the group.
+    """Resolve, embed and summarise the next turn of a group. Does not change the group.
 
     Args:
-        group: as it is after the commit before.
-        summaries: of the group; None: the run keeps none.
         ends_run: whether no other turn of the group follows.
     """
     with as_bad_turn(episode):

@@ -17,11 +17,7 @@ from turnetl.summaries.records import EntityRecord, EntitySummary, decode, repla
 async def audit_summaries(
     kept: Sequence[SummaryInput], summariser: Summariser, embed: EmbedTexts
 ) -> SummaryAudit:
-    """Compare kept summaries with new ones. Writes nothing.
-
-    Args:
-        embed: returns the vectors of both, each of length 1.
-    """
+    """Compare kept summaries with new ones, by vectors of length 1. Writes nothing."""
     fresh = (await summariser.summarise(kept)).all().texts
     pairs = [
         (one.entity.name, one.entity.summary, fresh[one.entity.uuid])

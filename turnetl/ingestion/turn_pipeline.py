@@ -27,11 +27,11 @@ from turnetl.base.reason import add_counts
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.commit import RecipeRecorder, invalidated_facts
+from turnetl.ingestion.commit import invalidated_facts
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_report import Invalidation, check_extractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
+from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns, with_context
 from turnetl.ingestion.quarantine import Quarantine, entry_of
 from turnetl.ingestion.resolved_turn import (
     MAX_CONSECUTIVE_FAILURES,
@@ -91,9 +91,8 @@ class TurnPipeline:
     """Receives the requests of the extractor, also of turns that run ahead; None: none does."""
     done: IngestProgress = field(default=IngestProgress(0, 0), init=False)
     """Progress so far, also after `ingest` raised."""
-
-    def __post_init__(self) -> None:
-        self._recipes = RecipeRecorder(self.store, self.extractor, self.run)
+    _recorded_kinds: set[str] = field(default_factory=set, init=False)
+    """Of the turns whose recipe is recorded."""
 
     async def ingest(
         self,
@@ -109,7 +108,6 @@ class TurnPipeline:
         Turns that the graph holds already are skipped: another run may have committed them.
 
         Args:
-            group_id: the group; this run holds its lease meanwhile.
             episodes: the turns to commit and the turns of their context, in table order.
             context: for each turn to commit, the earlier turns to show the model.
 
@@ -160,9 +158,8 @@ class TurnPipeline:
             self.admission.costs.learn_earlier(earlier)
             state = MirroredGroup.of(contents, self.summaries)
             group = _LeasedGroup(lease, state, len(context))
-            turns = prefetch_extractions(
-                episodes,
-                context,
+            turns = prefetch_turns(
+                with_context(episodes, context),
                 partial(extract_turn, self.extractor),
                 limit=self.run.prefetch,
                 admission=self.admission,
@@ -236,7 +233,7 @@ class TurnPipeline:
             ends_run=group.turns_left == 1,
         )
         change, receipt = resolved.change, resolved.receipt
-        await self._recipes.record(episode)
+        await self._record_recipe(episode)
         busy: list[Exception] = []
         written = await run.repeat(
             lambda: self.store.commit(
@@ -249,6 +246,13 @@ class TurnPipeline:
         self.quarantine.release(episode.turn_id)
         # If a retry finds the turn committed, an earlier attempt without a response did it.
         self._count(resolved, is_written=written or bool(busy))
+
+    async def _record_recipe(self, episode: Episode) -> None:
+        """Record the recipe of each kind of turn once."""
+        if episode.kind not in self._recorded_kinds:
+            parts = self.extractor.recipe_parts(episode.turn.group_id, episode.kind)
+            await self.run.repeat(lambda: self.store.record_recipe(parts))
+            self._recorded_kinds.add(episode.kind)
 
     def _count(self, resolved: ResolvedTurn, *, is_written: bool) -> None:
         """Add a commit to the progress; a turn that invalidates many facts is logged."""

@@ -29,10 +29,7 @@ class SummariesAhead:
         self._summariser = summariser
 
     async def summarise(self, change: Change) -> tuple[Change, Change]:
-        """Return the next turn's change with its summaries, and as later turns see it.
-
-        Applies nothing.
-        """
+        """Return the next turn's change with its summaries, and as later turns see it."""
         plan = self._group.plan(change, time_of(change.episode))
         texts = (await self._summariser.summarise(plan.inputs)).all().texts
         decided = replace(change, summaries=self._group.record(plan, texts))
@@ -73,11 +70,7 @@ class SummarisedChange:
 
 
 def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
-    """Return the change with new summaries, in its own entities and apart from them.
-
-    Args:
-        texts: by uuid of the entity.
-    """
+    """Return the change with new summaries by uuid, in its own entities and apart from them."""
     changed = {entity.uuid for entity in change.entities}
     return replace(
         change,
@@ -163,11 +156,7 @@ class TurnSummaries:
         return SummariesAhead(self._group, self._rules.summariser)
 
     async def summarise(self, change: Change, *, ends_run: bool) -> SummarisedChange:
-        """Return the change with its summaries and their record. Applies nothing.
-
-        Args:
-            ends_run: whether no other turn follows in this run.
-        """
+        """Return the change, perhaps the last of its run, with its summaries. Applies nothing."""
         at = time_of(change.episode)
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
         self._without_text.clear()
@@ -216,9 +205,8 @@ class TurnSummaries:
     ) -> Flush:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
-        Args:
-            all_deferred: also write those that wait for more turns because no text was returned.
-            edited: also write those that were edited by hand.
+        With `all_deferred` also those that wait for more turns because no text was returned, with
+        `edited` also those that were edited by hand.
         """
         flush = await self._deferred_texts(all_deferred=all_deferred, edited=edited)
         written = flush.written

@@ -5,7 +5,7 @@ repeated.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from turnetl.base.batched import batched
 from turnetl.base.errors import GraphUnusable
@@ -74,7 +74,6 @@ async def undo_turns(
     """Undo turns of a group, under its lease. Those that are not committed are skipped.
 
     Args:
-        turns: all turns of a plan.
         embed: called for names and texts that are restored and differ from those of today.
         progress: called with the progress so far after each turn.
     """
@@ -91,7 +90,7 @@ async def undo_turns(
             )
         executor = PlannedUndo(store, held, lambda texts: embed(profile, texts), run)
         executor.done = UndoProgress(already_undone=len(set(turns)) - len(plan.turns))
-        await executor.run(plan, progress)
+        await executor.undo(plan, progress)
     return executor.done
 
 
@@ -105,30 +104,30 @@ def _profile_of_rest(
     return replace(profile, recipe=max(rest, key=lambda receipt: receipt.committed_at).recipe)
 
 
+@dataclass
 class PlannedUndo:
     """Carries out a plan under a lease."""
 
-    def __init__(self, store: GraphStore, lease: Lease, embed: EmbedTexts, run: IngestRun) -> None:
-        """Undo nothing yet; `embed` gets restored names and texts that differ from today's."""
-        self._store = store
-        self._lease = lease
-        self._embed = embed
-        self._run = run
-        self.done = UndoProgress()
-        """Progress so far, also after `run` raised."""
+    store: GraphStore
+    lease: Lease
+    embed: EmbedTexts
+    """Called for names and texts that are restored and differ from those of today."""
+    run: IngestRun
+    done: UndoProgress = field(default_factory=UndoProgress, init=False)
+    """Progress so far, also after `undo` raised."""
 
-    async def run(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
+    async def undo(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
         """Undo the turns of a plan that is not refused and was made under the lease."""
         summaries = RecordedSummaries(plan.summaries)
         # A group whose turns record no summaries has none of its sessions either.
         has_summaries = any(plan.summaries.values())
-        sagas = sagas_of(await self._store.load(plan.group)) if has_summaries else None
+        sagas = sagas_of(await self.store.load(plan.group)) if has_summaries else None
         last = {turn.record.receipt.run_id: turn for turn in plan.turns}
         for batch in batched(plan.turns, _BATCH):
             entities, facts = touched_by_undo(batch, summaries)
             state = UndoState(
-                await self._store.entities(plan.group, entities),
-                await self._store.facts(plan.group, facts),
+                await self.store.entities(plan.group, entities),
+                await self.store.facts(plan.group, facts),
                 summaries,
             )
             for turn in batch:
@@ -145,9 +144,9 @@ class PlannedUndo:
                 progress(self.done)
 
     async def _revert(self, reversal: Reversal) -> None:
-        run, failures = self._run, list[Exception]()
+        run, failures = self.run, list[Exception]()
         reverted = await run.repeat(
-            lambda: self._store.revert(self._lease, reversal, now=run.clock(), ttl=run.lease_ttl),
+            lambda: self.store.revert(self.lease, reversal, now=run.clock(), ttl=run.lease_ttl),
             on_busy=failures.append,
         )
         # If a retry finds the turn undone, an earlier attempt without a response did it.
@@ -166,6 +165,6 @@ class PlannedUndo:
         entities, facts = await with_embeddings(
             reversal.entities_restored,
             reversal.facts_restored,
-            self._embed,
+            self.embed,
         )
         return replace(reversal, entities_restored=entities, facts_restored=facts)

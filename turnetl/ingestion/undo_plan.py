@@ -89,7 +89,6 @@ def plan_undo(
 
     Args:
         selected: the turns to undo; those that are not committed are ignored.
-        cascade: undo the turns that built on them too.
     """
     traced = _Trace()
     undone: list[CommitRecord] = []

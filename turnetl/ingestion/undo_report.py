@@ -78,7 +78,7 @@ class UndoState:
     def __init__(
         self, entities: Iterable[Entity], facts: Iterable[Fact], summaries: RecordedSummaries
     ) -> None:
-        """Start with the present state of at least what `touched` names, and with all records.
+        """Start with the present state of at least what `touched_by_undo` names.
 
         The records may be shared by states of turns that are undone one after the other.
         """
@@ -154,10 +154,7 @@ class UndoState:
 def touched_by_undo(
     turns: Sequence[TurnToUndo], summaries: RecordedSummaries
 ) -> tuple[list[str], list[str]]:
-    """Return the uuids of the entities and of the facts that the turns created or changed.
-
-    Those entities are among them about whose summaries a turn records something.
-    """
+    """Return the uuids of entities and facts that the turns created, changed or summarised."""
     entities = summaries.entities(turn.record.receipt.turn_id for turn in turns)
     facts: set[str] = set()
     for turn in turns:

@@ -39,11 +39,7 @@ _KEYS = ("description", "enabled", "has_activity", "not")
 
 
 def read_rules(path: Path, content: bytes | None = None) -> tuple[NoiseRule, ...]:
-    """Return the rules of the file, in its order; `content` is its content, if it was read before.
-
-    Args:
-        content: of the file, if it was read before.
-    """
+    """Return the rules of the file, in its order; `content` is its own, if it was read before."""
     rules = _read_file(path, content).rules
     if not rules:
         raise BadUsage(f"`{path}` contains no rule; a rule begins with [rules.NAME]")

@@ -49,9 +49,7 @@ def node_deltas(
     between: Callable[[str, str], Iterable[Fact]],
     active: Callable[[str], ActiveFacts],
 ) -> Mapping[str, NodeDelta]:
-    """Return what a turn changes about each entity that it mentions or states a fact about.
-
-    By uuid, sorted.
+    """Return by uuid what a turn changes about each entity that it mentions or has a fact about.
 
     Args:
         facts: new, changed and invalidated facts of the turn in their new state.
@@ -173,7 +171,6 @@ def should_refresh(
 
     Args:
         now: the latest reference time of the group so far; turns may arrive late.
-        edited: whether someone changed the summary by hand.
     """
     return Decision(next(_reasons(state, delta, now, limits, edited=edited)))
 

@@ -112,10 +112,7 @@ class ActiveFactSet:
             del self._vectors[statement]
 
     def _replace(self, before: Vector | None, after: Vector | None) -> None:
-        """Replace the vector of a statement in the sums: of several, the smallest counts.
-
-        So the order in which its facts came does not.
-        """
+        """Replace the vector of a statement in the sums: of several the smallest, in any order."""
         if before == after:
             return
         if before is not None:

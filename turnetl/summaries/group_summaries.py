@@ -121,9 +121,7 @@ class GroupSummaries:
         return ahead
 
     def plan(self, change: Change, at: datetime, *, ends_run: bool = False) -> SummaryPlan:
-        """Decide about the entities that a turn touches, and about bursts that have ended.
-
-        Applies nothing.
+        """Decide about entities that a turn touches, and about ended bursts. Applies nothing.
 
         Args:
             ends_run: whether summaries that remain deferred are flushed with it.
@@ -164,7 +162,7 @@ class GroupSummaries:
     def edited(self) -> tuple[SummaryInput, ...]:
         """Return what new summaries of those edited by hand are made of, sorted by uuid.
 
-        Entities about which no turn records anything belong to other programs and are left out.
+        Entities about which no turn records anything belong to other programs.
         """
         return tuple(
             # A new summary repeats what was recorded, not what someone wrote over it.

@@ -254,10 +254,7 @@ class ShownFacts:
 
 
 def shown_facts(given: SummaryInput) -> ShownFacts:
-    """Return what a prompt shows of an entity.
-
-    No time of a run has an effect: the same turns give the same facts.
-    """
+    """Return what a prompt shows of an entity: the same turns give the same facts."""
     active = list(_distinct(_latest_first(given.facts)))
     new = [fact for fact in active if fact.uuid in given.new][:MAX_NEW]
     stated = set(given.previous.splitlines())

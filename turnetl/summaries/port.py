@@ -54,15 +54,10 @@ class Summariser(Protocol):
     """Writes summaries. The same inputs give the same ones, also after a restart."""
 
     async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
-        """Return the summaries of these entities, of one group.
+        """Return the summaries of entities of one group, each given once, sorted by uuid.
 
-        Args:
-            inputs: sorted by uuid, each entity once; none give no summary and cost nothing.
-
-        Returns:
-            The summaries; with an error if the budget does not cover all of them (`RunStopped`), no
-            response came after all retries (`ModelBusy`), or the user must act first
-            (`ModelUnusable`).
+        With an error if the budget does not cover all of them (`RunStopped`), no response came
+        after all retries (`ModelBusy`), or the user must act first (`ModelUnusable`).
         """
         ...
 

@@ -85,11 +85,9 @@ _decoder = msgspec.json.Decoder(list[EntityRecord])
 
 
 def encode(summaries: Mapping[str, EntitySummary], refreshed: Mapping[str, str]) -> str:
-    """Return the JSON that a turn records.
+    """Return the JSON that a turn records, with the summaries that it refreshed.
 
-    Args:
-        refreshed: by uuid of those whose summary the turn refreshed, the summary that it replaces
-            and that no turn recorded; empty if there is none.
+    `refreshed` has, by uuid, the replaced summary if no turn recorded it, or an empty text.
     """
     records = [_record(uuid, summaries[uuid], refreshed.get(uuid)) for uuid in sorted(summaries)]
     return encode_records(records)
@@ -314,10 +312,7 @@ _BEFORE_ALL = -1
 
 
 def _due(record: EntityRecord) -> EntityRecord:
-    """Return the record of a turn that deferred the summary.
-
-    Its facts are others than those for which the summariser returned no text.
-    """
+    """Return the record of a turn that deferred the summary; failures concerned other facts."""
     return EntityRecord(
         record.entity,
         turns=record.turns,

@@ -77,10 +77,9 @@ def plan_communities(
     everything: bool = False,
     is_out_of_time: Callable[[], bool] = lambda: False,
 ) -> CommunityPlan:
-    """Compare the communities of a group with those that its facts make today.
+    """Compare the communities of a group with those that its facts, oldest first, make today.
 
     Args:
-        facts: all facts, oldest first.
         everything: write the communities again whose members did not change.
     """
     network = entity_network(entities, facts)
