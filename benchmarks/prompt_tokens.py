@@ -43,7 +43,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.resolved_turn import MirroredGroup, resolve_turn
+from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder

@@ -33,7 +33,7 @@ from turnetl import pipeline, wiring
 from turnetl.base.model import Change, Episode, GroupId, Vector
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.resolved_turn import MirroredGroup, resolve_turn
+from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.ingestion.summary_audit import missing_facts
 from turnetl.lake import Lake

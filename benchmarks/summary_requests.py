@@ -33,7 +33,7 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.resolved_turn import MirroredGroup, ResolvedTurn, resolve_turn
+from turnetl.ingestion.commit import MirroredGroup, ResolvedTurn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.embedders.port import Embedder

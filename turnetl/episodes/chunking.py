@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from turnetl.episodes.versions import CHUNK_LIMIT
+from turnetl.episodes.filters import CHUNK_LIMIT
 
 _MARKER = re.compile(
     r"(?P<message>\n\n(?=(?:user|assistant|tools): ))"
@@ -249,7 +249,6 @@ def _weight(text: str) -> int:
 Weights = NDArray[np.uint8]
 
 TOKEN_WEIGHT = 20
-"""The weight of one token."""
 
 _LOWER, _UPPER, _DIGIT, _PUNCTUATION, _SPACE, _BREAK, _LEAD, _LEAD4, _REST = range(9)
 """Classes of bytes. Outside ASCII: the first byte of a character, the first byte of a character of

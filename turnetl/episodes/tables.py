@@ -8,9 +8,15 @@ from turnetl.base import ids, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import shown_name
-from turnetl.episodes import versions
 from turnetl.episodes.filter_report import FilteredGroup, FilterReport, from_json, to_json
-from turnetl.episodes.filters import Filters
+from turnetl.episodes.filters import (
+    CHUNK_LIMIT,
+    CHUNKING_VERSION,
+    CLASSIFICATION_VERSION,
+    DEDUP_VERSION,
+    TEXT_VERSION,
+    Filters,
+)
 from turnetl.lake import Lake, TurnFile
 
 log = logging.getLogger(__name__)
@@ -204,8 +210,8 @@ def _turns_digest(files: Sequence[TurnFile]) -> str:
 
 
 def _code_versions() -> tuple[str, ...]:
-    rows = (schema.TURNS.version, schema.EPISODES.version, versions.DEDUP, versions.TEXT)
-    recipe = (*rows, versions.CHUNK_LIMIT, versions.CHUNKING, versions.CLASSIFICATION)
+    rows = (schema.TURNS.version, schema.EPISODES.version, DEDUP_VERSION, TEXT_VERSION)
+    recipe = (*rows, CHUNK_LIMIT, CHUNKING_VERSION, CLASSIFICATION_VERSION)
     return tuple(map(str, recipe))
 
 

@@ -61,7 +61,6 @@ def _messages(speaker: str, column: str) -> pl.Expr:
 
 
 FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
-"""A fenced block of code."""
 _START, _END = "\ue000", "\ue001"
 """Delimiters from Unicode's private use area; a text that contains one is left unchanged."""
 _SHORT_CHARS, _SHORT_BREAKS = 700, 14

@@ -76,7 +76,6 @@ class CommunityBuild:
 
     store: GraphStore
     writer: CommunityWriter
-    """Names and summarises the communities."""
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
     """Embeds names with the embedder of the group."""
     run: IngestRun

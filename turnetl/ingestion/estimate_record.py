@@ -23,7 +23,6 @@ from turnetl.base.results import described
 log = logging.getLogger(__name__)
 
 FOLDER = "estimates"
-"""Name of the folder in the lake."""
 KEPT = 500
 """Estimates that the lake holds: those that were written last."""
 

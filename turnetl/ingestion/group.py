@@ -78,7 +78,7 @@ class GroupPlan:
 
     turns: TurnPlan
     rows: pl.LazyFrame
-    """Rows from `candidates.candidate_rows`."""
+    """Rows from `candidate_rows`."""
     batch_rows: int | None
     """Rows of the table that may be in memory together; None if `rows` is in another order."""
     usage: Usage
@@ -86,7 +86,6 @@ class GroupPlan:
     extractor_uses: tuple[ExtractorUse, ...]
     """What made the turns of the group in the graph, the latest last."""
     stale_parts: tuple[StalePart, ...]
-    """What made turns of the group stale by their recipe."""
     chars: int
     """Characters of the episodes that a run would commit."""
     summaries: Mapping[GateReason, int]

@@ -73,11 +73,8 @@ class IngestProgress:
     already_committed: int = 0
     """Another run committed them after this run was planned."""
     discarded: Mapping[DiscardReason, int] = field(default_factory=dict)
-    """Extracted entities and facts that were discarded, by reason."""
     invalidations: tuple[Invalidation, ...] = ()
-    """Turns that invalidated unusually many facts."""
     summaries: Mapping[GateReason, int] = field(default_factory=dict)
-    """Decisions about summaries, by reason."""
 
     @property
     def turns(self) -> int:

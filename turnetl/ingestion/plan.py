@@ -149,7 +149,6 @@ class TurnPlan:
     context: Mapping[TurnId, tuple[TurnId, ...]]
     """For each turn of `to_commit`, the kept turns before it in its session, oldest first."""
     noise: Mapping[str, int]
-    """Turns by noise rule."""
     pending_reasons: Mapping[PendingReason, int]
     """Turns that the run leaves out: open, no_time, out_of_range, over_limit."""
     quarantined: frozenset[TurnId]

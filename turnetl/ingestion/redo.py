@@ -18,7 +18,13 @@ from turnetl.base.ids import RecipeParts, recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.commit import with_embeddings
+from turnetl.ingestion.commit import (
+    MAX_CONSECUTIVE_FAILURES,
+    MirroredGroup,
+    extract_turn,
+    resolve_turn,
+    with_embeddings,
+)
 from turnetl.ingestion.group import (
     GroupPlan,
     IngestResources,
@@ -40,12 +46,6 @@ from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns, with_cont
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
 from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo
-from turnetl.ingestion.resolved_turn import (
-    MAX_CONSECUTIVE_FAILURES,
-    MirroredGroup,
-    extract_turn,
-    resolve_turn,
-)
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.ingestion.undo import PlannedUndo, UndoProgress
 from turnetl.ingestion.undo_plan import UndoPlan

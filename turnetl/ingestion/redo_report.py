@@ -161,7 +161,6 @@ class GroupRedo:
         tuple[TurnId, ...],
         described("Ids of those later turns that built on selected ones, sorted."),
     ] = ()
-    """They may be resolved differently."""
     stale_reasons: Annotated[
         Mapping[StaleReason, int],
         described("Stale ones of all these turns.", keys=StaleReason),

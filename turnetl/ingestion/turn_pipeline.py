@@ -27,20 +27,20 @@ from turnetl.base.reason import add_counts
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.commit import invalidated_facts
+from turnetl.ingestion.commit import (
+    MAX_CONSECUTIVE_FAILURES,
+    MirroredGroup,
+    ResolvedTurn,
+    extract_turn,
+    invalidated_facts,
+    resolve_turn,
+    too_many_failures,
+)
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_report import Invalidation, check_extractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns, with_context
 from turnetl.ingestion.quarantine import Quarantine, entry_of
-from turnetl.ingestion.resolved_turn import (
-    MAX_CONSECUTIVE_FAILURES,
-    MirroredGroup,
-    ResolvedTurn,
-    extract_turn,
-    resolve_turn,
-    too_many_failures,
-)
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 

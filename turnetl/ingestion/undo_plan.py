@@ -161,7 +161,7 @@ class _Trace:
         """
         last = self._last.get(fact.uuid)
         return fact.uuid in self._changed_facts or (
-            last is not None and not _differ_in_turns_alone(last[1], fact)
+            last is not None and replace(last[1], turns=()) != replace(fact, turns=())
         )
 
     def _see(self, fact: Fact) -> None:
@@ -170,7 +170,3 @@ class _Trace:
         elif fact.uuid in self._last:
             turn, _ = self._last[fact.uuid]
             self.restated.setdefault(turn, set()).add(fact.uuid)
-
-
-def _differ_in_turns_alone(one: Fact, other: Fact) -> bool:
-    return replace(one, turns=()) == replace(other, turns=())

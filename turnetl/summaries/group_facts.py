@@ -57,7 +57,8 @@ class ActiveFactSet:
 
     def put(self, fact: Fact) -> None:
         """Add a fact, or replace it by its new state. An invalidated fact is not active."""
-        counted = None if fact.invalid_at is not None else (_digest_of(fact), fact.embedding)
+        statement = _digest(fact.source, fact.relation, fact.target, fact.text)
+        counted = None if fact.invalid_at is not None else (statement, fact.embedding)
         if counted == self._facts.get(fact.uuid):
             return
         self.discard(fact.uuid)
@@ -139,13 +140,9 @@ class _VectorSum(NamedTuple):
     total: NDArray[np.int64]
 
 
-def _digest_of(fact: Fact) -> bytes:
-    """Return the digest of what the fact says, without who says it and when."""
-    return _digest(fact.source, fact.relation, fact.target, fact.text)
-
-
 @lru_cache(maxsize=1024)
 def _digest(source: str, relation: str, target: str, text: str) -> bytes:
+    """Return the digest of what a fact says, without who says it and when."""
     return bytes.fromhex(ids.digest(source, relation, target, text))
 
 

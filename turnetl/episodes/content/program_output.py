@@ -91,10 +91,6 @@ _CAUSE = whole_line(ERROR_CAUSE)
 _UNINFORMATIVE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
 
 
-def _command_output() -> pl.Expr:
-    return pl.coalesce(_joined_or_null(_failures(), _totals()), _first_and_last_line())
-
-
 def _failure_reason() -> pl.Expr:
     causes = matching_lines(TEXT, _CAUSE).list.head(_CAUSES)
     lines = _joined_or_null(_failures(), causes, _totals())
@@ -154,9 +150,12 @@ SHORT = ContentType(
 """A short result is kept whole, regardless of its content."""
 
 ERRORS = ContentType("errors", FAILED, _failure_reason())
-"""A call that failed."""
 
-COMMANDS = ContentType("commands", ROLE == "run", _command_output())
+COMMANDS = ContentType(
+    "commands",
+    ROLE == "run",
+    pl.coalesce(_joined_or_null(_failures(), _totals()), _first_and_last_line()),
+)
 """A command that succeeded, or that reports its failure only in its output."""
 
 REPORTS = ContentType("reports", ~FAILED & (ROLE == "report"), _report())
@@ -165,7 +164,6 @@ REPORTS = ContentType("reports", ~FAILED & (ROLE == "report"), _report())
 OTHERS = ContentType(
     "others", pl.lit(value=True), truncate(TEXT.str.replace_all(r"\s+", " "), _OTHER_CHARS)
 )
-"""Results that no other type matches."""
 
 
 _PREFIX = r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *)?[ -~\t]{0,24}?(?-u:\b)"
@@ -321,10 +319,6 @@ def _file_change() -> pl.Expr:
     return pl.when(TEXT.str.contains(_CREATED)).then(pl.lit("created")).otherwise(line)
 
 
-def _displayed() -> pl.Expr:
-    return pl.when(DISCARDED).then(pl.lit("")).otherwise(flatten(TEXT))
-
-
 def _search_result() -> pl.Expr:
     """Return failures, if the text is too short to be code; otherwise the matches."""
     is_short = TEXT.str.len_chars() <= _SEARCHED_CHARS
@@ -350,7 +344,7 @@ DISCARDED = ~FAILED & (ROLE == "read")
 DISPLAYED = ContentType(
     "displayed",
     _DISPLAYS & (DISCARDED | (TEXT.str.len_chars() <= _SHORT_LINE_CHARS)),
-    _displayed(),
+    pl.when(DISCARDED).then(pl.lit("")).otherwise(flatten(TEXT)),
 )
 """Files and listings, of which nothing is kept; and short results of searches, which are kept."""
 

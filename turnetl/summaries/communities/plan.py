@@ -118,15 +118,11 @@ def _inputs(
     return tuple(
         CommunityInput(
             uuid,
-            tuple(by_uuid[member] for member in _by_weight(cluster, weights)),
+            tuple(by_uuid[one] for one in sorted(cluster, key=lambda one: (-weights[one], one))),
             tuple(inside[uuid]),
         )
         for uuid, cluster in missing.items()
     )
-
-
-def _by_weight(cluster: Cluster, weights: Mapping[str, int]) -> list[str]:
-    return sorted(cluster, key=lambda uuid: (-weights[uuid], uuid))
 
 
 @dataclass(frozen=True, slots=True)
