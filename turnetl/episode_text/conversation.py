@@ -48,7 +48,6 @@ class Conversation:
 
 
 def from_turn(turn: Turn) -> Conversation:
-    """Return the conversation of a turn of the lake."""
     return Conversation(
         source=TextSource.LAKE,
         prompt=turn.user_text,
@@ -63,7 +62,6 @@ def from_turn(turn: Turn) -> Conversation:
 
 
 def from_episode_text(text: str) -> Conversation:
-    """Return the conversation of an episode text."""
     messages = [(role, message.strip()) for role, message in split_messages(text)]
     user = [message for role, message in messages if role == "user"]
     return Conversation(

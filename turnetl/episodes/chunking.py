@@ -293,7 +293,6 @@ def estimate_expr(text: pl.Expr) -> pl.Expr:
 
 
 def estimate_tokens(texts: pl.Series) -> pl.Series:
-    """Return the estimate for each text, rounded up; 0 for null."""
     strings = texts.cast(pl.String)
     counts = [
         _estimate_batch(strings.slice(start, _BATCH_ROWS))

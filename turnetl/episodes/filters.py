@@ -32,7 +32,6 @@ class Filters:
     them."""
 
     def patterns_for(self, group: GroupId, kind: str) -> tuple[str, ...]:
-        """Return the patterns that apply to turns of that group and kind."""
         default = self.overrides.get((ALL_GROUPS, kind), self.patterns)
         return self.overrides.get((group, kind), default)
 

@@ -191,7 +191,6 @@ def _replayed(keys: pl.DataFrame) -> dict[str, str]:
 
 
 def _differing(pairs: pl.DataFrame) -> dict[str, str]:
-    """Map each `turn_id` to its `original`, where they differ."""
     rows = pairs.select("turn_id", "original").iter_rows()
     return {turn: original for turn, original in rows if turn != original}
 

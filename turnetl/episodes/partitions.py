@@ -121,7 +121,6 @@ def _marked(keys: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
 
 
 def _resolved(rows: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the resolved columns of the turns at the same positions."""
     return rows.with_columns(turns[name] for name in ordering.RESOLVED)
 
 
@@ -144,7 +143,6 @@ def _from_disk(
 
 @contextmanager
 def _spill_folder(folder: Path) -> Iterator[Path]:
-    """Create a temporary folder, and delete it with its files."""
     try:
         # The parent of the folder is the lake.
         with temporary_folder(folder, folder.parent) as created:

@@ -175,7 +175,6 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
 
 
 def _digests(chunked: pl.DataFrame) -> pl.Series:
-    """Return `text_hash` from `text` and `chunks`."""
     in_chunks = pl.col("chunks").list.len() > 0
     joined = pl.when(in_chunks).then(pl.col("chunks").list.join(_SEPARATOR)).otherwise("text")
     texts = chunked.select(joined.cast(pl.Binary)).to_series()

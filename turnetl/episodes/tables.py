@@ -204,7 +204,6 @@ def _content_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters)
 
 
 def _turns_digest(files: Sequence[TurnFile]) -> str:
-    """Return the digest of the turns files and of the versions of the code that renders them."""
     rules = noise.recipes((*noise.RULES, noise.EMPTY))
     return ids.digest(*_code_versions(), *rules, *_archives(files))
 
@@ -216,7 +215,6 @@ def _code_versions() -> tuple[str, ...]:
 
 
 def _archives(files: Sequence[TurnFile]) -> list[str]:
-    """Return what identifies the content of each turns file, sorted."""
     return sorted(
         f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
         f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"

@@ -82,13 +82,11 @@ def _from_json() -> pl.Expr:
 
 
 def _json_field(name: str) -> pl.Expr:
-    """Return a string field of a JSON input, or null."""
     value = pl.col("input").str.extract(rf'^\{{(?:.*[,{{])?"{name}{_STRING}')
     return value.str.replace_all(r'\\(["\\/])', "$1")
 
 
 def _relative(call: pl.Expr) -> pl.Expr:
-    """Return a path or a command without the turn's working directory."""
     cwd = pl.col("cwd")
     relative = call.str.strip_prefix("cd " + cwd + " && ").str.strip_prefix(cwd + "/")
     return pl.when(cwd == "").then(call).otherwise(relative)

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from turnetl.base.model import Usage
@@ -50,12 +49,7 @@ class AdmittedTurn:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.finish()
 
     def commit(self, usage: Usage) -> None:
@@ -142,7 +136,6 @@ class TurnAdmission:
             self.paid += account.spent
 
     def finish(self, turn: AdmittedTurn) -> None:
-        """Let waiting turns start in the place of this one."""
         if turn in self._started:
             self._started.remove(turn)
             self._start_waiting()
@@ -266,7 +259,6 @@ class TurnCosts:
         return max(len(self._required), self._earlier_turns) >= _FEW
 
     def plan(self, turns: int, chars: int) -> None:
-        """Add turns to the plan, with the characters of all their episodes."""
         self.planned_size += turns * _FIXED_CHARS + chars
         self._planned_turns += turns
 

@@ -56,7 +56,6 @@ class MirroredGroup:
         return replace(self, summaries=self.summaries.with_summariser(summariser))
 
     def apply(self, resolved: ResolvedTurn) -> None:
-        """Apply the next turn."""
         self.mirror.apply(resolved.for_mirror, resolved.receipt)
         if self.summaries is not None:
             self.summaries.apply(resolved.change)
@@ -124,7 +123,6 @@ def as_bad_turn(episode: Episode) -> Iterator[None]:
 
 
 def too_many_failures(group: GroupId, failures: int) -> RunStopped:
-    """Return the error of a run that stops after consecutive failures."""
     return RunStopped(
         f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
         "correct the cause, then run `turnetl retry`"
@@ -219,7 +217,6 @@ def build_receipt(
 
 
 def time_of(episode: Episode) -> datetime:
-    """Return when the turn started."""
     if episode.turn.started_at is None:
         raise AssertionError(f"turn {episode.turn_id} has no time and is never planned")
     return episode.turn.started_at

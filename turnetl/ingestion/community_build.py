@@ -66,7 +66,6 @@ class CommunityReport:
 
     @property
     def missing(self) -> int:
-        """Communities that were not written."""
         return sum(group.to_write - group.written for group in self.groups)
 
 

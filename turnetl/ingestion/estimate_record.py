@@ -60,12 +60,10 @@ class Range:
         return Range(self.low + other.low, self.expected + other.expected, high)
 
     def __round__(self, digits: int) -> "Range":
-        """Return it with this number of decimals."""
         high = None if self.high is None else round(self.high, digits)
         return Range(round(self.low, digits), round(self.expected, digits), high)
 
     def holds(self, actual: float) -> bool:
-        """Return whether the actual amount lies within the ends."""
         return self.low <= actual and (self.high is None or actual <= self.high)
 
 
@@ -84,6 +82,12 @@ class RecordedEstimate:
         Range | None, described("US dollars; null if the price of a model is unknown.", digits=6)
     ]
     seconds: Annotated[Range | None, described("Wall time; null if it is unknown.", digits=1)]
+
+
+EstimateField = Annotated[
+    RecordedEstimate | None,
+    described("What `turnetl plan` predicted of these turns; null if it did not."),
+]
 
 
 def workload_id(turns: Collection[TurnId], extractor: str, model: str | None) -> str:
@@ -172,7 +176,6 @@ def _write(path: Path, estimate: RecordedEstimate) -> None:
 
 
 def _remove_oldest(folder: Path) -> None:
-    """Remove the files that were written first, so that `KEPT` remain."""
     files = list(folder.glob("*.json"))
     if len(files) > KEPT:
         # Another process may remove the same ones.

@@ -67,7 +67,6 @@ class IngestResources:
     """Receives the requests of the extractor; None: no turn is resolved ahead."""
 
     def run_cost(self, used: Usage) -> RunCost:
-        """Return the cost of the run, of whose requests `used` is the usage so far."""
         unused = 0 if self.ahead is None else self.ahead.unused_tokens
         return replace(self.admission.run_cost(used), unused_tokens=unused)
 
@@ -293,7 +292,6 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
 
 
 def _is_of(sessions: Collection[tuple[str, str]]) -> pl.Expr:
-    """Return whether a turn is of one of these sessions, given as (format, session_id)."""
     by_format: dict[str, list[str]] = {}
     for format_name, session_id in sorted(sessions):
         by_format.setdefault(format_name, []).append(session_id)
@@ -323,7 +321,6 @@ def load_episodes(
 
 
 def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.LazyFrame]:
-    """Yield the slices of a table that contain selected rows."""
     selected_rows = rows.select("turn_id").with_row_index("position").filter(selected)
     positions = selected_rows.collect()["position"]
     for number in (positions // size).unique(maintain_order=True):

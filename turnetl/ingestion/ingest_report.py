@@ -17,7 +17,7 @@ from turnetl.base.result_fields import GroupField, TurnIdField
 from turnetl.base.results import INLINED, described
 from turnetl.extraction.port import DiscardReason
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.ingestion.estimate_record import RecordedEstimate
+from turnetl.ingestion.estimate_record import EstimateField
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
@@ -38,7 +38,6 @@ def stale_part_line(stale: StalePart) -> str:
 
 
 def _part_value(part: RecipePart | None) -> str:
-    """Return the value of a part: a digest by its first digits."""
     if part is None or not part.value:
         return "none"
     return part.value[:_DIGITS] if _DIGEST.fullmatch(part.value) else part.value
@@ -91,7 +90,6 @@ def extractor_uses(receipts: Sequence[Receipt]) -> tuple[ExtractorUse, ...]:
 
 
 def check_extractor(group: GroupId, receipts: Sequence[Receipt], extractor: str) -> None:
-    """Raise the error of `unintended_change`, if there is one."""
     if error := unintended_change(group, extractor_uses(receipts), extractor):
         raise error
 
@@ -320,10 +318,7 @@ class IngestReport(TurnTotals):
     journal_hits: int = 0
     cost: RunCost | None = None
     """The cost of this run, and the expected one of its plan; None if nothing was ingested."""
-    estimate: Annotated[
-        RecordedEstimate | None,
-        described("What `turnetl plan` predicted of these turns; null if it did not."),
-    ] = None
+    estimate: EstimateField = None
     requests: Annotated[
         tuple[RequestPreview, ...] | None,
         described("With --dry-run: the requests that extract the next turns; else null."),
@@ -373,7 +368,6 @@ def exit_code_of(report: IngestReport) -> int:
 
 
 def lacks_times(report: IngestReport) -> bool:
-    """Return whether no turn can be ingested because none has a time."""
     without_time = turns_without_time(report)
     return bool(
         without_time

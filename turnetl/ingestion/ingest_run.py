@@ -131,11 +131,9 @@ class RunRecorder:
         )
 
     async def interrupted(self) -> None:
-        """Write that a signal ended the run."""
         await self._end(RunOutcome.INTERRUPTED)
 
     async def failed(self, error: Exception) -> None:
-        """Write that the run ended with an error instead of a report."""
         await self._end(RunOutcome.FAILED, error=str(error))
 
     async def _end(
@@ -167,7 +165,6 @@ class RunRecorder:
 
 
 def with_totals(run: TurnRun, totals: RunTotals | None) -> TurnRun:
-    """Return the run with the counts and the usage of what the graph holds of it."""
     sums = totals or _NOTHING
     return replace(
         run,

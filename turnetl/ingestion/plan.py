@@ -168,7 +168,6 @@ class TurnPlan:
 
     @property
     def required(self) -> frozenset[TurnId]:
-        """The turns to commit and the turns in their context."""
         return frozenset(self.to_commit).union(*self.context.values())
 
 
@@ -305,7 +304,6 @@ def committed_turns(
     receipts: Mapping[TurnId, Receipt],
     recipe: Callable[[str], str] | None,
 ) -> Iterator[ComparedTurn]:
-    """Yield the candidates that are committed, in their order."""
     rows = candidates.select("turn_id", "kind", "content_hash", "text_hash", "noise")
     recipes = {kind: recipe(kind) for kind in rows["kind"].unique()} if recipe else {}
     for turn, kind, content_hash, text_hash, noise in rows.iter_rows():

@@ -83,7 +83,6 @@ class GroupRedoPlan:
 
     @property
     def used(self) -> Usage:
-        """Usage of the turns when they were ingested."""
         receipts = (turn.record.receipt for turn in self.redo.undo.turns)
         return sum((receipt.usage for receipt in receipts), Usage())
 
@@ -149,7 +148,6 @@ class _States:
         return sum(self._chars[turn] for turn in turns)
 
     def noise(self) -> Mapping[str, int]:
-        """Count the turns that are noise, by rule."""
         rules = Counter(noise for noise, _, _ in self._rows.values() if noise is not None)
         return dict(sorted(rules.items()))
 
@@ -287,7 +285,6 @@ def _sequence(commit: tuple[int, object]) -> int:
 
 
 def _failed(plan: GroupRedoPlan, failed: dict[TurnId, BadTurn]) -> GraphUnusable:
-    """Return the error of turns that the redo would lose."""
     receipts = {turn.record.receipt.turn_id: turn.record.receipt for turn in plan.redo.undo.turns}
     lines = [
         f"{receipts[turn].archive}:{receipts[turn].first_line}: {error}"

@@ -191,7 +191,6 @@ class GroupRedo:
 
     @property
     def turns(self) -> int:
-        """Turns that are undone."""
         return len(self.selected) + len(self.later)
 
     @property

@@ -68,7 +68,6 @@ class AheadStep:
 
 
 def outcome_of(change: Change) -> Outcome:
-    """Return what a change makes of each entity and fact."""
     entities = {
         one.uuid: (one.name, one.labels, one.summary, one.attributes) for one in change.entities
     }
@@ -168,7 +167,6 @@ class RunAhead:
         self._end(turn)
 
     async def close(self) -> None:
-        """End all that runs ahead."""
         self._turns = ()
         self._drop(0)
         for requests in self._requests.values():
@@ -257,7 +255,6 @@ class RunAhead:
         step.outcome = outcome_of(shown)
 
     async def _summarised(self, change: Change) -> tuple[Change, Change]:
-        """Return the change with its summaries, and as later turns see it."""
         if self._summaries is None:
             return change, change
         ahead = self._summaries.ahead()

@@ -74,7 +74,6 @@ def _input(entity: Entity, summary: EntitySummary, facts: GroupFacts) -> Summary
 
 
 def _latest_decisions(contents: GroupContents) -> Mapping[str, EntityRecord]:
-    """Return what the latest turn about each entity recorded, by its uuid."""
     return {
         record.entity: record
         for of_turn in contents.summaries.values()

@@ -176,7 +176,6 @@ class TurnPipeline:
 
     @asynccontextmanager
     async def _running_ahead(self, group: _LeasedGroup) -> AsyncIterator[None]:
-        """Resolve the next turns of the group ahead, if the run does."""
         if self.ahead is None or not self.run.run_ahead:
             yield
             return
@@ -248,7 +247,6 @@ class TurnPipeline:
         self._count(resolved, is_written=written or bool(busy))
 
     async def _record_recipe(self, episode: Episode) -> None:
-        """Record the recipe of each kind of turn once."""
         if episode.kind not in self._recorded_kinds:
             parts = self.extractor.recipe_parts(episode.turn.group_id, episode.kind)
             await self.run.repeat(lambda: self.store.record_recipe(parts))

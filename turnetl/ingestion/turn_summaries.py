@@ -123,7 +123,6 @@ class TurnSummaries:
     """Summarises the turns of one group, in the order of their commits."""
 
     def __init__(self, contents: GroupContents, rules: SummaryRules) -> None:
-        """Start with a group as the graph holds it, read under its lease."""
         times = (receipt.started_at for receipt in contents.receipts)
         self._rules = rules
         self._group = GroupSummaries(
@@ -176,7 +175,6 @@ class TurnSummaries:
         )
 
     def apply(self, change: Change) -> None:
-        """Apply a committed change."""
         at = change.episode.turn.started_at
         if at is not None:
             self._group.apply(change, change.summaries, at)
@@ -263,7 +261,6 @@ class _LatestTurn:
     usage: Usage
 
     def flushed(self, written: Summarised) -> "_LatestTurn":
-        """Return the turn with summaries that the end of a run writes, and what they cost."""
         record = with_flushed(self.record, written.texts)
         return replace(self, record=record, usage=self.usage + written.usage)
 

@@ -44,7 +44,6 @@ class UndoProgress:
 
 
 async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
-    """Return what the plan changes. Writes nothing."""
     summaries = RecordedSummaries(plan.summaries)
     entity_uuids, fact_uuids = touched_by_undo(plan.turns, summaries)
     # Without embeddings, which a diff does not show.
@@ -161,7 +160,6 @@ class PlannedUndo:
         )
 
     async def _embedded(self, reversal: Reversal) -> Reversal:
-        """Return the reversal with an embedding for every name and text that is restored."""
         entities, facts = await with_embeddings(
             reversal.entities_restored,
             reversal.facts_restored,

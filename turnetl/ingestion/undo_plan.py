@@ -115,7 +115,6 @@ def plan_undo(
 
 
 def select_turns(records: Iterable[CommitRecord], selection: UndoSelection) -> Sequence[TurnId]:
-    """Return the turns of a group that the selection takes."""
     return [record.receipt.turn_id for record in records if selection.selects(record.receipt)]
 
 
@@ -131,7 +130,6 @@ class _Trace:
         self._last: dict[str, tuple[TurnId, Fact]] = {}
 
     def is_used_by(self, record: CommitRecord) -> bool:
-        """Return whether the turn built on an undone one."""
         used = {*record.mentions, *record.endpoints}
         used.update(entity.uuid for entity in record.entities_before)
         used.update(fact.uuid for fact in record.facts_before)
@@ -143,7 +141,6 @@ class _Trace:
         )
 
     def add(self, record: CommitRecord, *, is_undone: bool) -> None:
-        """Add the next commit."""
         turn = record.receipt.turn_id
         for fact in record.facts_before:
             self._see(fact)

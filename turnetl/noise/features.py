@@ -79,13 +79,11 @@ def _calls(pattern: str) -> pl.Expr:
 
 
 def _at_most(text: pl.Expr, chars: int) -> pl.Expr:
-    """Return the text if it has at most that many characters, otherwise null."""
     candidate = pl.when(text.str.len_bytes() <= _MAX_CHARACTER_BYTES * chars).then(text)
     return pl.when(candidate.str.len_chars() <= chars).then(candidate)
 
 
 def _true(condition: pl.Expr) -> pl.Expr:
-    """Return the condition with false for null."""
     return condition.fill_null(value=False)
 
 

@@ -44,12 +44,15 @@ class NoiseRule:
     version: int
     description: Annotated[str, described("What the rule marks and why, in one sentence.")]
     condition: pl.Expr
-    """Whether the rule marks a turn; never null. Reads columns of `schema.TURNS` and `features`."""
+    """Whether the rule marks a turn; null counts as no. Reads `schema.TURNS` and `features`."""
     enabled_by_default: bool = True
     """False: the rule marks turns only on request."""
     definition: str = ""
     """The content of a user's own rule, as text; it replaces the version in `recipe`. Empty for
     built-in rules."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "condition", self.condition.fill_null(value=False))
 
     @property
     def revision(
@@ -100,19 +103,7 @@ _repeated_in_session = (
 _prompts_with_response = pl.col("user_text").filter(~(no_response | provider_failed)).implode()
 
 
-def _rule(
-    name: str,
-    version: int,
-    description: str,
-    condition: pl.Expr,
-    *,
-    enabled_by_default: bool = True,
-) -> NoiseRule:
-    condition = condition.fill_null(value=False)
-    return NoiseRule(name, version, description, condition, enabled_by_default=enabled_by_default)
-
-
-COPY = _rule(
+COPY = NoiseRule(
     "copy",
     1,
     "A copy of another turn under a different id, with the same content and time: a resumed or"
@@ -120,7 +111,7 @@ COPY = _rule(
     pl.col("started_at").is_not_null()
     & (pl.col("turn_id") != pl.col("turn_id").first().over("content_hash", "started_at")),
 )
-REPEAT = _rule(
+REPEAT = NoiseRule(
     "repeat",
     2,
     "A prompt without effect that another turn repeats: with the same response in the same session,"
@@ -132,65 +123,65 @@ REPEAT = _rule(
         | ((no_response | provider_failed) & pl.col("user_text").is_in(_prompts_with_response))
     ),
 )
-SUGGESTION = _rule(
+SUGGESTION = NoiseRule(
     "suggestion",
     2,
     "The agent's client asks the model what the user may type next.",
     prompt.str.contains(machine_prompts.SUGGESTION),
 )
-TITLE = _rule(
+TITLE = NoiseRule(
     "title",
     2,
     "The agent's client asks the model for a title, a topic or a branch name of a conversation.",
     prompt.str.contains(machine_prompts.TITLE) & short_response,
 )
-WARM_UP = _rule(
+WARM_UP = NoiseRule(
     "warm_up",
     1,
     "The agent's client opens the connection before the user has typed anything.",
     prompt.str.contains(machine_prompts.WARM_UP),
 )
-HARNESS = _rule(
+HARNESS = NoiseRule(
     "harness",
     2,
     "A program wrote the prompt: a summary for a list, a compaction, a request to continue, a"
     " hook.",
     prompt.str.contains(machine_prompts.HARNESS),
 )
-HEARTBEAT = _rule(
+HEARTBEAT = NoiseRule(
     "heartbeat",
     1,
     "A timer woke the agent, and there was nothing to do.",
     response.str.contains(machine_prompts.HEARTBEAT),
 )
-CLIENT_COMMAND = _rule(
+CLIENT_COMMAND = NoiseRule(
     "client_command",
     1,
     "A command that the client executes itself: /clear, /model, /login, exit.",
     short_prompt.str.contains(machine_prompts.CLIENT_COMMAND),
 )
-PROVIDER_ERROR = _rule(
+PROVIDER_ERROR = NoiseRule(
     "provider_error",
     2,
     "The only response is an error of the provider: overloaded, out of credit, logged out. A prompt"
     " that describes a task or decides something is kept.",
     provider_failed & low_content,
 )
-INTERRUPTED = _rule(
+INTERRUPTED = NoiseRule(
     "interrupted",
     2,
     "The user interrupted the turn before anything happened. A prompt that describes a task or"
     " decides something is kept.",
     no_response & (pl.col("closed_by") == "interrupted") & low_content,
 )
-NO_RESPONSE = _rule(
+NO_RESPONSE = NoiseRule(
     "no_response",
     3,
     "The turn is closed and has no response. A prompt that describes a task or decides something is"
     " kept.",
     no_response & pl.col("closed") & low_content,
 )
-ACKNOWLEDGEMENT = _rule(
+ACKNOWLEDGEMENT = NoiseRule(
     "acknowledgement",
     2,
     "A yes, a thank you or a go on that got no work done.",
@@ -204,14 +195,14 @@ ACKNOWLEDGEMENT = _rule(
         | short_prompt.str.contains(vocabulary.NO_LETTERS)
     ),
 )
-GREETING = _rule(
+GREETING = NoiseRule(
     "greeting",
     1,
     "A hello, a goodbye or a test that got no work done.",
     short_prompt.str.contains(vocabulary.GREETING_ONLY)
     & short_prompt.str.contains(vocabulary.GREETING_PHRASE),
 )
-HISTORY_QUERY = _rule(
+HISTORY_QUERY = NoiseRule(
     "history_query",
     1,
     "The agent only asked turnetl what happened before: the graph has the turns that answer. A"
@@ -237,14 +228,14 @@ RULES: tuple[NoiseRule, ...] = (
 )
 """The rules that are enabled by default, by precedence."""
 
-SUBAGENT = _rule(
+SUBAGENT = NoiseRule(
     "subagent",
     1,
     "A conversation between two agents: the user typed nothing in it.",
     pl.col("agent_id").is_not_null(),
     enabled_by_default=False,
 )
-SCHEDULED = _rule(
+SCHEDULED = NoiseRule(
     "scheduled",
     1,
     "Five or more sessions begin with the same prompt: a schedule or a program writes it.",
@@ -253,7 +244,7 @@ SCHEDULED = _rule(
     & (pl.col("session_id").n_unique().over("user_text", "ordinal") >= _MIN_SESSIONS),
     enabled_by_default=False,
 )
-NO_TOOL_CALLS = _rule(
+NO_TOOL_CALLS = NoiseRule(
     "no_tool_calls",
     2,
     "Only a prompt and a response: no tool was called.",
@@ -264,7 +255,7 @@ NO_TOOL_CALLS = _rule(
 ON_DEMAND: tuple[NoiseRule, ...] = (SUBAGENT, SCHEDULED, NO_TOOL_CALLS)
 """The rules that are disabled by default: they mark turns only on request."""
 
-EMPTY = _rule(
+EMPTY = NoiseRule(
     "empty",
     1,
     "The rendered text is empty: the turn contains nothing but noise.",

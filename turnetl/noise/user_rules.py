@@ -164,7 +164,7 @@ def _condition(
     terms += [matches_call(calls)] if calls else []
     terms += [~_matches(name, excluded[name]) for name in excluded]
     terms += [features.no_activity ^ has_activity] if has_activity is not None else []
-    return reduce(and_, terms).fill_null(value=False)
+    return reduce(and_, terms)
 
 
 def _matches(name: str, searched: Sequence[str]) -> pl.Expr:
@@ -230,7 +230,6 @@ def all_rules(user_rules: Sequence[NoiseRule] = ()) -> tuple[NoiseRule, ...]:
 
 
 def find_rule(name: str, user_rules: Sequence[NoiseRule] = ()) -> NoiseRule:
-    """Return the rule of that name."""
     rules = {rule.name: rule for rule in all_rules(user_rules)}
     if name not in rules:
         raise BadUsage(f"unknown noise rule `{name}`; choose one of: {', '.join(rules)}")

@@ -252,7 +252,6 @@ def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> Gate
 def refreshed(
     active: ActiveFacts, now: datetime, recent_turns: tuple[datetime, ...] = ()
 ) -> GateState:
-    """Return the state after a refresh from these facts."""
     return GateState(
         fact_hash=active.hash,
         embedding=active.embedding,
@@ -290,7 +289,6 @@ _NO_FACTS = f"{0:032x}"
 def _reasons_of_change(
     state: GateState, delta: NodeDelta, now: datetime, limits: GateLimits
 ) -> Iterator[GateReason]:
-    """Yield the reasons of facts that changed and are not urgent."""
     drift = _drift(state, delta, limits)
     if not state.deferred and drift is GateReason.LOW_DRIFT:
         yield drift
@@ -303,7 +301,6 @@ def _reasons_of_change(
 
 
 def _drift(state: GateState, delta: NodeDelta, limits: GateLimits) -> GateReason:
-    """Return how far the active facts are from those of the summary."""
     cosine = similarity(state, delta.active)
     if cosine is None:
         return GateReason.INCOMPARABLE

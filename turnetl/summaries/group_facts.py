@@ -67,7 +67,6 @@ class ActiveFactSet:
             self._add(*counted)
 
     def discard(self, uuid: str) -> None:
-        """Remove a fact, if it is active."""
         removed = self._facts.pop(uuid, None)
         if removed is not None:
             self._remove(*removed)
@@ -272,7 +271,6 @@ class GroupFacts(FactsOfGroup):
         return found
 
     def active_between(self, one: str, other: str) -> Iterator[Fact]:
-        """Yield the active facts about two entities."""
         fewer, more = sorted((one, other), key=lambda uuid: len(self._facts_of.get(uuid, ())))
         for uuid in self._facts_of.get(fewer, ()):
             fact = self._facts[uuid]

@@ -81,7 +81,6 @@ class GroupSagas:
     """
 
     def __init__(self, turns: Iterable[SagaTurn], facts: Iterable[Fact]) -> None:
-        """Start with all committed turns and all facts of a group."""
         self._turns: dict[SessionId, list[SagaTurn]] = {}
         self._session_of: dict[TurnId, SessionId] = {}
         self._facts: dict[str, Fact] = {}
@@ -115,7 +114,6 @@ class GroupSagas:
         return found
 
     def add(self, turn: SagaTurn, facts: Iterable[Fact]) -> None:
-        """Apply a committed turn."""
         self._put_turn(turn)
         for fact in facts:
             self._put_fact(fact)
@@ -182,7 +180,6 @@ class GroupSagas:
 
 
 def sagas_of(contents: GroupContents) -> GroupSagas:
-    """Return the sessions of a group as the graph holds it."""
     turns = (
         SagaTurn.of_text(
             receipt.turn_id,

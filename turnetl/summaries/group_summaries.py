@@ -192,7 +192,6 @@ class GroupSummaries:
         return with_flushed(record, {uuid: texts[uuid] for uuid in flushed}) if flushed else record
 
     def apply(self, change: Change, record: str, at: datetime) -> None:
-        """Apply a committed change and its record."""
         self._now = at if self._now is None else max(self._now, at)
         self._entities.update({entity.uuid: entity for entity in change.entities})
         for fact in change.facts:

@@ -45,7 +45,6 @@ class ModelSummariser:
         *,
         max_unasked: int = MAX_UNASKED,
     ) -> None:
-        """Use a model."""
         self._max_unasked = max_unasked
         self._model = model
         self._price = price
@@ -122,7 +121,7 @@ def _failed(error: Skip) -> Summarised:
 
 PROMPT = "summaries.refresh"
 PER_REQUEST = 8
-"""Entities of a request."""
+"""Entities or communities of a request."""
 MAX_REQUEST_CHARS = 24_000
 """Of the entities of a request; a single entity has fewer."""
 _PREVIOUS_CHARS, _NAME_CHARS = 2 * MAX_CHARS, 200
@@ -172,10 +171,17 @@ def in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInpu
 def refresh_request(inputs: Sequence[SummaryInput]) -> ChatRequest:
     described = "\n\n".join(_described(number, one) for number, one in enumerate(inputs, start=1))
     prompt = f"<ENTITIES>\n{described}\n</ENTITIES>\n\n{_TASK}"
+    return text_request(PROMPT, _INSTRUCTIONS, prompt, RefreshedSummaries)
+
+
+def text_request(
+    name: str, instructions: str, prompt: str, response: type[BaseModel]
+) -> ChatRequest:
+    """Return the request for up to `PER_REQUEST` texts."""
     return ChatRequest(
-        PROMPT,
-        (ChatMessage("system", _INSTRUCTIONS), ChatMessage("user", strip_invisible(prompt))),
-        response_schema(RefreshedSummaries),
+        name,
+        (ChatMessage("system", instructions), ChatMessage("user", strip_invisible(prompt))),
+        response_schema(response),
         _MAX_TOKENS,
     )
 
@@ -189,7 +195,7 @@ def refreshed_texts(inputs: Sequence[SummaryInput], response: ChatResponse) -> M
     parsed = RefreshedSummaries(**retry.parse_object(response.text))
     texts: dict[str, str] = {}
     for one in parsed.entity_summaries:
-        text = _cut(" ".join(unescape_text(strip_invisible(one.summary)).split()))
+        text = _cut(response_line(one.summary))
         if text and 1 <= one.number <= len(inputs):
             texts.setdefault(inputs[one.number - 1].entity.uuid, text)
     return texts
@@ -210,6 +216,11 @@ def _described(number: int, given: SummaryInput) -> str:
         *_section("Other facts:", shown.others),
     ]
     return escape_text("\n".join(lines))
+
+
+def response_line(text: str) -> str:
+    """Return a text of a response on one line."""
+    return " ".join(unescape_text(strip_invisible(text)).split())
 
 
 def _line(text: str, limit: int) -> str:

@@ -234,7 +234,6 @@ class RecordedSummaries:
         return {turn: self._json(place) for turn, place in self._places.items()}
 
     def entities(self, turns: Iterable[TurnId]) -> set[str]:
-        """Return the uuids of the entities that the records of the turns name."""
         places = (self._places[turn] for turn in turns if turn in self._places)
         return {record.entity for place in places for record in self._records[place]}
 

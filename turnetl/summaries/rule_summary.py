@@ -135,7 +135,6 @@ def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
 
 
 def _shortened(text: str) -> str:
-    """Return the text, cut between two words if it is long."""
     if len(text) <= _MAX_FACT_CHARS:
         return text
     cut = text[: _MAX_FACT_CHARS - 1]
@@ -251,7 +250,6 @@ class RuleSummariser:
 
 
 def _text(given: SummaryInput) -> str | None:
-    """Return the summary; None if no fact is active and there was none."""
     return rule_summary(given.entity, given.facts) or (NO_FACTS if given.previous else None)
 
 

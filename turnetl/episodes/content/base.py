@@ -66,7 +66,6 @@ def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
 
 
 def matching_lines(text: pl.Expr, pattern: str) -> pl.Expr:
-    """Return the lines that a pattern matches, without duplicates."""
     return text.str.extract_all(pattern).list.unique(maintain_order=True)
 
 

@@ -141,7 +141,6 @@ def _selected(pairs: pl.Expr) -> pl.Expr:
 
 
 def _pair(pair: pl.Expr) -> pl.Expr:
-    """Return `key: value`."""
     plain = pair.str.replace(r'^"([^"]*)"[ \t\n]*:[ \t\n]*', "$1: ")
     return plain.str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ").str.replace_all(r'\\?"', "")
 

@@ -70,7 +70,6 @@ ERROR_CAUSE = (
 
 
 def whole_line(part: str) -> str:
-    """Return a pattern that matches the lines that contain `part`."""
     return rf"(?m)^[^\n]*(?:{part})[^\n]*$"
 
 

@@ -203,6 +203,5 @@ def rule_text(community: CommunityInput) -> CommunityText:
 
 
 def _names(members: Sequence[Entity], limit: int) -> list[str]:
-    """Return the names of the first members, which differ."""
     names = (one_line(member.name, _MAX_NAME_CHARS) for member in members)
     return list(dict.fromkeys(names))[:limit]
