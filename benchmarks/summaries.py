@@ -35,7 +35,7 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.summarize_report import ALIKE
-from turnetl.ingestion.summary_audit import missing_facts
+from turnetl.ingestion.turn_summaries import missing_facts
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import unpack

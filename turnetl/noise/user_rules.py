@@ -30,8 +30,7 @@ import polars as pl
 from turnetl.base import schema
 from turnetl.base.errors import BadUsage
 from turnetl.base.regex_check import regex_error
-from turnetl.noise import features
-from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES, NoiseRule
+from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES, NoiseRule, no_activity
 
 _MAX_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -163,7 +162,7 @@ def _condition(
     calls = {_call_field(name): included[name] for name in included if _is_call(name)}
     terms += [matches_call(calls)] if calls else []
     terms += [~_matches(name, excluded[name]) for name in excluded]
-    terms += [features.no_activity ^ has_activity] if has_activity is not None else []
+    terms += [no_activity ^ has_activity] if has_activity is not None else []
     return reduce(and_, terms)
 
 

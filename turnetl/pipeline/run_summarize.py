@@ -265,7 +265,7 @@ class _Work:
         """Return the report with the audit, or with what it would cost."""
         if self.audits is None:
             return found
-        from turnetl.ingestion.summary_audit import (  # noqa: PLC0415 - imports numpy
+        from turnetl.ingestion.turn_summaries import (  # noqa: PLC0415 - imports numpy
             audit_summaries,
             kept_summaries,
         )

@@ -14,8 +14,7 @@ from typing import Self
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
 from turnetl.base.text import one_line
-from turnetl.episode_text.closing import closing
-from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.passages import prompt_title
 from turnetl.summaries.rule_summary import with_facts
 
