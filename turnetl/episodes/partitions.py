@@ -51,7 +51,6 @@ def partition(
 
     Args:
         folder: receives spilled rows if they exceed the memory limit.
-        memory_limit: bytes of rows that may be held in memory.
     """
     keys, rows = _read(batches, rules, memory_limit)
     keys = merge_recorded(

@@ -49,7 +49,6 @@ def build(
     is damaged. A group whose turns cannot be read does not stop the others.
 
     Args:
-        progress: called after each group with the number of groups done and their total.
         on_damaged: called with the error of each group that has a damaged turns file. None: the
             first one is raised after the last group.
     """

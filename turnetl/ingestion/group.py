@@ -52,6 +52,10 @@ if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.llm.ahead import AheadModel
 
 
+Recipe = Callable[[GroupId, str], RecipeParts]
+"""Returns how turns of a group and kind would be extracted today."""
+
+
 @dataclass(frozen=True, slots=True)
 class IngestResources:
     """Resources of an ingest; opened by the caller, shared by all groups."""
@@ -105,16 +109,10 @@ async def plan_group(
     store: ReceiptStore,
     scope: Scope,
     *,
-    recipe: Callable[[GroupId, str], RecipeParts] | None,
+    recipe: Recipe | None,
     context_turns: int,
 ) -> GroupPlan:
-    """Plan what a run must do for a group: of the lake, of the graph, or of both. Writes nothing.
-
-    Args:
-        recipe: returns how turns of a group and kind would be extracted today; None if it is not
-            known.
-        context_turns: number of earlier turns of the session that the model is shown.
-    """
+    """Plan what a run must do for a group of the lake, of the graph, or of both. Writes nothing."""
     with lake.reading_episodes(group):
         rows = candidate_rows(lake, group, scope)
         compared = rows.select(*COLUMNS, "chars_after").collect()

@@ -388,12 +388,7 @@ def group_report(
     committed: int = 0,
     already_committed: int = 0,
 ) -> GroupReport:
-    """Build the report of a group from its plan, made before the run, and what a run did of it.
-
-    Args:
-        committed: turns of the plan that this run committed.
-        already_committed: turns of the plan that another run committed meanwhile.
-    """
+    """Build the report of a group from its plan, made before the run, and what a run did of it."""
     to_commit = frozenset(plan.to_commit)
     relevant = plan.quarantined | to_commit
     entries = tuple(entry for entry in quarantine if entry.turn_id in relevant)

@@ -99,7 +99,6 @@ class RunRecorder:
         """Record nothing yet.
 
         Args:
-            store: the graph of the run.
             describe: returns the run as it starts; called once, by the first lease.
             usage: returns what all requests of the run have used so far.
         """

@@ -14,7 +14,7 @@ import polars as pl
 
 from turnetl.base.errors import BadTurn, GraphUnusable, RunStopped, TurnetlError
 from turnetl.base.graph_model import GroupContents, Lease
-from turnetl.base.ids import RecipeParts, recipe_digest
+from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
@@ -28,6 +28,7 @@ from turnetl.ingestion.commit import (
 from turnetl.ingestion.group import (
     GroupPlan,
     IngestResources,
+    Recipe,
     changed_parts,
     ingest_group,
 )
@@ -54,9 +55,6 @@ from turnetl.lake import Lake
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 from turnetl.summaries.records import RecordedSummaries
-
-Recipe = Callable[[GroupId, str], RecipeParts]
-"""Returns how turns of a group and kind would be extracted today."""
 
 _NOT_IN_LAKE = "missing from the lake"
 

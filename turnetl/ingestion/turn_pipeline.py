@@ -86,9 +86,7 @@ class TurnPipeline:
     admission: TurnAdmission = field(default_factory=TurnAdmission)
     """Shared by all groups of the run."""
     summaries: "SummaryRules | None" = None
-    """How entities are summarised; None: not at all."""
     ahead: "AheadModel | None" = None
-    """Receives the requests of the extractor, also of turns that run ahead; None: none does."""
     done: IngestProgress = field(default=IngestProgress(0, 0), init=False)
     """Progress so far, also after `ingest` raised."""
     _recorded_kinds: set[str] = field(default_factory=set, init=False)
@@ -103,13 +101,9 @@ class TurnPipeline:
         *,
         lease: Lease | None = None,
     ) -> IngestProgress:
-        """Commit the turns that `context` has as keys, in the order of `episodes`.
+        """Commit the turns of `with_context` in their order, under the lease of the group.
 
         Turns that the graph holds already are skipped: another run may have committed them.
-
-        Args:
-            episodes: the turns to commit and the turns of their context, in table order.
-            context: for each turn to commit, the earlier turns to show the model.
 
         Raises:
             GraphBusy: another run holds the group, or the graph stopped responding; committed turns

@@ -39,7 +39,7 @@ class SummariesAhead:
         plan = self._group.plan(change, time_of(change.episode))
         texts = (await self._summariser.summarise(plan.inputs)).all().texts
         decided = replace(change, summaries=self._group.record(plan, texts))
-        return with_texts(shown(decided, self._group), texts), with_texts(decided, texts)
+        return shown(decided, self._group, texts), with_texts(decided, texts)
 
     def apply(self, change: Change) -> None:
         """Apply a change of `summarise`, in the order of the turns."""
@@ -88,16 +88,11 @@ def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
     )
 
 
-def shown(change: Change, group: GroupSummaries) -> Change:
-    """Return the change with the summaries that its entities have in the graph."""
-    known = ((entity, group.summary(entity.uuid)) for entity in change.entities)
-    return replace(
-        change,
-        entities=tuple(
-            entity if summary is None else replace(entity, summary=summary)
-            for entity, summary in known
-        ),
-    )
+def shown(change: Change, group: GroupSummaries, texts: Mapping[str, str]) -> Change:
+    """Return the change with new summaries, else those that its entities have in the graph."""
+    summaries = ((entity.uuid, group.summary(entity.uuid)) for entity in change.entities)
+    known = {uuid: summary for uuid, summary in summaries if summary is not None}
+    return with_texts(change, {**known, **texts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +170,7 @@ class TurnSummaries:
             saga_texts=self._sagas.after(_saga_turn(change.episode, at), change.facts),
         )
         return SummarisedChange(
-            with_texts(shown(decided, self._group), texts),
+            shown(decided, self._group, texts),
             with_texts(decided, written.texts),
             outcome(plan, texts, is_flushed=flushed.error is None),
         )

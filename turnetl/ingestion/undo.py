@@ -70,12 +70,7 @@ async def undo_turns(
     run: IngestRun,
     progress: Callable[[UndoProgress], None],
 ) -> UndoProgress:
-    """Undo turns of a group, under its lease. Those that are not committed are skipped.
-
-    Args:
-        embed: called for names and texts that are restored and differ from those of today.
-        progress: called with the progress so far after each turn.
-    """
+    """Undo turns of a group, under its lease. Those that are not committed are skipped."""
     profile = await store.profile(group)
     if profile is None:
         return UndoProgress(already_undone=len(turns))
