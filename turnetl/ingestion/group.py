@@ -277,7 +277,7 @@ BATCH_ROWS = 2000
 
 
 def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
-    """Return the rows of `schema.EPISODES` by time, with whether the archive has no time."""
+    """Return the rows of `schema.EPISODES` by time, with `has_no_time`: the archive has none."""
     rows = lake.scan_episodes(group).with_columns(
         pl.col("started_at").is_null().alias("has_no_time")
     )

@@ -22,6 +22,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.lake import ArchiveMetadata
 
 MTIME = "mtime"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ROW_KEY = ["archive", "first_byte", "content_hash"]
 """Identifies a row of the turns table; a copy may have another turn's id in the episodes table."""
 
@@ -88,17 +89,16 @@ def _positions(turns: pl.LazyFrame) -> pl.LazyFrame:
 
 def _archive_times(archives: Iterable[ArchiveMetadata], assume: AssumedTime) -> pl.DataFrame:
     times = {
-        archive.archive: _microseconds(assume.at) if assume.at else archive.mtime_ns // 1000
+        archive.archive: (
+            (assume.at - _EPOCH) // timedelta(microseconds=1)
+            if assume.at
+            else archive.mtime_ns // 1000
+        )
         for archive in archives
     }
     columns = {"archive": list(times), "archive_started_at": list(times.values())}
     frame = pl.DataFrame(columns, schema={"archive": pl.String, "archive_started_at": pl.Int64})
     return frame.with_columns(pl.col("archive_started_at").cast(schema.TIME))
-
-
-def _microseconds(time: datetime) -> int:
-    since_epoch = time - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since_epoch.days * 86_400 + since_epoch.seconds) * 1_000_000 + since_epoch.microseconds
 
 
 COLUMNS = (

@@ -1,4 +1,4 @@
-"""Patterns for prompts and responses that a program wrote, recognised by their first words."""
+"""Patterns for prompts and responses that a program wrote, and names of turnetl's own tools."""
 
 SUGGESTION = r"^\[SUGGESTION MODE:|^Generate 0 to 3 hyperpersonalized suggestions"
 
