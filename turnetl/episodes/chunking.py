@@ -92,14 +92,12 @@ _BOUNDARIES = tuple(
     )
 )
 _LINE_BOUNDARY = 3
-"""Index of the line break in `_BOUNDARIES`: the edges of a code block are as good as a line
-break."""
+"""Index of the line break in `_BOUNDARIES`; the edges of a code block are as good."""
 _MESSAGE = re.compile(r"(?:\n\n|\n(?=tools))(user|assistant|tools): ")
 _SPEAKER = re.compile(r"(?:user|assistant|tools): ")
 _WHITESPACE = re.compile(r"\s*")
 _COMBINING = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
-"""Characters that combine with the preceding one: accents, variation selectors, joiners, skin
-tones."""
+"""Characters that combine with the one before: accents, selectors, joiners, skin tones."""
 _MAX_CHARACTER = 32
 """Code points of the longest displayed character that is kept together."""
 

@@ -183,16 +183,14 @@ class TurnsOfGroup:
     """In the graph, or eligible for it."""
     counts: Annotated[GroupCounts, INLINED] = field(default_factory=GroupCounts)
     usage: Usage | None = None
-    """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
-    None if it was not requested."""
+    """Of the turns in the graph, whenever they were paid for; None if it was not requested."""
     extractor_uses: tuple[ExtractorUse, ...] = ()
     """What made the turns in the graph, the latest last; empty in the report of an ingest."""
     quarantined_turns: Annotated[
         tuple[QuarantineEntry, ...], described("The quarantined turns.")
     ] = ()
     summaries: Mapping[GateReason, int] = field(default_factory=dict)
-    """Decisions about summaries of entities by reason: of this run, or in a status of the turns in
-    the graph."""
+    """Decisions about summaries, by reason: of this run, or of all turns in the graph."""
     error: Annotated[str | None, described("Why the group was not completed; null if it was.")] = (
         None
     )

@@ -154,8 +154,7 @@ class TurnPlan:
     quarantined: frozenset[TurnId]
     """Quarantined turns, including those that the run attempts again."""
     stale_reasons: Mapping[StaleReason, int]
-    """Committed turns that a run would commit differently today. They are reported, never committed
-    a second time."""
+    """Committed turns that a run would commit differently today: only reported."""
     stale_recipes: Mapping[tuple[str, str], int]
     """Of those, the turns with another recipe, by kind and recorded recipe."""
     missing_from_lake: int
@@ -163,8 +162,7 @@ class TurnPlan:
     turns_with_assumed_time: int
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     superseded_prompts: tuple[TurnId, ...] = ()
-    """Committed prompts of a history whose transcripts the lake holds now; part of those missing
-    from the lake."""
+    """Prompts of a history among those missing, whose transcripts the lake holds now."""
 
     @property
     def required(self) -> frozenset[TurnId]:

@@ -93,11 +93,9 @@ MAX_UNUSED_SHARE = 0.15
 """Of all tokens: if more were spent on requests that ran ahead in vain, no turn runs ahead."""
 
 _GRACE_PERIOD = 0.5
-"""Seconds that the end of a group waits for attempts that are over; they take some milliseconds,
-unless they wait for a response."""
+"""Seconds for attempts to end with their group: milliseconds, unless one awaits a response."""
 _LATER = timedelta(days=365)
-"""What runs ahead is created later than everything that is committed meanwhile: facts are shown in
-order of creation."""
+"""What runs ahead is created after what is committed meanwhile: facts are shown in that order."""
 
 
 class RunAhead:

@@ -27,13 +27,11 @@ class NodeDelta:
     at: datetime
     """The turn's reference time."""
     facts_new: tuple[Fact, ...]
-    """Facts about the entity that the group did not hold, or that hold again; each with its
-    embedding."""
+    """Facts about the entity that are new, or that hold again; each with its embedding."""
     facts_invalidated: tuple[Fact, ...]
     """Facts that were active before the turn."""
     contradictions: tuple[str, ...]
-    """Uuids of new facts that deny an active fact about the same two entities, or are denied by
-    it."""
+    """Uuids of new facts that deny an active one about the same two entities, or the reverse."""
     active: ActiveFacts
     """After the turn."""
     touched: bool = True
@@ -106,8 +104,7 @@ class GateLimits:
     """The limits of the gate."""
 
     min_similarity: float = 0.985
-    """Cosine between the facts of the summary and the active facts from which on they count as
-    being about the same."""
+    """Cosine from which on the facts of the summary and the active ones are about the same."""
     burst_turns: int = 3
     """Turns about an entity within `burst_window` that make a burst."""
     burst_window: timedelta = timedelta(minutes=30)
@@ -115,8 +112,7 @@ class GateLimits:
     burst_cap: int = 10
     """Turns after which a deferred summary is refreshed although the burst goes on."""
     max_age: timedelta = timedelta(days=30)
-    """Age, in the time of the turns, from which on a summary that is not up to date is refreshed
-    even for a small change."""
+    """Age, in the time of the turns, from which on a small change refreshes a summary too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +128,7 @@ class GateState:
     summarised_at: datetime | None = None
     """Reference time of the turn at which the summary was made."""
     recent_turns: tuple[datetime, ...] = ()
-    """Reference times of the latest turns about the entity within `burst_window`, ascending, at
-    most `burst_turns` of them."""
+    """Reference times of the latest `burst_turns` turns within `burst_window`, ascending."""
     deferred: int = 0
     """Turns since the summary was first deferred; 0 if it is not."""
     pending: tuple[str, ...] = ()

@@ -15,8 +15,7 @@ class SummaryInput:
     entity: Entity
     """In its new state, with the summary that it has."""
     previous: str
-    """The summary that a turn wrote last, or that the entity had before the first one; may be
-    empty."""
+    """The summary that a turn wrote last, or the one before all turns; may be empty."""
     facts: tuple[Fact, ...]
     """The active facts, oldest first."""
     new: frozenset[str]

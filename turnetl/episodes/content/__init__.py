@@ -35,5 +35,4 @@ BLOCKS = (
     program_output.LOGS,
     documents.CODE,
 )
-"""Content types of long code blocks in an agent's text. Every text of the role `code` matches
-one."""
+"""Content types of long code blocks in an agent's text; every text of role `code` matches one."""

@@ -297,8 +297,7 @@ TRACES = ContentType("traces", TEXT.str.contains(_TRACE), _traces_condensed())
 
 
 _SHORT_LINE_CHARS, _SEARCHED_CHARS = 120, 400
-"""Maximum characters of a short result (a count, a version, no match), and of one that is searched
-for failures."""
+"""Maximum characters of a short result, and of one that is searched for failures."""
 _NO_RESULT = r"No such file|[Nn]ot found|[Dd]enied|^fatal:|[Ee]xit [Cc]ode: [1-9]"
 _LOCATION = r"(?:[^ \t\n:]+:)?[0-9]+:"
 _MATCH = rf"(?m)^{_LOCATION}[^\n]*|^[^ \t\n:]+/[^ \t\n:/]+\.[A-Za-z0-9]+$"
