@@ -176,7 +176,7 @@ def _summarise_turn(
     kept = [
         uuid
         for uuid, decision in plan.decisions.items()
-        if decision.reason in {GateReason.UNCHANGED, GateReason.LOW_DRIFT}
+        if decision in {GateReason.UNCHANGED, GateReason.LOW_DRIFT}
     ]
     _audit(kept, summarised, mirror, totals, sample)
     return summarised

@@ -7,7 +7,6 @@ import pytest
 from tests.summaries.facts import START, fact, minutes, vector
 from tests.summaries.gate_turns import ALSO_READS, LIMITS, READS, WRITES, decide, delta, summarised
 from turnetl.summaries.gate import (
-    Decision,
     GateState,
     NodeDelta,
     refreshed,
@@ -71,7 +70,7 @@ def test_an_old_summary_of_the_same_facts_is_not_refreshed() -> None:
 def test_a_summary_edited_by_hand_is_kept() -> None:
     change = delta([WRITES], [READS])
     decision = should_refresh(summarised(READS), change, START, LIMITS, edited=True)
-    assert decision == Decision(GateReason.EDITED)
+    assert decision == GateReason.EDITED
     assert not decision.refresh
 
 

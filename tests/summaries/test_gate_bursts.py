@@ -23,7 +23,6 @@ from tests.summaries.gate_turns import (
 from turnetl.base.model import Fact
 from turnetl.summaries.gate import (
     MAX_PENDING,
-    Decision,
     GateState,
     after_turn,
     has_ended,
@@ -92,7 +91,7 @@ def test_the_state_stays_small_however_long_a_summary_is_skipped() -> None:
     state = summarised(READS)
     for number in range(MAX_PENDING + 5):
         change = delta([fact(f"f{number}")], [READS], at=minutes(number))
-        state = after_turn(state, change, Decision(GateReason.BURST), minutes(number), LIMITS)
+        state = after_turn(state, change, GateReason.BURST, minutes(number), LIMITS)
     assert len(state.pending) == MAX_PENDING
     assert state.pending[-1] == f"f{MAX_PENDING + 4}"
     assert len(state.recent_turns) == LIMITS.burst_turns
@@ -129,4 +128,4 @@ def test_after_a_refresh_the_same_facts_are_unchanged(
         state = after_turn(state, change, decision, at, LIMITS)
         if decision.refresh:
             again = delta(known=known, at=at)
-            assert should_refresh(state, again, at, LIMITS).reason is GateReason.UNCHANGED
+            assert should_refresh(state, again, at, LIMITS) is GateReason.UNCHANGED

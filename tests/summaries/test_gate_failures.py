@@ -21,7 +21,6 @@ from tests.summaries.gate_turns import (
 from turnetl.summaries.gate import (
     MAX_DOUBLINGS,
     MAX_PENDING,
-    Decision,
     GateState,
     NodeDelta,
     after_turn,
@@ -41,14 +40,14 @@ def test_an_invalidation_whose_refresh_gave_no_text_is_known_to_the_next_attempt
     # Though the turn is part of a burst: what no longer holds is not deferred.
     later = delta([WRITES], [READS], at=minutes(1))
     assert decide(state, later) is GateReason.INVALIDATED
-    decision = Decision(GateReason.INVALIDATED)
+    decision = GateReason.INVALIDATED
     assert after_turn(state, later, decision, minutes(1), LIMITS).ended == ()
 
 
 def test_an_invalidation_of_an_edited_summary_is_known_when_the_edit_is_gone() -> None:
     change = delta(known=[READS], ended=[replace(ALSO_READS, invalid_at=START)])
     state = summarised(READS, ALSO_READS)
-    state = after_turn(state, change, Decision(GateReason.EDITED), START, LIMITS)
+    state = after_turn(state, change, GateReason.EDITED, START, LIMITS)
     assert decide(state, delta(known=[READS], at=minutes(1))) is GateReason.INVALIDATED
 
 
@@ -102,7 +101,7 @@ def test_a_text_ends_the_pauses() -> None:
 def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> None:
     state = failed(failed(GateState(), delta([READS])), delta([READS]))
     decision = should_refresh(state, delta([WRITES], [READS]), START, LIMITS)
-    assert decision == Decision(GateReason.BACKOFF)
+    assert decision == GateReason.BACKOFF
     assert not decision.refresh
     assert not may_flush(state)
 
@@ -110,7 +109,7 @@ def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> 
 def after_pause(state: GateState) -> GateState:
     """Return the state after turns that only add a fact, when the next turn may ask again."""
     while state.pause > 1:
-        decision = Decision(GateReason.BACKOFF)
+        decision = GateReason.BACKOFF
         state = after_turn(state, delta([ALSO_READS], [READS]), decision, START, LIMITS)
     return state
 

@@ -86,26 +86,18 @@ log = logging.getLogger(__name__)
 _NOTHING = RunTotals(0, 0, 0, 0, Usage())
 
 
+@dataclass(eq=False)
 class RunRecorder:
     """Writes the TurnRun of one run. A run that takes no lease writes nothing."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        describe: Callable[[], TurnRun],
-        clock: Callable[[], datetime],
-        usage: Callable[[], Usage],
-    ) -> None:
-        """Record nothing yet.
+    store: GraphStore
+    describe: Callable[[], TurnRun]
+    """Returns the run as it starts; called once, by the first lease."""
+    clock: Callable[[], datetime]
+    usage: Callable[[], Usage]
+    """Returns what all requests of the run have used so far."""
 
-        Args:
-            describe: returns the run as it starts; called once, by the first lease.
-            usage: returns what all requests of the run have used so far.
-        """
-        self._store = store
-        self._describe = describe
-        self._clock = clock
-        self._usage = usage
+    def __post_init__(self) -> None:
         self._run: TurnRun | None = None
         self._lock = asyncio.Lock()
 
@@ -113,8 +105,8 @@ class RunRecorder:
         """Write the run, if this is its first lease; after an error the next call tries again."""
         async with self._lock:
             if self._run is None:
-                run = self._describe()
-                await self._store.save_run(run)
+                run = self.describe()
+                await self.store.save_run(run)
                 self._run = run
 
     async def ended(self, report: IngestReport) -> None:
@@ -147,18 +139,18 @@ class RunRecorder:
         if self._run is None:
             return
         try:
-            totals = (await self._store.run_totals()).get(self._run.run_id, _NOTHING)
+            totals = (await self.store.run_totals()).get(self._run.run_id, _NOTHING)
             ended = replace(
                 with_totals(self._run, totals),
-                ended_at=self._clock(),
+                ended_at=self.clock(),
                 outcome=outcome,
                 error=error,
                 quarantined=quarantined,
                 discarded=discarded,
                 summary_reasons=reason_texts(summaries or {}),
-                usage=self._usage(),
+                usage=self.usage(),
             )
-            await self._store.save_run(ended)
+            await self.store.save_run(ended)
         except TurnetlError as failure:
             log.warning("the end of the run was not recorded", extra={"error": str(failure)})
 

@@ -213,7 +213,7 @@ async def redo_group(
         return RedoneGroup(steps.undone, error=error)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Steps:
     """The steps of the redo of one group."""
 
@@ -296,7 +296,7 @@ def _failed(plan: GroupRedoPlan, failed: dict[TurnId, BadTurn]) -> GraphUnusable
     )
 
 
-@dataclass
+@dataclass(eq=False)
 class Rehearsal:
     """The turns of a redo extracted and resolved in memory, before anything is undone.
 

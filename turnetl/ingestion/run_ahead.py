@@ -13,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, TypeVar
@@ -22,11 +22,10 @@ from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Change, Entity, Fact, TurnId
 from turnetl.extraction.port import Extractor
 from turnetl.graph.from_rows import in_order
-from turnetl.graph.mirror.group import GroupView, MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
-from turnetl.ingestion.commit import change_of, with_embeddings
+from turnetl.ingestion.commit import MirroredGroup, change_of, with_embeddings
 from turnetl.ingestion.prefetch import PrefetchedTurn
-from turnetl.ingestion.turn_summaries import TurnSummaries
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
 from turnetl.llm.embedders.port import Embedder
@@ -98,31 +97,24 @@ _LATER = timedelta(days=365)
 """What runs ahead is created after what is committed meanwhile: facts are shown in that order."""
 
 
+@dataclass(eq=False)
 class RunAhead:
     """Resolves the next turns of one group ahead of their commit."""
 
-    def __init__(
-        self,
-        extractor: Extractor[Any],
-        embedder: Embedder,
-        model: AheadModel,
-        mirror: MirrorGroup,
-        summaries: TurnSummaries | None,
-        *,
-        depth: int,
-        clock: Callable[[], datetime],
-        may_run: Callable[[], bool],
-    ) -> None:
-        """Start with no turn.
+    extractor: Extractor[Any]
+    """Sends its requests to `model`."""
+    embedder: Embedder
+    model: AheadModel
+    group: MirroredGroup
+    """As it is committed."""
+    _: KW_ONLY
+    depth: int
+    """Turns after the one that commits, at least 1."""
+    clock: Callable[[], datetime]
+    may_run: Callable[[], bool]
+    """Whether the budget of the run has room."""
 
-        Args:
-            extractor: of the run; it sends its requests to `model`.
-            depth: turns after the one that commits, at least 1.
-            may_run: whether the budget of the run has room.
-        """
-        self._extractor, self._embedder, self._model = extractor, embedder, model
-        self._mirror, self._summaries = mirror, summaries
-        self._depth, self._clock, self._may_run = depth, clock, may_run
+    def __post_init__(self) -> None:
         self._turns: Sequence[PrefetchedTurn] = ()
         self._chain: deque[AheadStep] = deque()
         self._attempted: AheadStep | None = None
@@ -141,9 +133,9 @@ class RunAhead:
 
         `following` are the turns after it whose extraction has started.
         """
-        self._turns = [turn, *islice(following, self._depth)]
+        self._turns = [turn, *islice(following, self.depth)]
         self._advance()
-        with self._model.committing(self._requests_of(turn)):
+        with self.model.committing(self._requests_of(turn)):
             try:
                 yield
             except BadTurn:
@@ -159,7 +151,7 @@ class RunAhead:
             for step in self._chain:
                 step.take_times(change)
             if self._chain:
-                self._chain[0].overlay.rebase(self._mirror)
+                self._chain[0].overlay.rebase(self.group.mirror)
         else:
             self._drop(0)
         self._end(turn)
@@ -168,7 +160,7 @@ class RunAhead:
         self._turns = ()
         self._drop(0)
         for requests in self._requests.values():
-            self._model.release(requests)
+            self.model.release(requests)
         self._requests.clear()
         # They end with their next request. One that is cancelled before leaves coroutines of
         # Graphiti's that were never awaited, and a warning for each on the terminal.
@@ -181,7 +173,7 @@ class RunAhead:
     def _end(self, turn: PrefetchedTurn) -> None:
         requests = self._requests.pop(turn.episode.turn_id, None)
         if requests is not None:
-            self._model.release(requests)
+            self.model.release(requests)
         self._turns = [other for other in self._turns if other is not turn]
         self._failed = None
         self._advance()
@@ -190,7 +182,7 @@ class RunAhead:
         """Resolve the next turn ahead, if none is being resolved."""
         if self._attempted is not None or (turn := self._following()) is None:
             return
-        base = self._chain[-1].overlay if self._chain else self._mirror
+        base = self._chain[-1].overlay if self._chain else self.group.mirror
         step = self._attempted = AheadStep(turn, self._requests_of(turn), Overlay(base))
         attempt = asyncio.create_task(self._resolve(step, base))
         self._attempts.add(attempt)
@@ -208,7 +200,7 @@ class RunAhead:
             return
         self._attempted = None
         if error is None:
-            self._model.keep_asked(step.requests)
+            self.model.keep_asked(step.requests)
             self._chain.append(step)
         else:
             turn_id = self._failed = step.turn.episode.turn_id
@@ -221,10 +213,10 @@ class RunAhead:
     def _following(self) -> PrefetchedTurn | None:
         """Return the next turn to resolve ahead, if its extraction is complete."""
         number = len(self._chain)
-        if number >= len(self._turns) or self._model.unused_share > MAX_UNUSED_SHARE:
+        if number >= len(self._turns) or self.model.unused_share > MAX_UNUSED_SHARE:
             return None
         turn = self._turns[number]
-        if turn.episode.turn_id == self._failed or not self._may_run():
+        if turn.episode.turn_id == self._failed or not self.may_run():
             return None
         if not turn.extraction.done():
             turn.extraction.add_done_callback(lambda _: self._advance())
@@ -235,12 +227,12 @@ class RunAhead:
     async def _resolve(self, step: AheadStep, group: GroupView) -> None:
         """Resolve a turn against the group after the turns of the chain."""
         turn = step.turn
-        with charged_to(turn.admitted.account), self._model.attempt(step.requests):
-            resolved = await self._extractor.resolve(
-                turn.episode, turn.extraction.result(), group, now=self._clock() + _LATER
+        with charged_to(turn.admitted.account), self.model.attempt(step.requests):
+            resolved = await self.extractor.resolve(
+                turn.episode, turn.extraction.result(), group, now=self.clock() + _LATER
             )
             entities, facts = await with_embeddings(
-                resolved.entities, resolved.facts, self._embedder.embed
+                resolved.entities, resolved.facts, self.embedder.embed
             )
             change = change_of(
                 turn.episode, replace(resolved, entities=entities, facts=facts), group
@@ -253,9 +245,9 @@ class RunAhead:
         step.outcome = outcome_of(shown)
 
     async def _summarised(self, change: Change) -> tuple[Change, Change]:
-        if self._summaries is None:
+        if self.group.summaries is None:
             return change, change
-        ahead = self._summaries.ahead()
+        ahead = self.group.summaries.ahead()
         # The chain as it is now: a turn that was committed meanwhile is in the summaries already.
         for step in self._chain:
             if step.change is not None:

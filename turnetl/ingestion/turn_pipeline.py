@@ -73,7 +73,7 @@ class _LeasedGroup:
             self.ahead.committed(turn, resolved.for_mirror)
 
 
-@dataclass
+@dataclass(eq=False)
 class TurnPipeline:
     """Ingests turns of one group into one graph."""
 
@@ -179,8 +179,7 @@ class TurnPipeline:
             self.extractor,
             self.embedder,
             self.ahead,
-            group.state.mirror,
-            group.state.summaries,
+            group.state,
             depth=self.run.run_ahead,
             clock=self.run.clock,
             may_run=self.admission.has_room_ahead,

@@ -98,7 +98,7 @@ def _profile_of_rest(
     return replace(profile, recipe=max(rest, key=lambda receipt: receipt.committed_at).recipe)
 
 
-@dataclass
+@dataclass(eq=False)
 class PlannedUndo:
     """Carries out a plan under a lease."""
 

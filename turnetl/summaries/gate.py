@@ -15,7 +15,7 @@ import numpy as np
 from turnetl.base.model import Fact, Vector
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.group_facts import ActiveFacts
-from turnetl.summaries.reasons import SKIPPED, GateReason
+from turnetl.summaries.reasons import GateReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,6 @@ def _contradicts(fact: Fact, between: Callable[[str, str], Iterable[Fact]]) -> b
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether to refresh a summary, and why."""
-
-    reason: GateReason
-
-    @property
-    def refresh(self) -> bool:
-        return self.reason not in SKIPPED
-
-
-@dataclass(frozen=True, slots=True)
 class GateLimits:
     """The limits of the gate."""
 
@@ -161,13 +150,13 @@ def should_refresh(
     limits: GateLimits,
     *,
     edited: bool = False,
-) -> Decision:
+) -> GateReason:
     """Decide whether the summary is refreshed at the turn, from the state before the turn.
 
     Args:
         now: the latest reference time of the group so far; turns may arrive late.
     """
-    return Decision(next(_reasons(state, delta, now, limits, edited=edited)))
+    return next(_reasons(state, delta, now, limits, edited=edited))
 
 
 def _reasons(
@@ -206,14 +195,14 @@ def may_flush(state: GateState) -> bool:
 
 
 def after_turn(
-    state: GateState, delta: NodeDelta, decision: Decision, now: datetime, limits: GateLimits
+    state: GateState, delta: NodeDelta, decision: GateReason, now: datetime, limits: GateLimits
 ) -> GateState:
     """Return the state that is recorded with the turn, whether or not the summary is refreshed."""
     recent = _recent(state, delta, limits)
     if decision.refresh:
         return refreshed(delta.active, now, recent)
-    deferred = state.deferred + 1 if decision.reason is GateReason.BURST else state.deferred
-    is_current = decision.reason is GateReason.UNCHANGED
+    deferred = state.deferred + 1 if decision is GateReason.BURST else state.deferred
+    is_current = decision is GateReason.UNCHANGED
     return replace(
         state,
         recent_turns=recent,

@@ -13,7 +13,6 @@ from datetime import datetime
 from turnetl.base.model import Change, Entity, Fact
 from turnetl.summaries.gate import (
     EVERY_FACT,
-    Decision,
     GateLimits,
     GateState,
     NodeDelta,
@@ -34,7 +33,7 @@ from turnetl.summaries.records import EntitySummary, add_record, encode, replay,
 class SummaryPlan:
     """What a turn does with the summaries of the entities that it touches."""
 
-    decisions: Mapping[str, Decision]
+    decisions: Mapping[str, GateReason]
     """By uuid."""
     inputs: tuple[SummaryInput, ...]
     """Of those that are refreshed, sorted by uuid."""
@@ -56,7 +55,7 @@ def outcome(
             count: they are asked for again when the run ends.
     """
     reasons = [
-        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision.reason
+        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision
         for uuid, decision in plan.decisions.items()
     ]
     flushes = (given.entity.uuid in texts for given in plan.flushed)

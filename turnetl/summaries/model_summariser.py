@@ -7,7 +7,7 @@ facts that no longer hold, and a bounded part of the other facts: never a turn.
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 
 from pydantic import BaseModel, Field
@@ -32,22 +32,18 @@ _USUAL_TOKENS = 150
 """Of a summary in a response, for the estimate."""
 
 
+@dataclass(frozen=True, eq=False)
 class ModelSummariser:
     """`Summariser` that sends a request for entities with many facts, several in one.
 
     A request that fails, and an empty or missing summary, leave the summary as it is.
     """
 
-    def __init__(
-        self,
-        model: ChatModel,
-        price: Price | None = None,
-        *,
-        max_unasked: int = MAX_UNASKED,
-    ) -> None:
-        self._max_unasked = max_unasked
-        self._model = model
-        self._price = price
+    model: ChatModel
+    price: Price | None = None
+    """For estimates."""
+    _: KW_ONLY
+    max_unasked: int = MAX_UNASKED
 
     async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
         texts, to_ask = self._without_request(inputs)
@@ -59,12 +55,12 @@ class ModelSummariser:
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
         parts = in_requests(self._without_request(inputs)[1])
         requests = ((refresh_request(part), _USUAL_TOKENS * len(part)) for part in parts)
-        return estimated_usage(requests, self._price)
+        return estimated_usage(requests, self.price)
 
     async def _ask(self, inputs: Sequence[SummaryInput]) -> Summarised:
         """Return the summaries that the model writes; of a request that is too long in halves."""
         try:
-            response = await self._model.complete(refresh_request(inputs))
+            response = await self.model.complete(refresh_request(inputs))
         except TooLong as error:
             if len(inputs) == 1:
                 return _failed(error)
@@ -79,7 +75,7 @@ class ModelSummariser:
             return Summarised(refreshed_texts(inputs, response), response.usage)
         except ValueError as error:
             reason = retry.describe_invalid(error)
-            message = f"model `{self._model.name}` returned an invalid response to `{PROMPT}`"
+            message = f"model `{self.model.name}` returned an invalid response to `{PROMPT}`"
             return _failed(BadTurn(f"{message}: {reason}", response.usage))
 
     def _without_request(
@@ -90,7 +86,7 @@ class ModelSummariser:
         texts: dict[str, str] = {}
         to_ask = []
         for given in inputs:
-            text = fact_list(given, self._max_unasked)
+            text = fact_list(given, self.max_unasked)
             if text is None:
                 to_ask.append(given)
             elif text:
