@@ -11,8 +11,12 @@ import pytest
 
 from tests.builders import START, episode
 from turnetl.base.model import Episode, SessionId, TurnId
-from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.prefetch import MAX_PREFETCHED_CHARS, prefetch_turns, with_context
+from turnetl.ingestion.admission import (
+    MAX_PREFETCHED_CHARS,
+    TurnAdmission,
+    prefetch_turns,
+    with_context,
+)
 
 
 def episodes_of(sessions: str) -> list[Episode]:

@@ -26,7 +26,7 @@ import polars as pl
 
 from turnetl.base import schema
 from turnetl.base.model import GroupId
-from turnetl.episodes import chunking, text, tool_calls
+from turnetl.episodes import chunking, text
 from turnetl.episodes.filter_report import COUNTED, FilteredGroup, group_report
 from turnetl.episodes.filters import (
     CODE_HEAVY,
@@ -206,9 +206,9 @@ _FAILED_OUTPUT = (
 
 _NAME, _RESULT = (pl.element().struct.field(name) for name in ("name", "result"))
 _IS_FAILED = pl.element().struct.field("is_error") | (
-    _NAME.str.contains(tool_calls.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
+    _NAME.str.contains(text.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
 )
-_IS_EDIT = _NAME.str.contains(tool_calls.EDIT_TOOLS)
+_IS_EDIT = _NAME.str.contains(text.EDIT_TOOLS)
 _TOOL_CALLS = pl.col("tool_calls")
 _CALLS = _TOOL_CALLS.list.len()
 _FAILED = _TOOL_CALLS.list.eval(_IS_FAILED.cast(pl.UInt32)).list.sum()

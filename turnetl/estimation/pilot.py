@@ -32,14 +32,13 @@ from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.preview_builder import model_for, placeholder_response
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns
 from turnetl.ingestion.commit import (
     MirroredGroup,
     ResolvedTurn,
     as_bad_turn,
     resolve_turn,
 )
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse

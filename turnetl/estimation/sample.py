@@ -17,8 +17,8 @@ from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.usage_range import MIN_SAMPLE
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group
+from turnetl.ingestion.admission import with_context
 from turnetl.ingestion.group import GroupPlan
-from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.redo import undone_contents
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.lake import CHUNK_COUNT

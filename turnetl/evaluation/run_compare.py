@@ -39,9 +39,8 @@ from turnetl.evaluation.template_trial import (
     sample_turns,
 )
 from turnetl.extraction.catalog import GivenTemplate, given_template
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import TurnAdmission, with_context
 from turnetl.ingestion.plan import AssumedTime, TurnPlan
-from turnetl.ingestion.prefetch import with_context
 from turnetl.lake import episode_from_row
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack

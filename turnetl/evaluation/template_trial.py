@@ -22,14 +22,13 @@ from turnetl.base.results import described
 from turnetl.estimation.sample import PendingTurn, draw, stratify
 from turnetl.extraction.port import DiscardReason, Extractor
 from turnetl.graph.mirror.group import empty_contents
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns
 from turnetl.ingestion.commit import (
     MirroredGroup,
     ResolvedTurn,
     as_bad_turn,
     resolve_turn,
 )
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder

@@ -27,7 +27,7 @@ from turnetl.extraction.port import Extractor
 from turnetl.formats import PROMPT_HISTORY
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import plan
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import TurnAdmission, with_context
 from turnetl.ingestion.ingest_report import (
     ExtractorUse,
     GroupCounts,
@@ -39,7 +39,6 @@ from turnetl.ingestion.ingest_report import (
 )
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
-from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline

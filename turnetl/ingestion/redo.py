@@ -17,7 +17,7 @@ from turnetl.base.graph_model import GroupContents, Lease
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns, with_context
 from turnetl.ingestion.commit import (
     MAX_CONSECUTIVE_FAILURES,
     MirroredGroup,
@@ -43,7 +43,6 @@ from turnetl.ingestion.plan import (
     plan_turns,
     stale_counts,
 )
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns, with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
 from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo

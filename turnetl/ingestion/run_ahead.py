@@ -24,8 +24,8 @@ from turnetl.extraction.port import Extractor
 from turnetl.graph.from_rows import in_order
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
+from turnetl.ingestion.admission import PrefetchedTurn
 from turnetl.ingestion.commit import MirroredGroup, change_of, with_embeddings
-from turnetl.ingestion.prefetch import PrefetchedTurn
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
 from turnetl.llm.embedders.port import Embedder

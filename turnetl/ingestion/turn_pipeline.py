@@ -26,7 +26,7 @@ from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.reason import add_counts
 from turnetl.extraction.port import Extractor
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns, with_context
 from turnetl.ingestion.commit import (
     MAX_CONSECUTIVE_FAILURES,
     MirroredGroup,
@@ -39,7 +39,6 @@ from turnetl.ingestion.commit import (
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_report import Invalidation, check_extractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns, with_context
 from turnetl.ingestion.quarantine import Quarantine, entry_of
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder

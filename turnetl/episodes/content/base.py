@@ -17,7 +17,7 @@ INPUT_COLUMNS = pl.Schema(
         "cwd": pl.String,
     }
 )
-"""The columns that a content type can read: the text; its role (of `tool_calls.role`, or `code`);
+"""The columns that a content type can read: the text; its role (of `text.tool_role`, or `code`);
 whether the call failed; the turn's working directory without a final slash, or an empty string."""
 
 LINE_CHARS = 240
