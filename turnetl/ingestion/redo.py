@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from operator import itemgetter
 
 import polars as pl
 
@@ -270,15 +271,11 @@ async def _check_unchanged(plan: GroupRedoPlan, store: GraphStore) -> None:
     first = min(sequence for sequence, _ in planned)
     records = await store.commit_records(plan.group)
     present = [(record.sequence, record.receipt) for record in records if record.sequence >= first]
-    if sorted(present, key=_sequence) != sorted(planned, key=_sequence):
+    if sorted(present, key=itemgetter(0)) != sorted(planned, key=itemgetter(0)):
         raise GraphUnusable(
             f"group `{plan.group}`: another run committed or undid turns meanwhile; nothing of it "
             "was undone, run the redo again"
         )
-
-
-def _sequence(commit: tuple[int, object]) -> int:
-    return commit[0]
 
 
 def _failed(plan: GroupRedoPlan, failed: dict[TurnId, BadTurn]) -> GraphUnusable:

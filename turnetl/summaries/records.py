@@ -249,28 +249,23 @@ class RecordedSummaries:
         if turn not in self._places:
             return UndoneSummaries({}, {})
         place = self._places.pop(turn)
-        if not self._records[place]:
-            return self._undo_unrecorded(place, removed, changed_entities)
+        is_recorded = bool(self._records[place])
+        uuids = [record.entity for record in self._records[place]]
+        if not is_recorded:
+            uuids = sorted({*changed_entities, *removed} & self._touched.keys())
         texts: dict[str, tuple[str, str]] = {}
         changed: set[int] = set()
-        for uuid in dict.fromkeys(record.entity for record in self._records[place]):
+        for uuid in dict.fromkeys(uuids):
             before = self._shown(uuid)
             changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
-            texts[uuid] = before, self._shown(uuid)
+            if is_recorded:
+                texts[uuid] = before, self._shown(uuid)
+            else:
+                self._written.pop(uuid, None)
         self._records[place] = []
         return UndoneSummaries(
             texts, {self._turns[later]: self._json(later) for later in sorted(changed)}
         )
-
-    def _undo_unrecorded(
-        self, place: int, removed: Collection[str], changed_entities: Collection[str]
-    ) -> UndoneSummaries:
-        changed: set[int] = set()
-        for uuid in sorted({*changed_entities, *removed} & self._touched.keys()):
-            changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
-            self._written.pop(uuid, None)
-        records = {self._turns[later]: self._json(later) for later in sorted(changed)}
-        return UndoneSummaries({}, records)
 
     def _undo_entity(self, uuid: str, place: int, *, is_removed: bool) -> set[int]:
         """Undo what a turn and later ones did with an entity; return the places that change."""
