@@ -29,7 +29,7 @@ from turnetl.summaries.gate import (
     should_refresh,
     without_text,
 )
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import SKIPPED, GateReason
 
 
 def test_an_invalidation_whose_refresh_gave_no_text_is_known_to_the_next_attempt() -> None:
@@ -75,9 +75,9 @@ def attempts(
         change = delta([new], entity.known, at=at, contradictions=contradictions)
         decision = should_refresh(entity.state, change, at, limits)
         entity.known.append(new)
-        if decision.refresh:
+        if decision not in SKIPPED:
             asked.append(number)
-        if decision.refresh and number not in successes:
+        if decision not in SKIPPED and number not in successes:
             entity.state = failed(entity.state, change)
         else:
             entity.state = after_turn(entity.state, change, decision, at, LIMITS)
@@ -102,7 +102,7 @@ def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> 
     state = failed(failed(GateState(), delta([READS])), delta([READS]))
     decision = should_refresh(state, delta([WRITES], [READS]), START, LIMITS)
     assert decision == GateReason.BACKOFF
-    assert not decision.refresh
+    assert decision in SKIPPED
     assert not may_flush(state)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from turnetl.base.model import Fact, Vector
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.group_facts import ActiveFacts
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import SKIPPED, GateReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def after_turn(
 ) -> GateState:
     """Return the state that is recorded with the turn, whether or not the summary is refreshed."""
     recent = _recent(state, delta, limits)
-    if decision.refresh:
+    if decision not in SKIPPED:
         return refreshed(delta.active, now, recent)
     deferred = state.deferred + 1 if decision is GateReason.BURST else state.deferred
     is_current = decision is GateReason.UNCHANGED

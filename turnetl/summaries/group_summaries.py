@@ -25,7 +25,7 @@ from turnetl.summaries.gate import (
 )
 from turnetl.summaries.group_facts import FactsAhead, FactsOfGroup, GroupFacts
 from turnetl.summaries.port import SummaryInput
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.records import EntitySummary, add_record, encode, replay, with_flushed
 
 
@@ -55,7 +55,7 @@ def outcome(
             count: they are asked for again when the run ends.
     """
     reasons = [
-        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision
+        GateReason.NO_TEXT if decision not in SKIPPED and uuid not in texts else decision
         for uuid, decision in plan.decisions.items()
     ]
     flushes = (given.entity.uuid in texts for given in plan.flushed)
@@ -138,7 +138,7 @@ class GroupSummaries:
             decision = should_refresh(state, delta, now, self._limits, edited=edited)
             decisions[uuid] = decision
             states[uuid] = after_turn(state, delta, decision, now, self._limits)
-            if decision.refresh:
+            if decision not in SKIPPED:
                 inputs.append(self._input(entity, change.facts, more, delta))
                 refreshed[uuid] = delta
         plan = SummaryPlan(decisions, tuple(inputs), states, refreshed)
@@ -178,7 +178,7 @@ class GroupSummaries:
         summaries, refreshed_now = {}, {}
         for uuid, state in plan.states.items():
             known = self._known(uuid)
-            if not plan.decisions[uuid].refresh:
+            if plan.decisions[uuid] in SKIPPED:
                 summaries[uuid] = EntitySummary(state, known.text)
             elif uuid in texts:
                 summaries[uuid] = EntitySummary(state, texts[uuid])

@@ -39,11 +39,6 @@ class GateReason(Reason):
         "The summariser returned no text before, and is asked again after more turns.",
     )
 
-    @property
-    def refresh(self) -> bool:
-        """Whether the summary is written."""
-        return self not in SKIPPED
-
 
 SKIPPED = frozenset(
     {
