@@ -1,7 +1,4 @@
-"""What a lake holds: turns and sessions by project and week.
-
-Numbers over days or weeks, by name: the largest names are a series each, the others one.
-"""
+"""What a lake holds: turns and sessions by project and week, and numbers over time by name."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -38,10 +35,8 @@ def activity(
     """Return sums of a value over time; None if no row has a time.
 
     Args:
-        rows: rows with a `started_at`.
-        name: column with the name of the series.
-        value: what is summed.
-        period: what each label is about.
+        rows: with a `started_at`.
+        name: column with the name of the series: the largest are one each, the others are together.
         limit: at most this many labels, the last ones; earlier values are counted as omitted.
     """
     dated = rows.filter(pl.col("started_at").is_not_null()).select(
@@ -106,11 +101,7 @@ def week_name(day: date) -> str:
 
 
 def contents(rows: pl.DataFrame) -> Contents:
-    """Return the turns of a report by project and week.
-
-    Args:
-        rows: rows of `turns.ROWS`.
-    """
+    """Return the turns of a report, rows of `turns.ROWS`, by project and week."""
     started = rows["started_at"].drop_nulls()
     by_week = _turns(rows, Period.WEEK, model.CHART_WEEKS)
     is_long = by_week is not None and by_week.omitted > 0

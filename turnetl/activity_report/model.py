@@ -1,8 +1,6 @@
 """The parts of a report. All texts are redacted; all times are aware and UTC.
 
-How long the lists of a report are. Each says how many items it leaves out.
-
-A whole report, what it is about, and the file with it.
+Each list says how many items it leaves out.
 """
 
 from collections.abc import Sequence

@@ -16,13 +16,7 @@ from turnetl.llm.journal import JournalStats
 def own_cost(
     journal: JournalStats | None, by_group: Mapping[GroupId, Usage], runs: RunsReport | None
 ) -> OwnCost:
-    """Return the cost.
-
-    Args:
-        journal: of the lake; None if it cannot be read.
-        by_group: usage of the turns in the graph.
-        runs: of the graph, newest first; None if it cannot be read.
-    """
+    """Return the cost. None: a part that cannot be read. `by_group`: of the turns in the graph."""
     by_prompt = {} if journal is None else journal.by_prompt
     recorded = () if runs is None else runs.runs
     return OwnCost(

@@ -1,7 +1,4 @@
-"""Turns that are not in the graph, and turns in it that a run would commit differently today.
-
-The turns that noise rules mark, with examples.
-"""
+"""Turns that are not in the graph or that a run would commit differently today, and noise."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,13 +44,11 @@ def pending_turns(
     """Return the turns that need attention, by reason.
 
     Args:
-        groups: the groups of the report.
+        groups: of the report.
         rows: the turns of the report: rows of `turns.ROWS`.
         book: all turns of its groups.
-        is_ranged: the report has a range of time; a quarantined turn that the lake has lost is
-            then left out.
+        is_ranged: a quarantined turn that the lake has lost is left out: its time is not known.
         stale_parts: sentences: which part of a recipe changed.
-        missing_archives: archives that no longer exist.
         messages: sentences about groups that stopped.
     """
     selected = frozenset(rows["turn_id"].to_list())
@@ -113,12 +108,7 @@ def _quarantined(entry: QuarantineEntry, group: GroupId, book: TurnBook) -> Quar
 
 
 def noise_counts(rows: pl.DataFrame, descriptions: Mapping[str, str]) -> tuple[NoiseOfRule, ...]:
-    """Return the noise by rule, the rule of most turns first.
-
-    Args:
-        rows: rows of `turns.ROWS`, oldest first.
-        descriptions: of the rules, by name; a rule that no longer exists has none.
-    """
+    """Return the noise of rows of `turns.ROWS`, oldest first, the rule of most turns first."""
     marked = rows.filter(pl.col("noise").is_not_null())
     counts = marked["noise"].value_counts().sort(["count", "noise"], descending=[True, False])
     return tuple(

@@ -1,7 +1,5 @@
 """The report on everything: reads the lake, the index, the graph and the journal.
 
-What a report is made of: read from the lake, the index, the graph and the journal.
-
 A part that cannot be read is left out, and recorded as missing with the reason.
 """
 
@@ -157,7 +155,6 @@ def report_groups(
     report: StatusReport | None,
     opened: OpenIndex | None,
 ) -> list[GroupId]:
-    """Return the groups of the report."""
     in_index = (
         [] if opened is None else [one.group_id for one in opened.index.groups() if one.turns]
     )
@@ -196,7 +193,6 @@ async def read_turns(
 
 
 def _subagents(files: Sequence[TurnFile], missing: MissingParts) -> pl.DataFrame:
-    """Return the tokens of subagents that are in no turn."""
     if number := older_archives(files):
         archives = "archive" if number == 1 else "archives"
         missing.add(
@@ -269,21 +265,7 @@ async def write_report(
     *,
     progress: Progress = ignore_progress,
 ) -> ReportFile:
-    """Write the report on everything as one page; an earlier one is replaced.
-
-    Args:
-        path: of the page; its folder exists.
-        settings: the lake, the graph and its index.
-        clock: returns the current time.
-        request: what is asked for.
-        page: shows the report.
-        progress: called after each part.
-
-    Raises:
-        BadUsage: the file cannot be written, or is no page of turnetl; an unknown group, or
-            settings that are not valid.
-        Fatal, LakeBusy: the lake cannot be read at all.
-    """
+    """Write the report on everything as one page; an earlier one is replaced."""
     page.check(path)
     report = await activity_report(settings, clock, request, progress=progress)
     held = report.contents
@@ -305,20 +287,7 @@ async def activity_report(
     *,
     progress: Progress = ignore_progress,
 ) -> ActivityReport:
-    """Return what the lake, the graph and the journal hold. Writes nothing but the search index.
-
-    What cannot be read is left out, and the report says what and why.
-
-    Args:
-        settings: the lake, the graph and its index.
-        clock: returns the current time.
-        request: what is asked for.
-        progress: called after each part.
-
-    Raises:
-        BadUsage: an unknown group, or settings that are not valid.
-        Fatal, LakeBusy: the lake cannot be read at all.
-    """
+    """Return what the lake, the graph and the journal hold. Writes nothing but the search index."""
     missing = MissingParts()
     step = _steps(progress)
     async with AsyncExitStack() as stack:

@@ -1,7 +1,4 @@
-"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost.
-
-The last turns by day and session, with the decisions and failures they state.
-"""
+"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -42,7 +39,6 @@ def timeline(
 
     Args:
         rows: rows of `turns.ROWS`, oldest first.
-        decisions: of the turns, by their id.
         problems: how many failures a turn states, by its id.
     """
     shown = timeline_rows(rows)
@@ -97,8 +93,6 @@ def read_lake(
     """Return the turns of groups as rows of `ROWS`, none of them in the graph yet.
 
     Args:
-        lake: the lake.
-        groups: groups of it.
         unfiltered: those of them whose turns files may hold turns that no episodes table has.
         on_damaged: called with the group and the error of a table that cannot be read; its turns
             are left out.
@@ -121,12 +115,10 @@ def lost_receipts(rows: pl.DataFrame, receipts: Iterable[Receipt]) -> list[Recei
 def with_receipts(
     rows: pl.DataFrame, receipts: Collection[Receipt], prompts: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Return the rows with what the graph holds: which turns, and those that the lake has lost.
+    """Return rows of `read_lake` with what the graph holds, and with the turns the lake has lost.
 
     Args:
-        rows: of `read_lake`.
-        receipts: of the same groups.
-        prompts: the prompts of turns that the lake has lost, by their id.
+        prompts: of the turns that the lake has lost.
     """
     committed = [receipt.turn_id for receipt in receipts]
     marked = rows.with_columns(is_in_graph=pl.col("turn_id").is_in(committed))
@@ -166,7 +158,6 @@ class TurnBook:
 
 
 def reported(row: Mapping[str, Any]) -> ReportedTurn:
-    """Return a row of `ROWS` as a turn."""
     return ReportedTurn(
         turn_id=row["turn_id"],
         group=row["group_id"],

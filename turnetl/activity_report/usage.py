@@ -1,6 +1,6 @@
 """The tokens that the agents used, as their archives record them; subagents included.
 
-Tokens of API messages in no turn, from the metadata of the turns files.
+Subagents are in no turn: their tokens are in the metadata of the turns files.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,12 +25,7 @@ _IS_SPLIT = pl.col("usage").is_not_null()
 
 
 def agent_usage(turns: pl.DataFrame, subagents: pl.DataFrame) -> AgentUsage:
-    """Return what the agents used.
-
-    Args:
-        turns: rows of `turns.ROWS`.
-        subagents: rows of `SUBAGENTS`: of messages that are in no turn.
-    """
+    """Return what the agents used: in rows of `turns.ROWS`, and in rows of `SUBAGENTS`."""
     originals = turns.filter(pl.col("noise").ne_missing(COPY.name))
     messages = used_messages(turns, subagents)
     by_day = _over_time(messages, Period.DAY, model.CHART_DAYS)
@@ -56,10 +51,6 @@ def used_messages(turns: pl.DataFrame, subagents: pl.DataFrame) -> pl.DataFrame:
 
     Archives that hold the same message may hold a part of it: of each count the greatest value
     counts. A turn that an older turnetl wrote is like one message.
-
-    Args:
-        turns: as for `agent_usage`.
-        subagents: as for `agent_usage`.
     """
     rows = pl.concat([_of_turns(turns), _of_older_turns(turns), _of_subagents(subagents)])
     started = pl.col("started_at").dt.date()
@@ -145,13 +136,7 @@ the same subagent, model and UTC day."""
 
 
 def subagent_rows(files: Iterable[TurnFile]) -> pl.DataFrame:
-    """Return the messages in no turn as rows of `SUBAGENTS`.
-
-    Several archives may hold the same message.
-
-    Args:
-        files: turns files, with their metadata.
-    """
+    """Return the messages in no turn as rows of `SUBAGENTS`; several archives may hold the same."""
     found = [
         row
         for file in files

@@ -59,9 +59,6 @@ def check_words(app: App, command: str, words: Iterable[str]) -> None:
     """Check that no word of a text that may start with a hyphen looks like an option.
 
     `--- FAIL: TestCart` does not, nor a text with a space.
-
-    Raises:
-        BadUsage: a word does; the message names the nearest option of the command.
     """
     for word in words:
         if (option := _OPTION.fullmatch(word)) is not None:

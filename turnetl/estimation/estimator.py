@@ -1,7 +1,4 @@
-"""Predicts the usage of planned turns: from a pilot, else from history, else from their prompts.
-
-The wall time of a run, from the latency of its requests or from the speed of earlier runs.
-"""
+"""The usage and time of planned turns: from a pilot, else from history, else from their prompts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,11 +33,7 @@ _MAX_SURVEYED = 500
 
 @dataclass(frozen=True, slots=True)
 class PilotOptions:
-    """The size of a pilot, and which turns it draws.
-
-    Raises:
-        BadUsage: too few turns.
-    """
+    """The size of a pilot, and which turns it draws."""
 
     turns: int
     seed: int = 0
@@ -92,11 +85,7 @@ class Estimator:
         """Make an estimator of one run.
 
         Args:
-            workloads: the turns, group by group.
-            resources: with which turns are extracted and resolved.
             preview: the `llm` extractor over a `SilentModel`.
-            knowledge: what is known of the model.
-            progress: called after each turn that is looked at.
         """
         self._workloads = workloads
         self._resources = resources
@@ -105,11 +94,7 @@ class Estimator:
         self._progress = progress
 
     async def predict(self, options: PilotOptions | None) -> Prediction:
-        """Predict the usage; with a pilot, pay for its turns first.
-
-        Raises:
-            ModelUnusable, ModelBusy: the model did not respond to the pilot.
-        """
+        """Predict the usage; with a pilot, pay for its turns first."""
         pilot = Pilot(self._resources, self._workloads)
         price = self._knowledge.price
         answered = at_prices(

@@ -1,7 +1,4 @@
-"""The usage of turns predicted from a pilot, from history, or from their prompts alone.
-
-What a request that was not sent would use, from requests that were.
-"""
+"""The usage of turns predicted from a pilot, from history, or from their prompts alone."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -54,13 +51,7 @@ class Calibration:
         price: Callable[[str], Price | None],
         earlier: Mapping[str, PromptMeans],
     ) -> None:
-        """Learn from requests.
-
-        Args:
-            observed: those that were sent teach; the others do not.
-            price: returns the price of the model of a prompt.
-            earlier: of earlier runs, for prompts of which none was sent.
-        """
+        """Learn from the requests that were sent; `earlier`: of prompts of which none was sent."""
         sent: dict[str, list[ObservedRequest]] = {}
         for request in observed:
             if request.usage is not None and request.usage.calls:
@@ -81,7 +72,6 @@ class Calibration:
         return found
 
     def seconds(self, prompt: str) -> float:
-        """Return the mean latency of the requests of a prompt."""
         return self._of(prompt).seconds
 
     def completion_margin(self, prompt: str) -> float:
@@ -162,11 +152,8 @@ def from_pilot(
 
     Args:
         pending: the turns to predict, also those of the pilot.
-        piloted: the turns of the pilot.
         surveyed: what the journal answers of the other turns.
         answered: turns that are not pending, as the journal answers all their requests.
-        price: returns the price of the model of a prompt.
-        earlier: means of prompts of earlier runs.
     """
     seen = (*answered, *piloted)
     everything = [one for turn in seen for one in (*turn.extraction, *turn.resolution)]
@@ -203,8 +190,6 @@ def from_history(
     """Predict from turns that were ingested before; None if there are too few.
 
     Args:
-        pending: all turns.
-        history: turns that the model has extracted.
         surveyed: what the journal answers of the pending turns.
         shares: of each prompt in the usage of the model; their sum is 1, or there are none.
     """
@@ -223,13 +208,7 @@ def from_prompts(
     *,
     price: Callable[[str], Price | None],
 ) -> PredictedUsage:
-    """Return lower bounds: the prompts that extract the turns, without any response.
-
-    Args:
-        pending: all turns.
-        surveyed: the requests that extract them, or some of them.
-        price: returns the price of the model of a prompt.
-    """
+    """Return lower bounds: the prompts that extract the turns, without any response."""
     scale = max(len(pending) / len(surveyed), 1.0) if surveyed else 0.0
     sent = [_prompt_usage(turn.extraction, price) for turn in surveyed]
     known = [{prompt: scaled(used, scale) for prompt, used in usage.items()} for usage in sent]
@@ -246,10 +225,6 @@ def with_lower_ends(usage: PredictedUsage, least: PredictedUsage) -> PredictedUs
 
     For turns that were resolved before: if their extraction gives what it gave then, the journal
     answers the requests that resolve them.
-
-    Args:
-        usage: as predicted.
-        least: the requests that extract the turns.
     """
     nothing = minimum_usage(())
     by_prompt = {

@@ -5,8 +5,6 @@ are all requests that extract a turn, as they depend on its session alone; and, 
 of a group, those that resolve it. For any other turn the requests that resolve it are made and not
 sent: the run makes them against a group that nobody knows yet.
 
-Models that record which requests a piece of work sends, and with which usage.
-
 The record of a request is that of its context, as with accounts: a request that Graphiti sends
 belongs to the turn for which it is sent, though Graphiti does not know the turn.
 """
@@ -75,12 +73,6 @@ class ObservedModel:
     """A model that sends its requests, and records them."""
 
     def __init__(self, model: ChatModel, estimate: Callable[[str], int]) -> None:
-        """Record the requests to a model with its wrappers.
-
-        Args:
-            model: receives the requests.
-            estimate: estimates the tokens of a text.
-        """
         self._model = model
         self._estimate = estimate
 
@@ -111,14 +103,7 @@ class SilentModel:
         parameters: str,
         estimate: Callable[[str], int],
     ) -> None:
-        """Simulate a model.
-
-        Args:
-            model: of which only the names are used.
-            journal: the responses that are known; None if there are none.
-            parameters: of every request, as the journal's keys have them.
-            estimate: estimates the tokens of a text.
-        """
+        """Answer from the journal as far as it goes; `parameters` as in the journal's keys."""
         self._model = model
         self._journal = journal
         self._parameters = parameters
@@ -246,12 +231,7 @@ class Pilot:
         Args:
             leading: turns with which their groups begin, in the order of the run: these are
                 resolved by the model.
-            drawn: turns from anywhere.
             progress: called with the number of turns so far.
-
-        Raises:
-            ModelUnusable: the user must act first.
-            ModelBusy: no response after all retries.
         """
         turns = [*leading, *drawn]
         resolved_by_model = {turn.turn_id for turn in leading}
@@ -352,9 +332,6 @@ async def survey(
     A request that follows from a response is known only if the journal has that response.
 
     Args:
-        workload: the group.
-        turns: of it.
-        simulating: over a `SilentModel`.
         progress: called with the number of turns so far.
     """
     found: list[TurnRequests] = []

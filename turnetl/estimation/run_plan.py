@@ -59,22 +59,9 @@ async def plan(
     """Estimate what an ingest, a backfill or a redo takes. Writes nothing to the graph.
 
     Args:
-        settings: everything that is configured.
-        options: which turns are ingested, and how.
-        clock: returns the current time.
         archives: files, folders or globs that a backfill would read first; they are parsed into a
             copy of the tables, which is deleted. Empty: the turns that the lake has.
-        format_name: the format of all archives; None: each is detected by its content.
-        one_off: the noise rules apply to this run only.
-        redo: the committed turns that a redo would repeat; None: no redo.
-        exact: of a redo.
         pilot: pay for some turns, to know more; None: send no request.
-        progress: called after each archive, group and turn.
-
-    Raises:
-        BadUsage: settings or options that are not valid.
-        ModelUnusable, ModelBusy: the model did not respond to the pilot.
-        GraphBusy, GraphUnusable: the graph cannot be read.
     """
     if redo is not None and archives:
         raise BadUsage("a redo repeats turns of the lake: leave out the archives, or --redo")
@@ -112,7 +99,6 @@ class _Planning:
         self._progress = progress
 
     async def ingest(self, tables: Settings, options: RunOptions, work: Work) -> PlanReport:
-        """Plan an ingest of the tables of a lake."""
         options = replace(options, dry_run=True)
         async with wiring.store(self._settings, write=False) as store:
             if work == "backfill" and not options.groups:
@@ -134,7 +120,6 @@ class _Planning:
             return await self._report(store, workloads, groups, work)
 
     async def redo(self, selection: RedoSelection, *, exact: bool) -> PlanReport:
-        """Plan a redo."""
         planning = RedoPlanning(self._settings, selection, self._options, self._clock, exact)
         planning.check()
         check_graph(self._settings)
@@ -173,7 +158,6 @@ class _Planning:
 
 
 def _left_out(groups: Sequence[GroupReport]) -> dict[PendingReason, int]:
-    """Count the turns that the run would leave out, by reason."""
     counts: dict[PendingReason, int] = {}
     for group in groups:
         for reason, count in group.uncommitted_reasons.items():

@@ -1,9 +1,7 @@
-"""A sample of the pending turns, stratified by their length.
+"""The turns that a run would ingest, and a sample of them, stratified by their length.
 
 The strata have about the same amount of text, so that long turns, which decide the cost, are drawn
 more often than short ones.
-
-The turns that a run would ingest, group by group: what an estimate is made of.
 """
 
 import random
@@ -69,8 +67,6 @@ def choose(
     Args:
         turns: all turns of the plan, in the order of the run.
         answered: those whose requests the journal answers, which a pilot does not take.
-        size: turns of the pilot.
-        seed: equal seeds draw equal turns.
 
     Returns:
         The leading turns, in the order of the run, and the drawn ones, as `draw` orders them.
@@ -92,12 +88,7 @@ def choose(
 
 
 def stratify(turns: Sequence[PendingTurn], sample_size: int) -> tuple[Stratum, ...]:
-    """Divide turns by length, shortest first, so that each part can be sampled.
-
-    Args:
-        turns: in any order.
-        sample_size: of the whole sample; decides the number of strata.
-    """
+    """Divide turns by length, shortest first, as finely as a sample of this size allows."""
     ordered = sorted(turns, key=lambda turn: (turn.chars, turn.turn_id))
     count = max(1, min(_MAX_STRATA, sample_size // _PER_STRATUM))
     total = sum(turn.chars + _FIXED_CHARS for turn in ordered)
@@ -117,11 +108,6 @@ def draw(strata: Sequence[Stratum], sample_size: int, *, seed: int) -> list[Pend
 
     The order is that in which a pilot takes them: one of each stratum in turn, so that a pilot that
     ends early has seen short and long turns.
-
-    Args:
-        strata: of the turns.
-        sample_size: at most the number of turns.
-        seed: equal seeds draw equal turns.
     """
     # Not for secrets: the same plan draws the same turns.
     generator = random.Random(seed)  # noqa: S311
@@ -188,11 +174,7 @@ class Workload:
         return [PendingTurn(TurnId(turn), self.group, *sizes) for turn, *sizes in rows.iter_rows()]
 
     def episodes(self, turns: Collection[TurnId]) -> Iterator[tuple[Episode, list[Episode]]]:
-        """Yield these turns, each with its context, in the order of the run.
-
-        Args:
-            turns: some of those of the plan.
-        """
+        """Yield these turns, each with its context, in the order of the run."""
         planned = self.plan.turns
         context = {turn: planned.context[turn] for turn in planned.to_commit if turn in turns}
         required = {*context, *(earlier for of_turn in context.values() for earlier in of_turn)}

@@ -56,21 +56,9 @@ async def estimate_workloads(
     pilot: PilotOptions | None = None,
     progress: Progress = ignore_progress,
 ) -> Estimate:
-    """Return what it takes to ingest the turns. Writes nothing to the graph.
+    """Return what it takes to ingest the turns into `store`. Writes nothing to the graph.
 
-    Args:
-        workloads: the turns, group by group.
-        store: the graph that they would be ingested into; only read.
-        settings: of that run: its lake, its journal, extractor, model and limits.
-        clock: returns the current time.
-        pilot: extract some of the turns and pay for it, up to the budget of the settings; None:
-            send no request.
-        progress: called after each turn that is looked at.
-
-    Raises:
-        BadUsage: a pilot without a journal.
-        ModelUnusable, ModelBusy: the model did not respond to the pilot.
-        GraphBusy, GraphUnusable: the graph cannot be read.
+    With a pilot, some of the turns are extracted and paid for, up to the budget of the settings.
     """
     if not settings.uses_model:
         return await _without_model(workloads, store, settings)
@@ -94,8 +82,6 @@ async def estimate_workloads(
 
 
 def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
-    """Return the callback with the cost so far in each update."""
-
     def advance(update: ProgressUpdate) -> None:
         used = stack.used()
         progress(replace(update, cost=RunCost(used.tokens, used.cost)))
@@ -130,7 +116,6 @@ async def _resources(
     stack: ModelStack,
     model: ChatModel,
 ) -> PilotResources:
-    """Open what a pilot uses."""
     embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
     construct = wiring.extractor_over(settings)
     observed = ObservedModel(wiring.model(settings, stack), estimated_tokens)
@@ -167,7 +152,6 @@ async def _estimate(
     prices: Prices,
     model: ChatModel,
 ) -> Estimate:
-    """Return the estimate of a run with a model."""
     usage = prediction.usage
     by_group = Counter({one.group: len(one.plan.turns.to_commit) for one in workloads})
     limits = RateLimits(

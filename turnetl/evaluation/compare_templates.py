@@ -1,7 +1,4 @@
-"""Compare what two templates made of the same turns. Pure.
-
-What a comparison of two templates found.
-"""
+"""Compare what two templates made of the same turns. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -197,12 +194,8 @@ def compared_templates(
     """Return each template with what it made of the turns, in their order.
 
     Args:
-        given: two templates.
-        result: of their trial.
-        facts: of each template.
         labels: of the compared turns; None: there is no file of labels.
         similarity: cosine from which two facts that share an entity say the same.
-        estimate_tokens: estimates the tokens of a text.
     """
     turns = {episode.turn_id: episode.turn for episode in result.turns}
     compared = []

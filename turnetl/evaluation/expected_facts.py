@@ -76,9 +76,6 @@ def read_expected(path: Path, turns: LocatedTurns) -> list[ExpectedFact]:
     """Read labelled facts: a table separated by tabs with the columns `turn` and `fact`.
 
     `source` and `target` may name entities that the fact must be about.
-
-    Raises:
-        BadUsage: the file cannot be read, or a row names no turn or no fact; says where.
     """
     expected = []
     for row in read_tsv(path, ("turn", "fact"), _ENTITIES, row_needs=_ROW_NEEDS):
@@ -103,11 +100,7 @@ def score_labels(
     """Compare the facts of a template with the labels of the same turns.
 
     Args:
-        expected: the labels.
-        facts: all facts of the template.
         turns: that state each of the facts.
-        expected_rows: embeddings of the labels.
-        fact_rows: embeddings of the facts.
         similarity: cosine from which a fact says what a label says, if it has its entities.
     """
     index = EntityIndex(facts)

@@ -1,6 +1,6 @@
 """Questions with the turns that answer them: read from a file, or written by a model.
 
-Turns as a user names them in a table: by id, or by a file and a line of it.
+A user names a turn in a table by its id, or by a file and a line of it.
 """
 
 import asyncio
@@ -44,9 +44,6 @@ class LocatedTurns:
         """Return the turn with this id, or the beginning of one, or at this `file:line`.
 
         A file is the path of an archive or the end of one.
-
-        Raises:
-            BadUsage: no turn, or several.
         """
         found = self.find_all(text)
         if len(found) > 1:
@@ -54,11 +51,7 @@ class LocatedTurns:
         return found[0]
 
     def find_all(self, text: str) -> list[LocatedTurn]:
-        """Return the same; of an archive that several groups have, the turns of all of them.
-
-        Raises:
-            BadUsage: no turn, or several others.
-        """
+        """Return the same; of an archive that several groups have, the turns of all of them."""
         name = text.strip()
         if (exact := self._turns.get(TurnId(name.lower()))) is not None:
             return [exact]
@@ -142,9 +135,6 @@ def read_question_file(path: Path, located: LocatedTurns) -> list[EvaluationQues
     """Read a table separated by tabs with the columns `question` and `turn`.
 
     A question may be in several rows, with a turn each.
-
-    Raises:
-        BadUsage: the file cannot be read, or a row lacks a question or names no turn; says where.
     """
     turns: dict[str, set[TurnId]] = {}
     groups: dict[str, GroupId] = {}
@@ -188,11 +178,7 @@ async def written_questions(
     model: ChatModel,
     progress: Callable[[int], None],
 ) -> WrittenQuestions:
-    """Let a model write a question about each turn, up to the budget.
-
-    Raises:
-        TurnetlError: as the model, unless the budget ended.
-    """
+    """Let a model write a question about each turn, up to the budget."""
     result = WrittenQuestions([])
     for start in range(0, len(turns), _BATCH):
         batch = turns[start : start + _BATCH]

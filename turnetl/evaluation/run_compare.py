@@ -1,7 +1,4 @@
-"""Compare two templates on a sample of the turns of a group. Opens no graph.
-
-The turns of a comparison of templates: which ones, and how each template renders them.
-"""
+"""Compare two templates on a sample of the turns of a group. Opens no graph."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -58,11 +55,7 @@ DEFAULT_SAMPLE = 20
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions:
-    """Which turns are compared.
-
-    Raises:
-        BadUsage: the sample has no turn.
-    """
+    """Which turns are compared."""
 
     group: str | None = None
     """Group id or project name; None: the only one of the lake."""
@@ -81,12 +74,7 @@ class ComparisonOptions:
 
 
 async def trial_workload(settings: Settings, options: ComparisonOptions, clock: Clock) -> Workload:
-    """Return all turns of the group that an ingest into an empty graph would commit.
-
-    Raises:
-        BadUsage: no such group, or none is named and the lake has several; no turn.
-        Fatal: the group is not filtered, or its table is damaged.
-    """
+    """Return all turns of the group that an ingest into an empty graph would commit."""
     group = _group(settings, options)
     run = RunOptions(groups=(group,), assumed_time=options.assumed_time, dry_run=True)
     files = turn_files(wiring.lake(settings))
@@ -127,11 +115,7 @@ def _reasons(plan: TurnPlan) -> str:
 
 
 def expected_facts(workload: Workload, options: ComparisonOptions) -> list[ExpectedFact] | None:
-    """Return the labelled facts; None without a file of them.
-
-    Raises:
-        BadUsage: the file is not valid, or names a turn that the group does not have.
-    """
+    """Return the labelled facts; None without a file of them."""
     if options.expected is None:
         return None
     columns = ("turn_id", "group_id", "archive", "first_line", "last_line")
@@ -219,19 +203,8 @@ async def compare_templates(
     Writes nothing but the journal of the lake.
 
     Args:
-        first: the name of a template, a path, or `none`.
-        second: another one.
-        settings: of a run with a model: lake, extractor, model and budget.
-        options: which turns.
-        clock: returns the current time.
+        first: the name of a template, a path, or `none`; `second` is another one.
         directory: to which the paths of templates are relative.
-        progress: called after each turn.
-
-    Raises:
-        BadUsage: no model, no journal, a template that cannot be used, twice the same one, an
-            unknown group, no turn to compare, or a file of labels that is not valid.
-        ModelUnusable, ModelBusy: the model did not respond.
-        TableUnusable: the episodes table is damaged.
     """
     _check(settings)
     resolver = wiring.templates()
@@ -349,11 +322,6 @@ class _Comparing:
 
 
 def _check(settings: Settings) -> None:
-    """Check that a model is configured, with a journal.
-
-    Raises:
-        BadUsage: it is not; says what is needed.
-    """
     if not settings.uses_model:
         has_model = settings.llm.provider != "none"
         remedy = "use --extractor llm, or hybrid" if has_model else _SET_MODEL

@@ -1,10 +1,8 @@
-"""The same turns extracted and resolved with two templates, each into a shadow group in memory.
+"""A sample of turns extracted and resolved with two templates, each into a shadow group in memory.
 
 A shadow group starts empty and is never written anywhere: when the process ends, however it ends,
 nothing of it is left. Its turns are resolved oldest first, so that entities and facts are matched
 with those of the turns before, as an ingest matches them.
-
-A sample of turns by kind and length: each kind in its share, with short and long turns.
 """
 
 import asyncio
@@ -106,10 +104,6 @@ class TemplateTrial:
         Args:
             turns: each as both templates render it, oldest first.
             progress: called with the number of turns so far.
-
-        Raises:
-            ModelUnusable: the user must act first.
-            ModelBusy: no response after all retries.
         """
         renderings = {first[0].turn_id: (first, second) for first, second in turns}
 
@@ -219,13 +213,9 @@ def sample_turns(
     seed: int,
     first: Collection[TurnId] = (),
 ) -> frozenset[TurnId]:
-    """Return the sample: equal turns, size and seed give an equal one.
+    """Return a sample of the turns of all kinds, those of `first` before all others.
 
-    Args:
-        turns: all turns, by kind.
-        size: of the sample; all turns if there are not more.
-        seed: of the draw.
-        first: turns that come before all others.
+    Each kind has its share, with short and long turns. Equal arguments give an equal sample.
     """
     chosen = sorted(turn.turn_id for of_kind in turns.values() for turn in of_kind)
     preferred = [turn for turn in chosen if turn in first][:size]

@@ -66,11 +66,7 @@ class Chart:
 def column_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[Series]) -> Chart:
     """Return a chart with a column for each label, in which the series are stacked.
 
-    Args:
-        title: what the chart shows.
-        unit: what the values count.
-        labels: one for each value; at least one.
-        series: at most `COLOURS`; no value is negative.
+    At least one label, at most `COLOURS` series, and no value is negative. `unit`: what is counted.
     """
     _check(labels, series)
     totals = [sum(values) for values in zip(*(one.values for one in series), strict=True)]

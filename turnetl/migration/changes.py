@@ -42,12 +42,7 @@ _FINISHABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 
 
 async def selected_migration(store: GraphStore, group: str | None) -> TurnMigration:
-    """Return the open migration of this group; of all, if there is only one.
-
-    Raises:
-        BadUsage: there is none, or several and no group is named.
-        GraphUnusable: another version of turnetl began it.
-    """
+    """Return the open migration of this group; None: the only open one."""
     migrations = await store.migrations()
     groups = sorted({one.group_id for one in migrations if one.is_open})
     if group is None and len(groups) > 1:
@@ -101,7 +96,6 @@ async def planned_cutover(
 
 
 async def _objections(store: GraphStore, migration: TurnMigration) -> tuple[str, ...]:
-    """Return what the user has to accept before a cutover begins."""
     if migration.phase is MigrationPhase.CUTTING_OVER:
         return ()
     old = await store.session_level(migration.group_id, vectors=False)
@@ -113,7 +107,6 @@ async def _objections(store: GraphStore, migration: TurnMigration) -> tuple[str,
 async def planned_rollback(
     store: GraphStore, migration: TurnMigration, *, discard: bool
 ) -> MigrationChange:
-    """Return what a rollback would move, or delete."""
     sides = await _sides(store, migration)
     turns, created = turn_data(sides.all), of_turns(sides.all)
     old, error = NOTHING, None
@@ -141,7 +134,6 @@ async def planned_rollback(
 async def planned_finish(
     store: GraphStore, migration: TurnMigration, *, keep_days: float, now: datetime
 ) -> MigrationChange:
-    """Return what a finish would delete."""
     group = migration.group_id
     sides = await _sides(store, migration)
     archived = everything(sides.sessions)
@@ -197,9 +189,9 @@ def _turn_ids(rows: GroupRows) -> tuple[str, ...]:
 async def _changed_by_turns(
     store: GraphStore, migration: TurnMigration, created: Moves
 ) -> str | None:
-    """Return the error of turns that changed data of other programs, which a rollback would leave.
+    """Return the error of later turns that changed what a rollback does not restore.
 
-    The turns of the migration change nothing of others: they are ingested into their shadow group.
+    The turns of the migration itself were ingested into their shadow group, and change none of it.
     """
     if migration.phase is not MigrationPhase.CUT_OVER:
         return None

@@ -1,9 +1,4 @@
-"""What a comparison of old and new data found, per group and session.
-
-What a comparison must show so that a cutover needs no `--accept`. Pure.
-
-The verdict of a comparison: whether the turns of a migration may replace the old data.
-"""
+"""What a comparison of old and new data found, and whether the turns may replace the old data."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,12 +29,7 @@ class CompareVerdict:
 
 
 def state_digest(old: SessionLevelData, new: Iterable[Receipt]) -> str:
-    """Return a digest of a group and its shadow group: a verdict counts for this state only.
-
-    Args:
-        old: the session-level data of the group.
-        new: the receipts of the shadow group, in any order.
-    """
+    """Return a digest of the old data of a group and the receipts of its shadow group."""
     episodes = (ids.digest(one.uuid, one.name, one.text) for one in old.episodes)
     facts = (
         ids.digest(one.uuid, one.text, str(one.valid_at), str(one.invalid_at), *one.turns)
@@ -51,12 +41,11 @@ def state_digest(old: SessionLevelData, new: Iterable[Receipt]) -> str:
 
 
 def encoded_verdict(verdict: CompareVerdict) -> str:
-    """Return the verdict as JSON, for `TurnMigration.verdict`."""
     return msgspec.json.encode(verdict).decode()
 
 
 def recorded_verdict(migration: TurnMigration) -> CompareVerdict | None:
-    """Return the verdict of the last comparison; None if there was none, or it is not readable."""
+    """Return the last verdict; None if there was none, or it is not readable."""
     try:
         return msgspec.json.decode(migration.verdict, type=CompareVerdict)
     except msgspec.MsgspecError:
@@ -64,12 +53,7 @@ def recorded_verdict(migration: TurnMigration) -> CompareVerdict | None:
 
 
 def cutover_refusal(migration: TurnMigration, digest: str) -> str | None:
-    """Return why a cutover needs `--accept`, with what to do; None if it does not.
-
-    Args:
-        migration: with its verdict.
-        digest: `state_digest` of the two groups now.
-    """
+    """Return why a cutover needs `--accept`, with what to do. `digest`: `state_digest` of now."""
     group, verdict = migration.group_id, recorded_verdict(migration)
     compare = f"run `turnetl migrate compare --group {group}`"
     accept = "or cut over with --accept"
@@ -269,7 +253,6 @@ class MigrationComparison:
 
 
 def hit_rate(ranks: Sequence[int | None]) -> float | None:
-    """Return the share of the ranks that are not None; None without ranks."""
     return sum(rank is not None for rank in ranks) / len(ranks) if ranks else None
 
 
@@ -293,13 +276,7 @@ class Thresholds:
 def verdict_reasons(
     comparison: GroupComparison, thresholds: Thresholds, phase: MigrationPhase
 ) -> tuple[str, ...]:
-    """Return the thresholds that are not met, each as a sentence without a full stop.
-
-    Args:
-        comparison: of a group.
-        thresholds: to meet.
-        phase: of the migration.
-    """
+    """Yield the thresholds that are not met, each as a sentence without a full stop."""
     return tuple(_reasons(comparison, thresholds, phase))
 
 

@@ -2,8 +2,6 @@
 
 The graph records the phase, and the rows say how far each step came: a command that was killed is
 continued by its repetition, on any machine.
-
-The steps of a cutover, a rollback and a finish, one transaction each, under the leases.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -260,13 +258,7 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 async def preview_change(
     settings: Settings, options: ChangeOptions, clock: Clock
 ) -> MigrationChange:
-    """Report what a cutover, a rollback or a finish would change. Writes nothing.
-
-    Raises:
-        BadUsage: the group is not being migrated.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or another version of turnetl began the migration.
-    """
+    """Report what a cutover, a rollback or a finish would change. Writes nothing."""
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
         migration = await selected_migration(store, options.group)
@@ -281,20 +273,7 @@ async def execute_change(
     *,
     progress: Progress = ignore_progress,
 ) -> MigrationChange:
-    """Carry out a cutover, a rollback or a finish, under the leases of both groups.
-
-    The search index follows. What was killed is continued.
-
-    Args:
-        settings: the graph, and the lake with its index.
-        options: what is done.
-        clock: returns the current time.
-        progress: called after each step.
-
-    Raises:
-        BadUsage, GraphBusy, GraphUnusable: as `preview_change`, and if another process writes one
-            of the groups.
-    """
+    """Carry out a cutover, a rollback or a finish, or continue it; then update the search index."""
     async with wiring.store(settings, write=True) as store:
         await store.prepare()
         migration = await selected_migration(store, options.group)
@@ -325,7 +304,6 @@ async def _leased(
     clock: Clock,
     progress: Progress,
 ) -> AsyncIterator[GroupChange]:
-    """Hold the leases of the group and of its shadow group."""
     group, shadow = migration.group_id, migration.turns_group
     profile = await store.profile(shadow) or await store.profile(group)
     if profile is None:

@@ -45,7 +45,7 @@ async def plan_estimated_migration(
     pilot: PilotOptions | None = None,
     progress: Progress = ignore_progress,
 ) -> EstimatedMigration:
-    """Plan a migration, and estimate its run: `plan_migration`, then `estimate_migration`."""
+    """Plan a migration, and estimate its run."""
     plan = await plan_migration(archives, settings, migration, progress=progress)
     planning = MigrationPlanning(archives, settings, migration, options, clock, progress)
     return EstimatedMigration(plan, await planning.estimate(plan, pilot))
@@ -70,14 +70,8 @@ class MigrationPlanning:
         Groups that cannot be migrated are not part of it, nor are turns that a run ingested before.
 
         Args:
-            plan: of `plan_migration` for the same archives.
             pilot: pay for some turns, to know more, and keep the responses in the journal of the
                 lake; None: send no request, and write no lake.
-
-        Raises:
-            BadUsage: settings or options that are not valid, or a pilot without a journal.
-            ModelUnusable, ModelBusy: the model did not respond to the pilot.
-            GraphBusy, GraphUnusable: the graph cannot be read.
         """
         settings = settings_for_run(self.settings, self.options)
         wiring.check(settings, self.options.preprocessing)
@@ -104,13 +98,7 @@ class MigrationPlanning:
     async def _workloads(
         self, store: GraphStore, plan: MigrationPlan, folder: Path
     ) -> list[Workload]:
-        """Return the turns that a run would ingest into the shadow groups, by group.
-
-        Args:
-            store: the graph.
-            plan: of the migration.
-            folder: for the tables of these turns.
-        """
+        """Return the turns to ingest, by group; their tables are in `folder`."""
         found = list[Workload]()
         for number, group in enumerate(await _migratable(plan, store)):
             shadow = ShadowStore(store, group.group)
@@ -134,7 +122,6 @@ class MigrationPlanning:
         return planned.plans.get(group)
 
     def _tables(self, plan: GroupMigration, lake: Path) -> Settings:
-        """Parse the archives of the sessions into the group, and filter it."""
         graph = self.settings.graph_url
         tables = self.settings.model_copy(update={"lake": lake, "graph": graph})
         lake.mkdir(mode=0o700)

@@ -1,10 +1,7 @@
-"""Compare the session-level data of a group with the turns that replace them. Pure.
+"""Compare the session-level data of a group with the turns that replace them, without search. Pure.
 
-A fact of several sessions counts for the first one, so that counts of sessions add up.
-
-Which new fact says what an old one says: a similar text that shares an entity with it.
-
-Search probes: questions whose session is known, and where a search finds it. Pure.
+A new fact says what an old one says if their texts are similar and they share an entity. A fact of
+several sessions counts for the first one, so that counts of sessions add up.
 """
 
 import re
@@ -60,12 +57,6 @@ def best_matches(
 
     New facts that share an entity come first: that is a fact that is about an entity of the same
     name, or whose text names it. Of a path only the last part counts, and case does not.
-
-    Args:
-        old: facts.
-        new: facts.
-        old_rows: the embeddings of their texts.
-        new_rows: the same of the new ones.
     """
     if not new:
         return [FactMatch(None, 0.0, shares_entity=False)] * len(old)
@@ -95,7 +86,6 @@ class EntityIndex:
         self._postings = {word: np.array(places) for word, places in postings.items()}
 
     def names(self, name: str) -> bool:
-        """Return whether one of the facts names the entity."""
         return len(self._naming(name)) > 0
 
     def sharing(self, names: Iterable[str]) -> NDArray[np.int64]:
@@ -166,12 +156,7 @@ def replaced_part(data: SessionLevelData, moved: Collection[str]) -> SessionLeve
 
 
 def turns_part(contents: GroupContents, staying: SessionLevelData) -> GroupContents:
-    """Return a group after its cutover without what other programs wrote and no turn uses.
-
-    Args:
-        contents: of the group.
-        staying: the session-level data that stays in it.
-    """
+    """Return a group after its cutover without what other programs wrote and no turn uses."""
     turns = {receipt.turn_id for receipt in contents.receipts}
     facts = tuple(fact for fact in contents.facts if not turns.isdisjoint(fact.turns))
     used = {end for fact in facts for end in (fact.source, fact.target)}
@@ -201,8 +186,6 @@ def compare(
     """Compare old with new data.
 
     Args:
-        old: the session-level data.
-        new: the turns.
         old_rows: embeddings of the texts of `old_facts`.
         new_rows: embeddings of the texts of `new_facts`.
         similarity: cosine from which a new fact that shares an entity expresses an old one.
@@ -322,7 +305,6 @@ def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactState
 
 
 def _ends(facts: Iterable[Fact], entities: Mapping[str, Entity]) -> list[Entity]:
-    """Return the entities that facts are about, by uuid."""
     named = {end for fact in facts for end in (fact.source, fact.target)}
     return [entities[uuid] for uuid in sorted(named) if uuid in entities]
 
@@ -389,9 +371,6 @@ def read_probes(path: Path) -> list[SearchProbe]:
     """Read the questions of a file: a table separated by tabs with `question` and `session`.
 
     A question may be in several rows, with a session each.
-
-    Raises:
-        BadUsage: the file cannot be read, or a row lacks a question or a session; says where.
     """
     sessions: dict[str, set[SessionId]] = {}
     for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
@@ -401,13 +380,9 @@ def read_probes(path: Path) -> list[SearchProbe]:
 
 
 def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchProbe]:
-    """Return old facts as probes: their texts must lead to their sessions.
+    """Return old facts of known sessions as probes: their texts must lead to their sessions.
 
     Each session gives one before any gives a second one. The choice depends on the facts only.
-
-    Args:
-        old: the old data; a fact whose session is not known is none.
-        limit: at most this many.
     """
     sessions: dict[str, set[SessionId]] = {}
     for fact in old.data.facts:
@@ -429,9 +404,7 @@ def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchPr
 def rank_of(probe: SearchProbe, found: Iterable[SessionId | None]) -> int | None:
     """Return the rank of the first right session among the distinct sessions of hits, from 1.
 
-    Args:
-        probe: with the right sessions.
-        found: the session of each hit, best first; None if it has none, which counts as another.
+    Each hit without a session counts as another one.
     """
     seen: set[SessionId] = set()
     unknown = 0
@@ -448,11 +421,7 @@ def rank_of(probe: SearchProbe, found: Iterable[SessionId | None]) -> int | None
 def of_known_sessions(
     probes: Sequence[SearchProbe], groups: Mapping[GroupId, frozenset[SessionId]]
 ) -> dict[GroupId, list[SearchProbe]]:
-    """Return the probes of each group: those with a session that it has.
-
-    Raises:
-        BadUsage: a probe names no session of these groups.
-    """
+    """Return the probes of each group: those with a session that it has."""
     for probe in probes:
         if all(sessions.isdisjoint(probe.sessions) for sessions in groups.values()):
             raise BadUsage(

@@ -2,8 +2,6 @@
 
 The rows are those of the group and of its shadow groups together, so that the same data gives the
 same sets wherever a part of it is by now.
-
-What a cutover, a rollback or a finish would do, or did.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -107,7 +105,6 @@ def together(rows: Sequence[GroupRows], relations: Sequence[OtherRelation]) -> G
 
 
 def everything(rows: GroupRows) -> Moves:
-    """Return all data of a group."""
     tables = rows.tables
     return Moves(
         communities=_sorted(one.uuid for one in rows.communities),
@@ -134,7 +131,6 @@ def unused(rows: GroupRows, archived: Moves, moved: Collection[str]) -> Moves:
     An episode that another program wrote there after the cutover stays.
 
     Args:
-        rows: of the groups together.
         archived: the old data, as far as it is left.
         moved: uuids of the episodes that were moved.
     """
@@ -308,5 +304,4 @@ class MigrationChange:
 
     @property
     def is_refused(self) -> bool:
-        """Return whether nothing may be written."""
         return bool(self.objections) or (self.error is not None and not self.is_done)

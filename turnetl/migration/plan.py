@@ -52,17 +52,6 @@ async def plan_migration(
     """Find which session of the archives each episode without a TurnCommit summarises.
 
     Neither the graph nor the lake is written: the archives are parsed into temporary tables.
-
-    Args:
-        archives: files, folders or globs.
-        settings: the graph, the noise rules and the embedder.
-        options: what is compared.
-        progress: called after each archive and each group.
-
-    Raises:
-        BadUsage: an unknown group or format, or a plan file that is not valid.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
     """
     check_graph(settings)
     settled = read_plan(options.plan_file) if options.plan_file is not None else {}
@@ -104,13 +93,7 @@ async def plan_migration(
 def archives_of(
     plan: GroupMigration, archives: Sequence[str], files: ArchiveFiles
 ) -> Sequence[str]:
-    """Return the archives of the matched sessions; all of them if one has a redacted path.
-
-    Args:
-        plan: of the group.
-        archives: all of them.
-        files: where they are.
-    """
+    """Return the archives of the matched sessions; all of them if one has a redacted path."""
     paths = sorted({path for session in plan.sessions for path in session.archives})
     files.look_up(paths)
     return [*map(str, paths)] if all(files.is_file(path) for path in paths) else archives
@@ -126,11 +109,7 @@ def check_plan_file(path: Path) -> None:
 
 
 def write_plan_file(path: Path, plan: MigrationPlan) -> int:
-    """Write the ambiguous episodes into a file that a person can edit; return their number.
-
-    Raises:
-        BadUsage: the file exists, or cannot be written.
-    """
+    """Write the ambiguous episodes into a file that a person can edit; return their number."""
     ambiguous = plan.of_kind(EpisodeClass.AMBIGUOUS)
     write_plan(path, map(_row, ambiguous))
     return len(ambiguous)

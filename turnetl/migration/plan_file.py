@@ -39,11 +39,9 @@ class Settlement:
     """File and line, for messages."""
 
     def names(self, format_name: str, session_id: str) -> bool:
-        """Return whether this is the session."""
         return session_id == self.session_id and self.format in ("", format_name)
 
     def unknown_session(self) -> BadUsage:
-        """Return the error that no archive holds the session."""
         return BadUsage(
             f"{self.place}: no archive holds session `{self.session_id}`; write the id of a "
             f"session, `{Verdict.ARCHIVE_GONE}` or `{Verdict.FOREIGN}`"
@@ -92,7 +90,6 @@ def _quoted(cell: str) -> str:
 
 
 def _unquoted(cell: str) -> str:
-    """Return the cell that was quoted so."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 

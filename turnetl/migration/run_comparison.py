@@ -1,6 +1,6 @@
 """Compare the old data of a migration with its turns, and record the verdict.
 
-Answer search probes from old and from new data, each in an index made for the purpose.
+Search probes are answered from old and from new data, each in an index made for the purpose.
 """
 
 import asyncio
@@ -74,23 +74,10 @@ async def compare_migration(
     questions: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> MigrationComparison:
-    """Compare the old data of each migration that is open with its turns, and record the verdicts.
+    """Compare the old data of each open migration with its turns, and record the verdicts.
 
-    Nothing but the verdicts is written to the graph, and nothing to the lake. All texts are
-    embedded by the built-in embedder: vectors of a graph may be of any.
-
-    Args:
-        settings: the graph and the thresholds.
-        clock: returns the current time.
-        groups: only the migrations of these groups; all if empty.
-        questions: a file with search probes; None: they are made of old facts.
-        progress: called after each group and each probe.
-
-    Raises:
-        BadUsage: there is no migration, a named group has none, it is being moved at the moment,
-            or the file of questions is not valid.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be written.
+    Nothing else is written. All texts are embedded by the built-in embedder: vectors of a graph may
+    be of any.
     """
     check_graph(settings)
     asked = read_probes(questions) if questions is not None else None
@@ -131,7 +118,6 @@ class _Loaded:
 
 
 def _chosen(migrations: Sequence[TurnMigration], groups: Sequence[str]) -> list[TurnMigration]:
-    """Return the migrations to compare, by group."""
     names = sorted({one.group_id for one in migrations if one.is_open})
     if not names:
         raise BadUsage("no migration was begun: run `turnetl migrate run ARCHIVES` first")
@@ -158,7 +144,6 @@ async def _loaded(store: GraphStore, migration: TurnMigration) -> _Loaded:
 def _probes(
     asked: Sequence[SearchProbe] | None, loaded: Sequence[_Loaded]
 ) -> Mapping[GroupId, Sequence[SearchProbe]]:
-    """Return the probes of each group."""
     if asked is None:
         return {one.migration.group_id: generated_probes(one.old) for one in loaded}
     return of_known_sessions(asked, {one.migration.group_id: one.sessions for one in loaded})
@@ -256,16 +241,7 @@ async def probe_results(
     now: datetime,
     on_probe: Callable[[int], None],
 ) -> tuple[ProbeResult, ...]:
-    """Search old and new data with each probe. The indexes are temporary.
-
-    Args:
-        probes: the questions.
-        old: the session-level data.
-        new: the turns.
-        embedder: of both indexes.
-        now: the current time.
-        on_probe: called with the number of probes that are done.
-    """
+    """Search old and new data with each probe. The indexes are temporary."""
     if not probes:
         return ()
     with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
@@ -293,7 +269,6 @@ async def _rank(index: PersistentIndex, probe: SearchProbe, embedder: Embedder) 
 
 
 def _folder(folder: Path, name: str) -> Path:
-    """Return the folder of an index in a lake."""
     return folder / "lake" / "index" / name
 
 

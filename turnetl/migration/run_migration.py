@@ -1,7 +1,4 @@
-"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups.
-
-Begin the migration of a group, or continue it: the checks, and the state that is recorded.
-"""
+"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -57,21 +54,6 @@ async def run_migration(
 
     The group itself is not written. A run that was interrupted, or that its budget stopped, is
     continued by the next one; one with other archives adds their sessions.
-
-    Args:
-        archives: files, folders or globs.
-        settings: everything that is configured.
-        migration: which groups and archives are compared.
-        options: which turns are ingested, and how.
-        clock: returns the current time.
-        progress: called after each archive, group and turn.
-
-    Raises:
-        BadUsage: settings or options that are not valid, or a named group that cannot be migrated.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, it cannot be written, or another version began the
-            migration.
-        Fatal: the lake cannot be written.
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
@@ -99,7 +81,6 @@ class _Run:
     progress: Progress
 
     async def execute(self, begun_with: MigrationRun) -> MigrationRun:
-        """Record the states, ingest the turns, and record how far each group came."""
         groups = tuple(state.group_id for state in begun_with.migrations)
         async with opened_run(
             self.settings, self.options, groups, self.clock, updates_index=False
@@ -139,7 +120,6 @@ class _Run:
     async def _begin(
         self, scope: RunScope, group: GroupMigration, plan: MigrationPlan
     ) -> TurnMigration:
-        """Record the state with which the group begins, and return it."""
         resources = scope.resources
         profile = await run_profile(resources.extractor, resources.embedder, group.group)
         return await begin_migration(
@@ -147,11 +127,7 @@ class _Run:
         )
 
     def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
-        """Parse the archives into the group, and filter it.
-
-        Returns:
-            Why archives of its sessions could not be read, which the plan had read.
-        """
+        """Parse and filter the archives; return why some that the plan had read are unreadable."""
         parsing = plan_parse(
             archives_of(group, self.archives, wiring.archive_files()),
             self.settings,
@@ -175,7 +151,6 @@ class _Run:
         )
 
     def _options(self, state: TurnMigration) -> RunOptions:
-        """Return the options of the ingest of one group."""
         return replace(self.options, groups=(state.group_id,), sessions=frozenset(state.sessions))
 
     async def _ingested(
@@ -272,18 +247,6 @@ async def begin_migration(
 
     The leases of both groups are held meanwhile, so that no other command is adding turns to one:
     each that begins later reads the state.
-
-    Args:
-        store: the graph.
-        plan: of the group, with at least one matched session.
-        profile: of the turns.
-        run: its owner, clock and limits.
-        dimensions: of the embedder; None if they are not known.
-
-    Raises:
-        BadUsage: the group cannot be migrated, or its migration is past its runs.
-        GraphBusy: another command writes one of the groups.
-        GraphUnusable: another version of turnetl began the migration.
     """
     group = plan.group
     # Before the leases, which write something: a refused group stays as it is.
@@ -298,11 +261,7 @@ async def begin_migration(
 
 
 async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> None:
-    """Check, under the lease of the shadow group, that a run may add turns to it.
-
-    Raises:
-        GraphUnusable: another command ended the migration or cut it over since the run began it.
-    """
+    """Check, under the lease of the shadow group, that a run may still add turns to it."""
     recorded = {one.migration_id: one for one in await store.migrations()}
     now = recorded.get(begun_with.migration_id, begun_with)
     if not now.phase.precedes_cutover:
@@ -315,7 +274,7 @@ async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> Non
 async def _begun(
     store: GraphStore, plan: GroupMigration, clock: Clock, *, dimensions: int | None
 ) -> TurnMigration:
-    """Return the state to begin with, as of now; errors as of `begin_migration`."""
+    """Return the state to begin with, as of now."""
     recorded, with_turns = await store.migrations(), await store.groups()
     _check_begins(plan, recorded, dimensions=dimensions, with_turns=with_turns)
     return begun_migration(plan, recorded, clock())
@@ -339,7 +298,6 @@ def _check_begins(
     dimensions: int | None,
     with_turns: Collection[GroupId],
 ) -> None:
-    """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
     migration = open_migration(recorded, plan.group)
     if migration is not None and not migration.phase.precedes_cutover:
         return

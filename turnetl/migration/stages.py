@@ -23,11 +23,7 @@ from turnetl.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class CutoverOptions:
-    """Whether a migration ends with the cutover.
-
-    Raises:
-        BadUsage: what only a cutover reads is given without one.
-    """
+    """Whether a migration ends with the cutover."""
 
     cut_over: bool = False
     """False: it ends with the comparison, and the groups stay as they are."""
@@ -85,19 +81,8 @@ async def migrate(
     A run that failed is neither compared nor cut over.
 
     Args:
-        archives: files, folders or globs.
-        settings: everything that is configured.
-        migration: which groups and archives are compared.
-        options: which turns are ingested, and how.
-        clock: returns the current time.
-        cutover: whether the groups are cut over.
-        executor: runs the stages.
         on_planned: called with the plan, before the run.
         on_compared: called with the comparison, before the cutover.
-        progress: called after each archive, group, turn, probe and step.
-
-    Raises:
-        BadUsage, GraphBusy, GraphUnusable, ModelBusy, ModelUnusable, Fatal: see the stages.
     """
     planned = await executor.run_stage(
         "plan",

@@ -35,7 +35,6 @@ class _FactRow:
 
 
 def template_page(report: TemplateComparison) -> str:
-    """Return the page."""
     return pages.render(
         pages.environment(),
         _PAGE,

@@ -1,7 +1,4 @@
-"""JSON Lines: one object per turn, entity and fact, after a line about the export.
-
-Turns, entities and facts as objects of JSON, without embeddings.
-"""
+"""JSON Lines: after a line about the export one object per turn, entity and fact."""
 
 from collections.abc import Iterator
 from dataclasses import asdict

@@ -1,11 +1,9 @@
-"""Turns files of another machine's lake, or of a Parquet export, added to a lake.
+"""Turns files of another machine's lake, or of a Parquet export, checked and added to a lake.
 
 An imported file has a name of its own, made of the machine and the name of the original: a parse of
 this machine's archives never replaces it. Its metadata name the machine, and `archive` begins with
 it: `laptop:/home/dev/.claude/projects/…`. A turn that archives of this machine hold too is a copy,
 as one in two archives of one machine is.
-
-Checks of the turns files of another lake: what their metadata say becomes names here.
 """
 
 import re
@@ -61,17 +59,10 @@ def import_lake(
     """Add the turns files of another lake; those that are there as they are stay.
 
     Args:
-        source: the other lake, which is only read; also a Parquet export.
         lake: receives the turns files. Its episodes tables and its graph are not changed.
-        machine: the name of the other machine; None: as the export says.
         redactor: returns what removes secrets from all texts before any is written; called when it
             is certain that there is something to import.
-        dry_run: write nothing.
         progress: called after each batch, with the number of finished files and the total.
-
-    Raises:
-        BadUsage: there is no lake, no name of the machine, or it is the same lake.
-        Fatal: either lake has another schema version, or the lake cannot be written.
     """
     check_lakes(source, lake)
     name = machine_of(source, machine)
@@ -140,10 +131,7 @@ class _Import:
     dry_run: bool
 
     def import_files(self, files: Sequence[TurnFile]) -> list[ImportedFile]:
-        """Import turns files; return what was done with each, in their order.
-
-        One that is damaged is reported and left out.
-        """
+        """Import turns files in their order; one that is damaged is reported and left out."""
         named = metadata_paths(file.metadata for file in files)
         paths = redacted_paths(named, self.redactor, keeps_machines=True)
         models = redacted_models(usage_of(files), self.redactor)
@@ -182,14 +170,7 @@ class _Import:
     def _import_of(
         self, file: TurnFile, read: _RemainingRows, rows: pl.DataFrame, redactions: int
     ) -> _FileImport | ImportedFile:
-        """Return what to write of a turns file, or that it is left out.
-
-        Args:
-            file: of the other lake.
-            read: its rows.
-            rows: the same, redacted.
-            redactions: the number of redactions in them.
-        """
+        """Return what to write of a turns file, or that it is left out."""
         path = self._target(file)
         elsewhere = self._elsewhere(path, self._machine(file))
         stored = self.lake.archive_metadata(path) if path.exists() else None
@@ -275,7 +256,6 @@ class _Import:
 
 
 def _with_names(file: TurnFile, paths: Mapping[str, str], models: Mapping[str, str]) -> TurnFile:
-    """Return a turns file with redacted names in its metadata."""
     usage = with_models(file.metadata.subagent_usage, models)
     metadata = replace(with_paths(file.metadata, paths), subagent_usage=usage)
     return TurnFile(file.path, metadata)
@@ -311,11 +291,6 @@ _MANY = 2**50
 
 
 def check_lakes(source: Lake, lake: Lake) -> None:
-    """Check that there is another lake.
-
-    Raises:
-        BadUsage: there is none.
-    """
     source.files.check()
     if not source.turn_paths():
         raise BadUsage(
@@ -327,11 +302,7 @@ def check_lakes(source: Lake, lake: Lake) -> None:
 
 
 def machine_of(source: Lake, given: str | None) -> str:
-    """Return the name of the machine of another lake: the given one, or that of an export.
-
-    Raises:
-        BadUsage: there is none, or it is not valid.
-    """
+    """Return the name of the machine of another lake: the given one, or that of an export."""
     if given is None:
         try:
             manifest = read_manifest(source.root)
@@ -426,11 +397,6 @@ class _Version(msgspec.Struct):
 
 
 def check_versions(paths: Sequence[Path]) -> None:
-    """Check that this turnetl reads all files.
-
-    Raises:
-        Fatal: it does not; says which turnetl is too old.
-    """
     for path in paths:
         text = metadata_or_none(path)
         try:

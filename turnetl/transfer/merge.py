@@ -33,13 +33,7 @@ def missing_rows(
 
     Args:
         rows: of the turns file of the other lake.
-        metadata: of that file.
-        path: of the imported file.
         stored: metadata of the imported file; None: it has none, or does not exist.
-        lake: has the imported file.
-
-    Raises:
-        TableUnusable: the file of the earlier import is damaged.
     """
     if not path.exists():
         return rows.clear()
@@ -57,10 +51,7 @@ def redacted_together(
     A secret that one of them reveals is redacted in all of them.
 
     Args:
-        rows: as the other lake has them.
         missing: as an earlier import left them, which may have had other rules.
-        archive: of the rows, redacted.
-        redactor: removes secrets.
     """
     # Not after its machine, whose name stays: its redaction would count again in every import.
     without_machine = missing.with_columns(archive=pl.lit(local_path(archive)))
@@ -76,7 +67,6 @@ def merged_usage(
     messages, the entry with most tokens counts.
 
     Args:
-        new: metadata of the file of the other lake, redacted.
         stored: metadata of the imported file; None: it does not exist. If another version of the
             reader, or another format, wrote its tokens, they are not kept.
         redactor: removes secrets that an earlier import left in the names of models.

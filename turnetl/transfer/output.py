@@ -68,13 +68,7 @@ def write_folder(
 
     Args:
         folder: does not exist, is empty, or holds an earlier export.
-        format_name: of the export.
         files: contents by path below the folder, with slashes.
-        machine: recorded in the manifest.
-
-    Raises:
-        BadUsage: the folder holds files of others, or a file that was changed since.
-        Fatal: it cannot be written.
     """
     digests = {name: sha256(data).hexdigest() for name, data in files.items()}
     try:
@@ -109,13 +103,7 @@ def write_file(path: Path, mark: bytes, data: bytes) -> WrittenFiles:
     """Write an export that is one file.
 
     Args:
-        path: of the file; its folder is created.
         mark: what the file begins with, if it is an export of this format.
-        data: the content.
-
-    Raises:
-        BadUsage: there is a file that is no export of this format.
-        Fatal: it cannot be written.
     """
     try:
         if path.exists() or path.is_symlink():
@@ -130,11 +118,7 @@ def write_file(path: Path, mark: bytes, data: bytes) -> WrittenFiles:
 
 
 def read_manifest(folder: Path) -> ExportManifest | None:
-    """Return the manifest of a folder; None if it is no export.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Return the manifest of a folder; None if it is no export."""
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=ExportManifest)
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
@@ -180,11 +164,7 @@ def _check_folders(folder: Path, name: str) -> None:
 def _present(
     folder: Path, known: Mapping[str, list[str]], new: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the digests of the files of an earlier export that are in the folder.
-
-    Raises:
-        BadUsage: a file that this export writes or removes is not as an export wrote it.
-    """
+    """Return the digests of the files of an earlier export that are in the folder."""
     present = {}
     for name in sorted({*known, *new}):
         _check_folders(folder, name)

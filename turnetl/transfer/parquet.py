@@ -2,9 +2,7 @@
 
 turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.parquet
 
-The tokens of subagents that belong to selected turns.
-
-A subagent is in no turn, but a session started it: the tokens of a day belong to the turn of that
+A subagent is in no turn, but a session started it: its tokens of a day belong to the turn of that
 session that was the last to start when the first message of the day was written.
 """
 
@@ -56,13 +54,7 @@ class SessionTurns:
 
     @classmethod
     def of(cls, lake: Lake, groups: Collection[GroupId], condition: pl.Expr) -> "SessionTurns":
-        """Read the turns files of groups.
-
-        Args:
-            lake: has them.
-            groups: of these files.
-            condition: which rows of `schema.TURNS` are selected.
-        """
+        """Read the turns files of groups; `condition` selects rows of `schema.TURNS`."""
         sessions: dict[str, list[tuple[datetime, bool]]] = {}
         for group in groups:
             turns = lake.scan_turns(group).filter(pl.col("started_at").is_not_null())
@@ -75,7 +67,6 @@ class SessionTurns:
         """Return the tokens that belong to selected turns.
 
         Args:
-            usage: of an archive.
             own_sessions: ids of the sessions of its turns: one of these started a subagent that
                 does not say which.
         """
@@ -154,15 +145,8 @@ def to_parquet(
     """Return turns files, entities and facts as Parquet.
 
     Args:
-        lake: whose turns files are exported.
-        groups: of these turns files.
         condition: which rows of `schema.TURNS` are exported; a file without any is left out, unless
             it has tokens of subagents of them. None: all rows, and files without rows too.
-        content: entities and facts, redacted.
-        redactor: removes secrets from the turns.
-
-    Raises:
-        Fatal: a turns file is damaged, or has another schema version.
     """
     files = {
         "entities.parquet": _encoded([_values(one) for one in content.entities], ENTITY_COLUMNS),

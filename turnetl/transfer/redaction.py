@@ -1,11 +1,4 @@
-"""Redaction on the way out: the lake was redacted with the rules and settings of its time.
-
-Paths of archives and names of machines, without secrets, and without persons on request.
-
-Tokens of subagents in the metadata of turns files, without secrets in the names of models.
-
-Rows of `schema.TURNS`: redacted again, with the digests of their content.
-"""
+"""Redaction on the way out: the lake was redacted with the rules and settings of its time."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -26,7 +19,6 @@ from turnetl.transfer.content import ExportContent, ExportedTurn
 
 
 def usage_of(files: Iterable[TurnFile]) -> list[SubagentUsage]:
-    """Return the tokens of subagents in the metadata of turns files."""
     return [one for file in files for one in file.metadata.subagent_usage or ()]
 
 
@@ -73,7 +65,6 @@ def _with_turns(
 
 
 def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
-    """Return turns as rows of `schema.TURNS`."""
     rows = [asdict(turn) for turn in turns]
     columns = {
         name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
@@ -233,14 +224,7 @@ def _counted(
     name_counts: Mapping[str, int],
     counts: Sequence[int],
 ) -> list[tuple[Turn, int]]:
-    """Return the redacted turns with their numbers of redactions.
-
-    Args:
-        turns: before their redaction.
-        redacted: after it.
-        name_counts: the number of redactions in each name.
-        counts: the numbers in each of the `_texts`.
-    """
+    """Return the redacted turns, each with its redactions in names and in each of `_texts`."""
     found, counted = iter(counts), []
     for before, after in zip(turns, redacted, strict=True):
         count = sum(next(found) for _ in _turn_texts(before))

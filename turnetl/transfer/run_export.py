@@ -78,20 +78,7 @@ async def export(
     *,
     progress: Progress = ignore_progress,
 ) -> ExportReport:
-    """Export the turns of the lake that meet the conditions, redacted again.
-
-    Args:
-        settings: the lake, the graph with its index, and the redaction.
-        options: what is exported, and to where.
-        clock: returns the current time.
-        progress: called while the index is brought up to date, and after each step.
-
-    Raises:
-        BadUsage: a lake without turns, an unknown group, a condition that no turn meets, or an
-            output that holds files of others.
-        Fatal: a table cannot be read, or the output cannot be written.
-        GraphUnusable, IndexUnusable: a query or a condition on facts needs the graph.
-    """
+    """Export the turns of the lake that meet the conditions, redacted again."""
     lake = wiring.lake(settings)
     existing = lake.groups()
     if not existing:
@@ -125,7 +112,6 @@ class _Export:
     content: ExportContent
 
     def write_content(self) -> ExportReport:
-        """Redact the content, and write it in its format."""
         content = self.content
         if self.options.format is not ExportFormat.JSONL:
             content = content.without_noise()

@@ -20,19 +20,7 @@ def import_lake(
     dry_run: bool = False,
     progress: Progress = ignore_progress,
 ) -> ImportReport:
-    """Add the turns of another lake, or of a Parquet export.
-
-    Args:
-        source: folder of the other lake or of the export; it is only read.
-        settings: the lake and the redaction.
-        machine: the name of the other machine; None: as the export says.
-        dry_run: write nothing.
-        progress: called after each turns file.
-
-    Raises:
-        BadUsage: there is no lake, no name of the machine, or it is the same lake.
-        Fatal: either lake has another schema version, or the lake cannot be written.
-    """
+    """Add the turns of another lake, or of a Parquet export."""
     if is_object(source):
         raise BadUsage(
             f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "

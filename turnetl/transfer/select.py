@@ -14,13 +14,9 @@ _TOOLS = pl.col("tool_calls").list.eval(pl.element().struct.field("name").str.to
 
 
 def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr | None:
-    """Return whether a row of `schema.TURNS` meets the conditions that turns meet by themselves.
+    """Return the condition on rows of `schema.TURNS`; None: there is none.
 
-    None: there is no condition.
-
-    Args:
-        selection: conditions on facts are left out: `turn_ids` meet them.
-        turn_ids: only these turns; None: all.
+    Conditions on facts are left out: `turn_ids` meet them; None: all turns do.
     """
     times = pl.col("started_at")
     met = list[pl.Expr]()
@@ -43,16 +39,7 @@ def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr
 def selected_turns(
     lake: Lake, groups: Iterable[GroupId], where: pl.Expr | None
 ) -> list[ExportedTurn]:
-    """Return the turns of the episodes tables of these groups, each once.
-
-    Args:
-        lake: has the tables.
-        groups: of these tables.
-        where: only the turns that meet it; None: all.
-
-    Raises:
-        Fatal: a table cannot be read, or has another schema version.
-    """
+    """Return the turns of the episodes tables of these groups that meet a condition, each once."""
     columns = (*schema.TURNS.polars, "noise", "copies")
     turns = []
     for group in groups:
