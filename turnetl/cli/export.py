@@ -95,12 +95,12 @@ def import_(
         machine: Name of the other machine [default: that of the export].
         dry_run: Write nothing; print what would be added.
     """
-    from turnetl.transfer.run_import import import_lake
+    from turnetl.transfer.lake_import import import_folder
     from turnetl.views import export as view
 
     settings = common.settings(redact_pii=redact_pii)
     with console.show_progress(as_json=common.json) as progress:
-        report = import_lake(
+        report = import_folder(
             source.expanduser(), settings, machine=machine, dry_run=dry_run, progress=progress
         )
     console.print_messages(view.import_messages(report))

@@ -14,19 +14,21 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from turnetl import wiring
 from turnetl.base import ids, schema
 from turnetl.base.errors import BadUsage, Fatal, TableUnusable
 from turnetl.base.model import GroupId, SubagentUsage
 from turnetl.base.object_url import path_text
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.formats.port import ParseCounts
-from turnetl.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile, is_object
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.manifests import metadata_or_none
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.paths import TURNS
 from turnetl.parsing.forgetting import rows_not_forgotten
-from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
+from turnetl.settings import Settings
 from turnetl.transfer.merge import (
     merged_usage,
     missing_rows,
@@ -35,16 +37,32 @@ from turnetl.transfer.merge import (
     rows_digest,
 )
 from turnetl.transfer.output import WRITERS, read_manifest
-from turnetl.transfer.redaction import (
-    BATCH_FILES,
-    metadata_paths,
-    redacted_models,
-    redacted_paths,
-    redacted_tables,
-    usage_of,
-    with_paths,
-)
+from turnetl.transfer.redaction import BATCH_FILES, RedactedNames, redacted_tables
 from turnetl.transfer.transfer_report import ImportedFile, ImportOutcome, ImportReport
+
+
+def import_folder(
+    source: Path,
+    settings: Settings,
+    *,
+    machine: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> ImportReport:
+    """Add the turns of another lake, or of a Parquet export, to the lake of the settings."""
+    if is_object(source):
+        raise BadUsage(
+            f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "
+            "machine and name the copy"
+        )
+    return import_lake(
+        wiring.lake_in(source),
+        wiring.lake(settings),
+        machine,
+        redactor=lambda: wiring.redactor(settings, stores=not dry_run),
+        dry_run=dry_run,
+        progress=lambda done, total: progress(ProgressUpdate("import", "archives", done, total)),
+    )
 
 
 def import_lake(
@@ -132,10 +150,8 @@ class _Import:
 
     def import_files(self, files: Sequence[TurnFile]) -> list[ImportedFile]:
         """Import turns files in their order; one that is damaged is reported and left out."""
-        named = metadata_paths(file.metadata for file in files)
-        paths = redacted_paths(named, self.redactor, keeps_machines=True)
-        models = redacted_models(usage_of(files), self.redactor)
-        files = [_with_names(file, paths, models) for file in files]
+        names = RedactedNames.of(files, self.redactor, keeps_machines=True)
+        files = [TurnFile(file.path, names.replaced(file.metadata)) for file in files]
         read = [self._read(file) for file in files]
         rows = [one.rows for one in read if isinstance(one, _RemainingRows)]
         clean = iter(redacted_tables(rows, self.redactor))
@@ -253,12 +269,6 @@ class _Import:
             retained_turns=0,
             retained_digest="",
         )
-
-
-def _with_names(file: TurnFile, paths: Mapping[str, str], models: Mapping[str, str]) -> TurnFile:
-    usage = with_models(file.metadata.subagent_usage, models)
-    metadata = replace(with_paths(file.metadata, paths), subagent_usage=usage)
-    return TurnFile(file.path, metadata)
 
 
 def _by_name(lake: Lake) -> Mapping[str, Sequence[Path]]:

@@ -21,18 +21,13 @@ from turnetl.base.batched import batched
 from turnetl.base.model import Entity, Fact, GroupId, SubagentUsage
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.paths import TURNS
-from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent
 from turnetl.transfer.redaction import (
     BATCH_FILES,
-    metadata_paths,
+    RedactedNames,
     redacted_machine,
-    redacted_models,
-    redacted_paths,
     redacted_tables,
-    usage_of,
-    with_paths,
 )
 
 
@@ -158,9 +153,10 @@ def to_parquet(
     for batch in batched(turn_files, BATCH_FILES):
         selected = selection.select(batch)
         clean = redacted_tables([one.rows for one in selected], redactor)
-        names = _RedactedNames.of([one.file for one in selected], redactor)
+        names = RedactedNames.of([one.file for one in selected], redactor)
         for one, (redacted, found) in zip(selected, clean, strict=True):
-            metadata = names.replaced(one.file.metadata)
+            machine = redacted_machine(one.file.metadata.machine, redactor)
+            metadata = replace(names.replaced(one.file.metadata), machine=machine)
             if found or not one.is_whole:
                 metadata = _changed(metadata, redacted)
             archive_rows = redacted.with_columns(archive=pl.lit(metadata.archive))
@@ -228,28 +224,6 @@ class _FileSelection:
         selected = self.turns.select(usage, rows["session_id"].unique())
         self.left_out.update(selected.left_out)
         return TurnFile(file.path, replace(file.metadata, subagent_usage=selected.usage))
-
-
-@dataclass(frozen=True, slots=True)
-class _RedactedNames:
-    """What stands for the names in the metadata of turns files."""
-
-    paths: Mapping[str, str]
-    models: Mapping[str, str]
-    redactor: Redactor
-
-    @classmethod
-    def of(cls, files: Sequence[TurnFile], redactor: Redactor) -> Self:
-        paths = redacted_paths(metadata_paths(file.metadata for file in files), redactor)
-        return cls(paths, redacted_models(usage_of(files), redactor), redactor)
-
-    def replaced(self, metadata: ArchiveMetadata) -> ArchiveMetadata:
-        """Return the metadata of one of the files without secrets."""
-        return replace(
-            with_paths(metadata, self.paths),
-            machine=redacted_machine(metadata.machine, self.redactor),
-            subagent_usage=with_models(metadata.subagent_usage, self.models),
-        )
 
 
 def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:
