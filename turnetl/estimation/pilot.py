@@ -151,6 +151,10 @@ class TurnRequests:
     is_resolved: bool
     """Whether the requests that resolve it were sent, too, so that the run sends none."""
 
+    @property
+    def requests(self) -> tuple[ObservedRequest, ...]:
+        return (*self.extraction, *self.resolution)
+
 
 @dataclass
 class PilotResult:

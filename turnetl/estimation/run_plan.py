@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -67,6 +67,7 @@ async def plan(
         raise BadUsage("a redo repeats turns of the lake: leave out the archives, or --redo")
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
+    options = replace(options, dry_run=True)
     planning = _Planning(settings, options, clock, pilot, progress)
     if redo is not None:
         return await planning.redo(redo, exact=exact)
@@ -81,26 +82,18 @@ async def plan(
         return replace(report, parsed=parsed)
 
 
+@dataclass(frozen=True, slots=True)
 class _Planning:
     """The plan of one run."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        options: RunOptions,
-        clock: Clock,
-        pilot: PilotOptions | None,
-        progress: Progress,
-    ) -> None:
-        self._settings = settings
-        self._options = replace(options, dry_run=True)
-        self._clock = clock
-        self._pilot = pilot
-        self._progress = progress
+    settings: Settings
+    options: RunOptions
+    clock: Clock
+    pilot: PilotOptions | None
+    progress: Progress
 
     async def ingest(self, tables: Settings, options: RunOptions, work: Work) -> PlanReport:
-        options = replace(options, dry_run=True)
-        async with wiring.store(self._settings, write=False) as store:
+        async with wiring.store(self.settings, write=False) as store:
             if work == "backfill" and not options.groups:
                 return await self._report(store, (), (), work)
             planned = await plan_groups_in(
@@ -108,7 +101,7 @@ class _Planning:
                 turn_files(wiring.lake(tables)),
                 tables,
                 options,
-                self._clock,
+                self.clock,
                 verify=True,
             )
             groups = planned.report.groups
@@ -120,10 +113,10 @@ class _Planning:
             return await self._report(store, workloads, groups, work)
 
     async def redo(self, selection: RedoSelection, *, exact: bool) -> PlanReport:
-        planning = RedoPlanning(self._settings, selection, self._options, self._clock, exact)
+        planning = RedoPlanning(self.settings, selection, self.options, self.clock, exact)
         planning.check()
-        check_graph(self._settings)
-        async with wiring.store(self._settings, write=False) as store:
+        check_graph(self.settings)
+        async with wiring.store(self.settings, write=False) as store:
             planned = await planning.plan(store)
             workloads = [Workload(one.ingest, one.redo.undo) for one in planned.plans.values()]
             return await self._report(store, workloads, planned.groups, "redo")
@@ -135,16 +128,16 @@ class _Planning:
         groups: Sequence[GroupReport],
         work: Work,
     ) -> PlanReport:
-        settings = settings_for_run(self._settings, self._options)
+        settings = settings_for_run(self.settings, self.options)
         estimate = await estimate_workloads(
             workloads,
             store,
             settings,
-            self._clock,
-            pilot=self._pilot,
-            progress=self._progress,
+            self.clock,
+            pilot=self.pilot,
+            progress=self.progress,
         )
-        record_estimate(settings.lake, workloads, estimate, self._clock())
+        record_estimate(settings.lake, workloads, estimate, self.clock())
         errors = [group for group in groups if group.error is not None]
         is_stopped = estimate.pilot is not None and estimate.pilot.stopped is not None
         code = min((group.exit_code for group in errors), default=ExitCode.DONE)

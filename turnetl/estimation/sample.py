@@ -52,9 +52,10 @@ class Stratum:
     turns: tuple[PendingTurn, ...]
     """Shortest first."""
 
-    def holds(self, chars: int) -> bool:
-        """Return whether a turn of this length belongs here rather than to a longer stratum."""
-        return chars <= self.turns[-1].chars
+    def is_sampled(self, drawn: Collection[TurnId]) -> bool:
+        """Return whether enough of its turns are drawn."""
+        count = sum(turn.turn_id in drawn for turn in self.turns)
+        return count >= min(MIN_SAMPLE, len(self.turns))
 
 
 def choose(
@@ -127,11 +128,11 @@ def merged(strata: Sequence[Stratum], drawn: Collection[TurnId]) -> tuple[Stratu
     """Return the strata, those with too few drawn turns joined with their neighbour."""
     joined: list[Stratum] = []
     for stratum in strata:
-        if joined and not _is_covered(joined[-1], drawn):
+        if joined and not joined[-1].is_sampled(drawn):
             joined[-1] = Stratum((*joined[-1].turns, *stratum.turns))
         else:
             joined.append(stratum)
-    if len(joined) > 1 and not _is_covered(joined[-1], drawn):
+    if len(joined) > 1 and not joined[-1].is_sampled(drawn):
         last = joined.pop()
         joined[-1] = Stratum((*joined[-1].turns, *last.turns))
     return tuple(joined)
@@ -144,11 +145,6 @@ def _leading(turns: Sequence[PendingTurn], size: int) -> list[PendingTurn]:
         by_group.setdefault(turn.group_id, []).append(turn)
     count = min(max(size // _LEADING, _MIN_LEADING), _MAX_LEADING)
     return max(by_group.values(), key=len)[:count]
-
-
-def _is_covered(stratum: Stratum, drawn: Collection[TurnId]) -> bool:
-    count = sum(turn.turn_id in drawn for turn in stratum.turns)
-    return count >= min(MIN_SAMPLE, len(stratum.turns))
 
 
 @dataclass(frozen=True, slots=True)

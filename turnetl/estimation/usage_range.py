@@ -102,14 +102,7 @@ class UsageRange:
     ]
 
     def scaled(self, factor: float) -> "UsageRange":
-        return UsageRange(
-            requests=self.requests * factor,
-            prompt_tokens=self.prompt_tokens * factor,
-            completion_tokens=self.completion_tokens * factor,
-            tokens=self.tokens * factor,
-            seconds=self.seconds * factor,
-            cost=None if self.cost is None else self.cost * factor,
-        )
+        return self._each(self, lambda amount, _: amount * factor)
 
     def widened(self, completion_tokens: float, cost: float) -> "UsageRange":
         """Add half the interval of an error to both ends, in tokens of responses and US dollars."""
@@ -122,17 +115,14 @@ class UsageRange:
 
     def down_to(self, least: "UsageRange") -> "UsageRange":
         """Return it with lower ends that are not above those of another one."""
+        return self._each(least, _down_to)
+
+    def _each(self, other: "UsageRange", combined: Callable[[Range, Range], Range]) -> "UsageRange":
+        changed = {name: combined(getattr(self, name), getattr(other, name)) for name in _METRICS}
         cost = self.cost
-        if cost is not None and least.cost is not None:
-            cost = _down_to(cost, least.cost)
-        return UsageRange(
-            requests=_down_to(self.requests, least.requests),
-            prompt_tokens=_down_to(self.prompt_tokens, least.prompt_tokens),
-            completion_tokens=_down_to(self.completion_tokens, least.completion_tokens),
-            tokens=_down_to(self.tokens, least.tokens),
-            seconds=_down_to(self.seconds, least.seconds),
-            cost=cost,
-        )
+        if cost is not None and other.cost is not None:
+            cost = combined(cost, other.cost)
+        return UsageRange(**changed, cost=cost)
 
 
 NO_USAGE = UsageRange(*(exactly(0.0) for _ in range(6)))
@@ -176,18 +166,6 @@ def minimum_usage(known: Iterable[UsageByPrompt], prompt: str | None = None) -> 
     added = sum((_select(one, prompt) for one in known), Usage())
     ranges = {name: at_least(metric(added)) for name, metric in _METRICS.items()}
     return UsageRange(**ranges, cost=None if added.cost is None else at_least(added.cost))
-
-
-def negative(usage: Usage) -> Usage:
-    """Return the usage to subtract: of requests that are not sent again."""
-    return Usage(
-        calls=-usage.calls,
-        prompt_tokens=-usage.prompt_tokens,
-        completion_tokens=-usage.completion_tokens,
-        cost=None if usage.cost is None else -usage.cost,
-        cached_tokens=-usage.cached_tokens,
-        seconds=-usage.seconds,
-    )
 
 
 def scaled(usage: Usage, factor: float) -> Usage:

@@ -22,11 +22,12 @@ from turnetl.estimation.estimator import (
     from_speeds,
     without_model,
 )
+from turnetl.estimation.extrapolation import PredictedUsage
 from turnetl.estimation.history import disk_growth, earlier_turns, speeds
 from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
 from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary
 from turnetl.estimation.sample import Workload
-from turnetl.estimation.usage_range import NO_USAGE, exactly
+from turnetl.estimation.usage_range import NO_USAGE
 from turnetl.extraction.preview_builder import model_for
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
@@ -61,7 +62,9 @@ async def estimate_workloads(
     With a pilot, some of the turns are extracted and paid for, up to the budget of the settings.
     """
     if not settings.uses_model:
-        return await _without_model(workloads, store, settings)
+        nothing = PredictedUsage(NO_USAGE, {}, {})
+        prediction = Prediction(nothing, EstimateMethod.NO_MODEL, 0)
+        return await _estimate(workloads, store, settings, prediction, model=None)
     if pilot is not None and not settings.journal:
         raise BadUsage(_NO_JOURNAL)
     async with AsyncExitStack() as opened:
@@ -76,9 +79,11 @@ async def estimate_workloads(
         prediction = await estimator.predict(pilot)
         paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
     summary = _pilot_summary(prediction, pilot, paid)
-    return await _estimate(
-        workloads, store, settings, prediction, pilot=summary, prices=prices, model=model
-    )
+    usage = prediction.usage
+    names = sorted({model_for(model, prompt).name for prompt in (*usage.by_prompt, "")})
+    missing = tuple(prices.missing(name) for name in names if prices.find(name) is None)
+    estimate = await _estimate(workloads, store, settings, prediction, model=model.name)
+    return replace(estimate, pilot=summary, missing_prices=missing)
 
 
 def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
@@ -148,9 +153,7 @@ async def _estimate(
     settings: Settings,
     prediction: Prediction,
     *,
-    pilot: PilotSummary | None,
-    prices: Prices,
-    model: ChatModel,
+    model: str | None,
 ) -> Estimate:
     usage = prediction.usage
     by_group = Counter({one.group: len(one.plan.turns.to_commit) for one in workloads})
@@ -160,17 +163,18 @@ async def _estimate(
         settings.llm.requests_per_minute,
         settings.llm.tokens_per_minute,
     )
-    earlier = speeds(await store.runs(), settings.extractor_name, model.name)
+    earlier = speeds(await store.runs(), settings.extractor_name, model)
     seconds: Range | None = from_limits(usage, limits)
     if prediction.method is EstimateMethod.PILOT:
         seconds = from_latency(usage, by_group, limits)
     elif prediction.method is not EstimateMethod.BOUNDS:
         seconds = from_speeds(by_group.total(), earlier) or seconds
-    names = sorted({model_for(model, prompt).name for prompt in (*usage.by_prompt, "")})
+    if prediction.method is EstimateMethod.NO_MODEL:
+        seconds = seconds or without_model(by_group.total())
     return Estimate(
         method=prediction.method,
         extractor=settings.extractor_name,
-        model=model.name,
+        model=model,
         groups=tuple(_group(workload, usage.by_turn) for workload in workloads),
         total=usage.total,
         by_prompt=usage.by_prompt,
@@ -182,31 +186,6 @@ async def _estimate(
         disk=await _disk(
             workloads, store, settings, usage.total.requests, usage.total.completion_tokens
         ),
-        pilot=pilot,
-        missing_prices=tuple(prices.missing(name) for name in names if prices.find(name) is None),
-    )
-
-
-async def _without_model(
-    workloads: Sequence[Workload], store: GraphStore, settings: Settings
-) -> Estimate:
-    groups = tuple(_group(workload, {}) for workload in workloads)
-    turns = sum(group.turns for group in groups)
-    earlier = speeds(await store.runs(), settings.extractor_name, None)
-    nothing = exactly(0.0)
-    return Estimate(
-        method=EstimateMethod.NO_MODEL,
-        extractor=settings.extractor_name,
-        model=None,
-        groups=groups,
-        total=NO_USAGE,
-        by_prompt={},
-        basis=0,
-        answered_turns=0,
-        answered=Usage(),
-        answered_requests=0,
-        seconds=from_speeds(turns, earlier) or without_model(turns),
-        disk=await _disk(workloads, store, settings, nothing, nothing),
         pilot=None,
         missing_prices=(),
     )
