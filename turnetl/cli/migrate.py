@@ -199,14 +199,18 @@ def plan(
         write: Write the ambiguous episodes into this new file, for --plan.
     """
     from turnetl.estimation.estimator import PilotOptions
-    from turnetl.migration.estimate import plan_estimated_migration
-    from turnetl.migration.plan import MigrationOptions, check_plan_file, write_plan_file
+    from turnetl.migration.plan import (
+        MigrationOptions,
+        plan_estimated_migration,
+        write_plan_file,
+    )
+    from turnetl.migration.plan_file import check_new
     from turnetl.views import migration as view
 
     options = MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
     settings = common.settings(extractor=extractor, **extraction.settings)
     if write is not None:
-        check_plan_file(write)
+        check_new(write)
     with console.show_progress(as_json=common.json) as progress:
         report = console.run_async(
             plan_estimated_migration(

@@ -75,7 +75,7 @@ async def estimate_workloads(
         resources = await _resources(opened, store, settings, clock, stack=stack, model=model)
         simulated = _simulated(model, stack, settings)
         preview = wiring.model_extractor(settings)(simulated, resources.embedder)
-        estimator = Estimator(workloads, resources, preview, knowledge, _with_cost(progress, stack))
+        estimator = Estimator(workloads, resources, preview, knowledge, with_cost(progress, stack))
         prediction = await estimator.predict(pilot)
         paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
     summary = _pilot_summary(prediction, pilot, paid)
@@ -86,7 +86,9 @@ async def estimate_workloads(
     return replace(estimate, pilot=summary, missing_prices=missing)
 
 
-def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
+def with_cost(progress: Progress, stack: ModelStack) -> Progress:
+    """Return the callback with the cost so far in each update."""
+
     def advance(update: ProgressUpdate) -> None:
         used = stack.used()
         progress(replace(update, cost=RunCost(used.tokens, used.cost)))

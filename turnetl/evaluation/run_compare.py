@@ -1,6 +1,6 @@
 """Compare two templates on a sample of the turns of a group. Opens no graph."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,20 +13,20 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, TurnId
-from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.table import rendered_columns
 from turnetl.estimation.sample import PendingTurn, Workload
+from turnetl.estimation.workloads import with_cost
 from turnetl.evaluation.compare_templates import (
     ComparedTemplate,
-    EmbeddedFacts,
     EmbeddedLabels,
+    ExpectedFact,
     SampledTurn,
     TemplateComparison,
     compared_templates,
-    statements,
+    read_expected,
 )
-from turnetl.evaluation.expected_facts import ExpectedFact, read_expected
 from turnetl.evaluation.question_set import LocatedTurn, LocatedTurns
 from turnetl.evaluation.template_trial import (
     TemplateTrial,
@@ -42,6 +42,7 @@ from turnetl.ingestion.prefetch import with_context
 from turnetl.lake import episode_from_row
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack
+from turnetl.migration.matching import embedded_facts
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
@@ -180,7 +181,6 @@ class _EmptyGraph:
         return {}
 
 
-_STAGE = "compare"
 _SET_MODEL = "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY"
 _NO_JOURNAL = (
     "a comparison needs the journal, so that a second one does not pay for the same responses "
@@ -219,22 +219,15 @@ async def compare_templates(
     return await comparing.compare(workload, turns, expected)
 
 
+@dataclass(frozen=True, slots=True)
 class _Comparing:
     """The comparison of two templates on turns that are chosen."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        options: ComparisonOptions,
-        clock: Clock,
-        given: Sequence[GivenTemplate],
-        progress: Progress,
-    ) -> None:
-        self._settings = settings
-        self._options = options
-        self._clock = clock
-        self._given = given
-        self._progress = progress
+    settings: Settings
+    options: ComparisonOptions
+    clock: Clock
+    given: Sequence[GivenTemplate]
+    progress: Progress
 
     async def compare(
         self,
@@ -243,30 +236,32 @@ class _Comparing:
         expected: Sequence[ExpectedFact] | None,
     ) -> TemplateComparison:
         async with AsyncExitStack() as opened:
-            stack = await opened.enter_async_context(
-                wiring.model_stack(self._settings, self._clock)
-            )
+            stack = await opened.enter_async_context(wiring.model_stack(self.settings, self.clock))
             resources = await self._resources(opened, stack)
             trial = TemplateTrial(resources, workload.group)
-            result = await trial.run(turns, self._reporter(stack, len(turns)))
+            progress = with_cost(self.progress, stack)
+            result = await trial.run(
+                turns,
+                lambda done: progress(ProgressUpdate("compare", "turns", done, len(turns))),
+            )
             paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
             model = resources.extractors[0].model or ""
         compared = {episode.turn_id for episode in result.turns}
         used = None if expected is None else [one for one in expected if one.turn_id in compared]
         return TemplateComparison(
             group=workload.group,
-            seed=self._options.seed,
+            seed=self.options.seed,
             sampled=len(turns),
             candidates=len(workload.plan.turns.to_commit),
             turns=tuple(map(_sampled, result.turns)),
             templates=await self._templates(result, used),
-            fact_similarity=self._settings.migration.fact_similarity,
+            fact_similarity=self.settings.migration.fact_similarity,
             unused_labels=len(expected or ()) - len(used or ()),
             paid=paid,
             model=model,
-            extractor=self._settings.extractor_name,
+            extractor=self.settings.extractor_name,
             stopped=None if result.stopped is None else str(result.stopped),
-            compared_at=self._clock(),
+            compared_at=self.clock(),
         )
 
     async def _templates(
@@ -274,32 +269,29 @@ class _Comparing:
     ) -> tuple[ComparedTemplate, ComparedTemplate]:
         """Return both templates; all texts are embedded by the built-in embedder."""
         embedder = WordLlamaEmbedder()
-        facts = [
-            EmbeddedFacts(tuple(said), await embedded([one.text for one in said], embedder))
-            for said in map(statements, result.sides)
-        ]
+        facts = [await embedded_facts(one.facts, one.entities, embedder) for one in result.sides]
         embedded_labels = None
         if labels is not None:
             rows = await embedded([one.text for one in labels], embedder)
             embedded_labels = EmbeddedLabels(tuple(labels), rows)
         first, second = compared_templates(
-            self._given,
+            self.given,
             result,
             facts,
             embedded_labels,
-            similarity=self._settings.migration.fact_similarity,
+            similarity=self.settings.migration.fact_similarity,
             estimate_tokens=estimated_tokens,
         )
         return first, second
 
     async def _resources(self, opened: AsyncExitStack, stack: ModelStack) -> TrialResources:
-        settings = self._settings
+        settings = self.settings
         embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
         model = wiring.model(settings, stack)
         opened.push_async_callback(model.close)
         first, second = (
             wiring.extractor_over(settings, one.prompts(settings.extraction))(model, embedder)
-            for one in self._given
+            for one in self.given
         )
         opened.push_async_callback(first.close)
         opened.push_async_callback(second.close)
@@ -308,17 +300,9 @@ class _Comparing:
             embedder,
             wiring.flush_rules(settings, model),
             TurnAdmission(stack.budget),
-            self._clock,
+            self.clock,
             settings.prefetch,
         )
-
-    def _reporter(self, stack: ModelStack, total: int) -> Callable[[int], None]:
-        def report(done: int) -> None:
-            used = stack.used()
-            cost = RunCost(used.tokens, used.cost)
-            self._progress(ProgressUpdate(_STAGE, "turns", done, total, cost))
-
-        return report
 
 
 def _check(settings: Settings) -> None:

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import CommitRecord
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
@@ -91,7 +90,6 @@ async def planned_cutover(
         new_episodes=tuple(NewEpisode(one.uuid, one.name) for one in new),
         objections=() if accept or error else await _objections(store, migration),
         error=error,
-        exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
     )
 
 
@@ -126,7 +124,6 @@ async def planned_rollback(
         kept=created - turns,
         mixed_communities=_mixed_communities(migration, sides.group, created, turns),
         error=error,
-        exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
         discards=discard,
     )
 
@@ -141,7 +138,9 @@ async def planned_finish(
     error = None
     if migration.phase not in _FINISHABLE:
         error = f"group `{group}` is not cut over: {remedy(migration)}"
-    elif migration.cut_over_at and now < (kept := _kept_until(migration.cut_over_at, keep_days)):
+    elif migration.cut_over_at and now < (
+        kept := migration.cut_over_at + timedelta(days=keep_days)
+    ):
         error = f"group `{group}`: its old data is kept until {kept:%Y-%m-%d %H:%M} UTC"
     return MigrationChange(
         MigrationCommand.FINISH,
@@ -151,13 +150,7 @@ async def planned_finish(
         _turn_ids(sides.all),
         kept=archived - old,
         error=error,
-        exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
     )
-
-
-async def other_episodes(store: GraphStore, group: GroupId) -> tuple[str, ...]:
-    """Return the uuids of the episodes of the group that no turn wrote."""
-    return tuple(one.uuid for one in await store.unrecorded_episodes(group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,7 +267,3 @@ def _not_cut_over(migration: TurnMigration, *, discard: bool) -> str | None:
         f"group `{group}` is not cut over, so that there is nothing to take back; `--discard` "
         "deletes the turns of the migration"
     )
-
-
-def _kept_until(cut_over_at: datetime, days: float) -> datetime:
-    return cut_over_at + timedelta(days=days)

@@ -275,14 +275,8 @@ class Thresholds:
 
 def verdict_reasons(
     comparison: GroupComparison, thresholds: Thresholds, phase: MigrationPhase
-) -> tuple[str, ...]:
-    """Yield the thresholds that are not met, each as a sentence without a full stop."""
-    return tuple(_reasons(comparison, thresholds, phase))
-
-
-def _reasons(
-    comparison: GroupComparison, thresholds: Thresholds, phase: MigrationPhase
 ) -> Iterator[str]:
+    """Yield the thresholds that are not met, each as a sentence without a full stop."""
     if phase is MigrationPhase.RUNNING:
         yield "turns are missing: `turnetl migrate run` ingests them"
     empty = sum(

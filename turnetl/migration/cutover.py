@@ -4,7 +4,7 @@ The graph records the phase, and the rows say how far each step came: a command 
 continued by its repetition, on any machine.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,7 +32,6 @@ from turnetl.ingestion.held_lease import migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.changes import (
     DISCARDABLE,
-    other_episodes,
     planned_cutover,
     planned_finish,
     planned_rollback,
@@ -114,14 +113,13 @@ class GroupChange:
             for group in self.created:
                 await self._drop_group(group)
             return planned
-        commands: dict[
-            MigrationCommand, Callable[[MigrationChange], Awaitable[MigrationChange]]
-        ] = {
-            MigrationCommand.CUTOVER: self._cut_over,
-            MigrationCommand.ROLLBACK: self._roll_back,
-            MigrationCommand.FINISH: self._finish,
-        }
-        done = await commands[self.options.command](planned)
+        match self.options.command:
+            case MigrationCommand.CUTOVER:
+                done = await self._cut_over(planned)
+            case MigrationCommand.ROLLBACK:
+                done = await self._roll_back(planned)
+            case MigrationCommand.FINISH:
+                done = await self._finish(planned)
         return replace(done, migration=self.migration, is_done=True)
 
     async def _cut_over(self, planned: MigrationChange) -> MigrationChange:
@@ -165,8 +163,8 @@ class GroupChange:
         await self._delete("turns", mixed, self.group)
         await self._move("turns", planned.turns, self.group, self.shadow)
         await self._move("old data", planned.old, self.sessions, self.group)
-        marked = await other_episodes(self.store, self.group)
-        await self._mark(marked, None)
+        others = await self.store.unrecorded_episodes(self.group)
+        await self._mark(tuple(one.uuid for one in others), None)
         ready = MigrationPhase.READY
         await self._drop_group(self.group, phase=ready, cut_over_at=None, communities=())
 

@@ -20,9 +20,19 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId
 from turnetl.base.tsv_file import read_tsv
-from turnetl.graph.session_level import SessionLevelData
+from turnetl.graph.migrations import TurnMigration
+from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.comparison import ComparedSession, DataSize, FactDates, LostFact, SearchProbe
+from turnetl.migration.comparison import (
+    ComparedSession,
+    DataSize,
+    FactDates,
+    GroupComparison,
+    LostFact,
+    SearchProbe,
+)
+from turnetl.pipeline.embedded_texts import embedded
 
 _BLOCK = 256
 """Old facts in a block of the comparison: with 100,000 new facts, a block takes 100 MB."""
@@ -39,6 +49,21 @@ class FactStatement:
 
 
 @dataclass(frozen=True, slots=True)
+class EmbeddedFacts:
+    """Facts as they are compared, with the embeddings of their texts."""
+
+    statements: Sequence[FactStatement]
+    rows: Matrix
+
+
+async def embedded_facts(
+    facts: Iterable[Fact], entities: Iterable[Entity], embedder: Embedder
+) -> EmbeddedFacts:
+    said = stated(facts, entities)
+    return EmbeddedFacts(said, await embedded([one.text for one in said], embedder))
+
+
+@dataclass(frozen=True, slots=True)
 class FactMatch:
     """The new fact that is most similar to an old one."""
 
@@ -50,21 +75,19 @@ class FactMatch:
     """Whether it is the most similar of those that share an entity; else none does."""
 
 
-def best_matches(
-    old: Sequence[FactStatement], new: Sequence[FactStatement], old_rows: Matrix, new_rows: Matrix
-) -> list[FactMatch]:
+def best_matches(old: EmbeddedFacts, new: EmbeddedFacts) -> list[FactMatch]:
     """Return the best new fact for each old one, in their order.
 
     New facts that share an entity come first: that is a fact that is about an entity of the same
     name, or whose text names it. Of a path only the last part counts, and case does not.
     """
-    if not new:
-        return [FactMatch(None, 0.0, shares_entity=False)] * len(old)
-    index = EntityIndex(new)
+    if not new.statements:
+        return [FactMatch(None, 0.0, shares_entity=False)] * len(old.statements)
+    index = EntityIndex(new.statements)
     matches: list[FactMatch] = []
-    for start in range(0, len(old), _BLOCK):
-        cosines = old_rows[start : start + _BLOCK] @ new_rows.T
-        block = zip(old[start : start + _BLOCK], cosines, strict=True)
+    for start in range(0, len(old.statements), _BLOCK):
+        cosines = old.rows[start : start + _BLOCK] @ new.rows.T
+        block = zip(old.statements[start : start + _BLOCK], cosines, strict=True)
         matches += [_best(row, index.sharing(fact.entities)) for fact, row in block]
     return matches
 
@@ -133,24 +156,12 @@ class OldData:
     """The session of each episode, by its uuid, as far as it is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedData:
-    """The comparison of a group without its search probes."""
-
-    sessions: tuple[ComparedSession, ...]
-    old: DataSize
-    new: DataSize
-    entities_lost: tuple[str, ...]
-    entities_gained: tuple[str, ...]
-
-
 def replaced_part(data: SessionLevelData, moved: Collection[str]) -> SessionLevelData:
     """Return the part of session-level data that belongs to the episodes that turns replace."""
     episodes = tuple(one for one in data.episodes if one.uuid in moved)
     facts = tuple(fact for fact in data.facts if not set(moved).isdisjoint(fact.turns))
     mentions = tuple(one for one in data.mentions if one.episode in moved)
-    named = {one.entity for one in mentions}
-    named |= {end for fact in facts for end in (fact.source, fact.target)}
+    named = {one.entity for one in mentions} | _ends(facts)
     entities = tuple(one for one in data.entities if one.uuid in named)
     return replace(data, episodes=episodes, facts=facts, mentions=mentions, entities=entities)
 
@@ -159,42 +170,31 @@ def turns_part(contents: GroupContents, staying: SessionLevelData) -> GroupConte
     """Return a group after its cutover without what other programs wrote and no turn uses."""
     turns = {receipt.turn_id for receipt in contents.receipts}
     facts = tuple(fact for fact in contents.facts if not turns.isdisjoint(fact.turns))
-    used = {end for fact in facts for end in (fact.source, fact.target)}
-    foreign = {one.uuid for one in staying.entities} - used
+    foreign = {one.uuid for one in staying.entities} - _ends(facts)
     entities = tuple(one for one in contents.entities if one.uuid not in foreign)
     return replace(contents, facts=facts, entities=entities)
 
 
-def old_facts(old: OldData) -> list[FactStatement]:
-    """Return the old facts as they are compared, in the order of `OldData`."""
-    return _stated(old.data.facts, old.data.entities)
-
-
-def new_facts(new: GroupContents) -> list[FactStatement]:
-    """Return the new facts as they are compared, in the order of `GroupContents`."""
-    return _stated(new.facts, new.entities)
-
-
 def compare(
+    migration: TurnMigration,
     old: OldData,
     new: GroupContents,
-    old_rows: Matrix,
-    new_rows: Matrix,
+    old_facts: EmbeddedFacts,
+    new_facts: EmbeddedFacts,
     *,
     similarity: float,
-) -> ComparedData:
-    """Compare old with new data.
+) -> GroupComparison:
+    """Compare old with new data, without search probes.
 
     Args:
-        old_rows: embeddings of the texts of `old_facts`.
-        new_rows: embeddings of the texts of `new_facts`.
+        old_facts: the facts of `old`, in their order.
+        new_facts: the facts of `new`, in their order.
         similarity: cosine from which a new fact that shares an entity expresses an old one.
     """
-    said = new_facts(new)
-    matches = best_matches(old_facts(old), said, old_rows, new_rows)
+    said = new_facts.statements
     lost = {
         fact.uuid: _lost(fact, match, said)
-        for fact, match in zip(old.data.facts, matches, strict=True)
+        for fact, match in zip(old.data.facts, best_matches(old_facts, new_facts), strict=True)
         if not match.shares_entity or match.similarity < similarity
     }
     sides = _Sides(old, new)
@@ -203,9 +203,11 @@ def compare(
     known.sort(key=lambda one: (one.started_at is None, one.started_at, one.session_id))
     rest = [names[None]] if None in names else []
     old_names, new_names = _names(old.data.entities), _names(new.entities)
-    return ComparedData(
+    return GroupComparison(
+        group=migration.group_id,
+        migration_id=migration.migration_id,
         sessions=(*known, *rest),
-        old=_old_size(old.data),
+        old=_old_size(old.data.episodes, old.data.entities, old.data.facts),
         new=DataSize(
             sum(receipt.chunks for receipt in new.receipts),
             len(new.entities),
@@ -214,6 +216,8 @@ def compare(
         ),
         entities_lost=_lost_names(old_names, new_names, said),
         entities_gained=_gained(old_names, new_names),
+        probes=(),
+        are_probes_generated=True,
     )
 
 
@@ -242,8 +246,8 @@ class _Sides:
         old = self._old_facts.get(session, [])
         new = self._new_facts.get(session, []) if session is not None else []
         old_entities = self._entities_of_old(session, old)
-        new_entities = _ends(new, self._new_entities)
-        said = _stated(new, new_entities)
+        new_entities = _found(_ends(new), self._new_entities)
+        said = stated(new, new_entities)
         span = _span(receipts)
         losses = sorted(
             (lost[fact.uuid] for fact in old if fact.uuid in lost),
@@ -256,9 +260,7 @@ class _Sides:
             session_id=session,
             format=receipts[0].format if receipts else "",
             started_at=span[0] if span else None,
-            old=DataSize(
-                len(episodes), len(old_entities), len(old), sum(len(one.text) for one in episodes)
-            ),
+            old=_old_size(episodes, old_entities, old),
             new=DataSize(
                 sum(one.chunks for one in receipts),
                 len(new_entities),
@@ -274,8 +276,7 @@ class _Sides:
 
     def _entities_of_old(self, session: SessionId | None, facts: Sequence[Fact]) -> list[Entity]:
         mentioned = {one.entity for one in self._mentions.get(session, [])}
-        named = mentioned | {end for fact in facts for end in (fact.source, fact.target)}
-        return [self._old_entities[one] for one in sorted(named) if one in self._old_entities]
+        return _found(mentioned | _ends(facts), self._old_entities)
 
 
 def _first(fact: Fact, sessions: Mapping[str, SessionId]) -> SessionId | None:
@@ -294,7 +295,7 @@ def _lost(fact: Fact, match: FactMatch, said: Sequence[FactStatement]) -> LostFa
     )
 
 
-def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactStatement]:
+def stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactStatement]:
     names = {one.uuid: one.name for one in entities}
     return [
         FactStatement(
@@ -304,9 +305,13 @@ def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactState
     ]
 
 
-def _ends(facts: Iterable[Fact], entities: Mapping[str, Entity]) -> list[Entity]:
-    named = {end for fact in facts for end in (fact.source, fact.target)}
-    return [entities[uuid] for uuid in sorted(named) if uuid in entities]
+def _ends(facts: Iterable[Fact]) -> set[str]:
+    """Return the uuids of the entities that facts are about."""
+    return {end for fact in facts for end in (fact.source, fact.target)}
+
+
+def _found(uuids: Iterable[str], entities: Mapping[str, Entity]) -> list[Entity]:
+    return [entities[uuid] for uuid in sorted(uuids) if uuid in entities]
 
 
 def _names(entities: Iterable[Entity]) -> dict[str, str]:
@@ -344,9 +349,11 @@ def _dates(facts: Iterable[Fact], span: tuple[datetime, datetime] | None) -> Fac
     return FactDates(len(times), len(times) - len(dated), outside)
 
 
-def _old_size(data: SessionLevelData) -> DataSize:
-    chars = sum(len(one.text) for one in data.episodes)
-    return DataSize(len(data.episodes), len(data.entities), len(data.facts), chars)
+def _old_size(
+    episodes: Sequence[UnrecordedEpisode], entities: Sequence[Entity], facts: Sequence[Fact]
+) -> DataSize:
+    chars = sum(len(one.text) for one in episodes)
+    return DataSize(len(episodes), len(entities), len(facts), chars)
 
 
 def _by(

@@ -186,18 +186,19 @@ def begun_migration(
 
 def start_refusal(
     plan: GroupMigration,
+    recorded: Sequence[TurnMigration],
     *,
-    is_begun: bool,
     dimensions: int | None,
     with_turns: Collection[GroupId],
 ) -> str | None:
     """Return why the group cannot be migrated, and what to do; None if it can.
 
     Args:
-        is_begun: whether a migration of it is open, which sessions of these archives continue.
+        recorded: all migrations: sessions of these archives continue one that is open.
         dimensions: of the embedder; None if they are not known without a request.
     """
     group = plan.group
+    is_begun = any(one.group_id == group and one.is_open for one in recorded)
     if is_begun and plan.sessions:
         return None
     if is_shadow(group) or not _VALID_GROUP.fullmatch(group):

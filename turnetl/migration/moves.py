@@ -13,6 +13,7 @@ import polars as pl
 
 from turnetl.base import ids
 from turnetl.base.batched import batched
+from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Community
 from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.base.results import described
@@ -291,7 +292,6 @@ class MigrationChange:
     ] = ()
     error: Annotated[str | None, described("Why it is not possible; null if it is.")] = None
     """Or was not completed, and what to do."""
-    exit_code: int = 0
     is_done: Annotated[bool, described("Whether it was carried out.", name="done")] = False
     discards: bool = False
     """Whether a rollback deletes the turns."""
@@ -301,6 +301,10 @@ class MigrationChange:
     @property
     def turn_count(self) -> Annotated[int, described("Turns.")]:
         return len(self.turn_ids)
+
+    @property
+    def exit_code(self) -> int:
+        return ExitCode.DONE if self.error is None else ExitCode.FAILED
 
     @property
     def is_refused(self) -> bool:

@@ -44,10 +44,9 @@ from turnetl.migration.comparison import (
 from turnetl.migration.matching import (
     OldData,
     compare,
+    embedded_facts,
     generated_probes,
-    new_facts,
     of_known_sessions,
-    old_facts,
     rank_of,
     read_probes,
     replaced_part,
@@ -55,7 +54,6 @@ from turnetl.migration.matching import (
 )
 from turnetl.migration.migration_report import open_migration
 from turnetl.migration.sessions import loaded_sessions
-from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.run_options import new_ingest_run
@@ -160,33 +158,23 @@ class _Comparer:
     are_generated: bool
 
     async def compared(self, side: _Loaded, probes: Sequence[SearchProbe]) -> GroupComparison:
-        old_rows = await embedded([one.text for one in old_facts(side.old)], self.embedder)
-        new_rows = await embedded([one.text for one in new_facts(side.new)], self.embedder)
-        limit = self.thresholds.fact_similarity
+        old, new, embedder = side.old, side.new, self.embedder
+        old_facts = await embedded_facts(old.data.facts, old.data.entities, embedder)
+        new_facts = await embedded_facts(new.facts, new.entities, embedder)
+        similarity = self.thresholds.fact_similarity
         found = await asyncio.to_thread(
-            lambda: compare(side.old, side.new, old_rows, new_rows, similarity=limit)
+            compare, side.migration, old, new, old_facts, new_facts, similarity=similarity
         )
-        group = side.migration.group_id
 
         def on_probe(done: int) -> None:
             self.progress(ProgressUpdate(_STAGE, "probes", done, len(probes)))
 
         results = await probe_results(
-            probes, side.old, side.new, self.embedder, now=self.clock(), on_probe=on_probe
+            probes, old, new, embedder, now=self.clock(), on_probe=on_probe
         )
-        compared = GroupComparison(
-            group=group,
-            migration_id=side.migration.migration_id,
-            sessions=found.sessions,
-            old=found.old,
-            new=found.new,
-            entities_lost=found.entities_lost,
-            entities_gained=found.entities_gained,
-            probes=results,
-            are_probes_generated=self.are_generated,
-        )
+        compared = replace(found, probes=results, are_probes_generated=self.are_generated)
         reasons = verdict_reasons(compared, self.thresholds, side.migration.phase)
-        return replace(compared, reasons=reasons)
+        return replace(compared, reasons=tuple(reasons))
 
 
 async def _record(

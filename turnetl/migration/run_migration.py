@@ -29,10 +29,9 @@ from turnetl.migration.migration_report import (
     open_migration,
     start_refusal,
 )
-from turnetl.migration.plan import MigrationOptions, archives_of, plan_migration
+from turnetl.migration.plan import MigrationOptions, parse_matched, plan_migration
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
-from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_ingest import ingest_groups, without_unintended_changes
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.run_scope import RunScope, opened_run
@@ -128,14 +127,7 @@ class _Run:
 
     def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
         """Parse and filter the archives; return why some that the plan had read are unreadable."""
-        parsing = plan_parse(
-            archives_of(group, self.archives, wiring.archive_files()),
-            self.settings,
-            format_name=self.migration.format_name,
-            progress=self.progress,
-            group=group.group,
-        )
-        report = parsing.report(work() for work in parsing.batches(None))
+        report = parse_matched(group, self.archives, self.settings, self.migration, self.progress)
         problems = (*report.path_problems, *(one.problem for one in report.archives))
         messages = [problem.message for problem in problems if problem is not None]
         groups = [group.group, *wiring.lake(self.settings).groups_without_turns()]
@@ -301,7 +293,6 @@ def _check_begins(
     migration = open_migration(recorded, plan.group)
     if migration is not None and not migration.phase.precedes_cutover:
         return
-    is_begun = migration is not None
-    reason = start_refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
+    reason = start_refusal(plan, recorded, dimensions=dimensions, with_turns=with_turns)
     if reason is not None:
         raise BadUsage(reason)

@@ -10,10 +10,9 @@ from turnetl.base.exit_code import is_failure
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.migration.comparison import MigrationComparison
 from turnetl.migration.cutover import ChangeOptions, execute_change
-from turnetl.migration.estimate import plan_estimated_migration
 from turnetl.migration.migration_report import EstimatedMigration, MigrationRun, exit_code_of
 from turnetl.migration.moves import MigrationChange, MigrationCommand
-from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.plan import MigrationOptions, plan_estimated_migration
 from turnetl.migration.run_comparison import compare_migration
 from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.executor import Executor, InProcess
