@@ -365,14 +365,9 @@ class ReportScope:
     redacts_persons: bool
 
     @property
-    def is_ranged(self) -> bool:
-        """Whether it is about the turns of a time."""
-        return self.since is not None or self.until is not None
-
-    @property
     def is_selection(self) -> bool:
         """Whether it is about a part of the turns."""
-        return self.is_ranged or bool(self.groups)
+        return bool(self.since or self.until or self.groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,11 @@ from turnetl.activity_report.model import (
 from turnetl.activity_report.turns import TurnBook, reported
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.reason import R
+from turnetl.graph.migration_phases import migration_message
+from turnetl.ingestion.ingest_report import error_messages, stale_part_line
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
+from turnetl.status_report import GroupStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +40,7 @@ def pending_turns(
     book: TurnBook,
     *,
     is_ranged: bool = False,
-    stale_parts: Sequence[str] = (),
-    missing_archives: Sequence[str] = (),
-    messages: Sequence[str] = (),
+    statuses: Sequence[GroupStatus] = (),
 ) -> PendingTurns:
     """Return the turns that need attention, by reason.
 
@@ -48,8 +49,7 @@ def pending_turns(
         rows: the turns of the report: rows of `turns.ROWS`.
         book: all turns of its groups.
         is_ranged: a quarantined turn that the lake has lost is left out: its time is not known.
-        stale_parts: sentences: which part of a recipe changed.
-        messages: sentences about groups that stopped.
+        statuses: of the groups, if the graph can be read.
     """
     selected = frozenset(rows["turn_id"].to_list())
     entries = [
@@ -67,9 +67,18 @@ def pending_turns(
         quarantined=listed([_quarantined(*one, book) for one in entries], model.QUARANTINED),
         gaps=_by_reason(gaps, selected, book),
         stale=_by_reason(stale, selected, book),
-        stale_parts=tuple(stale_parts),
-        missing_archives=listed(missing_archives, model.ARCHIVES),
-        messages=tuple(messages),
+        stale_parts=tuple(
+            f"{group.group}: {stale_part_line(part).strip('()')}"
+            for group in statuses
+            for part in group.stale_parts
+        ),
+        missing_archives=listed(
+            sorted({name for group in statuses for name in group.missing_archives}), model.ARCHIVES
+        ),
+        messages=(
+            *error_messages(statuses),
+            *(migration_message(group.migration) for group in statuses if group.migration),
+        ),
     )
 
 

@@ -27,13 +27,9 @@ def without_personal_data(report: ActivityReport, redactor: Redactor) -> Activit
         name = redacted_path(text, redacted) if text in paths else redacted[text]
         return path_without_persons(name, users, redactor.person_placeholder)
 
-    def same(text: str) -> str:
-        return text
-
     by_field = {"archive": path, "lake": path, "missing_archives": path}
-    return replaced_values(
-        report, by_field | {"turn_id": same, "run_id": same}, redacted.__getitem__
-    )
+    # Ids stay as they are.
+    return replaced_values(report, by_field | {"turn_id": str, "run_id": str}, redacted.__getitem__)
 
 
 def _paths(report: ActivityReport) -> set[str]:

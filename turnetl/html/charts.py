@@ -38,15 +38,6 @@ class ChartColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartLine:
-    """A line of a line chart."""
-
-    points: str
-    """As the attribute `points` takes them."""
-    series: int
-
-
-@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart of one or several series over the same places."""
 
@@ -60,7 +51,6 @@ class Chart:
     highest: float
     """The value at the upper edge."""
     columns: tuple[ChartColumn, ...] = ()
-    lines: tuple[ChartLine, ...] = ()
 
 
 def column_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[Series]) -> Chart:
@@ -82,24 +72,6 @@ def column_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[
                 columns.append(ChartColumn(x, _round(top), _STEP - _GAP, height, index, place))
     width = len(labels) * _STEP
     return Chart(title, unit, tuple(labels), tuple(series), width, highest, columns=tuple(columns))
-
-
-def line_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[Series]) -> Chart:
-    """Return a chart with a line for each series; arguments as of `column_chart`."""
-    _check(labels, series)
-    highest = max((value for one in series for value in one.values), default=0)
-    lines = (
-        ChartLine(
-            " ".join(
-                f"{place * _STEP + _STEP / 2:g},{_round(HEIGHT - _scaled(value, highest)):g}"
-                for place, value in enumerate(one.values)
-            ),
-            index,
-        )
-        for index, one in enumerate(series)
-    )
-    width = len(labels) * _STEP
-    return Chart(title, unit, tuple(labels), tuple(series), width, highest, lines=tuple(lines))
 
 
 def share(value: float, highest: float) -> float:
