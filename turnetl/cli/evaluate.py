@@ -52,8 +52,7 @@ def evaluate(
         saved.check(save)
     settings = common.settings(**budget_settings(budget))
     options = run_evaluate.EvaluationOptions(groups, questions, baseline, sample, seed, rerank)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(run_evaluate.evaluate(settings, options, now, progress=progress))
+    report = common.executed(run_evaluate.evaluate, settings, options, now)
     if save is not None:
         saved.write(save, encoded(report) + "\n")
     console.print_messages(view.messages(report))

@@ -72,8 +72,7 @@ def export(
         limit=limit or _MAX_TURNS,
     )
     settings = common.settings(redact_pii=redact_pii)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(run_export.export(settings, options, now, progress=progress))
+    report = common.executed(run_export.export, settings, options, now)
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE

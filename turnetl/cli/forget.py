@@ -1,6 +1,7 @@
 """The command that removes turns for good."""
 
 import sys
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,7 +9,7 @@ from cyclopts import Parameter
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
-from turnetl.cli.confirmation import Yes, check_options, execute_previewed
+from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 
 _STANDARD_INPUT = "-"
@@ -36,7 +37,7 @@ def forget(
         dry_run: Write nothing; print what would be removed.
         yes: Do not ask.
     """
-    check_options(dry_run=dry_run, yes=yes)
+    asking = Confirmation(dry_run, yes, common)
     if match == _STANDARD_INPUT:
         if not (yes or dry_run):
             raise BadUsage("`--match -` reads standard input: add --yes or --dry-run")
@@ -48,11 +49,4 @@ def forget(
     settings = common.settings()
     selection = ForgetSelection(session, groups, match)
     preview = console.run_async(pipeline.preview_forget(settings, selection, cascade=cascade))
-    return execute_previewed(
-        preview,
-        lambda progress: pipeline.forget(settings, preview, now, progress=progress),
-        view=view,
-        dry_run=dry_run,
-        yes=yes,
-        common=common,
-    )
+    return asking.execute(preview, partial(pipeline.forget, settings, preview, now), view)

@@ -1,7 +1,4 @@
-"""`turnetl timeline`, `entity`, `file`, `fix` and `why`.
-
-`turnetl digest`.
-"""
+"""`turnetl digest`, `timeline`, `entity`, `file`, `fix` and `why`."""
 
 import re
 from datetime import timedelta
@@ -30,6 +27,7 @@ from turnetl.index.selection import Selection
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.pipeline.opened_items import IndexAnswer
+    from turnetl.views.nodes import View
 
 _DEFAULT = timedelta(days=1)
 """Before the beginning of today, in UTC."""
@@ -59,21 +57,12 @@ def digest(
     if since is None and until is None:
         since = now().replace(hour=0, minute=0, second=0, microsecond=0) - _DEFAULT
     selection = checked(Selection(groups=groups, since=since, until=until))
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.digest(
-                common.settings(),
-                now,
-                selection=selection,
-                by=DigestSections(by),
-                progress=progress,
-            )
-        )
-    print_age(found)
+    found = common.executed(
+        pipeline.digest, common.settings(), now, selection=selection, by=DigestSections(by)
+    )
     shown = view.view(found.value)
     text = render(shown, Path.cwd(), title="Digest") if markdown else shown
-    console.print_result(text, found, as_json=common.json, paged=not markdown)
-    return ExitCode.DONE
+    return print_answer(found, text, common, paged=not markdown)
 
 
 _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
@@ -110,15 +99,10 @@ def timeline(
             groups=groups, since=since, until=until, session=session, entity=entity, file=file
         )
     )
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.timeline(
-                common.settings(), now, selection=selection, limit=limit, progress=progress
-            )
-        )
-    print_age(found)
-    console.print_result(timeline_view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(
+        pipeline.timeline, common.settings(), now, selection=selection, limit=limit
+    )
+    return print_answer(found, timeline_view(found.value), common)
 
 
 def entity(
@@ -176,20 +160,8 @@ def fix(
     from turnetl import pipeline
     from turnetl.views import fix as view
 
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.fix(
-                text,
-                common.settings(),
-                now,
-                groups=groups,
-                limit=limit,
-                progress=progress,
-            )
-        )
-    print_age(found)
-    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(pipeline.fix, text, common.settings(), now, groups=groups, limit=limit)
+    return print_answer(found, view.view(found.value), common)
 
 
 def why(
@@ -209,13 +181,8 @@ def why(
     from turnetl.views import why as view
 
     path, line = split_line(place)
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.why(path, line, common.settings(), now, limit=limit, progress=progress)
-        )
-    print_age(found)
-    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(pipeline.why, path, line, common.settings(), now, limit=limit)
+    return print_answer(found, view.view(found.value), common)
 
 
 def split_line(place: str) -> tuple[Path, int | None]:
@@ -226,11 +193,15 @@ def split_line(place: str) -> tuple[Path, int | None]:
     return Path(place), None
 
 
-def print_age(found: "IndexAnswer[Any]") -> None:
-    """Print how old the index is, if the graph could not be read."""
+def print_answer(
+    found: "IndexAnswer[Any]", shown: "View | str", common: CommonOptions, *, paged: bool = True
+) -> int:
+    """Print an answer, and how old the index is if the graph could not be read."""
     from turnetl.views.index import unread_messages
 
     console.print_messages(unread_messages(found.unread, found.caught_up_at))
+    console.print_result(shown, found, as_json=common.json, paged=paged)
+    return ExitCode.DONE
 
 
 def _print_entity(
@@ -239,18 +210,7 @@ def _print_entity(
     from turnetl import pipeline
     from turnetl.views.details import entity_view
 
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.entity(
-                name,
-                common.settings(),
-                now,
-                label=label,
-                groups=groups,
-                limit=limit,
-                progress=progress,
-            )
-        )
-    print_age(found)
-    console.print_result(entity_view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(
+        pipeline.entity, name, common.settings(), now, label=label, groups=groups, limit=limit
+    )
+    return print_answer(found, entity_view(found.value), common)

@@ -2,10 +2,11 @@
 
 import sys
 from dataclasses import replace
+from functools import partial
 
 from turnetl import console
 from turnetl.base.clock import now
-from turnetl.cli.confirmation import Yes, check_options, execute_previewed
+from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import (
     NO_COMMON,
     NO_EXTRACTION,
@@ -17,6 +18,7 @@ from turnetl.cli.options import (
     GroupNames,
     Since,
     Until,
+    read_assumed_time,
 )
 
 
@@ -50,9 +52,8 @@ def redo(
         dry_run: Write nothing and send no request; print what would be done.
         yes: Do not ask.
     """
-    check_options(dry_run=dry_run, yes=yes)
+    asking = Confirmation(dry_run, yes, common)
     from turnetl import pipeline
-    from turnetl.ingestion import plan
     from turnetl.ingestion.redo_report import RedoSelection
     from turnetl.views import redo as view
 
@@ -61,9 +62,7 @@ def redo(
     )
     options = replace(
         extraction.run_options(),
-        assumed_time=plan.parse_assumed_time(assume_time, now())
-        if assume_time is not None
-        else None,
+        assumed_time=read_assumed_time(assume_time),
         dry_run=dry_run,
         command=("turnetl", *sys.argv[1:]),
     )
@@ -71,11 +70,4 @@ def redo(
     preview = console.run_async(
         pipeline.preview_redo(settings, selection, options, now, exact=exact)
     )
-    return execute_previewed(
-        preview,
-        lambda progress: pipeline.redo(settings, preview, options, now, progress=progress),
-        view=view,
-        dry_run=dry_run,
-        yes=yes,
-        common=common,
-    )
+    return asking.execute(preview, partial(pipeline.redo, settings, preview, options, now), view)

@@ -36,12 +36,9 @@ def report(
 
     checked(Selection(groups=groups, since=since, until=until))
     request = ReportRequest(groups, since, until, redact_personal)
-    with console.show_progress(as_json=common.json) as progress:
-        written = console.run_async(
-            write_report(
-                output, common.settings(), now, request, view.ActivityPageFile(), progress=progress
-            )
-        )
+    written = common.executed(
+        write_report, output, common.settings(), now, request, view.ActivityPageFile()
+    )
     console.print_messages(written.missing)
     console.print_result(view.view(written), written, as_json=common.json)
     return ExitCode.DONE

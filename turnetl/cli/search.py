@@ -196,20 +196,17 @@ def _search_turns(
     from turnetl.views import search_hits as view
     from turnetl.views.index import unread_messages
 
-    with console.show_progress(as_json=common.json) as progress:
-        result = console.run_async(
-            pipeline.search_turns(
-                query,
-                common.settings(),
-                now,
-                selection=selection,
-                order=Order(ranking.sort),
-                limit=ranking.limit or _MAX_TURNS,
-                nearest=ranking.nearest,
-                rerank=ranking.rerank,
-                progress=progress,
-            )
-        )
+    result = common.executed(
+        pipeline.search_turns,
+        query,
+        common.settings(),
+        now,
+        selection=selection,
+        order=Order(ranking.sort),
+        limit=ranking.limit or _MAX_TURNS,
+        nearest=ranking.nearest,
+        rerank=ranking.rerank,
+    )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
     no_hits = view.no_hits_message(query, result.found.distant)

@@ -11,7 +11,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
-from turnetl.cli.history import print_age
+from turnetl.cli.history import print_answer
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag
 
 _MAX_TURNS = 20
@@ -52,22 +52,12 @@ def show(
     from turnetl import pipeline
     from turnetl.views import details
 
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.show(
-                id_,
-                common.settings(),
-                now,
-                directory=Path.cwd(),
-                limit=limit or _MAX_TURNS,
-                progress=progress,
-            )
-        )
+    found = common.executed(
+        pipeline.show, id_, common.settings(), now, directory=Path.cwd(), limit=limit or _MAX_TURNS
+    )
     _check_kind(id_, found.value.kind, given)
-    print_age(found)
     view = details.view(found.value, full=full, neighbours=neighbours)
-    console.print_result(view, found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    return print_answer(found, view, common)
 
 
 def _check_raw(given: Sequence[str]) -> None:

@@ -1,12 +1,13 @@
 """The command that undoes committed turns."""
 
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from turnetl import console
 from turnetl.base.clock import now
-from turnetl.cli.confirmation import Yes, check_options, execute_previewed
+from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames, Since
 
 _CommittedSince = Annotated[
@@ -41,7 +42,7 @@ def undo(
         dry_run: Write nothing; print what would change.
         yes: Do not ask.
     """
-    check_options(dry_run=dry_run, yes=yes)
+    asking = Confirmation(dry_run, yes, common)
     from turnetl import pipeline
     from turnetl.ingestion.undo_plan import UndoSelection
     from turnetl.views import undo as view
@@ -49,11 +50,4 @@ def undo(
     settings = common.settings()
     selection = UndoSelection(run, groups, session, turn, since)
     preview = console.run_async(pipeline.preview_undo(settings, selection, cascade=cascade))
-    return execute_previewed(
-        preview,
-        lambda progress: pipeline.undo(settings, preview, now, progress=progress),
-        view=view,
-        dry_run=dry_run,
-        yes=yes,
-        common=common,
-    )
+    return asking.execute(preview, partial(pipeline.undo, settings, preview, now), view)
