@@ -1,6 +1,7 @@
-"""`turnetl digest`, `timeline`, `entity`, `file`, `fix` and `why`."""
+"""`turnetl show`, `digest`, `timeline`, `entity`, `file`, `fix` and `why`."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -28,6 +29,7 @@ from turnetl.index.selection import Selection
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.pipeline.opened_items import IndexAnswer
     from turnetl.views.nodes import View
+
 
 _DEFAULT = timedelta(days=1)
 """Before the beginning of today, in UTC."""
@@ -62,7 +64,7 @@ def digest(
     )
     shown = view.view(found.value)
     text = render(shown, Path.cwd(), title="Digest") if markdown else shown
-    return print_answer(found, text, common, paged=not markdown)
+    return _print_answer(found, text, common, paged=not markdown)
 
 
 _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
@@ -102,7 +104,7 @@ def timeline(
     found = common.executed(
         pipeline.timeline, common.settings(), now, selection=selection, limit=limit
     )
-    return print_answer(found, timeline_view(found.value), common)
+    return _print_answer(found, timeline_view(found.value), common)
 
 
 def entity(
@@ -161,7 +163,7 @@ def fix(
     from turnetl.views import fix as view
 
     found = common.executed(pipeline.fix, text, common.settings(), now, groups=groups, limit=limit)
-    return print_answer(found, view.view(found.value), common)
+    return _print_answer(found, view.view(found.value), common)
 
 
 def why(
@@ -182,7 +184,7 @@ def why(
 
     path, line = split_line(place)
     found = common.executed(pipeline.why, path, line, common.settings(), now, limit=limit)
-    return print_answer(found, view.view(found.value), common)
+    return _print_answer(found, view.view(found.value), common)
 
 
 def split_line(place: str) -> tuple[Path, int | None]:
@@ -193,7 +195,7 @@ def split_line(place: str) -> tuple[Path, int | None]:
     return Path(place), None
 
 
-def print_answer(
+def _print_answer(
     found: "IndexAnswer[Any]", shown: "View | str", common: CommonOptions, *, paged: bool = True
 ) -> int:
     """Print an answer, and how old the index is if the graph could not be read."""
@@ -213,4 +215,88 @@ def _print_entity(
     found = common.executed(
         pipeline.entity, name, common.settings(), now, label=label, groups=groups, limit=limit
     )
-    return print_answer(found, entity_view(found.value), common)
+    return _print_answer(found, entity_view(found.value), common)
+
+
+_KINDS = {"--full": "turn", "--neighbours": "turn", "--limit": "entity"}
+"""What the options are for."""
+
+
+def show(
+    id_: Annotated[str, Parameter(name="ID")],
+    /,
+    *,
+    full: Flag = False,
+    neighbours: Flag = False,
+    raw: Flag = False,
+    unredacted: Flag = False,
+    limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Show a turn, session, entity, file, error or fact.
+
+    Args:
+        id_: An id, the beginning of one, a name, the path of a file, or ARCHIVE:LINE.
+        full: Print the outcomes of all steps in full.
+        neighbours: Also print the turns before and after a turn.
+        raw: Print the lines of a turn in its archive, without secrets.
+        unredacted: Print them as they are, with any secrets.
+        limit: Print at most this many turns of an entity, the last ones [default: 20].
+    """
+    values = {"--full": full, "--neighbours": neighbours, "--limit": limit}
+    given = [option for option, value in values.items() if value]
+    if raw:
+        _check_raw(given)
+        return _show_raw(id_, common, redacted=not unredacted)
+    if unredacted:
+        raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
+
+    from turnetl import pipeline
+    from turnetl.views import details
+
+    found = common.executed(
+        pipeline.show,
+        id_,
+        common.settings(),
+        now,
+        directory=Path.cwd(),
+        limit=limit or _MAX_ENTITY_TURNS,
+    )
+    _check_kind(id_, found.value.kind, given)
+    view = details.view(found.value, full=full, neighbours=neighbours)
+    return _print_answer(found, view, common)
+
+
+def _check_raw(given: Sequence[str]) -> None:
+    """Check that no option is given that has no effect on the lines of an archive."""
+    if given:
+        raise BadUsage(
+            f"`{given[0]}` has no effect with `--raw`, which prints the lines of one turn: leave "
+            "one of the two out"
+        )
+
+
+def _check_kind(id_: str, kind: str, given: Sequence[str]) -> None:
+    """Check that no option is given that has no effect on what was found."""
+    for option in given:
+        if _KINDS[option] != kind:
+            raise BadUsage(
+                f"`{option}` is an option for {_with_article(_KINDS[option])}, and `{id_}` is "
+                f"{_with_article(kind)}: leave it out"
+            )
+
+
+def _with_article(kind: str) -> str:
+    return f"an {kind}" if kind == "entity" else f"a {kind}"
+
+
+def _show_raw(id_: str, common: CommonOptions, *, redacted: bool) -> int:
+    from turnetl import pipeline
+
+    found = console.run_async(
+        pipeline.show_archive_lines(
+            id_, common.settings(), now, directory=Path.cwd(), redacted=redacted
+        )
+    )
+    console.print_result("\n".join(found.lines), found, as_json=common.json, paged=True)
+    return ExitCode.DONE
