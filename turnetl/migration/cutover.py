@@ -4,8 +4,7 @@ The graph records the phase, and the rows say how far each step came: a command 
 continued by its repetition, on any machine.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -275,9 +274,18 @@ async def execute_change(
     async with wiring.store(settings, write=True) as store:
         await store.prepare()
         migration = await selected_migration(store, options.group)
-        async with _leased(
-            store, migration, options, settings=settings, clock=clock, progress=progress
-        ) as change:
+        group, shadow = migration.group_id, migration.turns_group
+        profile = await store.profile(shadow) or await store.profile(group)
+        if profile is None:
+            raise GraphUnusable(
+                f"group `{shadow}` is not in the graph any more; run the migration again"
+            )
+        run = new_ingest_run(settings, clock)
+        created = [name for name in (group, shadow) if await store.profile(name) is None]
+        async with migration_leases(store, (group, shadow), profile, run) as leases:
+            # Another command may have changed it before the leases were taken.
+            current = await selected_migration(store, group)
+            change = GroupChange(store, leases, current, options, run, progress, created)
             report = _with_lake(await change.execute(), settings)
     if report.is_done:
         await update_existing_index(settings, clock, progress)
@@ -290,27 +298,3 @@ def _with_lake(change: MigrationChange, settings: Settings) -> MigrationChange:
         return change
     files = wiring.lake(settings).turn_files(change.migration.group_id)
     return replace(change, kept_in_lake=sum(file.metadata.turns for file in files))
-
-
-@asynccontextmanager
-async def _leased(
-    store: GraphStore,
-    migration: TurnMigration,
-    options: ChangeOptions,
-    *,
-    settings: Settings,
-    clock: Clock,
-    progress: Progress,
-) -> AsyncIterator[GroupChange]:
-    group, shadow = migration.group_id, migration.turns_group
-    profile = await store.profile(shadow) or await store.profile(group)
-    if profile is None:
-        raise GraphUnusable(
-            f"group `{shadow}` is not in the graph any more; run the migration again"
-        )
-    run = new_ingest_run(settings, clock)
-    created = [name for name in (group, shadow) if await store.profile(name) is None]
-    async with migration_leases(store, (group, shadow), profile, run) as leases:
-        # Another command may have changed it before the leases were taken.
-        current = await selected_migration(store, group)
-        yield GroupChange(store, leases, current, options, run, progress, created)

@@ -108,27 +108,6 @@ async def plan_migration(
     )
 
 
-def parse_matched(
-    plan: GroupMigration,
-    archives: Sequence[str],
-    settings: Settings,
-    options: MigrationOptions,
-    progress: Progress,
-) -> ParseReport:
-    """Parse the archives of the matched sessions into the group; all if one has a redacted path."""
-    paths = sorted({path for session in plan.sessions for path in session.archives})
-    files = wiring.archive_files()
-    files.look_up(paths)
-    parsing = plan_parse(
-        [*map(str, paths)] if all(files.is_file(path) for path in paths) else archives,
-        settings,
-        format_name=options.format_name,
-        progress=progress,
-        group=plan.group,
-    )
-    return parsing.report(work() for work in parsing.batches(None))
-
-
 def write_plan_file(path: Path, plan: MigrationPlan) -> int:
     """Write the ambiguous episodes into a file that a person can edit; return their number."""
     ambiguous = plan.of_kind(EpisodeClass.AMBIGUOUS)
@@ -208,8 +187,8 @@ async def plan_estimated_migration(
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationPlanning:
-    """What a run of a migration would ingest, and what that takes."""
+class MigrationWork:
+    """What a migration is of, and how it is carried out."""
 
     archives: Sequence[str]
     settings: Settings
@@ -217,6 +196,28 @@ class MigrationPlanning:
     options: RunOptions
     clock: Clock
     progress: Progress
+
+    def parse_matched(self, plan: GroupMigration, tables: Settings) -> ParseReport:
+        """Parse the archives of the matched sessions into their group.
+
+        If one has a redacted path, all archives are parsed.
+        """
+        paths = sorted({path for session in plan.sessions for path in session.archives})
+        files = wiring.archive_files()
+        files.look_up(paths)
+        parsing = plan_parse(
+            [*map(str, paths)] if all(files.is_file(path) for path in paths) else self.archives,
+            tables,
+            format_name=self.migration.format_name,
+            progress=self.progress,
+            group=plan.group,
+        )
+        return parsing.report(work() for work in parsing.batches(None))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlanning(MigrationWork):
+    """What a run of a migration would ingest, and what that takes."""
 
     async def estimate(
         self, plan: MigrationPlan, pilot: PilotOptions | None = None
@@ -285,7 +286,7 @@ class MigrationPlanning:
         source.files.fetch([source.root / FILE])
         with suppress(FileNotFoundError):
             shutil.copy2(source.root / FILE, lake / FILE)
-        parse_matched(plan, self.archives, tables, self.migration, self.progress)
+        self.parse_matched(plan, tables)
         filter_turns(tables, [plan.group], progress=self.progress)
         return tables
 

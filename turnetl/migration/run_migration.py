@@ -29,7 +29,7 @@ from turnetl.migration.migration_report import (
     open_migration,
     start_refusal,
 )
-from turnetl.migration.plan import MigrationOptions, parse_matched, plan_migration
+from turnetl.migration.plan import MigrationOptions, MigrationWork, plan_migration
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
 from turnetl.pipeline.run_ingest import ingest_groups, without_unintended_changes
@@ -69,15 +69,8 @@ async def run_migration(
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(MigrationWork):
     """The run of all groups, one after another."""
-
-    archives: Sequence[str]
-    settings: Settings
-    migration: MigrationOptions
-    options: RunOptions
-    clock: Clock
-    progress: Progress
 
     async def execute(self, begun_with: MigrationRun) -> MigrationRun:
         groups = tuple(state.group_id for state in begun_with.migrations)
@@ -127,7 +120,7 @@ class _Run:
 
     def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
         """Parse and filter the archives; return why some that the plan had read are unreadable."""
-        report = parse_matched(group, self.archives, self.settings, self.migration, self.progress)
+        report = self.parse_matched(group, self.settings)
         problems = (*report.path_problems, *(one.problem for one in report.archives))
         messages = [problem.message for problem in problems if problem is not None]
         groups = [group.group, *wiring.lake(self.settings).groups_without_turns()]
