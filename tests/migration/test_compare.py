@@ -25,8 +25,6 @@ from turnetl.migration.comparison import (
     GroupComparison,
     ProbeResult,
     SearchProbe,
-    Thresholds,
-    verdict_reasons,
 )
 from turnetl.migration.matching import (
     EmbeddedFacts,
@@ -40,11 +38,13 @@ from turnetl.migration.matching import (
     replaced_part,
     stated,
 )
+from turnetl.migration.run_comparison import verdict_reasons
+from turnetl.settings.sections import MigrationSettings
 
 S1, S2 = SessionId("s1"), SessionId("s2")
 RECEIPTS = tuple(receipt(episode(name, session_id=S1)) for name in ("p0", "p1"))
 MIGRATION = TurnMigration("0" * 8, GROUP, MigrationPhase.READY, (), (), (), START, START)
-LIMITS = Thresholds(fact_similarity=0.6, min_expressed=0.5, min_probe_hits=0.9)
+LIMITS = MigrationSettings(fact_similarity=0.6, min_expressed=0.5, min_probe_hits=0.9)
 
 
 def entity(name: str) -> Entity:
@@ -162,7 +162,7 @@ def test_each_threshold_has_its_reason_and_a_good_comparison_none() -> None:
     found = compared(OLD, NEW)
     missed = ProbeResult(SearchProbe("q", (S1,)), 1, None)
     hit = ProbeResult(SearchProbe("q", (S1,)), None, 1)
-    strict = Thresholds(0.6, min_expressed=1, min_probe_hits=0.9)
+    strict = MigrationSettings(fact_similarity=0.6, min_expressed=1, min_probe_hits=0.9)
     assert tuple(verdict_reasons(group_of(found, hit), LIMITS, MigrationPhase.READY)) == ()
     lost, unfound = verdict_reasons(group_of(found, missed, hit), strict, MigrationPhase.READY)
     assert "express 50% of 2 old facts, less than 100%" in lost
@@ -182,7 +182,7 @@ def test_a_share_of_a_few_facts_may_be_chance_and_refuses_nothing(
     said = [fact(one.text, "x", "y", RECEIPTS[0].turn_id) for one in old[:expressed]]
     new = new_data(*said, names=["x", "y"])
     found = compared(old_data(*old, names=["x", "y"], sessions={"e1": S1}), new)
-    limits = Thresholds(fact_similarity=0.6, min_expressed=0.1, min_probe_hits=0)
+    limits = MigrationSettings(fact_similarity=0.6, min_expressed=0.1, min_probe_hits=0)
     reasons = verdict_reasons(group_of(found), limits, MigrationPhase.READY)
     assert any("old facts" in reason for reason in reasons) is is_refused
 

@@ -94,7 +94,6 @@ def _days(days: Sequence[date], period: Period, limit: int) -> list[date]:
 
 
 def _before(day: date, period: Period) -> date:
-    """Return the beginning of the period before the one that begins on a day."""
     if period is Period.MONTH:
         return (day - timedelta(days=1)).replace(day=1)
     return day - timedelta(days=7 if period is Period.WEEK else 1)

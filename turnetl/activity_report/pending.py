@@ -45,11 +45,7 @@ def pending_turns(
     """Return the turns that need attention, by reason.
 
     Args:
-        groups: of the report.
-        rows: the turns of the report: rows of `turns.ROWS`.
-        book: all turns of its groups.
         is_ranged: a quarantined turn that the lake has lost is left out: its time is not known.
-        statuses: of the groups, if the graph can be read.
     """
     selected = frozenset(rows["turn_id"].to_list())
     entries = [

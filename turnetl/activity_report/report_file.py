@@ -119,8 +119,6 @@ class _Sources:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the parts of one report."""
-
     settings: Settings
     request: ReportRequest
     clock: Clock
@@ -373,6 +371,5 @@ def _recipe(settings: Settings, group: GroupId) -> Callable[[str], str] | None:
 
 
 def _steps(progress: Progress) -> Callable[[str], None]:
-    """Return a function that reports that one more part is done."""
     numbers = count(1)
     return lambda part: progress(ProgressUpdate("report", part, next(numbers), _PARTS))

@@ -148,7 +148,6 @@ def from_pilot(
     """Predict from the turns of a pilot; None if it saw too few.
 
     Args:
-        pending: the turns to predict, also those of the pilot.
         surveyed: what the journal answers of the other turns.
         answered: turns that are not pending, as the journal answers all their requests.
     """
@@ -344,7 +343,6 @@ def _priced(usage: Usage, price: Price | None) -> Usage:
 
 
 def _summed(usages: Iterable[tuple[str, Usage]]) -> UsageByPrompt:
-    """Return the sum for each prompt."""
     found: dict[str, Usage] = {}
     for prompt, usage in usages:
         found[prompt] = found.get(prompt, Usage()) + usage

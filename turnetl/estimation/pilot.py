@@ -69,53 +69,47 @@ def recording_to(record: Record) -> Iterator[None]:
         _record.reset(token)
 
 
+@dataclass(frozen=True, slots=True)
 class ObservedModel:
     """A model that sends its requests, and records them."""
 
-    def __init__(self, model: ChatModel, estimate: Callable[[str], int]) -> None:
-        self._model = model
-        self._estimate = estimate
+    model: ChatModel
+    estimate: Callable[[str], int]
 
     @property
     def name(self) -> str:
-        return self._model.name
+        return self.model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
-            response = await self._model.complete(request)
+            response = await self.model.complete(request)
         except BadTurn as error:
-            _observe(request, self._estimate, error.usage)
+            _observe(request, self.estimate, error.usage)
             raise
-        _observe(request, self._estimate, response.usage)
+        _observe(request, self.estimate, response.usage)
         return response
 
     async def close(self) -> None:
-        await self._model.close()
+        await self.model.close()
 
 
+@dataclass(frozen=True, slots=True)
 class SilentModel:
     """A model that sends nothing: the journal responds, else a placeholder without content."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        journal: Journal | None,
-        parameters: str,
-        estimate: Callable[[str], int],
-    ) -> None:
-        """Answer from the journal as far as it goes; `parameters` as in the journal's keys."""
-        self._model = model
-        self._journal = journal
-        self._parameters = parameters
-        self._estimate = estimate
+    model: ChatModel
+    journal: Journal | None
+    parameters: str
+    """As in the keys of the journal."""
+    estimate: Callable[[str], int]
 
     @property
     def name(self) -> str:
-        return self._model.name
+        return self.model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         known = await self._known(request)
-        _observe(request, self._estimate, None if known is None else known.usage)
+        _observe(request, self.estimate, None if known is None else known.usage)
         if known is not None and known.truncated:
             raise TooLong(f"the response to `{request.prompt_name}` was truncated", known.usage)
         return known or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
@@ -124,10 +118,10 @@ class SilentModel:
         """Do nothing: there are no connections."""
 
     async def _known(self, request: ChatRequest) -> ChatResponse | None:
-        if self._journal is None:
+        if self.journal is None:
             return None
-        name = model_for(self._model, request.prompt_name).name
-        return await self._journal.get_async(request_key(name, request, self._parameters))
+        name = model_for(self.model, request.prompt_name).name
+        return await self.journal.get_async(request_key(name, request, self.parameters))
 
 
 def _observe(request: ChatRequest, estimate: Callable[[str], int], usage: Usage | None) -> None:
@@ -191,8 +185,6 @@ class PilotResources:
 
 @dataclass(frozen=True, slots=True)
 class _PilotGroup:
-    """A group in memory."""
-
     mirror: MirrorGroup
     summaries: TurnSummaries
 
@@ -232,10 +224,7 @@ class Pilot:
     ) -> PilotResult:
         """Send the requests of the turns, up to the budget.
 
-        Args:
-            leading: turns with which their groups begin, in the order of the run: these are
-                resolved by the model.
-            progress: called with the number of turns so far.
+        The model resolves the leading turns, with which their groups begin.
         """
         turns = [*leading, *drawn]
         resolved_by_model = {turn.turn_id for turn in leading}
@@ -270,7 +259,6 @@ class Pilot:
         )
 
     async def _take(self, turn: PrefetchedTurn, record: Record, *, is_sent: bool) -> None:
-        """Resolve an extracted turn and apply it to its group in memory."""
         resolution, episode = Record(), turn.episode
         with turn.admitted, charged_to(turn.admitted.account):
             try:
@@ -334,9 +322,6 @@ async def survey(
     """Return the requests that extract turns, as far as they are known without sending any.
 
     A request that follows from a response is known only if the journal has that response.
-
-    Args:
-        progress: called with the number of turns so far.
     """
     found: list[TurnRequests] = []
     for episode, context in workload.episodes(turns):

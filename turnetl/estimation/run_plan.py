@@ -84,8 +84,6 @@ async def plan(
 
 @dataclass(frozen=True, slots=True)
 class _Planning:
-    """The plan of one run."""
-
     settings: Settings
     options: RunOptions
     clock: Clock
@@ -161,10 +159,7 @@ def _left_out(groups: Sequence[GroupReport]) -> dict[PendingReason, int]:
 
 @contextmanager
 def _copied_tables(settings: Settings) -> Iterator[Settings]:
-    """Yield settings with a copy of the lake's tables, which is deleted afterwards.
-
-    The files are linked where that is possible: no table is changed in its place.
-    """
+    """Yield settings with a copy of the lake's tables; files are linked, as none is changed."""
     # The key of the lake decides the placeholders of secrets, and with them the prompts.
     wiring.redactor(settings, stores=True)
     estimates = settings.lake / estimate_record.FOLDER

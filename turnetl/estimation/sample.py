@@ -63,14 +63,8 @@ def choose(
 ) -> tuple[list[PendingTurn], list[PendingTurn]]:
     """Choose the turns of a pilot: some with which the largest group begins, and drawn ones.
 
-    A pilot that is repeated chooses the same turns, although the journal answers the first ones.
-
-    Args:
-        turns: all turns of the plan, in the order of the run.
-        answered: those whose requests the journal answers, which a pilot does not take.
-
-    Returns:
-        The leading turns, in the order of the run, and the drawn ones, as `draw` orders them.
+    A pilot that is repeated chooses the same turns, although the journal answers the first ones:
+    these are not returned. Leading turns are in the order of the run, others as `draw` orders them.
     """
     pending = [turn for turn in turns if turn.turn_id not in answered]
     if size >= len(pending):

@@ -234,7 +234,7 @@ class EmbeddedLabels:
 
 
 def read_expected(path: Path, turns: LocatedTurns) -> list[ExpectedFact]:
-    """Read labelled facts: a table separated by tabs with the columns `turn` and `fact`.
+    """Read a table of `turn` and `fact`, separated by tabs.
 
     `source` and `target` may name entities that the fact must be about.
     """
@@ -258,12 +258,7 @@ def compared_templates(
     similarity: float,
     estimate_tokens: Callable[[str], int],
 ) -> list[ComparedTemplate]:
-    """Return each template with what it made of the turns, in their order.
-
-    Args:
-        labels: of the compared turns; None: there is no file of labels.
-        similarity: cosine from which two facts that share an entity say the same.
-    """
+    """Return each template with what it made of the turns, in their order."""
     turns = {episode.turn_id: episode.turn for episode in result.turns}
     compared = []
     for place, (template, side) in enumerate(zip(given, result.sides, strict=True)):

@@ -221,8 +221,6 @@ async def compare_templates(
 
 @dataclass(frozen=True, slots=True)
 class _Comparing:
-    """The comparison of two templates on turns that are chosen."""
-
     settings: Settings
     options: ComparisonOptions
     clock: Clock

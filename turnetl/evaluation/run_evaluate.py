@@ -15,7 +15,6 @@ from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_prog
 from turnetl.base.text import plural
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
-    LocatedTurn,
     LocatedTurns,
     WrittenQuestions,
     read_question_file,
@@ -98,8 +97,6 @@ async def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """One evaluation over an open index."""
-
     settings: Settings
     options: EvaluationOptions
     clock: Clock
@@ -160,7 +157,7 @@ class _Evaluation:
     ) -> WrittenQuestions:
         if self.options.questions is not None:
             every = await self._receipts(index, ()) if self.options.groups else receipts
-            asked = read_question_file(self.options.questions, LocatedTurns(map(_located, every)))
+            asked = read_question_file(self.options.questions, LocatedTurns(every))
             return WrittenQuestions(_about(asked, receipts, f"`{self.options.questions}`"))
         if baseline is not None:
             asked = [one.question for one in baseline.questions]
@@ -239,13 +236,3 @@ def _about(
     if others := len(asked) - len(found):
         log.warning("%s of %s are about other turns: left out", plural(others, "question"), source)
     return found
-
-
-def _located(receipt: Receipt) -> LocatedTurn:
-    return LocatedTurn(
-        receipt.turn_id,
-        receipt.group_id,
-        receipt.archive,
-        receipt.first_line,
-        receipt.last_line,
-    )

@@ -96,14 +96,10 @@ class TemplateTrial:
     async def run(
         self, turns: Sequence[tuple[TrialTurn, TrialTurn]], progress: Callable[[int], None]
     ) -> TrialResult:
-        """Extract and resolve the turns, up to the budget.
+        """Extract and resolve the turns, oldest first, up to the budget.
 
         A turn that one template cannot ingest, or that the budget does not cover, is part of
         neither side.
-
-        Args:
-            turns: each as both templates render it, oldest first.
-            progress: called with the number of turns so far.
         """
         renderings = {first[0].turn_id: (first, second) for first, second in turns}
 
@@ -198,10 +194,7 @@ class TemplateTrial:
 def _longest(
     turns: Sequence[tuple[TrialTurn, TrialTurn]],
 ) -> Iterator[tuple[Episode, Sequence[Episode]]]:
-    """Yield each turn as the template renders it that leaves more of its text.
-
-    The admission expects the cost of a turn by its length.
-    """
+    """Yield each turn in its longer rendering: the admission expects the cost by the length."""
     for first, second in turns:
         yield max(first, second, key=lambda turn: len(turn[0].text))
 

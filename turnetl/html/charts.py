@@ -65,18 +65,13 @@ def column_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[
     for place in range(len(labels)):
         top = float(HEIGHT)
         for index, one in enumerate(series):
-            height = _scaled(one.values[place], highest)
+            height = share(one.values[place], highest)
             top -= height
             if height:
                 x = place * _STEP + _GAP / 2
                 columns.append(ChartColumn(x, _round(top), _STEP - _GAP, height, index, place))
     width = len(labels) * _STEP
     return Chart(title, unit, tuple(labels), tuple(series), width, highest, columns=tuple(columns))
-
-
-def share(value: float, highest: float) -> float:
-    """Return the length of a bar, in percent of the longest."""
-    return _scaled(value, highest)
 
 
 def _check(labels: Sequence[str], series: Sequence[Series]) -> None:
@@ -86,7 +81,8 @@ def _check(labels: Sequence[str], series: Sequence[Series]) -> None:
         raise ValueError(f"a chart has at most {COLOURS} series")
 
 
-def _scaled(value: float, highest: float) -> float:
+def share(value: float, highest: float) -> float:
+    """Return the length of a bar, in percent of the longest."""
     return _round(HEIGHT * value / highest) if highest > 0 else 0.0
 
 

@@ -182,10 +182,7 @@ def _turn_ids(rows: GroupRows) -> tuple[str, ...]:
 async def _changed_by_turns(
     store: GraphStore, migration: TurnMigration, created: Moves
 ) -> str | None:
-    """Return the error of later turns that changed what a rollback does not restore.
-
-    The turns of the migration itself were ingested into their shadow group, and change none of it.
-    """
+    """Return the error of turns that changed after the cutover what a rollback does not restore."""
     if migration.phase is not MigrationPhase.CUT_OVER:
         return None
     own = frozenset((*created.entities, *created.facts))

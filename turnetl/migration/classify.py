@@ -290,12 +290,7 @@ class EpisodeClassifier:
         episodes: Sequence[UnrecordedEpisode],
         settled: Mapping[str, Settlement] | None = None,
     ) -> list[ClassifiedEpisode]:
-        """Return the class of each episode, in their order.
-
-        Args:
-            episodes: of one group. Episodes that look like those that name a session count as
-                session-level data too.
-        """
+        """Return the class of each episode of a group, in their order; `settled` is by uuid."""
         read = [self._read(episode) for episode in episodes]
         looks = {one.look for one in read if one.names and one.names.sessions}
         for one in read:
@@ -382,7 +377,7 @@ class EpisodeClassifier:
 
 
 def _with_turns(one: ClassifiedEpisode) -> ClassifiedEpisode:
-    """Return the episode; of another class if its session has no turn to replace it."""
+    """Return the episode in another class if its session has no turn to replace it."""
     if one.kind is not EpisodeClass.MATCHED or one.session is None or one.session.turns:
         return one
     reason = f"{one.reason}; but no turn of this session is kept"

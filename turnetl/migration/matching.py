@@ -117,7 +117,6 @@ class EntityIndex:
         return np.unique(np.concatenate(found)) if found else _NONE
 
     def _naming(self, name: str) -> NDArray[np.int64]:
-        """Return the facts with all words of the name."""
         lists = [self._postings.get(word, _NONE) for word in sorted(_words(entity_key(name)))]
         lists.sort(key=len)
         common = lists[0] if lists else _NONE
@@ -184,13 +183,7 @@ def compare(
     *,
     similarity: float,
 ) -> GroupComparison:
-    """Compare old with new data, without search probes.
-
-    Args:
-        old_facts: the facts of `old`, in their order.
-        new_facts: the facts of `new`, in their order.
-        similarity: cosine from which a new fact that shares an entity expresses an old one.
-    """
+    """Compare old with new data, without search probes; `similarity` as in `Thresholds`."""
     said = new_facts.statements
     lost = {
         fact.uuid: _lost(fact, match, said)
@@ -222,8 +215,6 @@ def compare(
 
 
 class _Sides:
-    """Old and new data by session."""
-
     def __init__(self, old: OldData, new: GroupContents) -> None:
         self._old = old
         self._new = new
@@ -359,7 +350,6 @@ def _old_size(
 def _by(
     values: Iterable[V], key: Callable[[V], SessionId | None]
 ) -> dict[SessionId | None, list[V]]:
-    """Return the values of each session, in their order."""
     grouped: dict[SessionId | None, list[V]] = defaultdict(list)
     for value in values:
         grouped[key(value)].append(value)
@@ -375,10 +365,7 @@ _FEWEST_WORDS = 3
 
 
 def read_probes(path: Path) -> list[SearchProbe]:
-    """Read the questions of a file: a table separated by tabs with `question` and `session`.
-
-    A question may be in several rows, with a session each.
-    """
+    """Read a table of `question` and `session`, separated by tabs; questions may repeat."""
     sessions: dict[str, set[SessionId]] = {}
     for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
         question, session = (row.values[name] for name in _COLUMNS)
@@ -387,10 +374,7 @@ def read_probes(path: Path) -> list[SearchProbe]:
 
 
 def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchProbe]:
-    """Return old facts of known sessions as probes: their texts must lead to their sessions.
-
-    Each session gives one before any gives a second one. The choice depends on the facts only.
-    """
+    """Return old facts as probes: each session gives one before any gives a second one."""
     sessions: dict[str, set[SessionId]] = {}
     for fact in old.data.facts:
         known = {old.sessions[one] for one in fact.turns if one in old.sessions}
@@ -409,10 +393,7 @@ def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchPr
 
 
 def rank_of(probe: SearchProbe, found: Iterable[SessionId | None]) -> int | None:
-    """Return the rank of the first right session among the distinct sessions of hits, from 1.
-
-    Each hit without a session counts as another one.
-    """
+    """Return the rank of the first right session, from 1; hits of one session count once."""
     seen: set[SessionId] = set()
     unknown = 0
     for session in found:

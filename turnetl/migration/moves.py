@@ -127,13 +127,9 @@ def old_data(rows: GroupRows, moved: Collection[str]) -> Moves:
 
 
 def unused(rows: GroupRows, archived: Moves, moved: Collection[str]) -> Moves:
-    """Return the data of `archived` that nothing else uses, also if a part of it is deleted.
+    """Return what only these `moved` episodes use of `archived`, which may be deleted in part.
 
     An episode that another program wrote there after the cutover stays.
-
-    Args:
-        archived: the old data, as far as it is left.
-        moved: uuids of the episodes that were moved.
     """
     elsewhere = set(rows.tables.episodes["uuid"]) - set(archived.episodes)
     own = set(moved) - elsewhere

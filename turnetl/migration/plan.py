@@ -1,7 +1,4 @@
-"""Plan a migration: compare the session-level data of a graph with archives, estimate the run.
-
-Writes nothing to the graph. The estimate is of requests, cost, time and disk.
-"""
+"""Plan a migration: compare the session-level data of a graph with archives; estimate its run."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,10 +67,7 @@ async def plan_migration(
     *,
     progress: Progress = ignore_progress,
 ) -> MigrationPlan:
-    """Find which session of the archives each episode without a TurnCommit summarises.
-
-    Neither the graph nor the lake is written: the archives are parsed into temporary tables.
-    """
+    """Find which session each episode without a TurnCommit summarises, in temporary tables."""
     check_graph(settings)
     settled = read_plan(options.plan_file) if options.plan_file is not None else {}
     async with wiring.store(settings, write=False) as store:
@@ -121,7 +115,6 @@ async def _group(
     classifier: EpisodeClassifier,
     settled: Mapping[str, Settlement],
 ) -> list[GroupMigration]:
-    """Return the group, unless it only holds turns."""
     episodes = await store.unrecorded_episodes(group)
     if not episodes:
         return []
@@ -180,7 +173,6 @@ async def plan_estimated_migration(
     pilot: PilotOptions | None = None,
     progress: Progress = ignore_progress,
 ) -> EstimatedMigration:
-    """Plan a migration, and estimate its run."""
     plan = await plan_migration(archives, settings, migration, progress=progress)
     planning = MigrationPlanning(archives, settings, migration, options, clock, progress)
     return EstimatedMigration(plan, await planning.estimate(plan, pilot))
@@ -198,10 +190,7 @@ class MigrationWork:
     progress: Progress
 
     def parse_matched(self, plan: GroupMigration, tables: Settings) -> ParseReport:
-        """Parse the archives of the matched sessions into their group.
-
-        If one has a redacted path, all archives are parsed.
-        """
+        """Parse the archives of the matched sessions; all archives if one has a redacted path."""
         paths = sorted({path for session in plan.sessions for path in session.archives})
         files = wiring.archive_files()
         files.look_up(paths)

@@ -49,11 +49,7 @@ class Settlement:
 
 
 def check_new(path: Path) -> None:
-    """Check that a file of this name can be created, before the work.
-
-    Raises:
-        BadUsage: it exists, or its folder does not.
-    """
+    """Check that a file of this name can be created, before the work."""
     if path.exists():
         raise _exists(path)
     if not path.parent.is_dir():
@@ -61,13 +57,7 @@ def check_new(path: Path) -> None:
 
 
 def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    """Write the rows, with the columns of `COLUMNS`; a file that exists is not replaced.
-
-    A row without a session is not settled.
-
-    Raises:
-        BadUsage: the file exists, or cannot be written.
-    """
+    """Write the rows, with the columns of `COLUMNS`; a file that exists is not replaced."""
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             # The module quotes a `\r` or `\n` in a cell only if it is part of the line end.
@@ -94,11 +84,7 @@ def _unquoted(cell: str) -> str:
 
 
 def read_plan(path: Path) -> dict[str, Settlement]:
-    """Return the decisions of a file by the uuid of the episode; rows without a session have none.
-
-    Raises:
-        BadUsage: the file cannot be read, lacks a column, or names an episode twice.
-    """
+    """Return the decisions of a file by the uuid of the episode; none of rows without a session."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, delimiter="\t", restval="")

@@ -1,10 +1,8 @@
-"""Compare the old data of a migration with its turns, and record the verdict.
-
-Search probes are answered from old and from new data, each in an index made for the purpose.
-"""
+"""Compare the old data of a migration with its turns, by facts and search; record the verdict."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -36,10 +34,8 @@ from turnetl.migration.comparison import (
     MigrationComparison,
     ProbeResult,
     SearchProbe,
-    Thresholds,
     encoded_verdict,
     state_digest,
-    verdict_reasons,
 )
 from turnetl.migration.matching import (
     OldData,
@@ -59,6 +55,7 @@ from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
+from turnetl.settings.sections import MigrationSettings
 
 _STAGE = "compare"
 _COMPARABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.CUT_OVER)
@@ -74,13 +71,11 @@ async def compare_migration(
 ) -> MigrationComparison:
     """Compare the old data of each open migration with its turns, and record the verdicts.
 
-    Nothing else is written. All texts are embedded by the built-in embedder: vectors of a graph may
-    be of any.
+    All texts are embedded by the built-in embedder: vectors of a graph may be of any.
     """
     check_graph(settings)
     asked = read_probes(questions) if questions is not None else None
-    limits = settings.migration
-    thresholds = Thresholds(limits.fact_similarity, limits.min_expressed, limits.min_probe_hits)
+    thresholds = settings.migration
     async with wiring.store(settings, write=False) as store:
         chosen = _chosen(await store.migrations(), groups)
         loaded = [await _loaded(store, one) for one in chosen]
@@ -149,9 +144,7 @@ def _probes(
 
 @dataclass(frozen=True, slots=True)
 class _Comparer:
-    """Compares one group after another."""
-
-    thresholds: Thresholds
+    thresholds: MigrationSettings
     embedder: Embedder
     clock: Clock
     progress: Progress
@@ -183,7 +176,6 @@ async def _record(
     loaded: Sequence[_Loaded],
     compared: Sequence[GroupComparison],
 ) -> None:
-    """Write the verdicts of what is not cut over yet into the graph."""
     run = new_ingest_run(settings, clock)
     async with wiring.store(settings, write=True) as store:
         for side, comparison in zip(loaded, compared, strict=True):
@@ -209,6 +201,48 @@ async def _save(
         if current is not None and current.migration_id == side.migration.migration_id:
             judged = replace(current, verdict=encoded_verdict(verdict))
             await shadow.save_migration(lease, judged, now=run.clock(), ttl=run.lease_ttl)
+
+
+_QUANTILE = 1.96
+"""Of the normal distribution: 95 % lie within."""
+
+
+def verdict_reasons(
+    comparison: GroupComparison, thresholds: MigrationSettings, phase: MigrationPhase
+) -> Iterator[str]:
+    """Yield the thresholds that are not met, each as a sentence without a full stop."""
+    if phase is MigrationPhase.RUNNING:
+        yield "turns are missing: `turnetl migrate run` ingests them"
+    empty = sum(
+        bool(one.old.episodes) and not one.new.episodes
+        for one in comparison.sessions
+        if one.session_id is not None
+    )
+    if empty:
+        yield f"{empty:,} of the old sessions have no turn"
+    facts = comparison.old.facts
+    if facts and _highest_share(comparison.expressed, facts) < thresholds.min_expressed:
+        yield (
+            f"new facts express {comparison.expressed:.0%} of {facts:,} old facts, "
+            f"less than {thresholds.min_expressed:.0%} (`migration.min_expressed`)"
+        )
+    found = comparison.new_hit_rate
+    if found is not None and found < thresholds.min_probe_hits:
+        yield (
+            f"a search among the turns finds the session of {found:.0%} of "
+            f"{len(comparison.probes):,} probes, less than {thresholds.min_probe_hits:.0%} "
+            "(`migration.min_probe_hits`)"
+        )
+
+
+def _highest_share(share: float, count: int) -> float:
+    """Return the upper end of Wilson's interval for a share of a number of facts."""
+    if share >= 1:
+        return 1.0
+    squared = _QUANTILE**2
+    middle = share + squared / (2 * count)
+    margin = _QUANTILE * math.sqrt(share * (1 - share) / count + squared / (4 * count**2))
+    return (middle + margin) / (1 + squared / count)
 
 
 PROBE_SESSIONS = 10

@@ -197,11 +197,7 @@ def _not_read(group: GroupId, problems: Sequence[str]) -> str:
 async def planned_states(
     plan: MigrationPlan, settings: Settings, migration: MigrationOptions, clock: Clock
 ) -> tuple[list[TurnMigration], list[RefusedGroup]]:
-    """Return the states to begin with, and the groups that cannot be migrated. Writes nothing.
-
-    Raises:
-        BadUsage, GraphUnusable: a group that the user named cannot be migrated.
-    """
+    """Return the states to begin with, and the groups that cannot be migrated. Writes nothing."""
     states, refused = list[TurnMigration](), list[RefusedGroup]()
     async with wiring.store(settings, write=False) as store:
         recorded, with_turns = await store.migrations(), await store.groups()
@@ -259,7 +255,6 @@ async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> Non
 async def _begun(
     store: GraphStore, plan: GroupMigration, clock: Clock, *, dimensions: int | None
 ) -> TurnMigration:
-    """Return the state to begin with, as of now."""
     recorded, with_turns = await store.migrations(), await store.groups()
     _check_begins(plan, recorded, dimensions=dimensions, with_turns=with_turns)
     return begun_migration(plan, recorded, clock())
@@ -268,7 +263,6 @@ async def _begun(
 def _check_name(
     group: GroupId, recorded: Sequence[TurnMigration], taken: Collection[GroupId]
 ) -> None:
-    """Raise BadUsage if the group of the turns has data, and no migration of it is recorded."""
     if group in taken and open_migration(recorded, group) is None:
         raise BadUsage(
             f"group `{group}` cannot be migrated: its turns would be kept in the group "

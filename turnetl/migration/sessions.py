@@ -43,10 +43,7 @@ _COLUMNS = (
 
 
 def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSession]:
-    """Return the sessions of these groups of a lake, by (format, session_id).
-
-    A session with turns in several groups is one session.
-    """
+    """Return the sessions of these groups of a lake, each once, by (format, session_id)."""
     frames = [lake.scan_episodes(group).select(_COLUMNS).collect() for group in groups]
     if not frames:
         return []

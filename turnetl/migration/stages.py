@@ -78,10 +78,6 @@ async def migrate(
     """Carry out the stages of a migration; a repetition continues where the last one ended.
 
     A run that failed is neither compared nor cut over.
-
-    Args:
-        on_planned: called with the plan, before the run.
-        on_compared: called with the comparison, before the cutover.
     """
     planned = await executor.run_stage(
         "plan",

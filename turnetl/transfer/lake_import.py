@@ -77,10 +77,8 @@ def import_lake(
     """Add the turns files of another lake; those that are there as they are stay.
 
     Args:
-        lake: receives the turns files. Its episodes tables and its graph are not changed.
         redactor: returns what removes secrets from all texts before any is written; called when it
             is certain that there is something to import.
-        progress: called after each batch, with the number of finished files and the total.
     """
     check_lakes(source, lake)
     name = machine_of(source, machine)
@@ -244,7 +242,6 @@ class _Import:
         return file.metadata.machine or self.machine
 
     def _name(self, file: TurnFile) -> str:
-        """Return the archive after its machine."""
         archive = file.metadata.archive
         return archive if file.metadata.machine else f"{self.machine}:{archive}"
 
@@ -312,7 +309,6 @@ def check_lakes(source: Lake, lake: Lake) -> None:
 
 
 def machine_of(source: Lake, given: str | None) -> str:
-    """Return the name of the machine of another lake: the given one, or that of an export."""
     if given is None:
         try:
             manifest = read_manifest(source.root)

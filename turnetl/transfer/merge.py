@@ -32,7 +32,6 @@ def missing_rows(
     Another format, or version of its reader, gives the same turns other ids: no row is missing.
 
     Args:
-        rows: of the turns file of the other lake.
         stored: metadata of the imported file; None: it has none, or does not exist.
     """
     if not path.exists():
@@ -49,9 +48,6 @@ def redacted_together(
     """Return rows and their `missing_rows` without secrets, and the number of redactions.
 
     A secret that one of them reveals is redacted in all of them.
-
-    Args:
-        missing: as an earlier import left them, which may have had other rules.
     """
     # Not after its machine, whose name stays: its redaction would count again in every import.
     without_machine = missing.with_columns(archive=pl.lit(local_path(archive)))
@@ -61,15 +57,10 @@ def redacted_together(
 def merged_usage(
     new: ArchiveMetadata, stored: ArchiveMetadata | None, redactor: Redactor
 ) -> tuple[SubagentUsage, ...] | None:
-    """Return tokens of subagents with those of an earlier import, which was of more turns.
+    """Return tokens of subagents with those of an earlier import of more turns by the same reader.
 
     Of the same subagent, model and day, all messages count once. Where an older turnetl recorded no
     messages, the entry with most tokens counts.
-
-    Args:
-        stored: metadata of the imported file; None: it does not exist. If another version of the
-            reader, or another format, wrote its tokens, they are not kept.
-        redactor: removes secrets that an earlier import left in the names of models.
     """
     usage = new.subagent_usage
     is_same_reader = stored is not None and _reader(stored) == _reader(new)

@@ -64,12 +64,7 @@ class WrittenFiles:
 def write_folder(
     folder: Path, format_name: str, files: Mapping[str, bytes], machine: str = ""
 ) -> WrittenFiles:
-    """Write the files of an export into a folder.
-
-    Args:
-        folder: does not exist, is empty, or holds an earlier export.
-        files: contents by path below the folder, with slashes.
-    """
+    """Write files by path into a folder that is new, empty, or of an earlier export."""
     digests = {name: sha256(data).hexdigest() for name, data in files.items()}
     try:
         before = _read_manifest(folder)
@@ -100,11 +95,7 @@ def write_folder(
 
 
 def write_file(path: Path, mark: bytes, data: bytes) -> WrittenFiles:
-    """Write an export that is one file.
-
-    Args:
-        mark: what the file begins with, if it is an export of this format.
-    """
+    """Write an export that is one file, which begins with `mark`."""
     try:
         if path.exists() or path.is_symlink():
             _check_is_export(path, mark)

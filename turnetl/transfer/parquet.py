@@ -59,12 +59,7 @@ class SessionTurns:
         return cls({name: sorted(turns) for name, turns in sessions.items()})
 
     def select(self, usage: Iterable[SubagentUsage], own_sessions: Iterable[str]) -> SelectedUsage:
-        """Return the tokens that belong to selected turns.
-
-        Args:
-            own_sessions: ids of the sessions of its turns: one of these started a subagent that
-                does not say which.
-        """
+        """Return the tokens of selected turns; `own_sessions`: of those that name no session."""
         own = [ids.digest(session) for session in own_sessions]
         kept, left_out = list[SubagentUsage](), set[str]()
         for one in usage:
@@ -139,9 +134,7 @@ def to_parquet(
 ) -> ParquetExport:
     """Return turns files, entities and facts as Parquet.
 
-    Args:
-        condition: which rows of `schema.TURNS` are exported; a file without any is left out, unless
-            it has tokens of subagents of them. None: all rows, and files without rows too.
+    A file without a row that meets the condition is left out, unless it has tokens of subagents.
     """
     files = {
         "entities.parquet": _encoded([_values(one) for one in content.entities], ENTITY_COLUMNS),
@@ -201,7 +194,6 @@ class _FileSelection:
         return cls(lake, condition, SessionTurns.of(lake, groups, condition))
 
     def select(self, files: Iterable[TurnFile]) -> list[_SelectedRows]:
-        """Return what is exported of the files that have any of it."""
         return [one for file in files if (one := self._select(file)) is not None]
 
     def _select(self, file: TurnFile) -> _SelectedRows | None:

@@ -20,10 +20,7 @@ from turnetl.transfer.content import ExportContent, ExportedTurn
 
 
 def redacted_models(usage: Iterable[SubagentUsage], redactor: Redactor) -> Mapping[str, str]:
-    """Return the models of subagents without secrets: an archive may name any text as its model.
-
-    One scan of the models of several archives is faster than one for each.
-    """
+    """Return the models of subagents without secrets: an archive may name any text as its model."""
     models = sorted({one.model for one in usage if one.model})
     if not models:
         return {}
@@ -200,7 +197,6 @@ def _with_names(turn: Turn, names: Mapping[str, str], paths: Mapping[str, str]) 
 def _without_persons(
     turns: Sequence[Turn], redacted: Sequence[Turn], redactor: Redactor
 ) -> list[Turn]:
-    """Return redacted turns without the persons whose folders the turns name."""
     placeholder = redactor.person_placeholder
     folders = {turn.cwd for turn in turns if turn.cwd}
     users = users_in({*folders, *(local_path(turn.archive) for turn in turns)})
@@ -279,8 +275,6 @@ def redacted_paths(
 
     Args:
         paths: the folders whose users are persons in a path, by path; the path itself is one.
-        redactor: removes secrets, and persons on request.
-        keeps_machines: whether the name of the machine stays.
     """
     distinct = sorted(paths)
     texts = [path_texts(local_path(path)) for path in distinct]

@@ -106,8 +106,6 @@ async def export(
 
 @dataclass(frozen=True, slots=True)
 class _Export:
-    """An export of one content."""
-
     options: ExportOptions
     redactor: Redactor
     content: ExportContent
@@ -258,10 +256,7 @@ def _knowledge(
     turn_ids: AbstractSet[TurnId],
     as_of: datetime | None,
 ) -> ExportContent:
-    """Return the entities and facts of the turns, with these keys and ids, as they held at a time.
-
-    None: all facts. An entity that no fact is about is one of the turns that name it.
-    """
+    """Return the entities and facts of these turns as they held at a time; None: all facts."""
     entities: dict[str, Entity] = {}
     facts: dict[str, Fact] = {}
     mentioned: dict[int, list[str]] = {}
@@ -282,10 +277,7 @@ def _knowledge(
 
 
 def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
-    """Return the content with the facts that one of its turns states.
-
-    Of the entities, those of the other facts only are left out.
-    """
+    """Return the content without the facts that no turn of it states, and without their ends."""
     facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
     left_out = _ends(content.facts) - _ends(facts)
     entities = [entity for entity in content.entities if entity.uuid not in left_out]
