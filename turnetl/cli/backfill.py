@@ -1,7 +1,4 @@
-"""The main command and its stages: backfill, parse, filter, ingest, retry.
-
-`turnetl sources`, and the archives that `turnetl backfill` proposes.
-"""
+"""The main command and its stages: backfill, sources, parse, filter, ingest, retry."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,4 @@
-"""`turnetl summarize`: the summaries that are still deferred.
-
-`turnetl communities`: clusters of entities that facts connect closely.
-"""
+"""`turnetl summarize`, which writes deferred summaries, and `turnetl communities`."""
 
 from typing import Annotated, Literal
 

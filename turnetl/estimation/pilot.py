@@ -22,9 +22,10 @@ from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from turnetl.base.errors import BadTurn, RunStopped, TooLong
+from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
@@ -184,9 +185,20 @@ class PilotResources:
 
 
 @dataclass(frozen=True, slots=True)
-class _PilotGroup:
+class GroupInMemory:
+    """A group that is never written."""
+
     mirror: MirrorGroup
     summaries: TurnSummaries
+
+    @classmethod
+    def of(cls, contents: GroupContents, rules: SummaryRules) -> Self:
+        summaries = rules.of_group(contents)
+        return cls(MirrorGroup(summaries.decided(contents)), summaries)
+
+    def apply(self, resolved: ResolvedTurn) -> None:
+        self.mirror.apply(resolved.for_mirror, resolved.receipt)
+        self.summaries.apply(resolved.change)
 
 
 class Pilot:
@@ -195,7 +207,7 @@ class Pilot:
     def __init__(self, resources: PilotResources, workloads: Sequence[Workload]) -> None:
         self._resources = resources
         self._workloads = {workload.group: workload for workload in workloads}
-        self._groups: dict[GroupId, _PilotGroup] = {}
+        self._groups: dict[GroupId, GroupInMemory] = {}
         self.result = PilotResult()
 
     async def answered(self, workload: Workload) -> list[TurnRequests]:
@@ -212,7 +224,7 @@ class Pilot:
                 break
             if any(request.usage is None for request in (*extraction, *resolution)):
                 break
-            self._apply(resolved)
+            self._groups[resolved.receipt.group_id].apply(resolved)
             found.append(_turn_requests(episode, extraction, resolution, is_resolved=True))
         return found
 
@@ -268,7 +280,7 @@ class Pilot:
             except BadTurn:
                 self.result.failed += 1
             else:
-                self._apply(resolved)
+                self._groups[resolved.receipt.group_id].apply(resolved)
                 turn.admitted.commit(resolved.change.usage)
         self.result.turns.append(_turn_requests(episode, record, resolution, is_resolved=is_sent))
 
@@ -286,19 +298,12 @@ class Pilot:
             summaries=group.summaries.with_summariser(rules.summariser),
         )
 
-    async def _group(self, group: GroupId) -> "_PilotGroup":
+    async def _group(self, group: GroupId) -> GroupInMemory:
         if group not in self._groups:
             resources = self._resources
             contents = await self._workloads[group].contents(resources.store, resources.embedder)
-            summaries = resources.sending_summaries.of_group(contents)
-            mirror = MirrorGroup(summaries.decided(contents))
-            self._groups[group] = _PilotGroup(mirror, summaries)
+            self._groups[group] = GroupInMemory.of(contents, resources.sending_summaries)
         return self._groups[group]
-
-    def _apply(self, resolved: ResolvedTurn) -> None:
-        group = self._groups[resolved.receipt.group_id]
-        group.mirror.apply(resolved.for_mirror, resolved.receipt)
-        group.summaries.apply(resolved.change)
 
     def _episodes(
         self, turns: Iterable[PendingTurn]

@@ -17,9 +17,10 @@ from turnetl.base.errors import BadTurn, RunStopped
 from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 from turnetl.base.result_fields import TurnIdField
 from turnetl.base.results import described
+from turnetl.estimation.pilot import GroupInMemory
 from turnetl.estimation.sample import PendingTurn, draw, stratify
 from turnetl.extraction.port import DiscardReason, Extractor
-from turnetl.graph.mirror.group import MirrorGroup, empty_contents
+from turnetl.graph.mirror.group import empty_contents
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
@@ -89,8 +90,7 @@ class TemplateTrial:
     def __init__(self, resources: TrialResources, group: GroupId) -> None:
         self._resources = resources
         empty = empty_contents(group)
-        self._mirrors = [MirrorGroup(empty) for _ in range(_SIDES)]
-        self._summaries = [resources.summaries.of_group(empty) for _ in range(_SIDES)]
+        self._groups = [GroupInMemory.of(empty, resources.summaries) for _ in range(_SIDES)]
         self.result = TrialResult()
 
     async def run(
@@ -121,8 +121,8 @@ class TemplateTrial:
                     progress(done)
         except RunStopped as error:
             self.result.stopped = error
-        for side, mirror in zip(self.result.sides, self._mirrors, strict=True):
-            side.entities, side.facts = tuple(mirror.entities), tuple(mirror.facts)
+        for side, group in zip(self.result.sides, self._groups, strict=True):
+            side.entities, side.facts = tuple(group.mirror.entities), tuple(group.mirror.facts)
         return self.result
 
     async def _extract(self, renderings: tuple[TrialTurn, TrialTurn]) -> list[Any]:
@@ -173,10 +173,10 @@ class TemplateTrial:
                 resources.embedder,
                 episode,
                 extracted,
-                self._mirrors[side],
+                self._groups[side].mirror,
                 run_id=_RUN_ID,
                 now=resources.clock(),
-                summaries=self._summaries[side],
+                summaries=self._groups[side].summaries,
             )
         except BadTurn as error:
             failed = FailedTurn(episode.turn_id, str(error))
@@ -187,8 +187,7 @@ class TemplateTrial:
         result = self.result.sides[side]
         result.usage += resolved.change.usage
         result.discarded.update(resolved.resolved.discarded)
-        self._mirrors[side].apply(resolved.for_mirror, resolved.receipt)
-        self._summaries[side].apply(resolved.change)
+        self._groups[side].apply(resolved)
 
 
 def _longest(

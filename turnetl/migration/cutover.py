@@ -91,10 +91,6 @@ class GroupChange:
     """Those of both that the leases made groups of turnetl's: they are not if nothing is done."""
 
     @property
-    def now(self) -> Clock:
-        return self.run.clock
-
-    @property
     def group(self) -> GroupId:
         return self.migration.group_id
 
@@ -107,7 +103,7 @@ class GroupChange:
         return self.migration.sessions_group
 
     async def execute(self) -> MigrationChange:
-        planned = await planned_change(self.store, self.migration, self.options, self.now)
+        planned = await planned_change(self.store, self.migration, self.options, self.run.clock)
         if planned.is_refused:
             for group in self.created:
                 await self._drop_group(group)
@@ -139,7 +135,7 @@ class GroupChange:
         await self._step(
             SwitchStep(self.shadow, self.group, deletes_source=True),
             phase=MigrationPhase.CUT_OVER,
-            cut_over_at=self.now(),
+            cut_over_at=self.run.clock(),
             communities=planned.foreign_communities,
         )
         return planned
@@ -187,7 +183,9 @@ class GroupChange:
         receipts = await self.store.receipts(self.shadow)
         runs: dict[str, str] = {one.turn_id: one.run_id for one in receipts}
         steps = [
-            DropTurnsStep(self.shadow, part, _distinct(runs[turn] for turn in part), self.now())
+            DropTurnsStep(
+                self.shadow, part, _distinct(runs[turn] for turn in part), self.run.clock()
+            )
             for part in self._batches(_distinct(runs))
         ]
         await self._steps("turns", steps)
@@ -221,7 +219,11 @@ class GroupChange:
 
     async def _enter(self, phase: MigrationPhase) -> None:
         if self.migration.phase is not phase:
-            await self._save(phase=phase)
+            now = self.run.clock()
+            changed = replace(self.migration, phase=phase, updated_at=now)
+            lease, ttl = self.leases[0], self.run.lease_ttl
+            await self.store.save_migration(lease, changed, now=now, ttl=ttl)
+            self.migration = changed
 
     async def _steps(self, unit: str, steps: Iterable[MigrationStep]) -> None:
         todo = list(steps)
@@ -231,16 +233,13 @@ class GroupChange:
 
     async def _step(self, step: MigrationStep, **changes: Any) -> None:
         """Make a step. The state is written only if it changes: it names all of the old data."""
-        changed = replace(self.migration, updated_at=self.now(), **changes) if changes else None
-        await self.store.migrate(self.leases, step, changed, now=self.now(), ttl=self.run.lease_ttl)
-        self.migration = changed or self.migration
-
-    async def _save(self, **changes: Any) -> None:
-        changed = replace(self.migration, updated_at=self.now(), **changes)
-        await self.store.save_migration(
-            self.leases[0], changed, now=self.now(), ttl=self.run.lease_ttl
+        changed = (
+            replace(self.migration, updated_at=self.run.clock(), **changes) if changes else None
         )
-        self.migration = changed
+        await self.store.migrate(
+            self.leases, step, changed, now=self.run.clock(), ttl=self.run.lease_ttl
+        )
+        self.migration = changed or self.migration
 
 
 def _staying(planned: MigrationChange) -> tuple[str, ...]:

@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
-from turnetl.base.graph_model import GroupProfile
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
@@ -18,7 +18,6 @@ from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.held_lease import held_lease, migration_leases
 from turnetl.ingestion.ingest_report import GroupReport, IngestReport
-from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.migration.migration_report import (
     GroupMigration,
@@ -91,7 +90,7 @@ class _Run(MigrationWork):
                 scope, resources=replace(scope.resources, store=ShadowStore(store, group))
             )
             try:
-                state = await self._begin(scope, plans[group], begun_with.plan)
+                state = await self._begin(scope, plans[group], begun_with.plan.dimensions)
             except (BadUsage, GraphUnusable) as error:
                 refused.append(RefusedGroup(group, str(error)))
                 continue
@@ -110,13 +109,25 @@ class _Run(MigrationWork):
         )
 
     async def _begin(
-        self, scope: RunScope, group: GroupMigration, plan: MigrationPlan
+        self, scope: RunScope, group: GroupMigration, dimensions: int | None
     ) -> TurnMigration:
-        resources = scope.resources
+        """Record the state with which a run of the group begins, and return it.
+
+        The leases of both groups are held meanwhile, so that no other command is adding turns to
+        one: each that begins later reads the state.
+        """
+        resources, run, names = scope.resources, scope.run, (group.group, turns_group(group.group))
+        store = resources.store
         profile = await run_profile(resources.extractor, resources.embedder, group.group)
-        return await begin_migration(
-            resources.store, group, profile, scope.run, dimensions=plan.dimensions
-        )
+        # Before the leases, which write something: a refused group stays as it is.
+        await _state_now(store, group, run.clock, dimensions=dimensions)
+        async with migration_leases(store, names, profile, run) as leases:
+            # Another command may have changed it since.
+            state = await _state_now(store, group, run.clock, dimensions=dimensions)
+            # The lease made the group one of turnetl's, which it becomes with the cutover only.
+            step, now = DropGroupStep(group.group), run.clock()
+            await store.migrate(leases, step, state, now=now, ttl=run.lease_ttl)
+        return state
 
     def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
         """Parse and filter the archives; return why some that the plan had read are unreadable."""
@@ -207,38 +218,15 @@ async def planned_states(
     for group in plan.groups:
         try:
             _check_name(group.group, recorded, taken)
-            _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
-            states.append(begun_migration(group, recorded, clock()))
+            state = _state(
+                group, recorded, clock(), dimensions=plan.dimensions, with_turns=with_turns
+            )
+            states.append(state)
         except (BadUsage, GraphUnusable) as error:
             if migration.groups:
                 raise
             refused.append(RefusedGroup(group.group, str(error)))
     return states, refused
-
-
-async def begin_migration(
-    store: GraphStore,
-    plan: GroupMigration,
-    profile: GroupProfile,
-    run: IngestRun,
-    *,
-    dimensions: int | None,
-) -> TurnMigration:
-    """Record the state with which a run of the group begins, and return it.
-
-    The leases of both groups are held meanwhile, so that no other command is adding turns to one:
-    each that begins later reads the state.
-    """
-    group = plan.group
-    # Before the leases, which write something: a refused group stays as it is.
-    await _begun(store, plan, run.clock, dimensions=dimensions)
-    async with migration_leases(store, (group, turns_group(group)), profile, run) as leases:
-        # Another command may have changed it since.
-        state = await _begun(store, plan, run.clock, dimensions=dimensions)
-        # The lease made the group one of turnetl's, which it becomes with the cutover only.
-        step, now = DropGroupStep(group), run.clock()
-        await store.migrate(leases, step, state, now=now, ttl=run.lease_ttl)
-    return state
 
 
 async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> None:
@@ -252,12 +240,11 @@ async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> Non
         )
 
 
-async def _begun(
+async def _state_now(
     store: GraphStore, plan: GroupMigration, clock: Clock, *, dimensions: int | None
 ) -> TurnMigration:
     recorded, with_turns = await store.migrations(), await store.groups()
-    _check_begins(plan, recorded, dimensions=dimensions, with_turns=with_turns)
-    return begun_migration(plan, recorded, clock())
+    return _state(plan, recorded, clock(), dimensions=dimensions, with_turns=with_turns)
 
 
 def _check_name(
@@ -270,16 +257,18 @@ def _check_name(
         )
 
 
-def _check_begins(
+def _state(
     plan: GroupMigration,
     recorded: Sequence[TurnMigration],
+    now: datetime,
     *,
     dimensions: int | None,
     with_turns: Collection[GroupId],
-) -> None:
+) -> TurnMigration:
+    """Return the state to begin with; raise BadUsage if the group cannot begin or continue."""
     migration = open_migration(recorded, plan.group)
-    if migration is not None and not migration.phase.precedes_cutover:
-        return
-    reason = start_refusal(plan, recorded, dimensions=dimensions, with_turns=with_turns)
-    if reason is not None:
-        raise BadUsage(reason)
+    if migration is None or migration.phase.precedes_cutover:
+        reason = start_refusal(plan, recorded, dimensions=dimensions, with_turns=with_turns)
+        if reason is not None:
+            raise BadUsage(reason)
+    return begun_migration(plan, recorded, now)

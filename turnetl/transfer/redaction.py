@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 from typing import Self, TypeVar
 
 import polars as pl
@@ -130,7 +130,8 @@ def _redacted_turns(
 ) -> tuple[list[ExportedTurn], int]:
     redacted: list[ExportedTurn] = []
     count = 0
-    for batch in _batches(_sessions(turns)):
+    by_session = groupby(turns, key=lambda one: one.turn.session_id)
+    for batch in _batches(list(session) for _, session in by_session):
         values = [[one.turn for one in session] for session in batch]
         results = redacted_archives(values, redactor)
         for session, clean in zip(batch, results, strict=True):
@@ -140,18 +141,7 @@ def _redacted_turns(
     return redacted, count
 
 
-def _sessions(turns: Sequence[ExportedTurn]) -> Iterator[list[ExportedTurn]]:
-    session: list[ExportedTurn] = []
-    for one in turns:
-        if session and session[-1].turn.session_id != one.turn.session_id:
-            yield session
-            session = []
-        session.append(one)
-    if session:
-        yield session
-
-
-def _batches(sessions: Iterator[list[ExportedTurn]]) -> Iterator[list[list[ExportedTurn]]]:
+def _batches(sessions: Iterable[list[ExportedTurn]]) -> Iterator[list[list[ExportedTurn]]]:
     batch: list[list[ExportedTurn]] = []
     texts = 0
     for session in sessions:
