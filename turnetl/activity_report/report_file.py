@@ -105,7 +105,6 @@ class _Sources:
     """What a report is made of, read once. A part that cannot be read is None."""
 
     groups: Sequence[GroupId]
-    """Of the report."""
     rows: pl.DataFrame
     """All turns of the groups."""
     subagents: pl.DataFrame

@@ -47,7 +47,6 @@ class ObservedRequest:
     """One request of a turn."""
 
     prompt: str
-    """Name of the prompt."""
     tokens: int
     """Estimated tokens of its messages."""
     usage: Usage | None

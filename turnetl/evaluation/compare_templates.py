@@ -230,7 +230,6 @@ class EmbeddedLabels:
 
     expected: tuple[ExpectedFact, ...]
     rows: Matrix
-    """Embeddings of their texts."""
 
 
 def read_expected(path: Path, turns: LocatedTurns) -> list[ExpectedFact]:

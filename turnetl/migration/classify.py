@@ -392,7 +392,6 @@ class _ReadEpisode:
     names: NamedSessions | None
     candidates: Candidates | None
     looks_like_one: bool = False
-    """Whether it looks like session-level data."""
     look: "_Look" = field(init=False)
 
     def __post_init__(self) -> None:

@@ -45,7 +45,6 @@ class FactStatement:
 
     text: str
     entities: tuple[str, ...]
-    """Names of its entities."""
 
 
 @dataclass(frozen=True, slots=True)

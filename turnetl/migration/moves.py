@@ -278,7 +278,6 @@ class MigrationChange:
         tuple[str, ...],
         described("Episodes of other programs that stay with the group.", counted=True),
     ] = ()
-    """Uuids."""
     new_episodes: Annotated[
         tuple[NewEpisode, ...],
         described("Of these, the ones that were written since the last run."),

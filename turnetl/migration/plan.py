@@ -42,7 +42,6 @@ from turnetl.pipeline.tables import filter_turns
 from turnetl.settings import Settings
 
 _TEMPORARY = "turnetl-migrate"
-"""Name of the folders with temporary tables."""
 _STAGE = "classify"
 _NAME_CHARS = 80
 """Of an episode's name in a plan file."""

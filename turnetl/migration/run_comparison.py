@@ -251,7 +251,6 @@ _TURNS_PER_SESSION = 3
 """Hits that are looked at for each of them: several turns may be of one session."""
 _GROUP = GroupId("compared")
 _TEMPORARY = "turnetl-compare"
-"""Name of the folder with the indexes."""
 
 
 async def probe_results(

@@ -25,7 +25,6 @@ class ArchivedSession:
     turns: int
     """Turns that a migration would ingest."""
     noise: int
-    """Turns that are marked as noise."""
     chars: int
     """Of the episode texts of `turns`."""
     tokens: int

@@ -287,7 +287,6 @@ def _damaged(path: Path) -> str:
 
 
 MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-"""The name of a machine."""
 _GROUP = re.compile("[a-z0-9](?:[a-z0-9_]{0,126}[a-z0-9])?")
 """The group ids that turnetl makes, those of migrations included."""
 _FORMAT = re.compile("[a-z0-9][a-z0-9_-]{0,63}")

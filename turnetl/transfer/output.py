@@ -53,7 +53,6 @@ class WrittenFiles:
     """What a write did."""
 
     files: int
-    """Files of the export."""
     bytes: int
     changed: int
     """Files that were written, because they were missing or different."""
