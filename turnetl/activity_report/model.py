@@ -1,7 +1,4 @@
-"""The parts of a report. All texts are redacted; all times are aware and UTC.
-
-Each list says how many items it leaves out.
-"""
+"""The parts of a report. All texts are redacted; all times are aware and UTC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

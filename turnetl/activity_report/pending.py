@@ -44,8 +44,7 @@ def pending_turns(
 ) -> PendingTurns:
     """Return the turns that need attention, by reason.
 
-    Args:
-        is_ranged: a quarantined turn that the lake has lost is left out: its time is not known.
+    A quarantined turn that the lake has lost has no time: a report of a range leaves it out.
     """
     selected = frozenset(rows["turn_id"].to_list())
     entries = [

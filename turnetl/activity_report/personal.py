@@ -58,11 +58,7 @@ def values_of(value: Any, kind: type[T]) -> Iterator[T]:
 def replaced_values(
     value: V, by_field: Mapping[str, Callable[[str], str]], other: Callable[[str], str]
 ) -> V:
-    """Return a value with all texts replaced, also those inside dataclasses and tuples.
-
-    Args:
-        by_field: replaces the texts of fields with these names; `other` all other texts.
-    """
+    """Return a value with all texts replaced: by the name of their field, or by `other`."""
     return _replaced(value, by_field, other)  # type: ignore[no-any-return]
 
 

@@ -35,12 +35,7 @@ def timeline(
     decisions: Mapping[str, Sequence[ReportedFact]],
     problems: Mapping[str, int],
 ) -> ReportTimeline:
-    """Return the last turns, the newest day first; its sessions by their first turn.
-
-    Args:
-        rows: rows of `turns.ROWS`, oldest first.
-        problems: how many failures a turn states, by its id.
-    """
+    """Return the last turns, the newest day first; `rows` of `turns.ROWS` are oldest first."""
     shown = timeline_rows(rows)
     by_day = groupby(shown.iter_rows(named=True), key=lambda row: row["started_at"].date())
     days = []
@@ -115,11 +110,7 @@ def lost_receipts(rows: pl.DataFrame, receipts: Iterable[Receipt]) -> list[Recei
 def with_receipts(
     rows: pl.DataFrame, receipts: Collection[Receipt], prompts: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Return rows of `read_lake` with what the graph holds, and with the turns the lake has lost.
-
-    Args:
-        prompts: of the turns that the lake has lost.
-    """
+    """Return rows of `read_lake` with what the graph holds; `prompts`: of turns only there."""
     committed = [receipt.turn_id for receipt in receipts]
     marked = rows.with_columns(is_in_graph=pl.col("turn_id").is_in(committed))
     lost = [

@@ -27,8 +27,7 @@ from turnetl.cli.options import (
 )
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.pipeline.run_options import RunOptions
-    from turnetl.settings import Settings
+    pass
 
 _MOST_DAYS = 36_500
 MigratedGroup = Annotated[
@@ -132,19 +131,15 @@ class MigrationSelection:
     dry_run: Flag = False
     "Write nothing and send no request; print what would be ingested."
 
-    def settings(self, common: CommonOptions, **arguments: Any) -> "Settings":
-        return common.settings(
-            extractor=self.extractor, close_after_minutes=self.close_after, **arguments
-        )
-
-    def run_options(self, extraction: ExtractionOptions) -> "RunOptions":
-        selected = SelectionOptions(
+    def as_of_ingest(self) -> SelectionOptions:
+        return SelectionOptions(
+            extractor=self.extractor,
             limit=self.limit,
+            close_after=self.close_after,
             assume_time=self.assume_time,
             wait=self.wait,
             dry_run=self.dry_run,
         )
-        return selected.run_options(extraction=extraction, retry=self.retry)
 
 
 NO_MIGRATION_SELECTION = MigrationSelection()
@@ -228,13 +223,14 @@ def run(
     from turnetl.migration.run_migration import run_migration
     from turnetl.views import migration as view
 
-    settings = selection.settings(common, **extraction.settings)
+    selected = selection.as_of_ingest()
+    settings = selected.settings(common, **extraction.settings)
     report = common.executed(
         run_migration,
         archives,
         settings,
         MigrationOptions(groups, format, plan_file),
-        selection.run_options(extraction),
+        selected.run_options(extraction=extraction, retry=selection.retry),
         now,
     )
     console.print_messages(view.run_messages(report))
