@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -25,9 +25,6 @@ from turnetl.cli.options import (
     PilotTurns,
     SelectionOptions,
 )
-
-if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    pass
 
 _MOST_DAYS = 36_500
 MigratedGroup = Annotated[
