@@ -125,8 +125,7 @@ _TYPE = r"(?::[ \t]*&?[A-Za-z][\w<>?. ]{0,20}|[ \t](?:string|String|str))?"
 _OPERATOR = r"[ \t]*(?::=|=>|={1,3}|!==?|<-|:|：|\?\?|\|\||->)(?:\*\*)?[ \t]*"  # noqa: RUF001  wide
 _WRAPPED = (
     r"(?:(?:[sS]ecret(?:Str)?|SecureString|String(?:::from)?|str|Some|Ok|new [A-Za-z]{1,14}|Pa"
-    r"ssword"
-    r"|make_password|hash(?:Sync|pw)?|encode)\()?(?:&|new )?[bfruNL@]?"
+    r"ssword|make_password|hash(?:Sync|pw)?|encode)\()?(?:&|new )?[bfruNL@]?"
 )
 IN_QUOTES = (
     r"(?:\\+\"([^\"\\\r\n]{3,128})\\+\"|\"((?:[^\"\\\r\n]|\\[^nrt\r\n]){3,128}?)\""
@@ -145,8 +144,7 @@ LINE = rf"([^ \t\r\n\"'`\\#|>&*!%{{\[<-](?:[^\r\n\"`\\]|{_SIGN_IN_WORD}){{2,127}
 LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
 LINE_START = (
     r"(?:(?:\A|[\r\n])(?:[0-9 ]{1,8}(?:\t|→))?|\\n|[:\[,][ \t]?\\*\")"
-    r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?"
-    r"[ \t+>-]{0,24}\"?"
+    r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?[ \t+>-]{0,24}\"?"
 )
 _NODE = r"(?:(?:&[A-Za-z0-9_-]{1,30}|!!str|!vault|!unsafe)[ \t]+)?"
 _KEY_PREFIX = r"[A-Za-z0-9_.\"'\[\]-]{0,60}"
@@ -164,8 +162,7 @@ _GENERATED = (
 _PAIR = (
     rf"[?:]?\\*[\"']?[ \t]*(?:[ \t][A-Za-z-]{{1,20}}=\\*[\"'][^\"'<>\r\n]{{0,60}}\\*[\"']){{0,4}}"
     rf"(?:[,;/][ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:[\w.\[\]-]{{0,40}}[.\]_])?"
-    r"(?:(?:Parameter|default|current|string|new_?)?[vV]alue|new|answer)\\*[\"']?"
-    r"[ \t]*[:=][ \t]*"
+    r"(?:(?:Parameter|default|current|string|new_?)?[vV]alue|new|answer)\\*[\"']?[ \t]*[:=][ \t]*"
 )
 # What separates a name from its value: a diff of words, a block of YAML, two fields, XML.
 FIELD = (
@@ -306,9 +303,8 @@ ANNOUNCED_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth"
-        rf"|digest_?auth|PDO"
-        rf"|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
+        r"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth|digest_?auth"
+        r"|PDO|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
         r"(?:async|token)?\\*[\"']?(?:[ \t]*[:=]{1,2}[ \t]*)?[(\[]"
         r"(?:[^()\"'\r\n]{0,60}(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"'])?,[ \t]*)?"
         rf"\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
@@ -339,8 +335,7 @@ ANNOUNCED_RULES = (
     SecretRule(
         "password",
         r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password|pragma (?:re)?key)"
-        r"(?:[ \t]+|"
-        r"[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
+        r"(?:[ \t]+|[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
         r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
         "A password in SQL.",
         chosen.is_chosen,

@@ -145,8 +145,7 @@ def is_key(value: str) -> bool:
 _MIN_TOLD, _MIN_KEY = 6, 12
 _TECHNICAL = late_pattern(
     r"(?i:sha|md|utf|base|aes|rsa|oauth|argon|http|ipv|ed|bcrypt|pbkdf|python|v|win|k|s|es|rs|hs"
-    r"|x)-?"
-    r"[0-9]{1,4}(?:[a-z]{1,3}|[._-].*)?\Z|[a-z]{3,}[0-9]\Z|[0-9]{1,3}[a-z]+\Z"
+    r"|x)-?[0-9]{1,4}(?:[a-z]{1,3}|[._-].*)?\Z|[a-z]{3,}[0-9]\Z|[0-9]{1,3}[a-z]+\Z"
     r"|[0-9]+[-/.:][0-9].*\Z|.*\.[a-z]{1,4}\Z"
 )
 _NAME_OR_PAIR = late_pattern(r"=|[a-z0-9]+(?:_[a-z0-9]+){2,}\Z|/")

@@ -51,8 +51,7 @@ PATTERNS = {
     "dates and ids of their issuer": (
         r"(v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}|[12]/1[0-9]{15}(?:/[0-9]{16})?:[0-9a-f]{32}"
         r"|pk_[0-9]{6,9}_[A-Z0-9]{32}|00D[A-Za-z0-9]{9,15}!(?:AQ)?[A-Za-z0-9._]{60,}|3MVG9"
-        r"[A-Za-z0-9._-]{60,}"
-        r"|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"
+        r"[A-Za-z0-9._-]{60,}|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"
         r"|AQE[A-Za-z0-9+/=]{20,200}-[A-Za-z0-9+/]{20,100}=?-[!-~]{8,40}|dG9rO[A-Za-z0-9+/]{40,}=*"
         r"|fm[12]_[A-Za-z0-9+/=_-]{40,})"
     ),
@@ -60,9 +59,8 @@ PATTERNS = {
         r"((?:sdk-|mob-|pat-[en][ua][12]-|access-(?:production|sandbox|development)-|sk-lf-)"
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
         r"|api-(?:[01234567][0-9a-f]|[89abcdef][0-9a-f])[0-9a-f]{6}-[0-9a-f]{4}-[0-9a-f]{4}-"
-        r"[0-9a-f]{4}-[0-9a-f]{12}"
-        r"|st\.(?:[01234567][0-9a-f]|[89abcdef][0-9a-f])[0-9a-f]{6}-[0-9a-f-]{27}\."
-        r"[0-9a-f]{32}\.[0-9a-f]{32})"
+        r"[0-9a-f]{4}-[0-9a-f]{12}|st\.(?:[01234567][0-9a-f]|[89abcdef][0-9a-f])"
+        r"[0-9a-f]{6}-[0-9a-f-]{27}\.[0-9a-f]{32}\.[0-9a-f]{32})"
     ),
     "build and deployment": (
         r"((?:dckr_[op]at_|dapi|ops_eyJ|dp\.[a-z]{2}\.|HRKU-|CCIPAT_|bkua_|ATBB|ATATT|pul-|pn[bu]_)"
@@ -75,8 +73,7 @@ PATTERNS = {
     ),
     "more planning and mail": (
         r"((?:figo_|figu_|sct_r[wo]_|xsmtpsib-|mlsn\.|rdme_|zpka_|mka_|sk_sbox_|shippo_("
-        r"?:live|test)_)"
-        r"[A-Za-z0-9_-]{24,})"
+        r"?:live|test)_)[A-Za-z0-9_-]{24,})"
     ),
     "prefixes that other prefixes end with": r"(?:\A|[^A-Za-z0-9_])(live_[A-Za-z0-9_-]{24,})",
     "more monitoring": (

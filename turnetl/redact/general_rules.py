@@ -22,9 +22,8 @@ _VALUE = (
 _KEY = rb"\\*[\"']?([A-Za-z0-9_.@-]{1,60}+)\\*[\"']?[ \t]*(?::|=>|=)[ \t]*"
 _POLICY = late_pattern(
     rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age"
-    rb"|type|length|file"
-    rb"|path|hash|name|source|ref|format|label|description|default|user|login|e?mail|host"
-    rb"|port|url|id\b|region|client|account)"
+    rb"|type|length|file|path|hash|name|source|ref|format|label|description|default|user|login"
+    rb"|e?mail|host|port|url|id\b|region|client|account)"
 )
 """Keys that say something about all passwords."""
 _QUOTED_ITEM = late_pattern(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)
@@ -112,18 +111,14 @@ _TYPE = (
 _OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t]*"  # noqa: RUF001
 _CALL = (
     r"(?:<<|(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok"
-    r"|Just"
-    r"|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
-    r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode"
-    r"|encode|hash(?:Sync|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&"
-    r"|new )?[bfruNL@$]{0,2}"
+    r"|Just|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
+    r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode|encode|hash(?:Sync"
+    r"|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&|new )?[bfruNL@$]{0,2}"
 )
 _DEFAULT = (
     r"(?:[)\]]{1,2}|\}|[ \t]+by[ \t]+lazy)?[ \t]*(?:\.(?:unwrap_or|or_?[eE]lse|getOrDefault"
-    r"|unwrap_or_else)\("
-    r"(?:\|_\|[ \t]*)?|\{[ \t]*|,[^\"'\r\n]{0,20}\bdefault[ \t]*[=:][ \t]*|\|\|=?[ \t]*"
-    r"|\?\?=?[ \t]*"
-    r"|\?:[ \t]*|or[ \t]+)"
+    r"|unwrap_or_else)\((?:\|_\|[ \t]*)?|\{[ \t]*|,[^\"'\r\n]{0,20}\bdefault[ \t]*[=:][ \t]*"
+    r"|\|\|=?[ \t]*|\?\?=?[ \t]*|\?:[ \t]*|or[ \t]+)"
 )
 _RETURNED = (
     r"[ \t]*\([^()\r\n]{0,60}\)[^{}\r\n\"';]{0,40}(?:\{|:|=>|=)(?:[ \t\r\n]|\\+n){0,24}"
@@ -136,11 +131,9 @@ _LOOKED_UP = (
 )
 # Markup between a name and its value: the end of the tag, and tags.
 _TAGS = (
-    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?){0,3}"
-    r"(?:[ \t\r\n]|\\n)*"
+    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?){0,3}(?:[ \t\r\n]|\\n)*"
     r"(?:<(?:[a-z0-9]{1,6}:)?(?:t|r|p|td|dd|span|code|b|strong|em|pre|kbd|div|string|data"
-    r"|[A-Za-z-]{0,12}value)"
-    r"(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
+    r"|[A-Za-z-]{0,12}value)(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
 )
 _ELEMENT = rf"(?:{_TAGS}|\\*[\"']?(?:[ \t][^<>\r\n]{{0,120}}+)?>(?:[ \t\r\n]|\\n){{0,20}})"
 _VALUE_NAME = (
@@ -153,8 +146,7 @@ _INSIDE = (
 )
 _ASSIGNED = (
     rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}|{_RETURNED}){_CALL}"
-    rf"|{_OPERATOR}{_LOOKED_UP})"
-    rf"|{_INSIDE})"
+    rf"|{_OPERATOR}{_LOOKED_UP})|{_INSIDE})"
 )
 # Literals that no quote delimits: Lua, Perl, Ruby, C++, Rust, PostgreSQL, Python.
 _RAW = (
@@ -170,8 +162,7 @@ GENERAL_RULES = (
         "password",
         rf"(?i){_CODE_NAME}(?:{_CLOSED}{_TYPE}?{_OPERATOR}{_RAW}|{_ASSIGNED}{IN_QUOTES}"
         rf"|[ \t]{{1,20}}{IN_QUOTES}[ \t]*;?[ \t]*(?:[\r\n]|\\n|$)"
-        rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}"
-        rf"[ \t]*\])",
+        rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}[ \t]*\])",
         "A quoted value of a password: with a type, a call, a default, in an object or beside it.",
         chosen.is_chosen,
     ),
@@ -238,8 +229,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"']"
-        rf"(?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],"
-        rf"[ \t]*)?{IN_QUOTES}",
+        rf"(?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],[ \t]*)?{IN_QUOTES}",
         "The default of an option.",
         chosen.is_chosen,
         before=r"(?i:option|flag\.string|flags?\.string(?:var)?)\([^()\r\n]{0,60}\\*[\"'][A-Za-z0-9_.-]{0,40}",
@@ -249,8 +239,7 @@ GENERAL_RULES = (
         rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth|creds"
         rf"|simple_bind(?:_s)?|createuser|create_user"
         rf"|add_?user|passwordtoken|keystore\.load|credentials)\\*[\"']?(?:[ \t]*[=:][ \t]*)?["
-        rf"(\[][ \t]*(?:{_ARGUMENT},"
-        rf"[ \t]*){{1,2}}{IN_QUOTES}"
+        rf"(\[][ \t]*(?:{_ARGUMENT},[ \t]*){{1,2}}{IN_QUOTES}"
         rf"(?:\.toCharArray\(\))?[ \t]*[)\]]",
         "A call with a user and a password, or a pair of them.",
         chosen.is_chosen,
@@ -266,8 +255,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:(?:bcrypt|pwd|password|crypt)[a-z_]{{0,12}}\.(?:hash|compare|verify|encode"
-        rf"|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
-        rf"|scrypt(?:sync)?"
+        r"|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash|scrypt(?:sync)?"
         rf"|pbkdf2[a-z_]{{0,12}}|rfc2898derivebytes|pbekeyspec)\([ \t]*b?{IN_QUOTES}",
         "A password that is hashed, or of which a key is derived.",
         chosen.is_chosen,
@@ -291,8 +279,7 @@ GENERAL_RULES = (
     SecretRule(
         "secret-value",
         r"(?i)(?:get-login-password|print-(?:access|identity)-token|node-token|create token"
-        r"|auth token)[^\r\n]{0,60}"
-        r"\r?\n([^ \t\r\n]{24,})",
+        r"|auth token)[^\r\n]{0,60}\r?\n([^ \t\r\n]{24,})",
         "What a command prints that asks for a token.",
         chosen.is_key,
     ),
@@ -375,8 +362,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         r"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth|auth"
-        r"(?=[ =]))\\*[\"']?"
-        r"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{1,60}:"
+        r"(?=[ =]))\\*[\"']?[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{1,60}:"
         r"([^\"'\\\r\n/][^\"'\\\r\n]{2,127})\\*[\"']",
         "A user and a password in one string.",
         chosen.is_chosen,
@@ -384,8 +370,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         r"(?i)(?:chpasswd|basic_?auth(?:_?users)?|htpasswd|user_?pass|userlist"
-        r"|logins)[^\r\n:]{0,40}"
-        r"(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
+        r"|logins)[^\r\n:]{0,40}(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
         "Lines with a user and a password.",
         chosen.is_chosen,
         locate=pairs,
@@ -415,8 +400,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         rf"(?i){PASSWORD}\\*[\"']?:[ \t]*(?:(?:\r?\n|\\n)[ \t]+[A-Za-z]{{2,24}}:[ \t]*[^\r\n\\]"
-        rf"{{0,100}}){{0,6}}?"
-        rf"(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
+        rf"{{0,100}}){{0,6}}?(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
         "The default of a parameter in a template.",
         chosen.is_chosen_line,
     ),
@@ -431,8 +415,7 @@ GENERAL_RULES = (
     SecretRule(
         "password",
         r"(?i)stdin\\*[\"'][ \t]*:[ \t]*\\*[\"']([^\"'\\\r\n]{4,128})"
-        r"(?:\\+n)?\\*[\"'][^\r\n]{0,200}?"
-        r"(?:sudo|passw|-stdin|login|secret)",
+        r"(?:\\+n)?\\*[\"'][^\r\n]{0,200}?(?:sudo|passw|-stdin|login|secret)",
         "What an agent types into a command that asks for a password.",
         chosen.is_told_at_end,
     ),

@@ -63,8 +63,7 @@ KEY_RULES = (
         "private-key",
         r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b"
         r"|accounts[\"']?:[ \t]*\[)[^\r\n]{0,40}?"
-        r"[^0-9A-Za-z]"
-        rf"((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
+        rf"[^0-9A-Za-z]((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
         r"(?:[^0-9A-Za-z]|$)",
         "The key of a wallet.",
         plausible.looks_random,
@@ -91,20 +90,17 @@ KEY_RULES = (
         r"|[a-z]{3,8}(?:\\*[\"'],[ \t]*\\*[\"'][a-z]{3,8}){11,23}"
         r"|1[.)]?[ \t]+[a-z]{3,8}(?:[ \t]+[0-9]{1,2}[.)]?[ \t]+[a-z]{3,8}){11,23}"
         r"|(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}"
-        r"(?:(?:[\r\n]|\\n){1,2}[ \t]*(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}){11,23}))"
-        r"(?:[^a-z]|$)",
+        r"(?:(?:[\r\n]|\\n){1,2}[ \t]*(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}){11,23}))(?:[^a-z]|$)",
         "The words from which the keys of a wallet are derived.",
         is_seed,
     ),
     SecretRule(
         "recovery-code",
         r"(?i)(?:(?:recovery|backup|scratch|emergency|rescue)[ _-]?codes?|wiederherstellungscodes?"
-        r"|notfallcodes?"
-        r"|codes? de (?:secours|récupération)|códigos? de (?:recuperación|recuperação|respaldo)"
-        r"|codici di (?:recupero|backup)"
+        r"|notfallcodes?|codes? de (?:secours|récupération)|códigos? de (?:recuperación|recuperação"
+        r"|respaldo)|codici di (?:recupero|backup)"
         r"|herstelcodes?|备用验证码|恢复代码|リカバリーコード|バックアップコード)[^A-Za-z0-9]{0,12}(?:(?:is"
-        r"|are)[^A-Za-z0-9]{0,8})?"
-        r"(?:[0-9]{1,2}[.)][ \t]*)?"
+        r"|are)[^A-Za-z0-9]{0,8})?(?:[0-9]{1,2}[.)][ \t]*)?"
         rf"((?:{_CODE}{_BETWEEN_CODES}){{1,20}})",
         "Codes that replace a second factor.",
         _is_code,
@@ -118,8 +114,7 @@ KEY_RULES = (
     SecretRule(
         "otp-seed",
         r"(?i)(?:totp|\botp|2fa|mfa|authenticator|two[ -]factor|setup key|manual entry"
-        r"|new secret key"
-        r"|enter (?:this|the) (?:code|key))"
+        r"|new secret key|enter (?:this|the) (?:code|key))"
         rf"[^\r\n]{{0,40}}?(?:\r?\n|\\n)?[^A-Za-z0-9\r\n]({_GROUPS})(?:[^A-Za-z0-9]|$)",
         "The seed of a second factor, also in groups.",
         is_drawn_groups,
@@ -406,8 +401,7 @@ KEY_LINE_RULES = (
     SecretRule(
         "private-key-head",
         r"(?:MII[A-Za-z0-9+/]|MIG[A-Za-z0-9+/]|MHcCAQEE|MHgCAQEE|MC4CAQAw|MFECAQEw|MFMCAQEw"
-        r"|MEECAQAw"
-        r"|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
+        r"|MEECAQAw|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
         "Lines of a key without the line that names it, or a whole file in base64.",
         _is_key_line,
         locate=lines_from,

@@ -188,8 +188,7 @@ RULES = (
         "basic-auth",
         r"(?i)(?:_auth|\"auth\\*\"|basic_?auth(?:orization)?|authorization[a-z_-]{1,10}"
         r"|auth_?basic|credentials?|creds|docker(?:config)?json"
-        r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?("
-        r"[A-Za-z0-9+/]{8,}={0,2})",
+        r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?([A-Za-z0-9+/]{8,}={0,2})",
         "User and password in the settings of npm and Docker.",
         plausible.is_basic_auth,
     ),
@@ -234,8 +233,7 @@ RULES = (
     SecretRule(
         "url-parameter",
         r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_(?:token|key)|sig|signature"
-        r"|secret"
-        r"|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
+        r"|secret|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in a URL, as in logs.",
         chosen.is_secret_word,
@@ -245,8 +243,7 @@ RULES = (
         r"(?:echo|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4})?\\*[\"']?"
         r"([^ \t\r\n\"'`\\|$]{4,200}(?:\\+n[^ \t\r\n\"'`\\|$]{4,200})?)\\*[\"']?[ \t]{0,4}\|"
         r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:sudo -S|-stdin|--with-token|chpasswd|passwd|kinit"
-        r"|luks[A-Z]"
-        r"|secret (?:put|set)|openconnect)",
+        r"|luks[A-Z]|secret (?:put|set)|openconnect)",
         "A password piped into a command.",
         plausible.is_password,
     ),

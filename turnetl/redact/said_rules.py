@@ -37,9 +37,8 @@ _SAID_VALUE = (
 _OWNER = r"(?:[ \t]+[a-z][a-z'-]{0,14}){0,4}[ \t]+"
 BEFORE_NAME = (
     r"(?i:\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|tried|trying|entered|typed|with|then"
-    r"|choos(?:e|ing)|chose"
-    rf"|picked|set|put|have|took|made|got|pick|keep|need|to)[ \t]+{_SAID_VALUE}"
-    rf"[ \t]+(?:as|for){_OWNER}"
+    rf"|choos(?:e|ing)|chose|picked|set|put|have|took|made|got|pick|keep|need"
+    rf"|to)[ \t]+{_SAID_VALUE}[ \t]+(?:as|for){_OWNER}"
     rf"|(?:\A|[ \t\r\n\"'>:(-]){_SAID_VALUE}[ \t]+(?:is|was|ist|est|es){_OWNER})"
 )
 """A value with a digit or a sign, up to the name: it decides whether a text is a candidate."""
@@ -65,14 +64,11 @@ _MARKED = r"[|\"'`*)\[\]“”„«»「」 \t]"
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]«“„「」*#][^ \t\r\n\"'`\\;<>|」]{2,127}?)"
 _END = (
     r"[.,!?)]{0,2}(?:[ \t]*(?:\\+[nr]|[\r\n]|$|[ \t]+\()|[ \t]+(?:by the way|btw|please|and|but"
-    r"|for|I|on|at"
-    r"|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour|para|per"
-    r"|om|to|when|in|then|ein|geändert|gesetzt)\b"
+    r"|for|I|on|at|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour"
+    r"|para|per|om|to|when|in|then|ein|geändert|gesetzt)\b"
     r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;*]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b"  # noqa: RUF001
-    r"|as\b|with\b"
-    r"|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only|not\b)"
-    r"|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로"
-    r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
+    r"|as\b|with\b|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only"
+    r"|not\b)|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}|{_WORD}{_END})"
 _LETTER = r"[\xc3-\xd4][\x80-\xbf]"
@@ -83,13 +79,11 @@ _TOKEN = (
 )
 _CODES = (
     r"(?:(?:verification|security|confirmation|authentication|authorization|login|access"
-    r"|one-time|sign-in)"
-    r"[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
+    r"|one-time|sign-in)[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
 )
 _SPEAKER = (
     r"(?:[\[(][^\[\]()\r\n]{3,30}[\])][ \t]*|[0-9][0-9:., /-]{3,24}[ \t]+)?<?@?[A-Za-z0-9_. -]{1"
-    r",30}"
-    r"(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+"
+    r",30}(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+"
     r"|>[ \t]+|(?:\r?\n|\\n))"
 )
 """Who says the next line, as chats show it, with the time."""
@@ -106,9 +100,8 @@ _USER = (
 SAID_RULES = (
     SecretRule(
         "password",
-        rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+"
-        rf"|[ \t]+(?:type|enter)[ \t]+"
-        rf"|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
+        rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+|[ \t]+(?:type"
+        rf"|enter)[ \t]+|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
         rf"|(?:[ \t]+that)?[ \t]+(?:I|we|you|they)(?:[ \t]+[a-z]{{2,12}}){{1,3}}"
         rf"(?:[ \t]*:[ \t]+|[ \t]+(?:is|was)[ \t]+))"
         rf"|{FOREIGN_PASSWORD}(?:(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,3}}{LINK}"
@@ -132,8 +125,7 @@ SAID_RULES = (
     SecretRule(
         "password",
         rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|="  # noqa: RUF001
-        rf"|{ASIAN_CHANGED})?[ \t]*"
-        rf"(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
+        rf"|{ASIAN_CHANGED})?[ \t]*(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
         "A password in Chinese, Japanese and Korean.",
         chosen.is_said,
     ),
@@ -153,8 +145,7 @@ SAID_RULES = (
         before=(
             rf"(?i:{_USER})[ \t:=*_`]{{1,6}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t*_`]{{1,6}}"
             r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és"
-            r"|dan)[ \t]+)?"
-            r"(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
+            r"|dan)[ \t]+)?(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
         ),
     ),
     SecretRule(
@@ -171,9 +162,8 @@ SAID_RULES = (
     ),
     SecretRule(
         "secret-value",
-        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)"
-        rf"(?:{PURPOSE}{{0,2}}{LINK}|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{1,4}}?"
-        r"[ \t]+(?:is|was|ist)[ \t]+"
+        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)(?:{PURPOSE}{{0,2}}{LINK}"
+        rf"|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{1,4}}?[ \t]+(?:is|was|ist)[ \t]+"
         rf"|(?:{_MARKED}{{1,24}}|[ \t]\()|[ \t]*(?:-|–)[ \t]*)"  # noqa: RUF001
         rf"{_MARKUP}{{0,4}}{_TOKEN}",
         "A key or a token after its name, on one line.",
@@ -274,9 +264,8 @@ SAID_RULES = (
         "password",
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
-        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))"
-        r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -]"
-        r"[a-z0-9]{3,12}){3,7}))\\*[\"']",
+        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))|\bsecret\\*[\"']?[ \t]*"
+        r"[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -][a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
         chosen.is_chosen_line,
     ),
@@ -289,8 +278,7 @@ SAID_RULES = (
     ),
     SecretRule(
         "password",
-        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds"
-        rf"|credentials"
+        r"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds|credentials"
         rf"|logins?|accès|acceso|accesso|{_BOTH})(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using)[ \t]+)?[`\"'*]{{0,2}}"
         rf"(?:[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}[ \t]*(?:/{{1,2}}|:|\||,|;|->|→|\\\\)[ \t]*"
@@ -312,8 +300,7 @@ SAID_RULES = (
         "password",
         r"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details"
         r"| data| info)?|account)[^\r\n.,;=]{0,40}"
-        r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n"
-        r"|\\n)[ \t>*•-]{0,8}"
+        r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n|\\n)[ \t>*•-]{0,8}"
         r"[`\"'*]?([^ \t\r\n\"'`\\<>|:=(){}\[\],;]{6,64})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "A user and a password below each other.",
         chosen.is_told,

@@ -8,8 +8,7 @@ from turnetl.redact.vocabulary import PASSWORD
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$«“「][^ \t\r\n\"'`\\;<>|]{2,127}?)"
 _END = (
     r"[.,!?)]{0,2}(?:[ \t]*(?:\\+n|[\r\n]|$)|[ \t]+(?:by the way|please|and|but|for|I|on|at|today"
-    r"|yesterday|now|again|until|because|since|temporarily)\b"
-    r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
+    r"|yesterday|now|again|until|because|since|temporarily)\b|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|{IN_BACKTICKS}|{_WORD}{_END})"
 _ADVERB = r"(?:now|still|set[ \t]to|jetzt|nun|maintenant|ahora|agora|adesso|nu|teraz)"
@@ -146,8 +145,7 @@ SENTENCE_RULES = (
     ),
     SecretRule(
         "password",
-        r"(?i)type=\\*[\"']password\\*[\"'][^<>\r\n]{0,100}?value=\\*[\"']([^\"'\r\n\\]"
-        r"{3,128})",
+        r"(?i)type=\\*[\"']password\\*[\"'][^<>\r\n]{0,100}?value=\\*[\"']([^\"'\r\n\\]{3,128})",
         "The value of a field of a password in HTML.",
         chosen.is_chosen,
     ),

@@ -281,9 +281,8 @@ _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
 _VALUE_BEFORE = late_pattern(
     rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input|stdin|fill"
-    rb"|answer)\\*[\"']?[ \t]*[:=][ \t]*"
-    rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!"
-    rb"|>][^ \t\r\n\"'\\,]{2,127}+))"
+    rb"|answer)\\*[\"']?[ \t]*[:=][ \t]*(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']"
+    rb"|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^ \t\r\n\"'\\,]{2,127}+))"
     + _BETWEEN
     + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
     + _BETWEEN
@@ -353,8 +352,7 @@ TABLE_RULES = (
     SecretRule(
         "password",
         rf"(?i)(?:{_NAME}{_PURPOSE}{_EMPHASIS}|pass[`*\" \t]{{1,20}}){_BAR}{_EMPHASIS}{_CELL}"
-        rf"{_EMPHASIS}{_BAR}"
-        rf"[^\r\n]{{0,400}}{_NOT_RULER}",
+        rf"{_EMPHASIS}{_BAR}[^\r\n]{{0,400}}{_NOT_RULER}",
         "A password in the row of a table.",
         chosen.is_cell,
         locate=row_cells,
@@ -416,8 +414,7 @@ TABLE_RULES = (
     SecretRule(
         "password",
         r"(?i)(?:user(?:name)?|login|e-?mail|host|role)[ \t](?:password|passwd|pwd?|pass)[ \t]*"
-        r"(?:\r?\n|\\n)"
-        r"[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
+        r"(?:\r?\n|\\n)[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
         "A password in the last of the columns that single spaces separate.",
         chosen.is_cell,
         locate=cells,

@@ -11,13 +11,11 @@ _MODE = r"[dlbcpsDC-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-][@+.]?"
 _TIMES = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?"
 
 ACCOUNTS = PiiSubject(
-    r"[dlbcpsDC-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-]"
-    r"|uid=[0-9]|: \([ 0-9]+/"
+    r"[dlbcpsDC-][r-][w-][xsS-][r-][w-][xsS-][r-][w-][xtT-]|uid=[0-9]|: \([ 0-9]+/"
     r"|(?:USER|USERNAME|LOGNAME|user|username|USER_NAME|CHANGED_BY)['\"\\]{0,4}[:=]"
     r"|\d+\.\d +\d+\.\d +\d+ +\d+|(?:pts/|tty|console)|:\d\d +\?|whoami|PS [A-Z]:\\|for user "
-    r"|[a-z]:x?:\d+:\d+:"
-    r"|(?:sudo|su|ssh|sftp|scp|rsync|mosh|chown|runas|usermod|useradd|adduser|passwd|id|groups"
-    r"|finger"
+    r"|[a-z]:x?:\d+:\d+:|(?:sudo|su|ssh|sftp|scp|rsync|mosh|chown|runas|usermod|useradd|adduser"
+    r"|passwd|id|groups|finger"
     r"|pkill|crontab|login|launchctl|dscl)\b.{0,40} |password for |Logged in to |sshd",
     (
         SecretRule(
@@ -62,8 +60,7 @@ ACCOUNTS = PiiSubject(
         SecretRule(
             "user",
             rf"{NAME_START}(?:USER|USERNAME|LOGNAME|SUDO_USER|USER_NAME){_QUOTE}[ ]?[:=][ ]?"
-            rf"{_QUOTE}"
-            rf"({_NAME})(?![\w.(@/:\[{{-])",
+            rf"{_QUOTE}({_NAME})(?![\w.(@/:\[{{-])",
             "The user in the environment.",
             is_personal_account,
         ),
@@ -78,9 +75,8 @@ ACCOUNTS = PiiSubject(
         SecretRule(
             "user",
             rf"{_LINE}[ ]{{0,6}}({_NAME})\+?[ ]{{1,20}}[0-9]{{1,8}}[ ]{{1,8}}[0-9]{{1,8}}"
-            rf"[ ]{{1,8}}[0-9]{{1,3}}"
-            rf"[ ]{{1,4}}(?:{_TIMES}(?:AM|PM)?|[A-Z][a-z]{{2}}[0-9]{{2}})[ ]{{1,4}}(?:\?|pts/|tty"
-            rf"|\?\?)",
+            rf"[ ]{{1,8}}[0-9]{{1,3}}[ ]{{1,4}}(?:{_TIMES}(?:AM|PM)?|[A-Z][a-z]{{2}}[0-9]{{2}})"
+            rf"[ ]{{1,4}}(?:\?|pts/|tty|\?\?)",
             "The user in `ps -ef`.",
             is_personal_account,
         ),
@@ -107,9 +103,8 @@ ACCOUNTS = PiiSubject(
         SecretRule(
             "user",
             rf"{WORD_START}(?:sudo[ ](?:-\w[ ]){{0,2}}-u|su[ ]-(?:[ ]|l[ ])|ssh[ ]"
-            rf"(?:[^\r\n|;&\"']{{0,60}}[ ])?-l"
-            rf"|runas[ ]/user:|crontab[ ]-u|pkill[ ]-u|loginctl[ ]enable-linger|usermod[ ]-aG"
-            rf"[ ][\w,]{{1,40}}"
+            rf"(?:[^\r\n|;&\"']{{0,60}}[ ])?-l|runas[ ]/user:|crontab[ ]-u|pkill[ ]-u"
+            rf"|loginctl[ ]enable-linger|usermod[ ]-aG[ ][\w,]{{1,40}}"
             rf"|userdel|useradd[ ]-m|adduser)[ ]?({_NAME})(?=\s|$|['\"])",
             "The user of a command.",
             is_personal_account,

@@ -26,8 +26,7 @@ _MAIL = r"<[^<>\s@]{1,80}(?:@|\[REDACTED|=40)"
 
 AUTHORS = PiiSubject(
     r"<[^<>\s@]{1,80}(?:@|%40|&#)|&lt;|u003c|(?i:author|committer|tagger|user\.name|user\.email"
-    r"|email)"
-    r"|[0-9a-f]{7}.{0,80}(?:[12][0-9]{3}-[01][0-9]-| ago)| ago\) |-by: "
+    r"|email)|[0-9a-f]{7}.{0,80}(?:[12][0-9]{3}-[01][0-9]-| ago)| ago\) |-by: "
     r"|[12][0-9]{3}-[01][0-9]-[0-3][0-9] "
     r"|real_?name|full_?name|fullName|realName",
     (
@@ -47,8 +46,7 @@ AUTHORS = PiiSubject(
         SecretRule(
             "author",
             rf"{_LINE}(?:author|committer|tagger|[ ]{{0,8}}(?:Author|Commit|Committer):)"
-            rf"[ ]{{1,8}}({_ANY_NAME})"
-            r"(?:\r?\n|\\n)",
+            rf"[ ]{{1,8}}({_ANY_NAME})(?:\r?\n|\\n)",
             "In `git blame --porcelain`, and without an address.",
             is_personal_author,
         ),
@@ -81,8 +79,7 @@ AUTHORS = PiiSubject(
         SecretRule(
             "author",
             rf"(?:user\.name|GIT_(?:AUTHOR|COMMITTER)_NAME){_QUOTE}?(?:[ ]?=[ ]?|[ ]|:[ ]?)(?:"
-            rf"({_NAME})"
-            rf"|{_QUOTE}([\w\x80-\xff][^\"'\\\r\n<>$]{{1,60}}[\w\x80-\xff.]))",
+            rf"({_NAME})|{_QUOTE}([\w\x80-\xff][^\"'\\\r\n<>$]{{1,60}}[\w\x80-\xff.]))",
             "In Git's settings.",
             is_personal_author,
         ),
@@ -97,19 +94,16 @@ AUTHORS = PiiSubject(
         SecretRule(
             "author",
             rf"\b(?:authors|author_?[nN]ame|committer_?[nN]ame|maintainers?){_QUOTE}?[ ]?[:=]"
-            rf"[ ]?\[?"
-            rf"[ ]?{_QUOTE}({_NAME}[ ]{_WORD})(?={_QUOTE}|[ ][<(])"
+            rf"[ ]?\[?[ ]?{_QUOTE}({_NAME}[ ]{_WORD})(?={_QUOTE}|[ ][<(])"
             rf"|\bauthor{_QUOTE}?[ ]?[:=][ ]?{_QUOTE}({_NAME}[ ]{_WORD})(?={_QUOTE},?(?:\s"
-            rf"|\\n){{1,20}}"
-            rf"{_QUOTE}?licen[sc]e)",
+            rf"|\\n){{1,20}}{_QUOTE}?licen[sc]e)",
             "In the settings of packages: first and last name. Books have authors, too.",
             is_personal_author,
         ),
         SecretRule(
             "author",
             rf"(?:real_?[nN]ame|full_?[nN]ame|fullName|realName){_QUOTE}?[ ]?[:=][ ]?{_QUOTE}"
-            rf"({_NAME}[ ]{_WORD})"
-            rf"(?={_QUOTE})",
+            rf"({_NAME}[ ]{_WORD})(?={_QUOTE})",
             "A first and last name in an object.",
             is_personal_author,
         ),

@@ -43,8 +43,7 @@ _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = rf"{_LABEL}(?:\.{_LABEL}){{0,4}}"
 _DEVICE = (
     r"(?i:MacBook(?:-(?:Pro|Air))?|iMac(?:-Pro)?|Mac-(?:mini|Studio|Pro)|mbp|mba|iPhone|iPad"
-    r"|ThinkPad"
-    r"|XPS|Surface|Laptop|Notebook|Desktop|NUC|Workstation|PC)"
+    r"|ThinkPad|XPS|Surface|Laptop|Notebook|Desktop|NUC|Workstation|PC)"
 )
 _LOCAL = r"(?:local|lan|localdomain|home|fritz\.box|home\.arpa|intranet)"
 _END = r"(?![\w-]|\.[A-Za-z0-9_]|\()"
@@ -53,8 +52,7 @@ _QUOTE = r"[\"'\\]{0,4}"
 HOSTS = PiiSubject(
     r"(?:DESKTOP|LAPTOP|WIN|PC)-[A-Z0-9]|\.(?:local|lan|localdomain|home|fritz\.box|intranet)\b"
     r"|(?i:macbook|imac-|-imac|mac-mini|mac-studio|mac-pro|-mbp|-mba|-thinkpad|-xps|-laptop"
-    r"|-notebook)"
-    r"|(?i:-iphone|-ipad|-pc|-desktop|-surface|-nuc|-workstation)\.(?:local|lan|home)"
+    r"|-notebook)|(?i:-iphone|-ipad|-pc|-desktop|-surface|-nuc|-workstation)\.(?:local|lan|home)"
     r"|COMPUTERNAME|HOST|hostname|Hostname|LogonServer|LOGONSERVER|nodename|ComputerName"
     r"|computer_name"
     r"|(?:Linux|Darwin) [\w.-]+ [0-9]+\.|[0-9]:[0-9]{2} [\w.-]+ [\w./-]+(?:\[[0-9]+\])?: ",
@@ -75,8 +73,7 @@ HOSTS = PiiSubject(
         SecretRule(
             "host",
             rf"(?i)(?<![\w.-])((?:[A-Za-z0-9]{{1,30}}-){{1,3}}(?:MacBook(?:-(?:Pro|Air))?|iMac"
-            rf"(?:-Pro)?"
-            rf"|Mac-(?:mini|Studio|Pro))(?:-[0-9]{{1,3}})?(?:\.{_LOCAL})?){_END}",
+            rf"(?:-Pro)?|Mac-(?:mini|Studio|Pro))(?:-[0-9]{{1,3}})?(?:\.{_LOCAL})?){_END}",
             "The name that macOS gives a machine: `Kims-MacBook-Pro.local`.",
             is_personal_host,
         ),
@@ -90,10 +87,8 @@ HOSTS = PiiSubject(
         SecretRule(
             "host",
             rf"(?:(?i:ssh|ping|sftp|mosh|nslookup|dig|traceroute|telnet|nc|curl|wget)[ ]"
-            rf"(?:-[\w-]{{1,20}}[ ](?:[0-9]{{1,5}}[ ])?){{0,3}}"
-            rf"|@|[a-z]://)(?:[\w.-]{{1,40}}@)?({_LABEL}\.(?:local|lan|localdomain|fritz\.box"
-            rf"|home\.arpa"
-            rf"|intranet)){_END}",
+            rf"(?:-[\w-]{{1,20}}[ ](?:[0-9]{{1,5}}[ ])?){{0,3}}|@|[a-z]://)(?:[\w.-]{{1,40}}@)?"
+            rf"({_LABEL}\.(?:local|lan|localdomain|fritz\.box|home\.arpa|intranet)){_END}",
             "A machine in a local network, where an address is expected.",
             is_personal_host,
         ),
@@ -115,9 +110,8 @@ HOSTS = PiiSubject(
         ),
         SecretRule(
             "host",
-            rf"\b(?:Linux|Darwin|FreeBSD)[ ]({_HOST})"
-            rf"[ ][0-9]{{1,3}}\.[0-9]{{1,3}}\.[0-9]{{1,4}}\S{{0,60}}[ ]"
-            r"(?:#|Darwin[ ]Kernel|FreeBSD[ ])",
+            rf"\b(?:Linux|Darwin|FreeBSD)[ ]({_HOST})[ ][0-9]{{1,3}}\.[0-9]{{1,3}}\.[0-9]{{1,4}}"
+            rf"\S{{0,60}}[ ](?:#|Darwin[ ]Kernel|FreeBSD[ ])",
             "The machine in `uname -a`.",
             is_personal_host,
         ),
@@ -200,9 +194,8 @@ _HOMES = (
     rf"|wsl(?:\$|%24|\.localhost){_SEPARATOR}[\w.-]{{1,64}}{_SEPARATOR}home"
     rf"|(?<!\w)[A-Za-z](?::|%3[aA]|\$){_SEPARATOR}"
     rf"(?:(?i:users)|Documents(?:[ ]|%20)and(?:[ ]|%20)Settings)"
-    rf"|{_ROOT}(?:(?:mnt|cygdrive|proc{_SEPARATOR}cygdrive){_SEPARATOR})?[a-zA-Z]"
-    rf"{_SEPARATOR}(?i:users)"
-    rf"|{_ROOT}var{_SEPARATOR}(?:spool{_SEPARATOR}(?:cron{_SEPARATOR}crontabs|mail)|mail)"
+    rf"|{_ROOT}(?:(?:mnt|cygdrive|proc{_SEPARATOR}cygdrive){_SEPARATOR})?[a-zA-Z]{_SEPARATOR}"
+    rf"(?i:users)|{_ROOT}var{_SEPARATOR}(?:spool{_SEPARATOR}(?:cron{_SEPARATOR}crontabs|mail)|mail)"
     rf"|{_ROOT}run{_SEPARATOR}media){_SEPARATOR}"
 )
 _NAME = r"[\w\x80-\xff](?:[\w.@+\x80-\xff-]{0,62}[\w\x80-\xff])?"
@@ -259,8 +252,7 @@ HOMES = PiiSubject(
         SecretRule(
             "home",
             r"(?<![\w.-])(?:[A-Za-z]-)?-{1,2}(?:(?:var|mnt|[a-z]|wsl|localhost|private|Ubuntu"
-            r"|Debian)-"
-            rf"{{1,2}}){{0,5}}(?:home|[uU]sers)-{_IN_DASHES}(?=-)",
+            rf"|Debian)-{{1,2}}){{0,5}}(?:home|[uU]sers)-{_IN_DASHES}(?=-)",
             "The same without the folder above it; from Windows, `C--Users-kim-shop`.",
             _is_user_in_dashes,
         ),
@@ -273,10 +265,8 @@ HOMES = PiiSubject(
         SecretRule(
             "home",
             r"\b(?:cd|ls|cat|less|vim?|nano|cp|mv|rm|mkdir|tree|du|chown|scp|rsync|find|source"
-            r"|open|HOME)"
-            r"(?:=|[ ](?:-{1,2}[\w-]{1,20}[ ]){0,3}(?:[\w./~-]{1,80}"
-            r"[ ])?)['\"]?~([a-z_][\w.-]{1,31})"
-            r"(?![\w.-]|@)",
+            r"|open|HOME)(?:=|[ ](?:-{1,2}[\w-]{1,20}[ ]){0,3}(?:[\w./~-]{1,80}"
+            r"[ ])?)['\"]?~([a-z_][\w.-]{1,31})(?![\w.-]|@)",
             "The home folder of a user, as shells abbreviate it.",
             _is_user_name,
         ),

@@ -161,9 +161,8 @@ NATIONAL_IDS = PiiSubject(
     r"|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-"
     r"|[0-9]{2}\.[0-9]{3}\.[0-9]{3}/|[A-Za-z]{6}[0-9]{2}[A-Za-z][0-9]{2}[A-Za-z][0-9]{3}[A-Za-z]"
     r"|[12] [0-9]{2} [01][0-9] [0-9]|(?i:ssn|social.?security|nino|\bni n|insurance|steuer|idnr"
-    r"|\bdni|\bnie\b|aadhaar"
-    r"|aadhar|uidai|\bcpf|cnpj|\bsin\b|social.?insurance|\bnir\b|s.curit. sociale|\bbsn\b|pesel"
-    r"|tax.?id)",
+    r"|\bdni|\bnie\b|aadhaar|aadhar|uidai|\bcpf|cnpj|\bsin\b|social.?insurance|\bnir\b"
+    r"|s.curit. sociale|\bbsn\b|pesel|tax.?id)",
     (
         _unmistakable("[0-9]{3}-[0-9]{2}-[0-9]{4}", "United States.", is_ssn),
         _announced(

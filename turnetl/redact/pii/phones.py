@@ -40,9 +40,8 @@ _START = r"(?:(?<![\w+/=.-])|(?<=\\[nrt]))"
 _END = r"(?![0-9A-Za-z_]|[.:/-][0-9A-Za-z])"
 _WORDS = (
     r"phone|telephone|tel|mobile|cell|cellphone|fax|whatsapp|signal|sms|call[ ]me[ ](?:at|on)"
-    r"|call|text[ ]me[ ]at"
-    r"|telefon|telefonnummer|handy|mobil|mobilnummer|rufnummer|t\xc3\xa9l|t\xc3\xa9l\xc3\xa9phone"
-    r"|portable"
+    r"|call|text[ ]me[ ]at|telefon|telefonnummer|handy|mobil|mobilnummer|rufnummer|t\xc3\xa9l"
+    r"|t\xc3\xa9l\xc3\xa9phone|portable"
     r"|tel\xc3\xa9fono|m\xc3\xb3vil|celular|telefone|telefono|cellulare|telefoon|mobiel"
 )
 
@@ -80,8 +79,7 @@ def _exists(value: str, region: str | None) -> bool:
 PHONES = PiiSubject(
     r"\+[1-9][0-9 .()/-]{6}|\(?[0-9]{3}\)?[ .-][0-9]{3}[.-][0-9]{4}"
     r"|(?i:phone|tel|mobil|cell|fax|whatsapp|signal|sms|call|text me|handy|rufnummer|t\x{e9}l"
-    r"|portable"
-    r"|m\x{f3}vil|celular)[^\n]{0,30}[0-9]",
+    r"|portable|m\x{f3}vil|celular)[^\n]{0,30}[0-9]",
     (
         SecretRule(
             "phone",
@@ -180,8 +178,7 @@ def _is_example(domain: str) -> bool:
 
 EMAILS = PiiSubject(
     r"(?:@|%(?:25)?40|&(?:amp;)?(?:#0{0,3}64|#[xX]0{0,2}40|commat);|\\u0040|\\x40|=40)"
-    r"(?:[\p{L}0-9-]|%|\\u)"
-    r"|(?i:[\[({<] ?(?:at|dot|@) ?[\])}>]| at [a-z0-9-]+ dot )",
+    r"(?:[\p{L}0-9-]|%|\\u)|(?i:[\[({<] ?(?:at|dot|@) ?[\])}>]| at [a-z0-9-]+ dot )",
     (
         SecretRule(
             "email",
@@ -193,8 +190,7 @@ EMAILS = PiiSubject(
         SecretRule(
             "email",
             rf"(?:(?<![\w.=%+-])|(?<=%25(?:3[dD]|2[fF])))([A-Za-z][\w.+-]{{0,63}}(?:=40|&commat;"
-            rf"|%2540)"
-            rf"(?:{_WORD_LABEL}\.){{1,4}}{_COMMON_TOP})(?![\w(-])",
+            rf"|%2540)(?:{_WORD_LABEL}\.){{1,4}}{_COMMON_TOP})(?![\w(-])",
             "In quoted-printable, HTML and URLs within URLs.",
             _is_mailbox,
         ),
