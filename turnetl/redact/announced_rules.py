@@ -1,14 +1,7 @@
-"""Rules for passwords that people choose, in settings, code and tables that announce them.
-
-The value may look like anything: `turnetl.redact.chosen` tells what it cannot be.
-
-Rules for passwords that people choose, in fields of markup, requests, settings and databases.
-
-Keyword rules: secrets after a keyword, in settings, code, commands and sentences.
-"""
+"""Rules for passwords after a keyword: in settings, code, markup, requests and databases."""
 
 from turnetl.redact import chosen, drawn_tokens, plausible
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import SecretRule, password_rule, value_rule
 from turnetl.redact.vocabulary import PASSWORD
 
 # Keywords of passwords, which people choose, and of tokens, which machines generate.
@@ -64,15 +57,13 @@ _NEXT_LINE = (
 )
 _GENERATED_VALUE = r"([!#$*+./0-9:=?@A-Z^_a-z~-]{8,})"
 KEYWORD_RULES = (
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_CHOSEN_NAMES}{_NAME_SUFFIX}(?:{_ASSIGNED}|[ \t]+is:?[ \t]+){_UNQUOTED}",
         "A password without quotes: .env, YAML, a sentence.",
         plausible.is_unquoted_password,
         skip=rf"{_CHOSEN_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}"
         rf"|{_UNQUOTED_GENERATED})",
         "A keyword so short that only a generated value differs from ordinary words.",
@@ -81,8 +72,7 @@ KEYWORD_RULES = (
         before=r"(?<![Bb]y)(?<![Cc]om)(?<![Tt]res)(?<![Ss]ur)(?<![Oo]ver)(?<![Uu]nder)",
         skip=rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}{_LONG_VALUE}",
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}"
         rf"|authorization{_ASSIGNED}(?:[a-z-]{{2,12}}[ \t]+)?)(?:{_QUOTED}|{_UNQUOTED})"
         rf"|{_GENERATED_NAMES}{_NAME_SUFFIX}[ \t]+is:?[ \t]+{_UNQUOTED}",
@@ -90,15 +80,13 @@ KEYWORD_RULES = (
         chosen.is_secret_value,
         skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:passw(?:or)?d|passphrase|{_FOREIGN_NAMES}){_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}"
         rf"|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A password in tables, HTML, colours and escapes, with a type, or on the next line.",
         plausible.is_generated_password,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}"
         rf"|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A generated token in the same places.",
@@ -174,35 +162,30 @@ FIELD = (
     r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
 )
 ANNOUNCED_RULES = (
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}{_SUFFIX}{FIELD}",
         "Name and value as two fields: Kubernetes, XML, CloudFormation, blocks of YAML.",
         chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"{_SHORT}{_CLOSED}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
         "A quoted value after a short name of a password.",
         chosen.is_chosen,
         before=_SHORT_STARTS,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:Pass|Pwd?|PW){_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
         "A quoted value after a name that ends in `Pass`.",
         chosen.is_chosen,
         before="[a-z]",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|_PIN|PSK)(?:_[A-Z0-9]{{1,10}})?="
         rf"(?:{WORD})",
         "A password in an environment variable.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|{_SECRETS})[ \t]{{1,4}}{WORD}"
         rf"{LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
@@ -212,15 +195,13 @@ ANNOUNCED_RULES = (
             r"|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}"
         ),
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"{_SECRETS}=\\*[\"']?{WORD}",
         "A secret of any form in an environment variable.",
         chosen.is_chosen_word,
         before=r"[A-Z0-9]_?",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{_NAME}|\bpass|\bpw)[ \t]*=[ \t]*{LINE}{LINE_END}",
         "A password in the section of an INI file.",
         chosen.is_chosen_line,
@@ -230,42 +211,36 @@ ANNOUNCED_RULES = (
         ),
         before_bytes=300,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}={LINE}{LINE_END}",
         "A password in a file of properties.",
         chosen.is_chosen_word,
         before=rf"{LINE_START}{_KEY_PREFIX}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}(?:\.default)?\\*\"?:[ \t]{{1,16}}{_NODE}{LINE}{LINE_END}",
         "A password in YAML, or a line of a chat.",
         chosen.is_chosen_line,
         before=rf"{LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}:[ \t]+{_NODE}([^ \t\r\n\"'`\\,;{{}}\[\]]{{4,64}})[ \t]*[,}}]",
         "A password in a mapping of YAML on one line.",
         chosen.is_chosen_word,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}\\*\"?[:=][ \t]*\\*[\"']?\[-([^\r\n]{{3,128}}?)-\]",
         "A password that a diff of words removes.",
         chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)=([^\"\r\n]{3,128})\"",
         "A password with spaces in cmd.",
         chosen.is_chosen_line,
         before=r"(?i:setx?)[ \t]+\"[A-Z0-9_]{0,40}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}[ \t]+{IN_QUOTES}",
         "A name and a value without a sign between them, as in Lisp and in build files.",
         chosen.is_chosen,
@@ -274,35 +249,30 @@ ANNOUNCED_RULES = (
             r"[ \t:*]{0,16}[A-Za-z0-9_.*-]{0,40}"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}\"[ \t]*,[ \t]*{IN_QUOTES}[ \t]*(?:[\r\n]|$)",
         "A name and a value in a row of CSV.",
         chosen.is_chosen,
         before=rf"(?:\A|[\r\n])[ \t]*\"{_KEY_PREFIX}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:pwd|password)[ \t]*=[ \t]*([^;\"'<>&\r\n]{3,128})[;\"'<&]",
         "A password in a connection string.",
         chosen.is_chosen_line,
         before=r"=[^;=\"'\r\n]{1,80};[ \t]*",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}{_CLOSED}{_OPERATOR}{_WRAPPED}(?:{_IN_TWO_BLOCKS})",
         "A quoted value that the end of a content block splits.",
         chosen.is_chosen_in_two,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}{_CLOSED}[=:][ \t]*\r?\n\r?\n([^ \t\r\n\"'`=:;,(){{}}\[\]<>#*|-]"
         r"[^ \t\r\n\"'`=:;,(){}\[\]<>|]{7,127})[ \t]*(?:[\r\n]|$)",
         "A name at the end of a content block, and its value at the start of the next one.",
         plausible.is_unquoted_password,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth|digest_?auth"
         r"|PDO|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
         r"(?:async|token)?\\*[\"']?(?:[ \t]*[:=]{1,2}[ \t]*)?[(\[]"
@@ -311,29 +281,25 @@ ANNOUNCED_RULES = (
         "A call with a user and a password.",
         chosen.is_chosen,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)_key{_CLOSED}(?:=|:|:=)[ \t]*([A-Za-z0-9+/_-]{{16,200}})(?:[^A-Za-z0-9+/_-]|$)",
         "A drawn value of any key, without quotes.",
         drawn_tokens.is_drawn_key,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{_GENERATED}){_SUFFIX}(?:_?(?:base|key))?[`*\" \t]*\|[`*\" \t]*"
         r"([^|\r\n`]{8,300}?)[`*\" \t]*\|",
         "A secret in the row of a table.",
         chosen.is_drawn_cell,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})"
         rf"[ \t]*[,}}]",
         "A secret in a mapping of YAML on one line.",
         chosen.is_drawn,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password|pragma (?:re)?key)"
         r"(?:[ \t]+|[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
         r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
@@ -341,8 +307,7 @@ ANNOUNCED_RULES = (
         chosen.is_chosen,
         before=r"(?<!get_)(?<![Gg]et)(?<!find_)(?<!read_)",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:PASS|[Pp]ass|PWD?|[Pp]wd?)={WORD}",
         "A password in a variable of a shell with a short name.",
         chosen.is_chosen_word,
@@ -357,36 +322,31 @@ _USER_LINE = (
     r"(?:\r?\n|\\n)[ \t+-]{0,24}"
 )
 FIELD_RULES = (
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PASSWORD}\\*\"{_EMPTY_LINE}([^\r\n\\\"]{{3,128}})",
         "A field of a form that a request sends in parts.",
         chosen.is_chosen,
         before=r"(?:\A|[ \t;])name=\\*\"[A-Za-z0-9_.-]{0,30}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PASSWORD}[ \t]{{1,40}}{LINE}{LINE_END}",
         "A name with dots and a value without a sign between them, as in properties of Java.",
         chosen.is_chosen_word,
         before=rf"{LINE_START}[a-z0-9_-]{{1,40}}(?:\.[a-z0-9_-]{{1,40}}){{0,6}}\.",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:[Pp]ass|PASS|[Pp]w|PW)[ \t]*[:=][ \t]*{LINE}{LINE_END}",
         "A short name of a password on the line after its user.",
         chosen.is_chosen_line,
         before=_USER_LINE,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:pgp_sym_(?:en|de)crypt(?:_bytea)?|aes_(?:en|de)crypt|encryptbypassphrase)\("
         rf"[^()\r\n]{{1,200}}?,[ \t]*{IN_QUOTES}[ \t]*[,)]",
         "The key of a function of a database that encrypts.",
         chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|pass|pwd?)[ \t]{{1,8}}([^ \t\r\n\"'`\\|<>{{}}()]{{4,128}}){LINE_END}",
         "A name of several words and a value without a sign between them.",
         chosen.is_told,

@@ -1,10 +1,6 @@
 """Checks whether a value that a syntax announces can be a password that a person chose.
 
-A chosen password may look like anything. It is redacted unless it is a reference, a placeholder, a
-type, a policy, a label or a call. A change here that changes a result raises `_VERSION` in
-`turnetl.redact.redactor`.
-
-Words that are no passwords where a syntax announces one.
+It may look like anything but a reference, a placeholder, a type, a policy, a label or a call.
 """
 
 import re
@@ -87,10 +83,7 @@ def is_said_within(value: str) -> bool:
 
 
 def is_told(value: str) -> bool:
-    """Return whether a word that directly follows the name of a password can be one.
-
-    Most words there speak about passwords: a password has digits and letters, or a sign.
-    """
+    """Return whether a word after the name of a password can be one: digits and letters, a sign."""
     word = value.strip("`'\"*").rstrip(".,:;!?)")
     has_digits, has_letters = any(map(str.isdigit, word)), any(map(str.isalpha, word))
     is_mixed = has_digits and has_letters and len(word) >= _MIN_TOLD and not _TECHNICAL.match(word)
@@ -203,10 +196,7 @@ def is_cookie(value: str) -> bool:
 
 
 def _is_drawn_without_digits(value: str) -> bool:
-    """Return whether letters, or letters and signs that names do not have, were drawn.
-
-    Without quotes, references of letters are frequent: fewer letters of one case in a row count.
-    """
+    """Return whether letters, or letters and signs that names do not have, were drawn."""
     letters = "".join(filter(str.isalpha, value))
     if not letters.isascii() or any(map(str.isdigit, value)) or _is_placeholder(value):
         return False
@@ -244,8 +234,7 @@ def is_drawn(value: str) -> bool:
 def _is_drawn_from_letters(value: str) -> bool:
     """Return whether letters were drawn.
 
-    Those of both cases change the case more often than names do, which change it at each word, or
-    have more consonants in a row; so have many of lower case.
+    They change the case more often than names do, or have more consonants in a row.
     """
     if len(value) < _MIN_DRAWN_LETTERS or value.isupper():
         return False
@@ -294,7 +283,6 @@ def _has_name_of_password(value: str) -> bool:
 
 
 def _is_reference(value: str) -> bool:
-    """Return whether the value is a name or a path."""
     if plausible.is_path(value) or plausible.is_attribute(value):
         return True
     if value.lower() in VARIABLES:

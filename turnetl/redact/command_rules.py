@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from turnetl.redact import chosen, plausible
 from turnetl.redact.announced_rules import IN_QUOTES
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import SecretRule, password_rule, value_rule
 from turnetl.redact.vocabulary import PASSWORD
 
 _WORD = r"([^ \t\r\n\"'`\\;<>|&-][^ \t\r\n\"'`\\;<>|&]{2,127})"
@@ -251,23 +251,20 @@ COMMAND_RULES = (
         r"[^\r\n\"'`\\|$]{3,128})\\*[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo[ \t]+)?chpasswd",
         "The password of a user of the system.",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PASSWORD}=([^ \t\r\n\"'`\\;<>|&(){{}}\[\]$,][^ \t\r\n\"'`\\;<>|&(){{}}\[\]]"
         rf"{{2,127}})(?:[;&\"'`\\ \t\r\n]|$)",
         "A password in a connection string, in a form, or in a URL.",
         chosen.is_chosen_word,
         before=r"[?&; \t\"'`]|(?:u0026|%26)",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:requirepass|masterauth|rootpw|bind_?pw)[ \t:=]{{1,4}}{_ARGUMENT}",
         "A password in the settings of a server.",
         chosen.is_chosen_word,
         before=_LINE_START,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"password[ \t\r\n]{{1,8}}{_ARGUMENT}",
         "A line of netrc.",
         chosen.is_chosen_word,
@@ -276,8 +273,7 @@ COMMAND_RULES = (
             r"[^ \t\r\n]{1,100}[ \t\r\n]{1,12}"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r":_(?:password|authToken|auth)[ \t]*=[ \t]*\\*[\"']?([^ \t\r\n\"'\\$]{4,})",
         "The settings of npm.",
         chosen.is_chosen_word,
@@ -288,21 +284,18 @@ COMMAND_RULES = (
         "A line of the PostgreSQL password file.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"ansible_(?:become|ssh|sudo|winrm|connection|network)?_?pass(?:word)?\\*[\"']?[ \t]*"
         rf"[:=][ \t]*{_ARGUMENT}",
         "A password in an inventory of Ansible.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PASSWORD}\\*\"[ \t]*\{{[^{{}}]{{0,300}}?default[ \t]*=[ \t]*{IN_QUOTES}",
         "The default of a variable of Terraform.",
         chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?:--auth-user-pass[ \t]+[^ \t\r\n-][^ \t\r\n]*"
         r"|\brootpw(?:[ \t]+--[a-z-]{1,20})?|message-digest-key"
         r"[ \t]+[0-9]{1,3}[ \t]+md5|\bPASSWORD[ \t]+[a-z_]{2,30}[ \t]+=)"
@@ -310,21 +303,18 @@ COMMAND_RULES = (
         "Passwords at their place in a command: OpenVPN, Kickstart, OSPF, Elasticsearch.",
         chosen.is_chosen_argument,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}",
         "The secrets of IPsec.",
         chosen.is_chosen,
         before=r":[ \t]+",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"\]:[0-9]{2,5}[ \t]+[^ \t\r\n:\"']{1,60}:([^ \t\r\n\"']{4,128})[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password after a host, as Postfix maps them.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"<<-?[ \t]?\\*[\"']?(?:EOF|EOT|END|PASS|PW|SECRET|HERE"
         r"|STDIN)[A-Z]{0,8}\\*[\"']?[^\r\n\\]{0,60}(?:\r?\n"
         r"|\\n)[ \t]*(?:[a-z][a-z0-9_-]{0,30}:)?([^ \t\r\n\\]{3,200}?)[ \t]*(?:\r?\n|\\n)[ \t]*"
@@ -337,21 +327,18 @@ COMMAND_RULES = (
             r"|secret|token|cred))[^\r\n]{0,80}"
         ),
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         r"(?:ERLANG_COOKIE\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?"
         r"|-setcookie[ \t]+)([^ \t\r\n\"'`\\$<>,;]{6,128})",
         "The secret that nodes of Erlang share.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         r"(?i)\bsecrets\.[a-z0-9_.]{1,40}=\\*[\"']?([^ \t\r\n\"'`\\,;(){}<>]{12,300})",
         "A secret with any name among the values of a chart.",
         chosen.is_key,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|[_.:/-](?:pass|pwd?)|secret)[ \t=]+{_ARGUMENT}[ \t]*(?:[\r\n;&]"
         rf"|\\+n|\\*[\"']|$)",
         "A command that stores a value under a name.",
@@ -361,8 +348,7 @@ COMMAND_RULES = (
             r"(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}\\*[\"']?[A-Za-z0-9_/.:-]{1,60}"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|[_./-](?:pass|pwd?)\b|[_./-](?:secret|token)|(?:api"
         rf"|secret)[_-]?key)[^\r\n|;:]{{0,60}}"
         r"(?:\|[ \t]*(?:base64|tr|jq|xargs|head|tail|cut|awk|sed)[^\r\n]{0,60})?"
@@ -377,15 +363,13 @@ COMMAND_RULES = (
             r"|doppler|jq|yq|head|tail|docker exec)[ \t][^\r\n;]{0,100}"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"\bread[ \t]+-[a-z]{0,3}s[a-z]{0,2}[ \t][^\r\n]{1,60}(?:\r?\n|\\n)[ \t]*"
         r"([^ \t\r\n\"'`\\<>|]{6,128})[ \t]*(?:[\r\n]|\\n|$)",
         "What is typed after a command that reads it without showing it.",
         chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4}|\\*[\"']%s"
         r"(?:\\+n)?\\*[\"'][ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
         r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}(?:\|"
@@ -394,15 +378,13 @@ COMMAND_RULES = (
         "A value that is piped into a command for secrets, or that is encoded or decoded.",
         chosen.is_piped,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"base64[^\r\n|]{0,20}(?:\r?\n|\\n)[ \t]*([A-Za-z0-9+/]{6,200}={0,2})[ \t]*(?:[\r\n]|\\n"
         r"|\\*\"|$)",
         "What a command prints that encodes a secret.",
         chosen.is_encoded,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"<\((?:echo|printf)[ \t]+(?:-n[ \t]+)?{_ARGUMENT}",
         "A command that prints the password in place of a file.",
         chosen.is_chosen_argument,

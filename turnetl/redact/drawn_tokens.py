@@ -1,14 +1,11 @@
-"""Tokens of issuers that no rule knows: drawn characters, alone or after a short prefix.
+"""Tokens of issuers: with a vendor prefix, or drawn characters that no other rule knows.
 
-Digests, uuids, ids and names have a property that such tokens do not have: a single case without a
-prefix, only hexadecimal digits, long pieces of one kind of character, or a start that is known. A
-change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`.
+The native scanner knows most of the vendors. `PATTERNS` has those whose tokens it misses, because
+it requires a checksum, another length or a keyword (tested with random tokens of each vendor). A
+pattern has few prefixes: with more than a dozen the search takes ten times as long.
 
-Tokens with a vendor prefix.
-
-The native scanner knows most of the vendors as well. This module lists those whose tokens it
-misses, because it requires a checksum, another length or a keyword (tested with random tokens of
-each vendor). A pattern has few prefixes: with more than a dozen the search takes ten times as long.
+Digests, uuids, ids and names differ from drawn tokens: a single case without a prefix, only
+hexadecimal digits, long pieces of one kind of character, or a start that is known.
 """
 
 import re
@@ -168,7 +165,6 @@ def places_of_runs(data: bytes) -> Iterable[tuple[int, int]]:
 
 
 def may_be_token(run: str) -> bool:
-    """Return whether a run of characters is a token somewhere."""
     if len(run) > _MAX_CHARS + 1 or _ORDINARY.fullmatch(run):
         return False
     if _is_token(run.lstrip("+-"), _ANY):

@@ -1,8 +1,7 @@
 """The engine of the redactor, imported with the first text.
 
-Secrets come from two sources: the native scanner with its maintained rules, which works offline and
-only detects, and `RULES` for what that scanner misses. A finding is located in its own text and
-must hold there: no text can make a part of another text a secret.
+Secrets are found by the native scanner and by `RULES`. A finding must hold in its own text: no text
+can make a part of another text a secret.
 """
 
 import re
@@ -33,8 +32,6 @@ in the next."""
 
 
 class _RedactedText(NamedTuple):
-    """A text without secrets, the number of redactions, and the secrets with their rules."""
-
     text: str
     redactions: int
     secrets: Mapping[bytes, str]
@@ -44,13 +41,7 @@ class RedactionEngine:
     """The scanner and the rules that `SecretRedactor` redacts with."""
 
     def __init__(self, rules: Sequence[SecretRule], key: bytes, *, pii: bool) -> None:
-        """Load no rule of the scanner yet.
-
-        Args:
-            rules: turnetl's own rules.
-            key: key of the digests in placeholders.
-            pii: whether the rules include those for personal data.
-        """
+        """Load no rule of the scanner yet; `pii`: the rules include those for personal data."""
         self._rules = rules
         self._key = key
         self._pii = pii
@@ -58,7 +49,6 @@ class RedactionEngine:
         self._clean = CleanTexts()
 
     def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
-        """Return the texts of each archive: see `SecretRedactor.redact_many`."""
         rules_by_position = self._candidates([*chain.from_iterable(archives)])
         starts = list(accumulate(map(len, archives), initial=0))
         by_archive: list[dict[int, list[SecretRule]]] = [{} for _ in archives]
@@ -79,10 +69,7 @@ class RedactionEngine:
         rules_by_index: Mapping[int, Iterable[SecretRule]],
         cache: dict[str, _RedactedText],
     ) -> RedactedTexts:
-        """Redact the candidates among the texts, and the same secrets in all other texts.
-
-        Equal texts match the same rules and are redacted once.
-        """
+        """Redact the candidates, equal ones once, and the same secrets in all other texts."""
         redacted = RedactedTexts([*texts], [0] * len(texts))
         secrets: dict[bytes, str] = {}
         for index, rules in rules_by_index.items():

@@ -1,12 +1,6 @@
-"""Rules for keys and seeds: pairs of a cloud, wallets, recovery codes, keys that are not PEM.
+"""Rules for keys and seeds: of a cloud, wallets, recovery codes, payment numbers, parts of keys.
 
-Rules for payment numbers: cards and bank accounts, by their check digits.
-
-Both have no literal to search for. One pattern finds the texts that may hold one.
-
-Lines of a private key of which the file's beginning or end is missing, whatever precedes them.
-
-Tools print a prefix before each line: names of files, times, numbers, quotes, marks of a diff.
+Tools print a prefix before each line of a key: names of files, times, numbers, marks of a diff.
 """
 
 import base64
@@ -17,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from turnetl.redact import plausible
 from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.normalised import escape_before
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import SecretRule, password_rule
 
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 _WORDS_OF_A_SEED = frozenset({12, 15, 18, 21, 24})
@@ -119,8 +113,7 @@ KEY_RULES = (
         "The seed of a second factor, also in groups.",
         is_drawn_groups,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:password|passwort|\bpass)\\*[\"']?(?:[^A-Za-z0-9\r\n]{{1,6}}|[ \t]+(?:is|ist|est"
         rf"|es)[ \t:]+)(?-i:{_FOUR_GROUPS})",
         "The password of an app, in four groups.",

@@ -1,13 +1,9 @@
-"""The required literals of turnetl's own rules, derived when a rule changes.
+"""The required literals of turnetl's own rules: every match starts with one of a few texts.
 
-To derive them takes each process as long as to parse 8 MB. The file has a line for each pattern:
-its digest, the bytes before the literal, and the literals as JSON; none for a pattern without any.
+They are derived from the pattern. To derive all takes as long as to parse 8 MB, so a file has a
+line for each pattern: its digest, the bytes before the literal, and the literals as JSON.
 
     python -m turnetl.redact.known_literals > turnetl/redact/known_literals.tsv
-
-The required literals of a pattern: every match starts with one of a few texts.
-
-They are derived from the pattern itself, so that a rule need not repeat them.
 """
 
 import sys
@@ -57,8 +53,7 @@ class RequiredLiterals:
 def required_literals(pattern: bytes) -> RequiredLiterals | None:
     """Return the required literals of a pattern; None if there is nothing to search for.
 
-    An optional repeat at the start of a pattern is ignored: a match with it contains a match
-    without it, which starts a little later.
+    An optional repeat at its start is ignored: a match without it starts a little later.
     """
     items = list(_flatten(_parser.parse(pattern)))
     max_offset = 0
@@ -173,7 +168,6 @@ _FILE = "known_literals.tsv"
 
 
 def literals_of(rule: SecretRule) -> RequiredLiterals | None:
-    """Return the required literals of a rule, which are derived unless they are known."""
     known = _known().get(_key(rule))
     if known is None:
         return required_literals(rule.pattern.encode())
@@ -193,7 +187,6 @@ def lines(rules: Sequence[SecretRule]) -> Iterator[str]:
 
 @cache
 def _known() -> Mapping[str, str]:
-    """Return the rest of each line by its digest."""
     text = files("turnetl.redact").joinpath(_FILE).read_text("utf-8")
     return dict(line.split("\t", 1) for line in text.splitlines())
 

@@ -1,7 +1,4 @@
-"""The literal search: one pass over bytes for the required literals of all rules.
-
-Matches of rules in one text. A rule is tried only near its required literals.
-"""
+"""One pass over bytes for the required literals of all rules; a rule is tried only near its own."""
 
 import re
 from array import array
@@ -26,8 +23,6 @@ _REMEMBERED = 5_000
 
 
 class RequiredLiteral(NamedTuple):
-    """One rule that has a literal."""
-
     rule: SecretRule
     max_offset: int
     """Maximum number of bytes that precede the literal in a match."""
@@ -96,7 +91,6 @@ class LiteralSearch:
 
 @lru_cache(maxsize=64)
 def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
-    """Return the search for these rules."""
     return LiteralSearch(rules)
 
 
@@ -122,13 +116,7 @@ class RuleMatcher:
     """Finds the matches of rules in one text, which is searched once for the literals of all."""
 
     def __init__(self, data: bytes, rules: Iterable[SecretRule], search: LiteralSearch) -> None:
-        """Search the text.
-
-        Args:
-            data: the text.
-            rules: some of the rules of the search.
-            search: the search for the literals of all rules.
-        """
+        """Search the text for `rules`, which are some of those of the search."""
         self._data = data
         self._offsets: dict[str, array[int]] = {}
         self._max_offsets: dict[str, int] = {}

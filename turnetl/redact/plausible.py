@@ -1,6 +1,6 @@
 """Checks whether a matched value can be a secret: code has names in the same places.
 
-A change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`.
+A change of a result raises `_VERSION` in `turnetl.redact.redactor`; so in `chosen`, `drawn_tokens`.
 """
 
 import base64
@@ -77,7 +77,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_variable(value: str) -> bool:
-    """Return whether the value is the name of the variable that holds the password."""
+    """Return whether the value is the name of a variable that holds the password."""
     return _VARIABLE.match(value) is not None
 
 
@@ -111,7 +111,6 @@ def is_anything(_: str) -> bool:
 
 
 def is_key_body(value: str) -> bool:
-    """Return whether the value holds lines of a key."""
     return _BASE64_LINE.search(value) is not None
 
 

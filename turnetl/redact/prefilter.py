@@ -1,13 +1,7 @@
-"""The prefilter: two passes over all texts select the few that need a closer look.
+"""The prefilter: passes over all texts select the few that need a closer look.
 
-Equal texts are scanned once: every turn repeats the name of its working directory.
-
-Texts in which nothing was found: a copy of one in a later archive need not be searched again.
-
-A session that was resumed or forked repeats the texts of its parent, and every session those of its
-tools.
-
-Search for known secrets in texts, all in one pass: there may be as many secrets as lines.
+Equal texts are scanned once, and clean texts are remembered: every turn repeats its working
+directory, and a forked session the texts of its parent. Known secrets are found in one pass.
 """
 
 import re
@@ -108,11 +102,7 @@ class CleanTexts:
     """Remembers the last texts that were found clean."""
 
     def __init__(self, size: int = _REMEMBERED) -> None:
-        """Remember no text yet.
-
-        Args:
-            size: number of texts that are remembered at least; at most twice as many are.
-        """
+        """Remember no text yet; later at least `size`, at most twice as many."""
         self._size = size
         self._newer: set[TextKey] = set()
         self._older: set[TextKey] = set()
@@ -159,17 +149,13 @@ def candidates(
 ) -> dict[int, list[SecretRule]]:
     """Return the indexes of the texts that need a closer look, with the rules that match them.
 
-    One scan over the texts covers the native rules, and one over the column covers the required
-    literals of `rules`. A large archive is scanned in chunks, because it is in memory five times.
+    A large archive is scanned in chunks, because it is in memory five times.
 
     Args:
-        texts: any texts.
-        scanner: the scanner with the native rules.
-        rules: turnetl's own rules.
-        patterns: patterns without a literal to search for. A text that matches one is a candidate
-            if the function, given the text, returns True.
-        clean: texts that earlier calls with the same rules and patterns found to be no candidates.
-            They are not searched, and those of this call are added. None: all are searched.
+        patterns: patterns without a literal. A text that matches one is a candidate if the function
+            says so.
+        clean: texts that earlier calls with the same rules and patterns found clean; they are not
+            searched, and those of this call are added.
     """
     clean = CleanTexts() if clean is None else clean
     unknown = clean.unknown(texts)
@@ -190,7 +176,6 @@ def _candidates_of_chunk(
     rules: tuple[SecretRule, ...],
     patterns: Mapping[str, Callable[[bytes], bool]],
 ) -> dict[str, list[SecretRule]]:
-    """Return the candidates among distinct texts, with the rules that match a text or its view."""
     column = _column(texts)
     without_literals = literal_search(rules).rules_without_literals
     slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
@@ -227,7 +212,6 @@ def _column(texts: list[str]) -> pl.Series:
 
 
 def _matching(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
-    """Return the texts that match one of the patterns: one pass for all of them."""
     pattern = "|".join(f"(?:{pattern})" for pattern in patterns)
     return [texts[index] for index in column.str.contains(pattern).arg_true()]
 
@@ -239,7 +223,6 @@ def _with_invisible(texts: list[str]) -> list[str]:
 
 
 def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[str]]:
-    """Return for each pattern the texts that match it."""
     columns = [pl.col("text").str.contains(pattern).alias(pattern) for pattern in patterns]
     matches = pl.DataFrame({"text": text_column(texts)}).select(columns)
     return {
@@ -256,10 +239,8 @@ def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]
 
 
 class _JoinedTexts:
-    """Texts that are scanned as one."""
-
     def __init__(self, texts: Sequence[str], column: pl.Series) -> None:
-        """Join the texts; `column` starts with the same texts."""
+        """`column` starts with the same texts."""
         self.texts = texts
         self.column = column
         self.data = SEPARATOR.join(map(_encode, texts))
@@ -294,7 +275,6 @@ def _chunks(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _by_scanner(joined: _JoinedTexts, scanner: SecretScanner) -> Iterator[str]:
-    """Yield the texts in which the native scanner finds a secret."""
     findings = scanner.scan(joined.data)
     indexes = {index for found in findings for index in joined.at(found.start, found.end)}
     for index in indexes:
@@ -304,10 +284,7 @@ def _by_scanner(joined: _JoinedTexts, scanner: SecretScanner) -> Iterator[str]:
 def _by_rules(
     joined: _JoinedTexts, by_pattern: Mapping[str, list[str]], rules: tuple[SecretRule, ...]
 ) -> dict[str, list[SecretRule]]:
-    """Return the texts that rules match, each with these rules in their order.
-
-    A pattern is tried only near its required literals, which most texts do not hold.
-    """
+    """Return the texts that rules match near their literals, each with these rules in order."""
     search = literal_search(rules)
     patterns_by_text: dict[str, set[str]] = {}
     for index, places in _places(joined, search):
@@ -338,7 +315,6 @@ def _places(joined: _JoinedTexts, search: LiteralSearch) -> Iterator[tuple[int, 
 
 
 def _by_places(joined: _JoinedTexts, rule: SecretRule) -> list[str]:
-    """Return the texts with a match that can be a secret."""
     if rule.places is None or rule.may_be_secret is None:
         return []
     places: dict[bytes, list[int]] = {}

@@ -23,19 +23,10 @@ _KEY_BYTES = 32
 
 
 class SecretRedactor:
-    """Removes secrets from texts. Uses no network; imports its scanner with the first text.
-
-    A run in which no archive changed asks only for its version.
-    """
+    """Removes secrets from texts. Uses no network; imports its scanner with the first text."""
 
     def __init__(self, key: bytes | None = None, *, pii: bool = False) -> None:
-        """Set what determines the redactions.
-
-        Args:
-            key: key of the digests in placeholders, of at most 64 bytes: another key gives a
-                secret another digest. None: a random one.
-            pii: also redact personal data: see `turnetl.redact.pii`.
-        """
+        """Set the key of the digests, of at most 64 bytes; None: a random one."""
         self._key = os.urandom(_KEY_BYTES) if key is None else key
         self._pii = pii
 
@@ -45,10 +36,9 @@ class SecretRedactor:
 
     @cached_property
     def version(self) -> str:
-        """Digest of everything that determines the redactions: scanner, own rules and key.
+        """Digest of scanner, own rules, key, and the packages that know words and phone numbers.
 
-        With personal data, also of the packages that know words and phone numbers. It is stored in
-        every turns file and does not reveal the key.
+        Every turns file stores it. It does not reveal the key.
         """
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
@@ -58,8 +48,7 @@ class SecretRedactor:
     def redact(self, texts: list[str]) -> RedactedTexts:
         """Return the texts with `[REDACTED:<rule>:<digest>]` in place of each secret.
 
-        Order and number of the texts stay the same. A secret always has the same digest. A secret
-        that one text reveals is redacted in all of these texts. Repeating changes nothing.
+        A secret that one text reveals is redacted in all of these texts. Repeating changes nothing.
         """
         return self.redact_many([texts])[0]
 
@@ -69,11 +58,9 @@ class SecretRedactor:
 
     @property
     def redacts_persons(self) -> bool:
-        """Whether personal data is redacted."""
         return self._pii
 
     def person_placeholder(self, name: str) -> str:
-        """Return what stands in place of the name of a person."""
         return placeholder("person", _seen(name), self._key)
 
     def stands_for(self, digest: str, secret: str) -> bool:

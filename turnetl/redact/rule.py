@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 
 # Compared by identity: the hash of 150 rules with all fields takes as long as a search.
@@ -11,43 +11,35 @@ from functools import cached_property
 class SecretRule:
     """Detects a secret by its context or by its own form. The last matching group is the secret.
 
-    A pattern without a literal uses only what both regex engines support: no look-around, no
-    back-reference.
+    A pattern without a literal uses only what both regex engines support: no look-around.
     """
 
     name: str
     pattern: str
     description: str
     plausible: Callable[[str], bool]
-    """Returns whether a matched value can be a secret: code has other values in such places."""
+    """Whether a matched value can be a secret: code has other values in such places."""
     starts_word: bool = False
     """Whether a letter or digit before the secret (other than of an escaped newline) rules it out.
-
-    It is not a part of the pattern, because a pattern that starts with a literal is many times
-    faster.
-    """
+    A pattern that says so does not start with a literal, and is many times slower."""
 
     skip: str = ""
     """Text to skip where the pattern fails. Without it, each position in that text is tried."""
 
     reversed_prefix: bytes = b""
-    """Pattern, matched backwards from the start of the secret; what it matches belongs to it.
-
-    For a secret that only its end identifies: a forward pattern would try every start.
-    """
+    """Pattern of what precedes the secret and belongs to it, matched backwards: for a secret that
+    only its end identifies."""
 
     locate: Callable[[bytes, re.Match[bytes]], Iterable[tuple[int, int]]] | None = None
     """Returns the secrets that a match announces, if they are not a group of it."""
 
     may_be_secret: Callable[[str], bool] | None = None
-    """Returns whether a match of the whole pattern can be a secret, wherever it stands.
-
-    For a pattern without a required literal that most texts match.
-    """
+    """Whether a match of the whole pattern can be a secret, for a pattern without a literal that
+    most texts match."""
 
     places: Callable[[bytes], Iterable[tuple[int, int]]] | None = None
-    """Returns start and end of all matches of the whole pattern that can be secrets, and perhaps of
-    others, faster than the pattern does."""
+    """Returns start and end of at least all matches that can be secrets, faster than the pattern
+    does."""
 
     before: str = ""
     """Pattern of what must precede the match, up to its start and within `before_bytes`."""
@@ -56,10 +48,7 @@ class SecretRule:
 
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
-        """Everything that determines what the rule redacts.
-
-        Functions are included by their names: after a renaming, all archives are read again.
-        """
+        """What decides redactions. Functions count by name: renaming reads all archives again."""
         starts = "starts word" if self.starts_word else ""
         return (
             self.name,
@@ -79,7 +68,6 @@ class SecretRule:
         return re.compile(_with_short_runs(pattern).encode())
 
     def is_preceded(self, data: bytes, start: int) -> bool:
-        """Return whether what precedes a match that starts at `start` allows it."""
         if not self.before:
             return True
         return (
@@ -95,11 +83,15 @@ class SecretRule:
         return re.compile(self.reversed_prefix)
 
 
-def _with_short_runs(pattern: str) -> str:
-    """Return the pattern with a limit for each run of spaces and of backslashes.
+password_rule = partial(SecretRule, "password")
+value_rule = partial(SecretRule, "secret-value")
+"""Rules for the values of keys and tokens."""
 
-    Several runs of any length in a row can be split in many ways: the time for a long line of them
-    after a keyword would grow with the square of its length.
+
+def _with_short_runs(pattern: str) -> str:
+    """Return the pattern with limited runs of spaces and of backslashes.
+
+    The time for several unlimited runs in a row grows with the square of a line's length.
     """
     return _RUN.sub(lambda run: f"{run[1]}{{{int(run[2] == '+')},{_MAX_RUN}}}", pattern)
 

@@ -1,7 +1,4 @@
-"""Rules for secrets in sentences and notes: name, link and value, in any language.
-
-Secrets that a sentence says before their name: `using … as the password`, `… is your code`.
-"""
+"""Rules for secrets in sentences and notes, in any language: name, link, value; or value, name."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +6,7 @@ from collections.abc import Iterator
 from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
 from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import password_rule, value_rule
 from turnetl.redact.vocabulary import (
     ADVERB,
     AFTER_VALUE,
@@ -46,12 +43,7 @@ _BEFORE_NAME = late_pattern(rf"{BEFORE_NAME}\Z".encode())
 
 
 def before_name(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the value before a name of a password or of a code.
-
-    Args:
-        data: one text.
-        match: starts with the name.
-    """
+    """Yield the value before a name of a password or of a code."""
     first = max(0, match.start() - MAX_BEFORE)
     found = _BEFORE_NAME.search(data, first, match.start())
     if found is not None:
@@ -98,8 +90,7 @@ _USER = (
 )
 
 SAID_RULES = (
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+|[ \t]+(?:type"
         rf"|enter)[ \t]+|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
         rf"|(?:[ \t]+that)?[ \t]+(?:I|we|you|they)(?:[ \t]+[a-z]{{2,12}}){{1,3}}"
@@ -114,31 +105,27 @@ SAID_RULES = (
         # `Second pass: look at the tests`.
         before=r"(?<!cond )(?<!irst )(?<!hird )(?<!inal )(?<!next )(?<!last )(?<!one )",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAMES}{_MARKUP}{{1,6}}{_WORD}"
         rf"(?:[.,;!?]{{0,3}}(?:[ \t\r\n)\"'`”“»」(]|\\+[nr]|$)|で)",
         "A password directly after its name.",
         chosen.is_told,
         before=r"(?:\A|[^/A-Za-z0-9_.-])[A-Za-z0-9_-]{0,40}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|="  # noqa: RUF001
         rf"|{ASIAN_CHANGED})?[ \t]*(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
         "A password in Chinese, Japanese and Korean.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){FOREIGN_PASSWORD}(?:[ \t]*(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”])"
         rf"|[ \t]+(?:[^ \t\r\n:=,.]{{1,20}}[ \t]+){{0,3}}?([!-'*-~]{{4,64}})[ \t]+{AFTER_VALUE}"
         r"(?:[^A-Za-z]|$))",
         "A password in quotes directly after its name, or before the verb of the sentence.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}|{FOREIGN_PASSWORD})[:=]?[*_`]{{0,2}}[ \t]+{_VALUE}",
         "A password after its user.",
         chosen.is_said,
@@ -148,8 +135,7 @@ SAID_RULES = (
             r"|dan)[ \t]+)?(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}[ \t:(]|{FOREIGN_PASSWORD}){_MARKUP}{{0,4}}{_VALUE}",
         "A password that somebody is asked to use.",
         chosen.is_told_at_end,
@@ -160,8 +146,7 @@ SAID_RULES = (
             r"(?:(?:the|my|this|new|old|temp(?:orary)?|default|la|le|dem|das|el|o|a)[ \t]+)?"
         ),
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)(?:{PURPOSE}{{0,2}}{LINK}"
         rf"|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{1,4}}?[ \t]+(?:is|was|ist)[ \t]+"
         rf"|(?:{_MARKED}{{1,24}}|[ \t]\()|[ \t]*(?:-|–)[ \t]*)"  # noqa: RUF001
@@ -169,27 +154,23 @@ SAID_RULES = (
         "A key or a token after its name, on one line.",
         chosen.is_key_or_marked,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)\((?:{PASSWORD}|{SHORT_PASSWORD}):?[ \t]+([^ \t\r\n()\"'`<>|]{{4,64}})\)",
         "A password in parentheses.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"\b(?:pw|PW|passwort|Passwort)[ \t]+(?:auf|to)[ \t]+{_VALUE}",
         "A sentence that says what a password was changed to.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"ssh[ \t]+[^ \t\r\n]{{1,60}}@[^ \t\r\n]{{1,60}}[ \t]+(?:/|,|with|pw"
         rf"|password)[ \t]+{_VALUE}",
         "A password after a host.",
         chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"()[ \t]\((?:the |my |your ){PASSWORD}",
         "A value that the next words explain.",
         chosen.is_said,
@@ -198,8 +179,7 @@ SAID_RULES = (
             rb"(?=[ \t]+(?:(?:won|llits)[ \t]+)?(?:s'|si|esu))"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{_NAMES}s?(?:[ \t]+-{{1,2}}[ \t]+"
         rf"|(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:{IS}|to|as|auf"
         rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:{ADVERB}[ \t]+)?)"
@@ -209,16 +189,14 @@ SAID_RULES = (
         "A password after several words about it.",
         chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]++[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}"
         rf"(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
         rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
         "A password alone on the line after one that announces it.",
         chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{_NAMES}(?:[ \t]*:|[^\r\n|]{{0,40}}:)|initial-password[^\r\n"
         rf"|]{{0,40}})[ \t]*(?:\r?\n){{1,2}}"
         r"[ \t]*([^ \t\r\n|:=(){}\[\]<>\"'`,]{6,128})[ \t]*(?:[\r\n]|$)",
@@ -226,42 +204,36 @@ SAID_RULES = (
         chosen.is_told_at_end,
         before=r"(?i:generated|initial|temporary|admin|root|\A|\n)[^\r\n]{0,30}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAMES}[^\r\n:=.]{{1,60}}:?[ \t]+(?:still|now|set to)[ \t]+{_VALUE}",
         "A sentence about a password, and then the password.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:\bu:[ \t]+|\blogin:\*?[ \t]+|\buser(?:name)?:?\*?[ \t]+)[^\s:,;]{{1,60}}(?:"
         rf"[ \t,;]{{1,4}}|(?:\r?\n|\\+n)[ \t]*)"
         rf"\*?(?:p|pw|pass|pwd)(?::\*?|[ \t])[ \t]*{_VALUE}",
         "A user, and a password with a short name beside or below it.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}",
         "The answer to a question.",
         chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:\bagain|\bverify|\bconfirm)(?:[ \t]+[a-z]{{1,12}})?:[ \t]+{_VALUE}",
         "What is typed again at the prompt for a password.",
         chosen.is_told_at_end,
         before=r"(?i:assword|passphrase)[^\x00]{0,100}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|\bpwd?\b|\bpass\b|passwort|kennwort)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)"
         rf"(?:\r?\n|\\n)?{_SPEAKER}[ \t]*{_VALUE}",
         "The answer of another person to a question.",
         chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
         r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))|\bsecret\\*[\"']?[ \t]*"
@@ -269,15 +241,13 @@ SAID_RULES = (
         "A passphrase of words.",
         chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:wifi|wlan|wi-fi|ssid)\b[^\r\n]{{0,40}}?(?:\bkey|\bcode|schlüssel|clé"
         rf"|/)[ \t:]+(?:is[ \t]+)?{_VALUE}",
         "The key of a network.",
         chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds|credentials"
         rf"|logins?|accès|acceso|accesso|{_BOTH})(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using)[ \t]+)?[`\"'*]{{0,2}}"
@@ -286,8 +256,7 @@ SAID_RULES = (
         "A user and a password in a sentence.",
         chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
         rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)"
         rf"(?:{PURPOSE})?(?:[ \t]*(?:=|:|->|→)|[ \t]+(?:is|are|as|with|using|mit|als|via))[ \t]+"
@@ -296,8 +265,7 @@ SAID_RULES = (
         "The same with a word between them, or only a space.",
         chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details"
         r"| data| info)?|account)[^\r\n.,;=]{0,40}"
         r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n|\\n)[ \t>*•-]{0,8}"
@@ -305,16 +273,14 @@ SAID_RULES = (
         "A user and a password below each other.",
         chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]++[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n"
         rf"|\\n){{1,2}}{_SPEAKER}"
         rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "The next message of a chat, that is only a password.",
         chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PIN}\\*[\"'`*]?(?:[ \t]+(?:is|was|ist|lautet|est|es|è|é|to|je|är|er|on|este"
         rf"|là|adalah|(?:for|of)[ \t][^\r\n\d]{{1,30}})(?:[ \t]+now)?)?[ \t]*(?:は|是|:|："  # noqa: RUF001
         rf"|=)?[ \t]*\\*[\"'`*]{{0,2}}"
@@ -323,8 +289,7 @@ SAID_RULES = (
         chosen.is_anything_chosen,
         before=r"(?<![A-Za-z0-9_])",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|{_CODES})\b",
         "A value before its name, within a sentence.",
         chosen.is_told_or_number,
@@ -332,21 +297,18 @@ SAID_RULES = (
         before=BEFORE_NAME,
         before_bytes=MAX_BEFORE,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{EAST_ASIAN_KEY}|{FOREIGN_KEY})(?:{PURPOSE}{{0,2}}{LINK}|[ \t]+to[ \t]+"
         rf"|[ \t]*(?:是|为|は|는|은|:|：)?[ \t]*)[\"'`]?{_TOKEN}",  # noqa: RUF001
         "A key in other languages.",
         chosen.is_key,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PASSWORD}[ \t]+from[ \t]+[^ \t\r\n]{{4,64}}[ \t]+to[ \t]+{_VALUE}",
         "A password that was changed from one to another.",
         chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:admin|root|administrator|postgres|demo)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
         "A usual user and a password, alone on a line, or that somebody is asked to use.",
         chosen.is_told,
@@ -355,8 +317,7 @@ SAID_RULES = (
             r"|\b(?:[Uu]se|[Uu]sing|[Tt]ry|with|as)[ \t]+[`\"']?)"
         ),
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)passphrase[ \t]+([a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})[ \t.\"']*(?:[\r\n]|\\n|$)",
         "A passphrase of words that somebody is asked to use.",
         chosen.is_chosen_line,

@@ -32,8 +32,6 @@ class ScannerFinding(NamedTuple):
 
 
 class SecretScanner:
-    """The native scanner. It loads its rules on the first text."""
-
     def __init__(self) -> None:
         self._native: kingfisher_sdk.Scanner | None = None
 

@@ -51,13 +51,8 @@ def without_heads(
     """Yield the spans without encoded characters around them, and words before these.
 
     A secret that starts within an encoded character was read as if its end belonged to it, and a
-    drawn one is preceded by a word if only a colour separates them.
-
-    Args:
-        data: the text.
-        spans: secrets in the text.
-        heads: by the starts of secrets that encoded characters precede: where these start, and the
-            rule that found the secret.
+    drawn one is preceded by a word if only a colour separates them. `heads` has, by the starts of
+    secrets that encoded characters precede, where these start, and the rule that found the secret.
     """
     starts = sorted(heads)
     spans, ends = [*spans], dict[int, set[int]]()
@@ -74,7 +69,6 @@ def without_heads(
 
 
 def _is_tail(data: bytes, end: int, span: Span) -> bool:
-    """Return whether only encoded characters or padding follow a token in a span."""
     return end < span.end and _TAIL.fullmatch(data, end, span.end) is not None
 
 
@@ -102,15 +96,12 @@ def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
 
 
 class _Placeholders:
-    """The placeholders in a text."""
-
     def __init__(self, data: bytes) -> None:
         places = [match.span() for match in _PLACEHOLDER.finditer(data)]
         self._starts = [start for start, _ in places]
         self._ends = [end for _, end in places]
 
     def overlapping(self, span: Span) -> list[tuple[int, int]]:
-        """Return those that have bytes in common with the span."""
         indexes = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
         return [*zip(self._starts[indexes], self._ends[indexes], strict=True)]
 

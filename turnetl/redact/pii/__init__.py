@@ -1,8 +1,4 @@
-"""Rules for personal data (PII), which is redacted only on request.
-
-The rules of a subject run on the texts only that its prefilter selects. Each reads a bounded number
-of bytes from any place, so that the time for a text is proportional to its length.
-"""
+"""Rules for personal data (PII), which is redacted only on request."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -26,11 +22,7 @@ PII_RULE_NAMES = frozenset(rule.name for rule in PII_RULES)
 
 
 def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
-    """Return the indexes of the texts that may hold PII, each with the rules to try.
-
-    Args:
-        texts: any texts; a lone surrogate counts as a replacement character.
-    """
+    """Return the indexes of the texts that may hold PII, each with the rules to try."""
     distinct = [*dict.fromkeys(texts)]
     column = text_column(distinct)
     disguised = [distinct[index] for index in column.str.contains(DISGUISED).arg_true()]

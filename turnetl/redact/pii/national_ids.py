@@ -1,7 +1,4 @@
-"""Rules for the numbers that states give to people: announced, or in an unmistakable form.
-
-Check digits of the numbers that states give to people.
-"""
+"""Rules for the numbers that states give to people: announced, or unmistakable; check digits."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,7 +1,4 @@
-"""Rules for phone numbers: international ones, and national ones that are announced.
-
-Rules for e-mail addresses, also encoded, internationalised or written in words.
-"""
+"""Rules for phone numbers, international or announced, and for e-mail addresses in any notation."""
 
 import re
 
@@ -47,7 +44,6 @@ _WORDS = (
 
 
 def is_international(value: str) -> bool:
-    """Return whether a number with `+` and the code of a country exists."""
     return _exists(value, None)
 
 
@@ -112,7 +108,7 @@ _REVERSED_LOCAL_PART = (
 )
 """The local part before the `@`, reversed: Latin, Greek and Cyrillic letters, also escaped in JSON,
 but not the `n` of an escaped newline; or a few Chinese, Japanese or Korean characters, no more than
-a name has, because these languages have no spaces between words; or anything in quotes."""
+a name has, because no spaces separate words; or anything in quotes."""
 _LETTER = r"(?:[A-Za-z]|[\xc3-\xd4][\x80-\xbf])"
 _CJK = r"(?:\xe3[\x81-\xbf][\x80-\xbf]|[\xe4-\xed][\x80-\xbf]{2})"
 _LABEL = (
