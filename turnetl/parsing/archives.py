@@ -26,7 +26,7 @@ from turnetl.parsing.parse_report import ArchiveReport, ParseReport, Problem
 from turnetl.parsing.projects import path_without_persons, users_in
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 
 
 def parse_archives(

@@ -35,7 +35,7 @@ from turnetl.parsing.jobs import ArchiveJob, StoredArchive
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.parse_report import ArchiveReport
 from turnetl.redact import Redactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 
 log = logging.getLogger(__name__)
 

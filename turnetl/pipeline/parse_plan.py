@@ -16,7 +16,7 @@ from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archives import redacted_problems
 from turnetl.parsing.expand import own_archives
 from turnetl.parsing.parse_report import with_name_collisions
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 from turnetl.settings import Settings
 
 

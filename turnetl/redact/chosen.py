@@ -6,7 +6,8 @@ It may look like anything but a reference, a placeholder, a type, a policy, a la
 import re
 
 from turnetl.redact import plausible
-from turnetl.redact.late_pattern import late_pattern
+from turnetl.redact.rule import late_pattern
+from turnetl.redact.vocabulary import words
 
 _MIN_CHARS = 4
 _MAX_WORDS = 10
@@ -49,8 +50,11 @@ def is_chosen_line(value: str) -> bool:
 def is_cell(value: str) -> bool:
     """Return whether the cell of a table can be: no state, and no name of another column."""
     word = value.strip(" `*\"'").lower()
-    is_state = word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
-    return is_chosen_line(value) and not is_state and word not in COLUMNS
+    return is_chosen_line(value) and not _is_state(word) and word not in COLUMNS
+
+
+def _is_state(word: str) -> bool:
+    return word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
 
 
 def is_chosen_argument(value: str) -> bool:
@@ -73,8 +77,7 @@ _PORT = late_pattern("[0-9]{1,5}(?:[:/][0-9a-z]{1,5})*|[a-z]+:.*")
 def is_said(value: str) -> bool:
     """Return whether a word after `the password is` can be: it says nothing about a password."""
     word = value.strip("`'\"").rstrip(".,:;!)").lower()
-    is_state = word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
-    return is_chosen_word(value) and not is_state
+    return is_chosen_word(value) and not _is_state(word)
 
 
 def is_said_within(value: str) -> bool:
@@ -320,18 +323,14 @@ _NO_VALUE = late_pattern(
 _OPTION = late_pattern(r"--?[A-Za-z]|[<>|&]|\d?>")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TYPES = _words(
+TYPES = words(
     "str string text bytes byte char varchar nvarchar int integer number bool boolean any "
     "object null none nil undefined void unknown never optional secretstr buffer uint8array "
     "array list dict map vec option path func function callable binary blob uuid date email "
     "password passwordfield charfield stringfield textfield proptypes maybe literal"
 )
 """Types of code and of databases."""
-LABELS = _words(
+LABELS = words(
     "password passwords passwd pwd passphrase passcode secret token passwort kennwort "
     "contraseña contrasena senha wachtwoord hasło пароль mot passe salasana lösenord heslo "
     "parola şifre required optional hidden invalid missing empty blank true false default "
@@ -344,14 +343,14 @@ LABELS = _words(
     "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
 )
 """Labels of fields, states of settings, and placeholders."""
-VARIABLES = _words(
+VARIABLES = words(
     "value val raw input data env config settings args opts options self this pass pw pin "
     "hash hashed cipher generated random result res response payload body key name content "
     "param params request req field form state props item entry row line arg var foo bar "
     "secret cred creds credential credentials text lambda"
 )
 """Names of variables that often hold a password."""
-PROSE = _words(
+PROSE = words(
     "a an the is are was were be been being must should shall will would can cannot could may "
     "might do does did not no of to for from with without in on at by as and or but if this "
     "that these those your my our their its it you we they i least most character characters "
@@ -361,7 +360,7 @@ PROSE = _words(
     "doit et ou el los es debe y o não deve em com per il non deve het een niet moet"
 )
 """Words of a sentence, in the languages of the rules: no passphrase is a sentence."""
-STATES = _words(
+STATES = words(
     "a an the not no in on at of to for from with by as and or if this that too so very also "
     "always never only still being set unset here there below above known unknown correct "
     "incorrect right wrong valid invalid empty null blank hidden visible secure insecure weak "
@@ -385,42 +384,44 @@ STATES = _words(
     "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
 )
 """Words that follow `the password is` and say something about it."""
-COLUMNS = _words(
+COLUMNS = words(
     "role roles host hostname port url uri website site status state notes note comment comments "
     "description details type group groups team created updated modified expires age name value "
     "shell home default location environment region service server database account mail address "
     "passed failed skipped pass fail quota plan owner version rotation scope faster slower"
 )
 """Names of columns beside that of a password, and results."""
-OPTION_WORDS = _words(
+OPTION_WORDS = words(
     "flag flags option options argument arguments parameter parameters command commands "
     "switch requires field fields param params are"
 )
 """Words that follow the name of an option in prose."""
-COMPOUNDS = _words(
+COMPOUNDS = words(
     "authentication auth authorization field form reset reset-flow manager hashing hash policy "
     "protection prompt login access change changes recovery rotation input option validation "
     "entry logic support"
 )
 """Words that form a compound with `password`: `with password authentication`."""
-STATE_ENDINGS = (
-    "ed",
-    "ing",
-    "able",
-    "ible",
-    "less",
-    "iert",
-    "tet",
-    "ido",
-    "ida",
-    "ado",
-    "ada",
-    "uta",
-    "ata",
-    "uto",
+STATE_ENDINGS = tuple(
+    [
+        "ed",
+        "ing",
+        "able",
+        "ible",
+        "less",
+        "iert",
+        "tet",
+        "ido",
+        "ida",
+        "ado",
+        "ada",
+        "uta",
+        "ata",
+        "uto",
+    ]
 )
 """Endings of participles: `the password is expired`."""
-NAMES_OF_PASSWORDS = _words(
+NAMES_OF_PASSWORDS = words(
     "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "
     "密码 パスワード 비밀번호 secret token credential apikey api_key api-key"
 )

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
 from turnetl.redact.key_rules import is_middle
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import SecretRule, late_pattern
+from turnetl.redact.vocabulary import words
 
 _REST = r"[A-Za-z0-9_-]{20,}"
 
@@ -91,11 +91,7 @@ PATTERNS = {
 """By the kind of service that the tokens give access to. The group is the whole token."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-WORDS_BEFORE_IDS = _words(
+WORDS_BEFORE_IDS = words(
     "toolu tooluse srvtoolu call msg req resp rs fc chatcmpl cmpl run file asst thread step ses "
     "prt cus price pi ch sub evt seti src acct org user usr member team proj prj item batch vs "
     "gen conv audio img session agent task trace span dpl artifact rec order tx log event job "
@@ -104,7 +100,7 @@ WORDS_BEFORE_IDS = _words(
     "fixture fuse nonce test tests case pub public publishable anon"
 )
 """First or last words of a prefix before an id, a digest, or a value that is published."""
-WORDS_BEFORE_HEX = _words("live sk secret token key sign signkey auth private pat priv")
+WORDS_BEFORE_HEX = words("live sk secret token key sign signkey auth private pat priv")
 """Words before hexadecimal digits that follow a dash, as in `signkey-prod-`."""
 
 

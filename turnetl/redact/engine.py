@@ -11,14 +11,13 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from turnetl.redact import plausible
-from turnetl.redact.literal_search import RuleMatcher, literal_search
+from turnetl.redact.literal_search import RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.normalised import undisguised, views
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
 from turnetl.redact.port import RedactedTexts, placeholder
 from turnetl.redact.prefilter import CleanTexts, ExactMatcher, candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
-from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, is_issued, merge_spans, without_heads
 from turnetl.redact.split_secrets import SPLIT_PATTERN, has_split, split_secret_spans
@@ -139,7 +138,9 @@ class RedactionEngine:
 
     def _spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         yield from self._scanner_spans(data)
-        yield from self._rule_spans(data, rules)
+        matcher = RuleMatcher(data, rules, literal_search(tuple(self._rules)))
+        for rule in matcher.rules:
+            yield from spans_of_rule(rule, data, matcher.first)
 
     def _scanner_spans(self, data: bytes) -> Iterator[Span]:
         misplaced = {}
@@ -155,20 +156,13 @@ class RedactionEngine:
         if misplaced:
             yield from ExactMatcher(misplaced).spans(data)
 
-    def _rule_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
-        matcher = RuleMatcher(data, rules, literal_search(tuple(self._rules)))
-        for rule in matcher.rules:
-            yield from spans_of_rule(rule, data, matcher.first)
-
     def _replace(self, data: bytes, spans: list[Span]) -> bytes:
         pieces, position = [], 0
         for start, end, rule in spans:
-            pieces += [data[position:start], self._placeholder(rule, data[start:end])]
+            mark = placeholder(rule, undisguised(data[start:end]), self._key).encode()
+            pieces += [data[position:start], mark]
             position = end
         return b"".join([*pieces, data[position:]])
-
-    def _placeholder(self, rule: str, secret: bytes) -> bytes:
-        return placeholder(rule, undisguised(secret), self._key).encode()
 
 
 _METAVARIABLES = (b"PASSWORD", b"PASSWD", b"PASS", b"SECRET", b"TOKEN")

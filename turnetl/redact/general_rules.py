@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from turnetl.redact import chosen, plausible, table_rules
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule, password_rule, value_rule
+from turnetl.redact.rule import SecretRule, late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
 _MAX_ITEMS = 40

@@ -9,9 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
-from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.normalised import escape_before
-from turnetl.redact.rule import SecretRule, password_rule
+from turnetl.redact.rule import SecretRule, late_pattern, password_rule
 
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 _WORDS_OF_A_SEED = frozenset({12, 15, 18, 21, 24})
@@ -175,10 +174,11 @@ def is_card(value: str) -> bool:
     has_issuer = any(
         digits.startswith(prefixes) and len(digits) in lengths for prefixes, lengths in _LENGTHS
     )
-    return has_issuer and len({*digits}) >= _MIN_DISTINCT_DIGITS and _luhn(digits)
+    return has_issuer and len({*digits}) >= _MIN_DISTINCT_DIGITS and luhn(digits)
 
 
-def _luhn(digits: str) -> bool:
+def luhn(digits: str) -> bool:
+    """Return whether the check digit at the end is right."""
     doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number // 10 + number % 10 for number in doubled) % 10 == 0
 

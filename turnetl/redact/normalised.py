@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from turnetl.redact.late_pattern import late_pattern
+from turnetl.redact.rule import late_pattern
 from turnetl.redact.spans import Span
 
 _MAX_LAYERS = 5

@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 
-from turnetl.redact.late_pattern import late_pattern
+from turnetl.redact.rule import late_pattern
 
 
 def looks_random(value: str) -> bool:

@@ -58,3 +58,16 @@ def pieces(text: str) -> tuple[list[str], list[str]]:
     """Return the parts of a text around its placeholders, one more than these, and the digests."""
     split = re.split(PATTERN, text)
     return split[::2], split[1::2]
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SEPARATORS = re.compile(r"[/\\._~{}-]+")
+_SHORT_WORD = re.compile(r"[^\W\d_]{0,15}\d{0,2}|[^\W_]{0,8}")
+
+
+def is_plain(name: str) -> bool:
+    """Return whether a name surely holds no secret: it has only short words and uuids.
+
+    To redact one path loads all rules of the scanner: half a second.
+    """
+    return all(map(_SHORT_WORD.fullmatch, _SEPARATORS.split(_UUID.sub("", name))))

@@ -4,7 +4,6 @@ Equal texts are scanned once, and clean texts are remembered: every turn repeats
 directory, and a forked session the texts of its parent. Known secrets are found in one pass.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -16,9 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
+from turnetl.redact.literal_search import (
+    LiteralSearch,
+    RequiredLiteral,
+    literal_search,
+    spans_of_match,
+    spans_of_rule,
+)
 from turnetl.redact.normalised import ENCODED, INVISIBLE, MAY_BE_ENCODED, normalised_texts
-from turnetl.redact.rule_spans import spans_of_match, spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, occurrences
@@ -239,8 +243,10 @@ def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]
 
 
 class _JoinedTexts:
+    """Texts that are scanned as one."""
+
     def __init__(self, texts: Sequence[str], column: pl.Series) -> None:
-        """`column` starts with the same texts."""
+        """Join the texts, with which `column` starts."""
         self.texts = texts
         self.column = column
         self.data = SEPARATOR.join(map(_encode, texts))
@@ -331,11 +337,7 @@ def _by_places(joined: _JoinedTexts, rule: SecretRule) -> list[str]:
 
 def _finds_secret(rule: SecretRule, text: str) -> bool:
     data = _encode(text)
-    return any(True for _ in spans_of_rule(rule, data, partial(_first, data)))
-
-
-def _first(data: bytes, rule: SecretRule, start: int) -> re.Match[bytes] | None:
-    return rule.compiled.search(data, start)
+    return any(spans_of_rule(rule, data, lambda rule, start: rule.compiled.search(data, start)))
 
 
 def _matching_patterns(data: bytes, places: Iterable[_Place]) -> Iterator[str]:

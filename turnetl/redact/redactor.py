@@ -28,11 +28,11 @@ class SecretRedactor:
     def __init__(self, key: bytes | None = None, *, pii: bool = False) -> None:
         """Set the key of the digests, of at most 64 bytes; None: a random one."""
         self._key = os.urandom(_KEY_BYTES) if key is None else key
-        self._pii = pii
+        self.redacts_persons = pii
 
     def __reduce__(self) -> tuple[Callable[[], "SecretRedactor"], tuple[()]]:
         """Pickle without the scanner, which each process loads for itself."""
-        return partial(type(self), self._key, pii=self._pii), ()
+        return partial(type(self), self._key, pii=self.redacts_persons), ()
 
     @cached_property
     def version(self) -> str:
@@ -42,7 +42,7 @@ class SecretRedactor:
         """
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
-        packages = map(package_version, _PII_PACKAGES if self._pii else ())
+        packages = map(package_version, _PII_PACKAGES if self.redacts_persons else ())
         return ids.digest(_VERSION, scanner, ids.digest("key", self._key), *recipes, *packages)
 
     def redact(self, texts: list[str]) -> RedactedTexts:
@@ -56,10 +56,6 @@ class SecretRedactor:
         """Return `redact` of the texts of each archive; one scan over all of them is faster."""
         return self._engine.redact_many(archives)
 
-    @property
-    def redacts_persons(self) -> bool:
-        return self._pii
-
     def person_placeholder(self, name: str) -> str:
         return placeholder("person", _seen(name), self._key)
 
@@ -69,7 +65,7 @@ class SecretRedactor:
 
     @cached_property
     def _rules(self) -> tuple[SecretRule, ...]:
-        if not self._pii:
+        if not self.redacts_persons:
             return RULES
         from turnetl.redact.pii import PII_RULES  # noqa: PLC0415 - only on request
 
@@ -79,7 +75,7 @@ class SecretRedactor:
     def _engine(self) -> "RedactionEngine":
         from turnetl.redact.engine import RedactionEngine  # noqa: PLC0415 - only with a text
 
-        return RedactionEngine(self._rules, self._key, pii=self._pii)
+        return RedactionEngine(self._rules, self._key, pii=self.redacts_persons)
 
 
 def _seen(secret: str) -> bytes:

@@ -1,9 +1,10 @@
-"""A secret rule: a kind of secret that the native scanner does not find."""
+"""A secret rule: a kind of secret that the native scanner does not find; patterns of rules."""
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any, AnyStr, Generic, cast
 
 
 # Compared by identity: the hash of 150 rules with all fields takes as long as a search.
@@ -100,3 +101,22 @@ _RUN = re.compile(r"(\[ \\t\]|\\\\)([*+])(?![*+?])")
 _MAX_RUN = 40
 """Spaces between two words, as in the columns of a table; JSON in JSON five times has 31
 backslashes before a quote."""
+
+
+class _LatePattern(Generic[AnyStr]):
+    """A pattern that is compiled at its first use: a run in which no archive changed uses none."""
+
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self._source: AnyStr = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        # Kept as an attribute of its own: the next use costs what one of a compiled pattern costs.
+        value = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, value)
+        return value
+
+
+def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a pattern for its own methods only: the functions of `re` do not take it."""
+    return cast("re.Pattern[AnyStr]", _LatePattern(pattern, flags))

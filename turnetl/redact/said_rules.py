@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import password_rule, value_rule
+from turnetl.redact.rule import late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import (
     ADVERB,
     AFTER_VALUE,

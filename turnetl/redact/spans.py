@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 from turnetl.redact.port import PATTERN
@@ -83,7 +84,7 @@ def _is_head(data: bytes, span: Span, head: int, rule: str) -> bool:
 
 def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
     """Return the spans in order, merged where they overlap, without those redacted already."""
-    placeholders = _Placeholders(data)
+    placeholders = [match.span() for match in _PLACEHOLDER.finditer(data)]
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.rule)):
         if _is_redacted(data, span, placeholders):
@@ -95,20 +96,11 @@ def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
     return merged
 
 
-class _Placeholders:
-    def __init__(self, data: bytes) -> None:
-        places = [match.span() for match in _PLACEHOLDER.finditer(data)]
-        self._starts = [start for start, _ in places]
-        self._ends = [end for _, end in places]
-
-    def overlapping(self, span: Span) -> list[tuple[int, int]]:
-        indexes = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
-        return [*zip(self._starts[indexes], self._ends[indexes], strict=True)]
-
-
-def _is_redacted(data: bytes, span: Span, placeholders: _Placeholders) -> bool:
+def _is_redacted(data: bytes, span: Span, placeholders: list[tuple[int, int]]) -> bool:
     """Return whether the span holds nothing to redact besides placeholders."""
-    overlapping = placeholders.overlapping(span)
+    first = bisect_right(placeholders, span.start, key=itemgetter(1))
+    last = bisect_left(placeholders, span.end, key=itemgetter(0))
+    overlapping = placeholders[first:last]
     if any(start < span.start or span.end < end for start, end in overlapping):
         return True
     rest = _PLACEHOLDER.sub(b"", data[span.start : span.end]).strip()

@@ -7,8 +7,7 @@ import re
 from collections.abc import Iterator
 
 from turnetl.redact import chosen
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import password_rule, value_rule
+from turnetl.redact.rule import late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
 _LONG_NAME = (

@@ -3,6 +3,11 @@
 Patterns search bytes: letters that are not ASCII match in the case in which they are written.
 """
 
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 PASSWORD = r"(?:passw(?:or)?d|passphrase|passcode)"  # noqa: S105 - a pattern
 SHORT_PASSWORD = r"(?-i:[Pp]ass|[Pp]wd?|PWD?|psk|PSK|mdp|MDP)"  # noqa: S105 - a pattern
 FOREIGN_PASSWORD = (

@@ -15,7 +15,7 @@ from turnetl.formats import Format
 from turnetl.lake.redaction_key import redaction_key
 from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates
 from turnetl.wiring.tables import lake

@@ -10,6 +10,7 @@ from turnetl.redact.pii.subject import (
     is_personal_account,
 )
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.vocabulary import words
 
 _NAMES = """
     localhost localhost.localdomain host hostname docker container ubuntu debian fedora alpine kali
@@ -170,22 +171,10 @@ _NAME_WITH_SPACES = (
 )
 _IN_DASHES = r"([A-Za-z0-9_.]{1,64})"
 _NOT_SHARED = COMMON_ACCOUNTS | {"all users", "default user"}
-_FLAG_WORDS = frozenset(
-    {"dir", "directory", "page", "pages", "folder", "path", "url", "screen", "button", "view"}
-    | {
-        "guide",
-        "guides",
-        "manual",
-        "table",
-        "list",
-        "file",
-        "api",
-        "service",
-        "id",
-        "ids",
-        "assistant",
-    }
-    | {"office", "automation", "server", "grid", "icon", "controller", "and", "of", "can", "who"}
+_FLAG_WORDS = words(
+    "dir directory page pages folder path url screen button view guide guides manual table list "
+    "file api service id ids assistant office automation server grid icon controller and of can "
+    "who"
 )
 """Words after `-home-` that are no user."""
 

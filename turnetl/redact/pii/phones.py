@@ -5,22 +5,8 @@ import re
 from turnetl.redact.pii.subject import PiiSubject
 from turnetl.redact.rule import SecretRule
 
-_REGIONS = (
-    "US",
-    "GB",
-    "DE",
-    "FR",
-    "ES",
-    "IT",
-    "NL",
-    "CH",
-    "AT",
-    "IN",
-    "BR",
-    "AU",
-    "JP",
-    "PL",
-    "SE",
+_REGIONS = tuple(
+    ["US", "GB", "DE", "FR", "ES", "IT", "NL", "CH", "AT", "IN", "BR", "AU", "JP", "PL", "SE"]
 )
 """Regions whose national numbers are recognised, if a word announces them."""
 _FICTION = re.compile(r"555-?01[0-9]{2}\Z")
