@@ -402,24 +402,8 @@ COMPOUNDS = words(
     "entry logic support"
 )
 """Words that form a compound with `password`: `with password authentication`."""
-STATE_ENDINGS = tuple(
-    [
-        "ed",
-        "ing",
-        "able",
-        "ible",
-        "less",
-        "iert",
-        "tet",
-        "ido",
-        "ida",
-        "ado",
-        "ada",
-        "uta",
-        "ata",
-        "uto",
-    ]
-)
+_ENDINGS = "ed ing able ible less iert tet ido ida ado ada uta ata uto"
+STATE_ENDINGS = tuple(_ENDINGS.split())
 """Endings of participles: `the password is expired`."""
 NAMES_OF_PASSWORDS = words(
     "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "

@@ -5,9 +5,8 @@ import re
 from turnetl.redact.pii.subject import PiiSubject
 from turnetl.redact.rule import SecretRule
 
-_REGIONS = tuple(
-    ["US", "GB", "DE", "FR", "ES", "IT", "NL", "CH", "AT", "IN", "BR", "AU", "JP", "PL", "SE"]
-)
+_CODES = "US GB DE FR ES IT NL CH AT IN BR AU JP PL SE"
+_REGIONS = tuple(_CODES.split())
 """Regions whose national numbers are recognised, if a word announces them."""
 _FICTION = re.compile(r"555-?01[0-9]{2}\Z")
 """The last digits of numbers for films and examples in North America."""
