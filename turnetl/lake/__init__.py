@@ -1,7 +1,4 @@
-"""The lake: Parquet tables, written atomically, self-describing and checked on every access.
-
-What only a writer needs is imported on first use, because it imports pyarrow.
-"""
+"""The lake: Parquet tables, written atomically, self-describing and checked on every access."""
 
 from typing import TYPE_CHECKING
 

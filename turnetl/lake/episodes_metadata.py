@@ -12,14 +12,7 @@ from turnetl.lake.versions import metadata_text
 def replace_episodes_metadata(
     lake: Lake, group: GroupId, before: Mapping[str, str], after: Mapping[str, str]
 ) -> bool:
-    """Replace the metadata of a group's episodes table; return whether that is possible.
-
-    It is if the new metadata is as long as that of the table. All rows are verified.
-
-    Raises:
-        TableUnusable: the table is damaged, or has other metadata by now.
-        Fatal: it cannot be written.
-    """
+    """Replace the metadata of an episodes table, verified; False: the new one is not as long."""
     old, new = (metadata_text(values, schema.EPISODES) for values in (before, after))
     if len(old.encode()) != len(new.encode()):
         return False

@@ -1,7 +1,4 @@
-"""The episodes tables of a lake, one for each group.
-
-Rows of the turns and episodes tables as the values that travel between stages.
-"""
+"""The episodes tables of a lake, one for each group, and rows of tables as values."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,13 +47,7 @@ class EpisodesTables:
         slices: Iterable[pl.DataFrame],
         metadata: Callable[[], Mapping[str, str]],
     ) -> None:
-        """Write a group's episodes table slice by slice; it replaces the previous one.
-
-        Args:
-            group: the group of the episodes.
-            slices: rows of `schema.EPISODES`, in table order.
-            metadata: the metadata to store; called after the last slice.
-        """
+        """Replace a group's episodes table slice by slice; `metadata` is called at the end."""
         from turnetl.lake.parquet_writer import write_slices  # noqa: PLC0415 - pyarrow
 
         def encoded_metadata() -> str:
@@ -72,11 +63,7 @@ class EpisodesTables:
         self.files.sync(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
-        """Return the metadata that `write_episodes` stored; None: the group has no table.
-
-        Raises:
-            Fatal: the table cannot be read or has another schema version.
-        """
+        """Return the metadata that `write_episodes` stored; None: the group has no table."""
         (path,) = self._fetched([self.episodes_path(group)])
         if not path.exists():
             return None
@@ -89,22 +76,14 @@ class EpisodesTables:
         return {key: value for key, value in metadata.items() if key != versions.KEY}
 
     def verify_episodes(self, group: GroupId) -> None:
-        """Read all bytes of a group's episodes table, if there is one, and compare its checksum.
-
-        Raises:
-            TableUnusable: the table is damaged.
-        """
+        """Read all bytes of a group's episodes table, if there is one, and compare its checksum."""
         (path,) = self._fetched([self.episodes_path(group)])
         if path.exists():
             verify(path)
 
     @contextmanager
     def reading_episodes(self, group: GroupId) -> Iterator[None]:
-        """Collect rows of `scan_episodes`.
-
-        Raises:
-            TableUnusable: the table is damaged.
-        """
+        """Collect rows of `scan_episodes`; a damaged table raises `TableUnusable`."""
         with reading(self.episodes_path(group)):
             yield
 
@@ -114,9 +93,6 @@ class EpisodesTables:
         The rows stay the same while they are in use, even if a new table replaces them. Only the
         footer is verified: the caller collects inside `reading_episodes`, and calls
         `verify_episodes` before it writes what depends on the rows.
-
-        Raises:
-            Fatal: the table cannot be read, or has another schema version or other columns.
         """
         (path,) = self._fetched([self.episodes_path(group)])
         if not path.exists():
@@ -142,7 +118,6 @@ class EpisodesTables:
         return self.root / "episodes"
 
     def episodes_path(self, group: GroupId) -> Path:
-        """Return the path of the episodes table of a group. There may be none."""
         return self.episodes_folder / f"{group}.parquet"
 
     def _fetched(self, paths: list[Path]) -> list[Path]:
@@ -152,7 +127,6 @@ class EpisodesTables:
 
 
 def turn_from_row(row: Mapping[str, Any]) -> Turn:
-    """Return a row of the turns or episodes table as a value."""
     fields = {name: row[name] for name in _TURN_FIELDS}
     closed_by = row["closed_by"]
     fields |= {
@@ -170,7 +144,6 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
 
 
 def episode_from_row(row: Mapping[str, Any]) -> Episode:
-    """Return a row of the episodes table as a value."""
     fields = {name: row[name] for name in _EPISODE_FIELDS}
     chunks = tuple(row["chunks"]) or (row["text"],)
     return Episode(turn=turn_from_row(row), **fields | {"chunks": chunks})

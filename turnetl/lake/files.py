@@ -2,8 +2,6 @@
 
 A file is named by its path below `root`, where its bytes are read. A lake on this machine is that
 folder. Of a lake in an object store the folder holds copies: `fetch` makes them current.
-
-The files of a lake in a folder of this machine.
 """
 
 import os
@@ -47,11 +45,7 @@ class LakeFiles(Protocol):
         """Return the name of a file for a message: its path, or its URL."""
 
     def check(self) -> None:
-        """Check that there can be a lake.
-
-        Raises:
-            BadUsage: it is a file, or in a bucket that does not exist.
-        """
+        """Check that there can be a lake: no file has its place, and its bucket exists."""
 
     def names(self, folder: Path) -> list[str]:
         """Return the names of files and folders in a folder, sorted; none if it is no folder."""
@@ -81,16 +75,11 @@ class LakeFiles(Protocol):
                 while no other process replaces the file; others replace only what was seen.
 
         Raises:
-            LakeChanged: another process has replaced the file since this one listed or fetched it,
-                or it is what `check` raised.
+            LakeChanged: another process has replaced the file since this one listed or fetched it.
         """
 
     def create(self, path: Path, content: bytes) -> None:
-        """Create a file atomically.
-
-        Raises:
-            FileExistsError: there is one.
-        """
+        """Create a file atomically; raise `FileExistsError` if there is one."""
 
     def rename(self, path: Path, target: Path) -> None:
         """Give a file another name."""
@@ -144,8 +133,8 @@ class LocalFiles:
     def replace(self, path: Path, write: Write, check: Check | None = None) -> None:
         """Replace a file. Without `check` the last process wins. Durable after a `sync`.
 
-        Where there are no locks of folders (Windows, some network file systems), another process
-        may replace the file just after the check.
+        Where folders have no locks (Windows, some network file systems), another process may
+        replace the file just after the check.
         """
         replace_file(path, write, self.root, check or _accept)
 
@@ -175,11 +164,7 @@ def _accept() -> None:
 
 
 def _name_first(temporary: Path, path: Path, content: bytes) -> None:
-    """Give a complete file its name.
-
-    Raises:
-        FileExistsError: another process was first.
-    """
+    """Give a complete file its name; raise `FileExistsError` if another process was first."""
     try:
         path.hardlink_to(temporary)
     except FileExistsError:

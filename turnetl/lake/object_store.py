@@ -1,8 +1,6 @@
 """Requests to an object store, by obstore. The credentials are those of the provider's own chain.
 
 No message of obstore reaches a log or an error: it may hold a signed address.
-
-Errors of obstore, translated without their text: it may hold a signed address.
 """
 
 import re
@@ -73,7 +71,6 @@ def is_empty_range(error: Exception) -> bool:
 
 
 def lake_error(url: ObjectUrl, failure: StoreFailure, status: str | None) -> TurnetlError:
-    """Return the error of the object store of a lake."""
     kind, message = _OF_LAKES[failure]
     return kind(message.format(url=url, status=status))
 
@@ -164,8 +161,6 @@ class ObjectChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """An object, as it was listed, read or written."""
-
     e_tag: str
     """Changes with the content."""
     version: str | None = None
@@ -181,7 +176,8 @@ class ObjectStore:
     Args:
         url: the URL.
         allow_http: send requests to an endpoint without TLS.
-        translate: returns the error to raise for one of the library; by default that of a lake.
+        translate: returns the error to raise for one of the library; by default that of a lake:
+            `BadUsage` for a missing bucket, `Fatal` for a refusal, `LakeBusy` for no answer.
     """
 
     def __init__(
@@ -192,44 +188,25 @@ class ObjectStore:
             self._store: Any = _open(url, allow_http=allow_http)
 
     def check(self) -> None:
-        """Check that the bucket exists and can be listed.
-
-        Raises:
-            BadUsage, Fatal, LakeBusy: as of `states`.
-        """
+        """Check that the bucket exists and can be listed."""
         with self._errors():
             interruptible(lambda: next(iter(self._store.list(chunk_size=1)), None))
 
     def states(self, folder: str) -> dict[str, ObjectState]:
-        """Return the objects in a folder and below it, by name; empty: all.
-
-        Raises:
-            BadUsage: there is no such bucket.
-            Fatal: the store refuses.
-            LakeBusy: it does not answer.
-        """
+        """Return the objects in a folder and below it, by name; empty: all."""
         with self._errors():
             pages = interruptible(lambda: list(self._store.list(folder or None)))
             return {found["path"]: _state(found) for page in pages for found in page}
 
     def folder(self, folder: str) -> tuple[dict[str, ObjectState], list[str]]:
-        """Return the objects in a folder, and the folders in it.
-
-        Raises:
-            BadUsage, Fatal, LakeBusy: as of `states`.
-        """
+        """Return the objects in a folder, and the folders in it."""
         with self._errors():
             found = interruptible(lambda: self._store.list_with_delimiter(folder or None))
             states = {one["path"]: _state(one) for one in found["objects"]}
             return states, list(found["common_prefixes"])
 
     def read(self, name: str, known: ObjectState | None) -> tuple[bytes, ObjectState] | None:
-        """Return an object with its state; None if it has the state that is known.
-
-        Raises:
-            FileNotFoundError: there is none.
-            BadUsage, Fatal, LakeBusy: as of `states`.
-        """
+        """Return an object with its state; None if it has the state that is known."""
         from obstore.exceptions import NotModifiedError  # noqa: PLC0415 - an extra
 
         options = {"if_none_match": known.e_tag} if known is not None else {}
@@ -252,7 +229,6 @@ class ObjectStore:
 
         Raises:
             ObjectChanged: its state is another one.
-            BadUsage, Fatal, LakeBusy: as of `states`.
         """
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
@@ -271,11 +247,7 @@ class ObjectStore:
         return _state(written)
 
     def copy(self, name: str, target: str) -> None:
-        """Copy an object within the store.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
+        """Copy an object within the store; raise `FileNotFoundError` if there is none."""
         with self._errors():
             interruptible(lambda: self._store.copy(name, target))
 
@@ -289,11 +261,7 @@ class ObjectStore:
                     raise
 
     def head(self, name: str) -> ObjectState:
-        """Return the state of an object.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
+        """Return the state of an object; raise `FileNotFoundError` if there is none."""
         with self._errors():
             return _state(interruptible(lambda: self._store.head(name)))
 

@@ -1,13 +1,10 @@
 """Write one Parquet file: atomically, and checked against its table.
 
-A run without changes writes no table. Only what writes one imports pyarrow, and with it numpy.
-
-Encoding of a table as the bytes of one Parquet file, with the file's metadata.
-
-Almost every table is that of one archive: five rows of 36 columns. There the writer's work for each
-column costs more than parsing the archive. Arrow's Rust writer (arro3) takes a third of the time of
-its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes. The C++ writer is imported
-when it writes: with the file systems that it brings, that takes as long as to parse 2 MB.
+Only what writes a table imports pyarrow, and with it numpy. Almost every table is that of one
+archive: five rows of 36 columns, where the writer's work for each column costs more than parsing
+the archive. Arrow's Rust writer (arro3) takes a third of the time of its C++ writer (pyarrow);
+where no arro3 wheel exists, pyarrow writes. The C++ writer is imported when it writes: that takes
+as long as to parse 2 MB.
 """
 
 import io
@@ -85,15 +82,10 @@ def encode_with_pyarrow(rows: ArrowRows, metadata: str) -> memoryview:
 def write_row_groups(
     tables: Iterable[pa.Table], columns: pa.Schema, metadata: Callable[[], str], file: IO[bytes]
 ) -> None:
-    """Write a file from tables that arrive one by one.
+    """Write a file, open for reading and writing, with a row group of each table that arrives.
 
-    The same tables and metadata give the same bytes.
-
-    Args:
-        tables: each becomes a row group.
-        columns: the schema of all tables.
-        metadata: called after all rows are written.
-        file: the output, open for reading and writing. It receives the checksums too.
+    The same tables and metadata give the same bytes. `metadata` is called after all rows are
+    written.
     """
     from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - see above
 
@@ -127,13 +119,6 @@ def write_table(
 
     A power failure may undo the rename until `sync_folder` is called for the folder.
 
-    Args:
-        path: the file to write.
-        rows: the table's columns in their order.
-        table: the schema that the rows must have.
-        metadata: the text to store in the file.
-        replace: replaces a file atomically, as `LakeFiles.replace`.
-
     Raises:
         Fatal: a column is missing, unknown or of another type, or the file cannot be written.
     """
@@ -157,15 +142,7 @@ def write_slices(
 ) -> None:
     """Write a table from slices of its rows, as `write_table` does; at most two are in memory.
 
-    Args:
-        path: the file to write.
-        slices: the table's rows in their order. The bytes also depend on the slice boundaries.
-        table: the schema that the rows must have.
-        metadata: the text to store in the file; called after the last slice.
-        replace: as for `write_table`.
-
-    Raises:
-        Fatal: as for `write_table`.
+    The bytes also depend on the slice boundaries. `metadata` is called after the last slice.
     """
     remaining = iter(slices)
     first = list(islice(remaining, 1)) or [pl.DataFrame(schema=table.polars)]
@@ -187,7 +164,6 @@ def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 @cache
 def arrow_schema(table: schema.Table) -> pa.Schema:
-    """Return the columns as they are written."""
     columns = pl.DataFrame(schema=table.polars).to_arrow().schema
     return pa.schema([pa.field(column.name, _parquet_type(column.type)) for column in columns])
 

@@ -25,15 +25,13 @@ all secrets other placeholders in silence."""
 
 
 def redaction_key(lake: Lake, *, create: bool) -> bytes:
-    """Return the key of a lake.
+    """Return the key of a lake, created if the lake is new.
 
     Args:
         lake: the lake.
-        create: whether to create the key of a new lake. False: nothing will be stored, and a new
-            lake gives a key that is used only now.
+        create: False: nothing will be stored, and a new lake gives a key that is used only now.
 
     Raises:
-        BadUsage: the lake is a file.
         Fatal: the key is damaged, cannot be read or written, or is missing although the lake has
             tables.
     """
@@ -57,12 +55,6 @@ def redaction_key(lake: Lake, *, create: bool) -> bytes:
 
 
 def _read(files: LakeFiles, path: Path) -> bytes:
-    """Return the key in a file.
-
-    Raises:
-        FileNotFoundError: there is none.
-        Fatal: it cannot be read, or holds no key.
-    """
     files.fetch([path])
     name = files.name(path)
     try:

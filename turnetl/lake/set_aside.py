@@ -10,11 +10,7 @@ from turnetl.lake.paths import TURNS
 
 
 def set_aside(files: LakeFiles, path: Path) -> None:
-    """Rename a damaged file; only the newest `damaged_copies.KEPT` of its name stay.
-
-    Raises:
-        OSError: it cannot be renamed.
-    """
+    """Rename a damaged file; only the newest `damaged_copies.KEPT` of its name stay."""
     files.fetch([path])
     files.rename(path, damaged_copies.copy_name(path))
     names = files.names(path.parent)

@@ -63,11 +63,7 @@ def table_paths(lake: Lake) -> list[tuple[GroupId, Path, schema.Table]]:
 def check_table(
     lake: Lake, group: GroupId, path: Path, table: schema.Table
 ) -> tuple[TableProblem | None, ArchiveMetadata | None]:
-    """Read a table whole.
-
-    Returns:
-        What is wrong with it, but for `misplaced_files`; and the metadata of a turns file.
-    """
+    """Return what is wrong, but for `misplaced_files`, and the metadata of a turns file."""
     if (special := special_file(path)) is not None:
         state = TableState.UNREADABLE if "may not" in special else TableState.NO_FILE
         return TableProblem(path, state, special), None
@@ -91,8 +87,8 @@ def check_table(
 def misplaced_files(files: Mapping[Path, ArchiveMetadata]) -> Iterator[TableProblem]:
     """Yield the turns files that are known to be those of other archives, by their metadata.
 
-    The name of a file is the digest of the real path of its archive. Where that cannot be known any
-    more, because a link is gone, the name of another file tells.
+    A file's name is the digest of its archive's real path. Where that cannot be known any more,
+    because a link is gone, the name of another file tells.
     """
     names: dict[str, Path] = {path.stem: path for path in files}
     archives: dict[str, list[Path]] = {}
