@@ -52,10 +52,7 @@ def read_footer(file: IO[bytes]) -> bytes | None:
 
 def verify(file: IO[bytes]) -> None:
     """Read a whole file; raise `ChecksumError` if other bytes were written, or no checksum."""
-    seal = _read_seal(file)
-    if seal is None:
-        raise ChecksumError
-    footer, expected, rows = seal
+    footer, expected, rows = _required_seal(file)
     file.seek(0)
     if crc32(footer, _checksum(file, rows)) != expected:
         raise ChecksumError
@@ -65,10 +62,7 @@ def copy_with_footer(
     source: IO[bytes], target: IO[bytes], changed: Callable[[bytes], bytes]
 ) -> None:
     """Copy the verified rows of a file, and write a changed footer of the same length."""
-    seal = _read_seal(source)
-    if seal is None:
-        raise ChecksumError
-    footer, expected, size = seal
+    footer, expected, size = _required_seal(source)
     source.seek(0)
     checksum = 0
     while size > 0 and (block := source.read(min(size, _BLOCK))):
@@ -97,6 +91,12 @@ def _read_seal(file: IO[bytes]) -> tuple[bytes, int, int] | None:
     if crc32(footer) != of_footer:
         raise ChecksumError
     return footer, of_all, size - length
+
+
+def _required_seal(file: IO[bytes]) -> tuple[bytes, int, int]:
+    if (seal := _read_seal(file)) is None:
+        raise ChecksumError
+    return seal
 
 
 def _footer_bytes(tail: bytes | memoryview) -> int:

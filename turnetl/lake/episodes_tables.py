@@ -22,7 +22,14 @@ from turnetl.base.model import (
 )
 from turnetl.lake import versions
 from turnetl.lake.files import LakeFiles, LocalFiles
-from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
+from turnetl.lake.parquet import (
+    read_metadata,
+    reading,
+    replace_metadata,
+    scan,
+    scan_snapshot,
+    verify,
+)
 
 
 class EpisodesTables:
@@ -126,6 +133,20 @@ class EpisodesTables:
         return paths
 
 
+def replace_episodes_metadata(
+    lake: EpisodesTables, group: GroupId, before: Mapping[str, str], after: Mapping[str, str]
+) -> bool:
+    """Replace the metadata of an episodes table, verified; False: the new one is not as long."""
+    old, new = (versions.metadata_text(values, schema.EPISODES) for values in (before, after))
+    if len(old.encode()) != len(new.encode()):
+        return False
+    path = lake.episodes_path(group)
+    lake.files.fetch([path])
+    replace_metadata(path, old, new, lake.files.replace)
+    lake.files.sync(path.parent)
+    return True
+
+
 def turn_from_row(row: Mapping[str, Any]) -> Turn:
     fields = {name: row[name] for name in _TURN_FIELDS}
     closed_by = row["closed_by"]
@@ -136,7 +157,9 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "steering": tuple(row["steering"]),
         "user_answers": tuple(row["user_answers"]),
         "subagent_prompts": tuple(row["subagent_prompts"]),
-        "tool_calls": tuple(_tool_call(call) for call in row["tool_calls"]),
+        "tool_calls": tuple(
+            ToolCall(**{**call, "ended_at": _utc(call["ended_at"])}) for call in row["tool_calls"]
+        ),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
         "usage": _usage(row["usage"]),
     }
@@ -157,10 +180,6 @@ _EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not i
 
 def _usage(messages: Sequence[Mapping[str, Any]] | None) -> tuple[MessageUsage, ...] | None:
     return None if messages is None else tuple(MessageUsage(**one) for one in messages)
-
-
-def _tool_call(row: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(**{**row, "ended_at": _utc(row["ended_at"])})
 
 
 def _utc(time: datetime | None) -> datetime | None:

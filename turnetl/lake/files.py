@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, ClassVar, Protocol
 
 from turnetl.base import private_files
 from turnetl.base.errors import BadUsage
@@ -99,14 +99,8 @@ class LocalFiles:
     """The files of a folder; see `LakeFiles`. The first write creates the folder."""
 
     root: Path
-
-    @property
-    def parallel_writes(self) -> int:
-        return 1
-
-    @property
-    def has_versions(self) -> bool:
-        return False
+    parallel_writes: ClassVar = 1
+    has_versions: ClassVar = False
 
     def name(self, path: Path) -> str:
         return str(path)

@@ -161,11 +161,9 @@ class Lake(EpisodesTables):
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
-        folder, tree = self._turns_folder, dict[str, list[str]]()
-        if group is not None:
-            tree[group] = self.files.names(folder / group)
-        else:
-            tree = self.files.tree(folder)
+        folder = self._turns_folder
+        one = {} if group is None else {str(group): self.files.names(folder / group)}
+        tree = one or self.files.tree(folder)
         return [folder / name / file for name in tree for file in tree[name] if is_table(file)]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:

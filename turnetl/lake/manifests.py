@@ -74,19 +74,15 @@ class Manifests:
             for file, text in known.items()
             if text is not None and (version := self._files.version(file)) is not None
         }
-        changed = {**self._still_listed(folder, stored), **entries}
-        if changed != stored:
-            self._write(path, changed)
-        return known
-
-    def _still_listed(
-        self, folder: Path, stored: Mapping[str, tuple[str, str]]
-    ) -> dict[str, tuple[str, str]]:
-        return {
+        still_listed = {
             name: entry
             for name, entry in stored.items()
             if self._files.version(folder / name) == entry[0]
         }
+        changed = {**still_listed, **entries}
+        if changed != stored:
+            self._write(path, changed)
+        return known
 
     def _write(self, path: Path, entries: Mapping[str, tuple[str, str]]) -> None:
         """Write a manifest. Nothing depends on it: a failure is logged."""

@@ -36,6 +36,9 @@ FRESH_SECONDS = 2.0
 class ObjectFiles:
     """The files below a URL; see `LakeFiles`. A worker process has the clock of its parent."""
 
+    parallel_writes = REQUESTS
+    has_versions = True
+
     def __init__(
         self,
         url: ObjectUrl,
@@ -63,14 +66,6 @@ class ObjectFiles:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
-
-    @property
-    def parallel_writes(self) -> int:
-        return REQUESTS
-
-    @property
-    def has_versions(self) -> bool:
-        return True
 
     def name(self, path: Path) -> str:
         relative = path.relative_to(self.root).as_posix()

@@ -101,9 +101,11 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def temporary_folder(folder: Path, root: Path | None) -> Iterator[Path]:
-    """Create a temporary folder in a folder, and delete it with its files."""
-    with _folder_of(folder / "spill", root) as created:
+def temporary_folder(folder: Path, root: Path | None, name: str = "spill") -> Iterator[Path]:
+    """Create a temporary folder in a folder, with a locked file beside it, and delete both."""
+    with temporary_file(folder / name, root) as (temporary, _):
+        created = temporary.with_suffix(_FOLDER_SUFFIX)
+        private_files.create_folder(created)
         yield created
 
 
@@ -114,7 +116,7 @@ def shared_temporary_folder(folder: Path, name: str) -> Iterator[Path]:
     Those that killed processes left under the name, which follows a dot, are deleted first.
     """
     remove_abandoned(folder, name)
-    with _folder_of(folder / name, None) as created:
+    with temporary_folder(folder, None, name) as created:
         yield created
 
 
@@ -126,15 +128,6 @@ def remove_abandoned(folder: Path, name: str = "") -> int:
     names, start = entry_names(folder), f".{name}." if name else "."
     temporary = [one for one in names if one.startswith(start) and is_temporary(one)]
     return sum(_remove_abandoned(folder / one) for one in temporary)
-
-
-@contextmanager
-def _folder_of(path: Path, root: Path | None) -> Iterator[Path]:
-    """Create a folder beside a path, with a locked file beside it, and delete both."""
-    with temporary_file(path, root) as (temporary, _):
-        created = temporary.with_suffix(_FOLDER_SUFFIX)
-        private_files.create_folder(created)
-        yield created
 
 
 def is_temporary(name: str) -> bool:

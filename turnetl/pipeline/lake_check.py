@@ -25,12 +25,12 @@ from turnetl.lake.forgotten import read_forgotten
 from turnetl.lake.paths import TURNS as TURNS_FOLDER
 from turnetl.lake.paths import archive_digest
 from turnetl.lake.redaction_key import redaction_key
-from turnetl.lake.set_aside import set_aside
 from turnetl.lake.table_checks import (
     TableProblem,
     TableState,
     check_table,
     misplaced_files,
+    set_aside,
     special_file,
     table_paths,
 )
