@@ -1,8 +1,7 @@
 """How Graphiti is imported: without telemetry, and without the `.env` file that it would load.
 
-Graphiti loads the first `.env` file above its own folder, or above the working directory, into the
-environment of the process, when it is imported. A virtual environment is often inside the working
-directory, whose author may be somebody else: the file could name a proxy or an endpoint.
+It loads the first one above its own folder or the working directory into the environment of the
+process. Its author may be somebody else: the file could name a proxy or an endpoint.
 """
 
 import os
@@ -21,8 +20,8 @@ _TELEMETRY = "GRAPHITI_TELEMETRY_ENABLED"
 def prepare() -> None:
     """Decide how Graphiti is imported in this process, unless it was imported already.
 
-    The variables of the process stay as they are, but for that of Graphiti's telemetry, which is
-    read whenever a `Graphiti` object is built. A value set by the user wins.
+    Graphiti reads its telemetry's variable for each `Graphiti` object. A value set by the user
+    wins.
     """
     os.environ.setdefault(_TELEMETRY, "false")  # noqa: TID251 - read there only
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -30,8 +29,6 @@ def prepare() -> None:
 
 
 class _Finder(MetaPathFinder):
-    """Finds Graphiti, where the path would find it."""
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:

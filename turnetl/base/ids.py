@@ -1,12 +1,8 @@
 """Digests and deterministic ids: the same input gives the same id on every machine.
 
-The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ.
-
-The named parts of a recipe: everything that decides what is extracted from a turn.
-
-Names of the groups in which a migration keeps turns before its cutover, and old data after it.
-
-Two underscores follow each other in no name that `ids.group_id` makes, so no project has such one.
+The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ. Here are also
+the names of the groups in which a migration keeps turns before its cutover, and old data after it:
+with two underscores in a row, which `group_id` never makes.
 """
 
 import hashlib
@@ -21,8 +17,6 @@ from turnetl.base.model import GroupId, SessionId, TurnId
 
 @dataclass(frozen=True, slots=True)
 class RecipePart:
-    """One part of a recipe."""
-
     value: str
     """A version, a name or a digest: another value is another recipe."""
     name: str = ""
@@ -144,8 +138,7 @@ def edge_id(kind: str, source: str, target: str) -> str:
 def group_id(name: str) -> GroupId:
     """Return a project's name as a group id: lower-case letters, digits and single underscores.
 
-    Accents are removed. A name with letters of another script ends in a digest, so that two such
-    names do not collide.
+    Accents are removed. A name with letters of another script ends in a digest: no two collide.
     """
     decomposed = unicodedata.normalize("NFKD", name)
     ascii_text = decomposed.encode("ascii", "ignore").decode().lower()

@@ -4,12 +4,7 @@ from ipaddress import ip_address
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host of a URL is this machine.
-
-    Args:
-        host: a name or an address, without port and brackets. Names are not looked up: of all
-            names, only `localhost` is this machine everywhere.
-    """
+    """Return whether a host of a URL is this machine. Only the name `localhost` is, everywhere."""
     if host.lower() == "localhost":
         return True
     try:

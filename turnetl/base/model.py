@@ -216,14 +216,10 @@ class MessageCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubagentUsage:
-    """Tokens in no turn, with one model on one UTC day.
-
-    They are those of a subagent, or of a session's own agent before the first prompt.
-    """
+    """Tokens in no turn, of one model and UTC day: of a subagent, or before the first prompt."""
 
     subagent: str
-    """Digest of the ids of its session and of itself: the same in every archive that holds it.
-    Empty: the session's own agent."""
+    """Digest of the ids of its session and of itself. Empty: the session's own agent."""
     model: str | None
     started_at: datetime | None
     """Time of the first message; None if the archive has no times."""
@@ -257,7 +253,6 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens of prompts and responses."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":

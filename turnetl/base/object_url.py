@@ -2,8 +2,6 @@
 
 A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
 `Path` is expected it is the path that its URL makes, which has one slash after the scheme.
-
-URLs where a path is expected: a path of that text would be a folder named `s3:`.
 """
 
 import os
@@ -71,12 +69,7 @@ def object_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
 
 
 def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
-    """Return the URL of an archive, or of a folder of archives; None if the text is another path.
-
-    Raises:
-        ValueError: it has a scheme of `SCHEMES` and names no object that a path can name. The
-            message omits the text, which may hold a password.
-    """
+    """Return the URL of an archive, or of a folder of archives; errors as `object_url`."""
     scheme = url_scheme(text)
     if scheme not in SCHEMES:
         return None
@@ -95,22 +88,13 @@ def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
 
 
 def url_text(path: str) -> str | None:
-    """Return the URL that a path of an archive stands for; None if it is a path of this machine.
-
-    Args:
-        path: the text of the path.
-    """
+    """Return the URL that a path of an archive stands for; None if it is a path of this machine."""
     match = _URL_PATH.match(path)
     return f"{match[1]}://{path[match.end() :]}" if match else None
 
 
 def cache_folder(environment: Mapping[str, str], home: Path) -> Path:
-    """Return the folder of the copies of objects: in `$XDG_CACHE_HOME`, or in `~/.cache`.
-
-    Args:
-        environment: of the process. A relative path in it is ignored.
-        home: of the user.
-    """
+    """Return the folder of copies: in `$XDG_CACHE_HOME` if it is absolute, or `~/.cache`."""
     cache = Path(environment.get("XDG_CACHE_HOME", ""))
     return (cache if cache.is_absolute() else home / ".cache") / CACHE
 

@@ -1,7 +1,4 @@
-"""The base of the enums whose members are counted or reported as reasons.
-
-The reasons under which a line, a row, a document or an archive is counted as not used.
-"""
+"""Reasons that are counted or reported, such as those for which a row or an archive is not used."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,7 +1,6 @@
-"""Check regular expressions that the user wrote.
+"""Check regular expressions that the user wrote, in Rust syntax.
 
-They have Rust syntax, as in polars, whose matching time is linear in the text and in the pattern.
-This module bounds the size of a pattern after its repetitions are expanded.
+Their matching time is linear in the text and in the pattern, whose expanded size is limited here.
 """
 
 import re

@@ -89,12 +89,7 @@ def keys_of(kind: type) -> tuple[Key, ...]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as `--json` prints it: of mappings, lists, texts, numbers and None.
-
-    Raises:
-        TypeError: a value in it is of a type that is not printed, such as a dataclass without a
-            described field.
-    """
+    """Return a value as `--json` prints it: of mappings, lists, texts, numbers and None."""
     match value:
         case Enum() | datetime() | Path():
             return _text(value)

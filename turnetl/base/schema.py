@@ -183,8 +183,8 @@ RECEIPTS = Table(
         Column("summary_reasons", TEXTS, "decisions about summaries: `3 unchanged`, ..."),
     ),
 )
-"""Properties of the TurnCommit nodes, the same in every graph. Both stores derive their tables,
-rows and statements from it. Its version is recorded on every TurnGroup."""
+"""Properties of the TurnCommit nodes, the same in every graph: both stores derive their statements
+from it. Its version is recorded on every TurnGroup."""
 
 RUNS = Table(
     "runs",

@@ -14,12 +14,7 @@ def format_minute(time: datetime | None) -> str:
 
 
 def format_span(first: datetime | None, last: datetime | None) -> str:
-    """Return the time between two times, to the minute; a date or a time that repeats is left out.
-
-    Args:
-        first: the beginning; None if it is not known.
-        last: the end; None if it is not known.
-    """
+    """Return the time between two times, to the minute; what repeats is left out."""
     begin, end = format_minute(first), format_minute(last)
     if first is None or last is None or begin == end:
         return begin

@@ -94,16 +94,7 @@ def parse_time_span(text: str, now: datetime) -> TimeSpan | None:
 
 
 def check_between(since: datetime | None, ends: Mapping[str, datetime | None], name: str) -> None:
-    """Check that some time lies between a beginning and each end.
-
-    Args:
-        since: the beginning; None is before all ends.
-        ends: by the name that the message gives them, with its quotation marks; None is no end.
-        name: of the beginning, likewise.
-
-    Raises:
-        BadUsage: none does.
-    """
+    """Check that some time lies between a beginning and each end; names are quoted."""
     for end_name, end in ends.items():
         if since is not None and end is not None and end <= since:
             raise BadUsage(
@@ -134,12 +125,7 @@ def calendar_span(unit: CalendarUnit, moment: datetime) -> TimeSpan:
 
 
 def _iso(expression: str, now: datetime) -> TimeSpan | None:
-    """Read an expression of digits; None if it is English.
-
-    Raises:
-        ValueError: there is no such day or time.
-        OverflowError: it is before the first or after the last year of the calendar.
-    """
+    """Read an expression of digits; None if it is English."""
     if not expression[:4].isdecimal() or re.fullmatch(_SHORT, expression):
         return None
     unit, day = CalendarUnit.DAY, expression

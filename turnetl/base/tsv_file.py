@@ -10,8 +10,6 @@ from turnetl.base.errors import BadUsage
 
 @dataclass(frozen=True, slots=True)
 class TsvRow:
-    """A row of a table."""
-
     line: int
     """In the file, from 1."""
     values: Mapping[str, str]
@@ -28,9 +26,6 @@ def read_tsv(
         required: columns that the table must have, and each row a value in.
         optional: columns that it may have; others are ignored.
         row_needs: what a row needs, as the end of a sentence.
-
-    Raises:
-        BadUsage: the file cannot be read, lacks a column, has no row, or a row lacks a value.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -140,10 +140,7 @@ class Settings(BaseModel):
         return settings
 
     def content_of(self, path: Path) -> bytes | None:
-        """Return the content of a file that a setting names; None: it must be read.
-
-        A file of a trusted working directory was read when its digest was compared.
-        """
+        """Return the content of a named file when its digest was compared; None: read it."""
         return self._named.get(path)
 
     @property

@@ -15,10 +15,7 @@ _RECIPE = ("model", "models", "base_url", "api_key", "effort")
 
 
 def model_intent(settings: Settings) -> tuple[str, ...]:
-    """Return the names of settings that have no effect without a model; defaults are not named.
-
-    What is switched off (`none`, 0 passes) is not named either.
-    """
+    """Return the names of settings without effect unless there is a model; no defaults."""
     budget = (f"budget.{name}" for name, limit in settings.budget if limit is not None)
     model = (f"llm.{name}" for name in _RECIPE if getattr(settings.llm, name))
     extraction = (f"extraction.{name}" for name in _extraction_names(settings.extraction))

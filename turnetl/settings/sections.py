@@ -1,8 +1,6 @@
 """The sections of the settings. Each is frozen and validates itself.
 
-Amounts as people write them: `5usd`, `$5`, `2.50`, `200k tokens`.
-
-Paths in settings, and where a user's lake is if none names one.
+Amounts are written as people write them: `5usd`, `$5`, `2.50`, `200k tokens`.
 """
 
 import math
@@ -28,14 +26,7 @@ from turnetl.base.object_url import SCHEMES, object_url, url_scheme
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
-    """Return `$XDG_DATA_HOME/turnetl/lake`, or `~/.turnetl/lake` without that variable.
-
-    As the XDG Base Directory Specification says, a relative path in the variable is ignored.
-
-    Args:
-        environment: the process's environment.
-        home: the user's home directory.
-    """
+    """Return `$XDG_DATA_HOME/turnetl/lake`, or `~/.turnetl/lake` without that absolute path."""
     data = Path(environment.get("XDG_DATA_HOME", ""))
     return data / "turnetl" / "lake" if data.is_absolute() else home / ".turnetl" / "lake"
 
@@ -94,11 +85,7 @@ _OFF = "none"
 
 
 def parse_budget(amounts: Sequence[str]) -> dict[str, int | float | None]:
-    """Return a budget as `usd` in US dollars, `tokens`, or both.
-
-    Args:
-        amounts: an amount in dollars, one of tokens, or one of each; or only the word `none`, which
-            removes both limits.
+    """Return a budget as `usd`, `tokens`, or both, from one amount of each, or `none`.
 
     Raises:
         BadUsage: an amount is neither; the message gives examples.
@@ -115,11 +102,7 @@ def parse_budget(amounts: Sequence[str]) -> dict[str, int | float | None]:
 
 
 def parse_usd(value: object) -> object:
-    """Return US dollars for a text. Values of other types are returned as they are.
-
-    Raises:
-        ValueError: the text is not an amount in dollars.
-    """
+    """Return US dollars for a text. Values of other types are returned as they are."""
     return _parse_kind("usd", value)
 
 
