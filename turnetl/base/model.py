@@ -243,8 +243,7 @@ class Usage:
     prompt_tokens: Annotated[int, described("Tokens of the requests.")] = 0
     completion_tokens: Annotated[int, described("Tokens of the responses.")] = 0
     cost: Annotated[
-        float | None,
-        described("US dollars; null if a model without a price was used.", digits=6),
+        float | None, described("US dollars; null if a model without a price was used.", digits=6)
     ] = 0.0
     cached_tokens: Annotated[
         int, described("Prompt tokens that the provider took from its own cache.")

@@ -54,9 +54,7 @@ class ForgottenTurns:
         )
 
     def extended(
-        self,
-        turns: Iterable[tuple[GroupId, TurnId]],
-        sessions: Iterable[SessionId] = (),
+        self, turns: Iterable[tuple[GroupId, TurnId]], sessions: Iterable[SessionId] = ()
     ) -> "ForgottenTurns":
         """Return the list with more turns and sessions, whose removal is not complete."""
         key = self.key or os.urandom(_KEY_BYTES).hex()

@@ -163,11 +163,7 @@ def _footer(path: Path) -> bytes:
 
 
 def check_schema(
-    path: Path,
-    columns: Mapping[str, Any],
-    table: schema.Table,
-    *,
-    missing: Collection[str] = (),
+    path: Path, columns: Mapping[str, Any], table: schema.Table, *, missing: Collection[str] = ()
 ) -> None:
     """Compare columns by name, type and order; the error names the first difference."""
     expected = {name: dtype for name, dtype in table.polars.items() if name not in missing}

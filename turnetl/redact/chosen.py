@@ -317,7 +317,7 @@ _NO_VALUE = late_pattern(
     r"|(?:GPIO|IO|PIN|P[A-K])_?[0-9]{1,3}$"
     r"|!(?:vault|Ref|Sub|env|secret)|@)|::"
     r"|(?:required|nullable|confirmed|string)\||\|(?:min|max|string|confirmed)"
-    r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):",
+    r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):"
 )
 """Selectors, rules of a form, pins of a chip, and references to a store of secrets."""
 _OPTION = late_pattern(r"--?[A-Za-z]|[<>|&]|\d?>")

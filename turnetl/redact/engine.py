@@ -122,10 +122,7 @@ class RedactionEngine:
 
     def _all_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         """Yield the secrets in the text, those that are split, and those that its reader sees."""
-        spans = [
-            *self._spans(data, rules),
-            *split_secret_spans(data, self._rules, self._spans),
-        ]
+        spans = [*self._spans(data, rules), *split_secret_spans(data, self._rules, self._spans)]
         heads: dict[int, tuple[int, str]] = {}
         for view in views(data):
             for span in self._spans(view.data, rules):

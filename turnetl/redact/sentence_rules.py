@@ -73,9 +73,7 @@ SENTENCE_RULES = (
         reversed_prefix=rb"[ \t]*+[^ \t\r\n\"'`\\;<>|&(){}\[\]$/]{4,64}+(?=[ \t]*/)",
     ),
     password_rule(
-        rf"(?i){_FOREIGN}{_FOREIGN_SAID}{_VALUE}",
-        "A password in other languages.",
-        chosen.is_said,
+        rf"(?i){_FOREIGN}{_FOREIGN_SAID}{_VALUE}", "A password in other languages.", chosen.is_said
     ),
     password_rule(
         rf"(?i){PASSWORD}[ \t]+{_WORD}[ \t]+(?:to|in|when|via|from)\b",

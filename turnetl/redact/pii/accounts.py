@@ -37,17 +37,10 @@ ACCOUNTS = PiiSubject(
             "The owner in `tar -tv`, and in listings without the number of links.",
         ),
         _user(
-            rf"{_MODE}[ \t]{{1,8}}\S{{1,60}}/({_NAME})[ \t]{{1,24}}[0-9]",
-            "The group in `tar -tv`.",
+            rf"{_MODE}[ \t]{{1,8}}\S{{1,60}}/({_NAME})[ \t]{{1,24}}[0-9]", "The group in `tar -tv`."
         ),
-        _user(
-            rf"(?:Uid|Gid):[ ]\([ 0-9]{{1,12}}/[ ]{{0,12}}({_NAME})\)",
-            "The owner in `stat`.",
-        ),
-        _user(
-            rf"(?:uid|gid|groups|euid|egid)=[0-9]{{1,9}}\(({_NAME})\)",
-            "The user in `id`.",
-        ),
+        _user(rf"(?:Uid|Gid):[ ]\([ 0-9]{{1,12}}/[ ]{{0,12}}({_NAME})\)", "The owner in `stat`."),
+        _user(rf"(?:uid|gid|groups|euid|egid)=[0-9]{{1,9}}\(({_NAME})\)", "The user in `id`."),
         _user(
             rf"{NAME_START}(?:USER|USERNAME|LOGNAME|SUDO_USER|USER_NAME){_QUOTE}[ ]?[:=][ ]?"
             rf"{_QUOTE}({_NAME})(?![\w.(@/:\[{{-])",

@@ -129,10 +129,7 @@ PROMPTS = PiiSubject(
             rf"{_START}(?:{_USER}|\[REDACTED:user:[0-9a-f]{{4,64}}\])@({_PROMPT_HOST}){_AFTER}",
             "The machine in the prompt of a shell.",
         ),
-        _user(
-            rf"\(({_USER})\xe3\x89\xbf{_PROMPT_HOST}\)-\[",
-            "The user in Kali's prompt.",
-        ),
+        _user(rf"\(({_USER})\xe3\x89\xbf{_PROMPT_HOST}\)-\[", "The user in Kali's prompt."),
         _host(
             rf"\((?:{_USER}|\[REDACTED:user:[0-9a-f]{{4,64}}\])\xe3\x89\xbf({_PROMPT_HOST})\)-\[",
             "The machine in Kali's prompt.",

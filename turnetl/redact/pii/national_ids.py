@@ -167,9 +167,7 @@ NATIONAL_IDS = PiiSubject(
             is_ssn,
         ),
         _unmistakable(
-            rf"{_NINO}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][A-D]",
-            "United Kingdom.",
-            is_nino,
+            rf"{_NINO}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][A-D]", "United Kingdom.", is_nino
         ),
         _announced(
             "nino|ni|national[ _-]?insurance",
@@ -184,24 +182,14 @@ NATIONAL_IDS = PiiSubject(
             "Germany.",
             is_german_tax_id,
         ),
+        _announced("dni|nie|nif", "(?:[0-9]{8}|[XYZ][ -]?[0-9]{7})[ -]?[A-Z]", "Spain.", is_dni),
         _announced(
-            "dni|nie|nif",
-            "(?:[0-9]{8}|[XYZ][ -]?[0-9]{7})[ -]?[A-Z]",
-            "Spain.",
-            is_dni,
-        ),
-        _announced(
-            "aadhaa?r|uidai",
-            "[2-9][0-9]{3}[ -]?[0-9]{4}[ -]?[0-9]{4}",
-            "India.",
-            is_aadhaar,
+            "aadhaa?r|uidai", "[2-9][0-9]{3}[ -]?[0-9]{4}[ -]?[0-9]{4}", "India.", is_aadhaar
         ),
         _unmistakable(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", "Brazil.", is_cpf),
         _announced("cpf", "[0-9]{11}", "Brazil.", is_cpf),
         _unmistakable(
-            r"[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}",
-            "Brazil, companies.",
-            is_cnpj,
+            r"[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}", "Brazil, companies.", is_cnpj
         ),
         _announced("cnpj", "[0-9]{14}", "Brazil, companies.", is_cnpj),
         _announced(
@@ -222,9 +210,7 @@ NATIONAL_IDS = PiiSubject(
             is_nir,
         ),
         _unmistakable(
-            "[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]",
-            "Italy.",
-            is_codice_fiscale,
+            "[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]", "Italy.", is_codice_fiscale
         ),
         _announced("bsn|burgerservice", "[0-9]{9}", "Netherlands.", is_bsn),
         _announced("pesel", "[0-9]{11}", "Poland.", is_pesel),
