@@ -20,7 +20,6 @@ def is_copy(name: str) -> bool:
 
 
 def copies(path: Path) -> list[Path]:
-    """Return the copies of a file, oldest first."""
     prefix = f"{path.name}{_MARK}"
     return sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix))
 
@@ -31,6 +30,5 @@ def too_many(path: Path, names: Iterable[str]) -> list[str]:
 
 
 def remove_old(path: Path) -> None:
-    """Remove all copies of a file but the newest `KEPT`."""
     for old in copies(path)[:-KEPT]:
         old.unlink()

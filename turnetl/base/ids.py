@@ -28,7 +28,6 @@ RecipeParts = Mapping[str, RecipePart]
 
 
 def recipe_digest(parts: RecipeParts) -> str:
-    """Return the digest of a recipe, which receipts record."""
     words = (word for name in sorted(parts) for word in (name, parts[name].value))
     return digest("recipe", *words)
 
@@ -106,7 +105,6 @@ def turn_ids(group: GroupId, format_name: str, natives: Iterable[str]) -> list[T
 
 
 def entity_id(group: GroupId, label: str, name: str) -> str:
-    """Return the id of an entity: the same file in fifty turns is one node."""
     return _id("entity", group, label, name)
 
 

@@ -34,7 +34,6 @@ class ObjectUrl:
         return f"{self.scheme}://{self._path}"
 
     def below(self, folder: Path) -> Path:
-        """Return the folder of this URL below a folder of the machine."""
         return folder / self.scheme / self._path
 
     @property

@@ -98,7 +98,6 @@ def loose_beside(file: Path) -> Iterator[LooseFile]:
 
 
 def loose_private(path: Path) -> Iterator[LooseFile]:
-    """Yield a file that not only its owner may use."""
     yield from _loose(path, _OWNER_FILE)
 
 

@@ -23,7 +23,6 @@ R = TypeVar("R", bound=Reason)
 
 
 def add_counts(counts: Mapping[R, int], more: Mapping[R, int]) -> Mapping[R, int]:
-    """Return the sums, sorted by reason."""
     reasons = sorted({*counts, *more})
     return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}
 

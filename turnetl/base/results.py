@@ -55,8 +55,6 @@ INLINED = described("", inlined=True)
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of the object of a result."""
-
     attribute: str
     """The field or property that has the value."""
     type: Any
@@ -121,7 +119,6 @@ def _text(value: Enum | datetime | Path) -> Any:
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the keys of an object with their values."""
     kind: type = type(value)
     keys = keys_of(kind)
     if not keys:

@@ -46,7 +46,6 @@ class Tokenizer:
         self._terms: dict[str, tuple[str, ...]] = {}
 
     def count(self, text: str) -> Counter[str]:
-        """Return how often each term occurs in the text."""
         counts: Counter[str] = Counter()
         for word, times in Counter(_WORD.findall(text)).items():
             for term in self._terms_of(word):

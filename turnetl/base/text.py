@@ -32,7 +32,6 @@ _TITLE_CHARS = 300
 
 
 def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
-    """Return the text on one line, truncated to `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
@@ -41,5 +40,4 @@ _MB = 1_000_000
 
 
 def size(count: int) -> str:
-    """Return a size in bytes as text."""
     return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"

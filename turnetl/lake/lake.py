@@ -105,7 +105,6 @@ def _groups(paths: Iterable[Path], size: int) -> Iterator[tuple[Path, ...]]:
 
 
 def _pieces(path: Path, table: schema.Table, size: int) -> Iterator[Batch]:
-    """Yield the rows of one file, in several batches if the file is large."""
     number = -(-_file_bytes(path) // size)
     if number <= 1:
         yield _batch((path,), table)
@@ -261,7 +260,6 @@ class Lake(EpisodesTables):
         Manifests(self.files).update(self.turn_paths)
 
     def remove_abandoned(self) -> int:
-        """Remove the temporary files of killed processes, and return their number."""
         by_group = (self._turns_folder, self.root / QUARANTINE)
         folders = [folder / group for folder in by_group for group in entry_names(folder)]
         return sum(map(remove_abandoned, [self.root, self.episodes_folder, *folders]))
@@ -284,7 +282,6 @@ class Lake(EpisodesTables):
         return scan(self._fetched(self.turn_paths(group)), schema.TURNS)
 
     def count_turns(self, group: GroupId) -> int:
-        """Return the number of different turns in the turns files of a group."""
         turns: set[str] = set()
         for batch in self.turn_batches(group):
             turns.update(batch.read(pl.col("turn_id"))["turn_id"])
@@ -332,7 +329,6 @@ class Lake(EpisodesTables):
                 os.utime(path)
 
     def turns(self, group: GroupId) -> Iterator[Turn]:
-        """Yield the turns of `scan_turns` as values."""
         rows = self.scan_turns(group).collect()
         return (turn_from_row(row) for row in rows.iter_rows(named=True))
 

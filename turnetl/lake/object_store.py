@@ -158,7 +158,6 @@ class ObjectStore:
             self._store: Any = _open(url, allow_http=allow_http)
 
     def check(self) -> None:
-        """Check that the bucket exists and can be listed."""
         self._call(lambda: next(iter(self._store.list(chunk_size=1)), None))
 
     def states(self, folder: str) -> dict[str, ObjectState]:
@@ -218,7 +217,6 @@ class ObjectStore:
         self._call(lambda: self._store.copy(name, target))
 
     def delete(self, name: str) -> None:
-        """Delete an object, if there is one."""
         with suppress(FileNotFoundError):
             self._call(lambda: self._store.delete(name))
 

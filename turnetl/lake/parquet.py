@@ -43,7 +43,6 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def verify(path: Path) -> None:
-    """Read all bytes of a file and compare its checksum."""
     with reading(path), open_regular(path) as file:
         verify_file(file)
 

@@ -123,7 +123,6 @@ def is_piped(value: str) -> bool:
 
 
 def is_anything_chosen(value: str) -> bool:
-    """Return whether a number is not the same digit again and again."""
     return len(set(value)) > 1
 
 
@@ -193,7 +192,6 @@ _JOINED = late_pattern(
 
 
 def is_cookie(value: str) -> bool:
-    """Return whether one of the values in `name=value; name=value` is a token."""
     parts = value[:_MAX_COOKIE_CHARS].split(";")
     return any(is_secret_word(part.partition("=")[2].strip()) for part in parts)
 

@@ -170,7 +170,6 @@ def may_be_token(run: str) -> bool:
 
 
 def tokens(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the run of characters that matches, if it is a token."""
     start, end = _start_of_value(data, match.start()), match.end()
     before, run = data[max(0, start - _CONTEXT) : start], data[start:end].decode()
     if _is_token(run, before) and not _is_ordinary_place(data, start, end, before):

@@ -37,8 +37,6 @@ class _RedactedText(NamedTuple):
 
 
 class RedactionEngine:
-    """The scanner and the rules that `SecretRedactor` redacts with."""
-
     def __init__(self, rules: Sequence[SecretRule], key: bytes, *, pii: bool) -> None:
         """Load no rule of the scanner yet; `pii`: the rules include those for personal data."""
         self._rules = rules
@@ -105,7 +103,6 @@ class RedactionEngine:
         return _RedactedText(redacted, total, secrets)
 
     def _redact_known(self, redacted: RedactedTexts, secrets: Mapping[bytes, str]) -> None:
-        """Redact in every text the secrets that another text reveals."""
         certain = {secret: rule for secret, rule in secrets.items() if _is_certain(secret, rule)}
         if not certain:
             return

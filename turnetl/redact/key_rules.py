@@ -17,7 +17,6 @@ _WORDS_OF_A_SEED = frozenset({12, 15, 18, 21, 24})
 
 
 def is_seed(value: str) -> bool:
-    """Return whether the value has as many words as a seed has."""
     return len(re.findall(r"[a-z]+", value)) in _WORDS_OF_A_SEED
 
 
@@ -178,13 +177,11 @@ def is_card(value: str) -> bool:
 
 
 def luhn(digits: str) -> bool:
-    """Return whether the check digit at the end is right."""
     doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number // 10 + number % 10 for number in doubled) % 10 == 0
 
 
 def is_iban(value: str) -> bool:
-    """Return whether the check digits of an account number are right."""
     account = value.replace(" ", "")
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97 == 1
@@ -259,7 +256,6 @@ _OTHER_DER = (b"\x30", b"\x31", b"\x06", b"\x0a", b"\xa0", b"\x02\x82", b"\x02\x
 
 
 def lines_after(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a key in the lines from the end of a match on."""
     yield from _parts(data, _lines(data, match.end()))
 
 
@@ -272,7 +268,6 @@ def lines_from(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]
 
 
 def lines_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a key in the lines before a match."""
     first = max(0, match.start() - _MAX_BYTES)
     yield from _parts(data, reversed([*_lines(data, first, match.start())]))
 
@@ -328,7 +323,6 @@ def _width(data: bytes, start: int, end: int) -> int:
 
 
 def _lines(data: bytes, start: int, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line between two offsets."""
     end = min(len(data), start + _MAX_BYTES) if end is None else end
     for match in _LINE_BREAK.finditer(data, start, end):
         yield start, match.start()
@@ -348,7 +342,6 @@ def _parts(data: bytes, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def _parts_of_line(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the runs in a line that may be of a key."""
     for match in _RUN.finditer(data, start, end):
         is_long = len(match[0]) >= _MIN_LINE
         if len(match[0]) < _MIN_LAST or _PATH.match(match[0]):
@@ -358,7 +351,6 @@ def _parts_of_line(data: bytes, start: int, end: int) -> Iterator[tuple[int, int
 
 
 def _starts_key(text: bytes) -> bool:
-    """Return whether base64 starts as a private key does."""
     head = text[: len(text) // 4 * 4][:120]
     try:
         decoded = base64.b64decode(head)

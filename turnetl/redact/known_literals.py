@@ -124,7 +124,6 @@ def _prefixes(items: Sequence[Any], length: int) -> _Prefixes:
 
 
 def _item_prefixes(item: tuple[object, Any], length: int) -> _Prefixes:
-    """Return the prefixes of one part of a pattern."""
     kind, value = item
     if kind is _parser.LITERAL:
         return {(bytes([value]).lower(), True)}
@@ -177,7 +176,6 @@ def literals_of(rule: SecretRule) -> RequiredLiterals | None:
 
 
 def lines(rules: Sequence[SecretRule]) -> Iterator[str]:
-    """Yield the lines of the file for these rules, in order."""
     for key, pattern in sorted({_key(rule): rule.pattern for rule in rules}.items()):
         found = required_literals(pattern.encode())
         literals = sorted(found.literals) if found is not None else []

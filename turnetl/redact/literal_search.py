@@ -31,8 +31,6 @@ class RequiredLiteral(NamedTuple):
 
 
 class LiteralSearch:
-    """A search for the required literals of some rules."""
-
     def __init__(self, rules: Sequence[SecretRule]) -> None:
         self._by_literal: dict[bytes, list[RequiredLiteral]] = {}
         self.rules_without_literals = [*filter(self._has_no_literal, rules)]
@@ -97,7 +95,6 @@ def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
 
 
 def _starts(literals: Iterable[bytes]) -> list[bytes]:
-    """Return the literals that start with no other one."""
     starts: list[bytes] = []
     for literal in sorted(literals):
         if not starts or not literal.startswith(starts[-1]):
@@ -138,7 +135,6 @@ class RuleMatcher:
         """The rules that may match."""
 
     def first(self, rule: SecretRule, start: int) -> re.Match[bytes] | None:
-        """Return the first match that starts at `start` or after it."""
         offsets = self._offsets.get(rule.pattern)
         if offsets is None:
             return rule.compiled.search(self._data, start)
@@ -165,7 +161,6 @@ FirstMatch = Callable[[SecretRule, int], re.Match[bytes] | None]
 
 
 def spans_of_rule(rule: SecretRule, data: bytes, first: FirstMatch) -> Iterator[Span]:
-    """Yield the secrets that a rule finds in a text."""
     position = 0
     while match := first(rule, position):
         position = max(match.end(), position + 1)
@@ -201,7 +196,6 @@ def _is_secret(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
 
 
 def _is_within_word(data: bytes, start: int) -> bool:
-    """Return whether a letter or digit precedes `start` that is no part of an escape."""
     ends_with_word = _ENDS_WITH_WORD.search(data[max(0, start - 1) : start]) is not None
     return ends_with_word and escape_before(data, start) == start
 

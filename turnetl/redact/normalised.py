@@ -161,8 +161,6 @@ class NormalisedText:
 
 
 class _Layer:
-    """Builds a view of a text or of another view."""
-
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._pieces: list[bytes] = []
@@ -232,7 +230,6 @@ def _separated(
 
 
 def normalised_texts(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Return the views of each text that has one."""
     found = {
         text: [
             view.data.decode("utf-8", "surrogatepass")
@@ -258,7 +255,6 @@ def undisguised(secret: bytes) -> bytes:
 
 
 def _is_quoted(data: bytes) -> bool:
-    """Return whether a text is surely quoted-printable."""
     has_break = b"=\n" in data or b"=\r\n" in data
     return (has_break and b"=3D" in data) or b"quoted-printable" in data
 
@@ -300,7 +296,6 @@ def _entity(written: bytes) -> bytes:
 
 
 def _percent_bytes(written: bytes) -> bytes:
-    """Return the characters that bytes after percent signs stand for, if they do."""
     decoded = bytes.fromhex(b"".join(_BYTE.findall(written)).decode())
     character = decoded.decode("utf-8", "ignore")
     return decoded if character.encode() == decoded and not character.isspace() else b" "

@@ -86,7 +86,6 @@ def is_attribute(value: str) -> bool:
 
 
 def decoded(value: str) -> str | None:
-    """Return the text that a value encodes in base64; None if it is none."""
     try:
         text = base64.b64decode(value[:_MAX_CHARS], validate=True).decode("ascii").rstrip("\n")
     except ValueError:
@@ -98,7 +97,6 @@ _MIN_DECODED = 5
 
 
 def is_basic_auth(value: str) -> bool:
-    """Return whether the value is `user:password` in base64."""
     try:
         decoded = base64.b64decode(value[:_MAX_CHARS], validate=True).decode()
     except ValueError:
@@ -136,7 +134,6 @@ def _kind(character: str) -> str:
 
 
 def _entropy(value: str) -> float:
-    """Return the entropy in bits per character."""
     shares = [count / len(value) for count in Counter(value).values()]
     return -sum(share * math.log2(share) for share in shares)
 

@@ -15,8 +15,6 @@ class RedactedTexts(NamedTuple):
 
 
 class Redactor(Protocol):
-    """Removes secrets from texts."""
-
     @property
     def version(self) -> str:
         """A digest that changes when redactions may differ: archives are then parsed again."""

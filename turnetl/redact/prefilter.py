@@ -73,7 +73,6 @@ class ExactMatcher:
                 return
 
     def _candidates(self, data: bytes) -> list[int]:
-        """Return the places whose first bytes are those of a secret."""
         candidates: list[int] = []
         for offset in range(min(_HEAD_BYTES, len(data) - _HEAD_BYTES + 1)):
             count = (len(data) - offset) // _HEAD_BYTES
@@ -235,7 +234,6 @@ def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[st
 
 
 def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]:
-    """Return the indexes of the texts that hold a known secret, in order."""
     joined = _JoinedTexts(texts, text_column(texts))
     return sorted(
         {index for span in secrets.spans(joined.data) for index in joined.at(span.start, span.end)}
@@ -258,7 +256,6 @@ class _JoinedTexts:
         return (sizes + len(SEPARATOR)).cum_sum().to_list()
 
     def at(self, start: int, end: int) -> range:
-        """Return the indexes of the texts that overlap these bytes."""
         first = bisect_right(self._ends, start)
         last = bisect_right(self._ends, max(start, end - 1))
         return range(first, min(last, len(self.texts) - 1) + 1)
@@ -341,7 +338,6 @@ def _finds_secret(rule: SecretRule, text: str) -> bool:
 
 
 def _matching_patterns(data: bytes, places: Iterable[_Place]) -> Iterator[str]:
-    """Yield the patterns that find a secret near one of their literals."""
     matched: set[SecretRule] = set()
     for offset, found in places:
         end = offset + _MATCH_BYTES

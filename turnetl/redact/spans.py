@@ -37,7 +37,6 @@ def is_issued(rule: str) -> bool:
 
 
 def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
-    """Yield all places of the secrets; `secrets` maps each to its rule."""
     for secret, rule in secrets.items():
         start = data.find(secret)
         while secret and start >= 0:

@@ -58,7 +58,6 @@ def split_secret_spans(
 
 
 def has_split(data: bytes) -> bool:
-    """Return whether a text has a place where both sides look like halves of a token."""
     return any(True for _ in _splits(data))
 
 

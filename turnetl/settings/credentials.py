@@ -26,7 +26,6 @@ class Layer:
     """The variables are those of other programs."""
 
     def origin(self, setting: Sequence[str]) -> str | None:
-        """Return the variable or the file that sets a setting."""
         if self.path is not None:
             return str(self.path)
         if self.source != SettingSource.ENVIRONMENT:
@@ -36,7 +35,6 @@ class Layer:
         return ENV_PREFIX + SEPARATOR.join(_given(self.values, setting)).upper()
 
     def has(self, setting: Sequence[int | str]) -> bool:
-        """Whether the source sets a setting, or a section of it."""
         return has_setting(self.values, setting)
 
 

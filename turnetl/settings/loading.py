@@ -32,8 +32,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """Settings, and what each source gave."""
-
     settings: Settings
     layers: tuple[Layer, ...]
     """The one that wins first; without the defaults."""

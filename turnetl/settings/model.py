@@ -150,7 +150,6 @@ class Settings(BaseModel):
 
     @property
     def lake_name(self) -> str:
-        """The URL or the path of the lake, as an option names it."""
         return str(self.lake_url or self.lake)
 
     @property

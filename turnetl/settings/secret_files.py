@@ -54,7 +54,6 @@ def _has_password(url: Any) -> bool:
 
 
 def working_folder(environment: Mapping[str, str], folder: Path, home: Path) -> FolderTrust:
-    """Return the configuration of a folder and what of it was trusted."""
     files = read_project(folder, home)
     # Without files there is nothing to trust: the store is not read.
     if not files.files:

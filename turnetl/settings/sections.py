@@ -128,7 +128,6 @@ def _parse_kind(expected: str, value: object) -> object:
 
 
 def _parse_amount(text: str) -> tuple[str, int | float]:
-    """Return `usd` or `tokens`, and the amount."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None:
         raise BadUsage(f"`{text}` is not a budget; {_EXAMPLES}")
@@ -274,7 +273,6 @@ class EmbedderSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _split_provider(cls, values: object) -> object:
-        """Read `fastembed:NAME` as provider and model."""
         provider = values.get("provider") if isinstance(values, dict) else None
         if not isinstance(values, dict) or not isinstance(provider, str):
             return values

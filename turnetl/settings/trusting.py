@@ -73,7 +73,6 @@ _GROUPS = ("extraction", "groups")
 
 
 def explain(loaded: LoadedSettings) -> ConfigReport:
-    """Return every setting of a run."""
     settings, folder = loaded.settings, loaded.folder
     leaves = dict(_leaves(settings)) | {("lake",): settings.lake_name}
     values = tuple(_explained(path, value, loaded.layers) for path, value in leaves.items())
@@ -103,7 +102,6 @@ def _leaves(
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as JSON has it, without secrets."""
     match value:
         case SecretStr():
             return MASK

@@ -23,7 +23,6 @@ _PATH = re.compile(
 
 
 def is_certain_name(value: str) -> bool:
-    """Return whether the value is a name wherever it stands."""
     words = value.split()
     if len(words) > 1:
         are_names = all(len(word) >= _MIN_WORD_CHARS and word[0].isupper() for word in words)

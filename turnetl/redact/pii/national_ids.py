@@ -45,7 +45,6 @@ def is_dni(value: str) -> bool:
 
 
 def is_aadhaar(value: str) -> bool:
-    """India: Verhoeff's check digit."""
     check = 0
     for position, digit in enumerate(reversed(_numbers(value))):
         check = _dihedral(check, _permuted(digit, position))

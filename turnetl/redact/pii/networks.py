@@ -40,12 +40,10 @@ def _is_dashed_ipv4(value: str) -> bool:
 
 
 def _is_number_of_ipv4(value: str) -> bool:
-    """Return whether a number in decimal, hexadecimal or octal is the address of a machine."""
     return _is_machine(IPv4Address(_number(value)))
 
 
 def _is_ipv4_in_other_digits(value: str) -> bool:
-    """Return whether four hexadecimal or octal numbers are the address of a machine."""
     numbers = [*map(_number, value.split("."))]
     return max(numbers) < _BYTES and _is_machine(IPv4Address(bytes(numbers)))
 
@@ -75,7 +73,6 @@ def _is_ipv6(value: str) -> bool:
 
 
 def _is_mac(value: str) -> bool:
-    """Return whether the value can be the address of one device."""
     digits = re.sub("[^0-9a-f]", "", value.lower())
     pairs = {digits[index : index + 2] for index in range(0, len(digits), 2)}
     is_pattern = all(pair[0] == pair[1] for pair in pairs) or digits in _MAC_EXAMPLES

@@ -33,7 +33,6 @@ def is_international(value: str) -> bool:
 
 
 def is_national(value: str) -> bool:
-    """Return whether an announced number exists in one of the regions."""
     international = f"+{value.strip()[2:]}" if value.strip().startswith("00") else None
     if international is not None and _exists(international, None):
         return True
@@ -138,7 +137,6 @@ _NOT_LOCAL = frozenset(_EMAIL_WORDS.split())
 
 
 def _is_mailbox(value: str) -> bool:
-    """Return whether the address can be that of a person."""
     local, _, domain = _AT.sub("@", value.lower()).rpartition("@")
     if not local or local in _SHARED_MAILBOXES or domain.rpartition(".")[2] in _NO_TOP_LEVEL:
         return False

@@ -66,7 +66,6 @@ _MIN_NAME_CHARS = 2
 
 
 def is_personal_account(value: str) -> bool:
-    """Return whether the name of an account can be that of a person."""
     name = value.lower().strip("'\"")
     is_number = name.isdigit()
     return len(name) >= _MIN_NAME_CHARS and not is_number and name not in COMMON_ACCOUNTS
