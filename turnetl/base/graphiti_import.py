@@ -6,8 +6,7 @@ process. Its author may be somebody else: the file could name a proxy or an endp
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -41,23 +40,19 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Imports Graphiti and, with it, all its modules that load the file."""
+    """Imports Graphiti and, with it, all its modules that load the file.
+
+    The variable is set for the time of the import only: the program may load its own files.
+    """
 
     def exec_module(self, module: ModuleType) -> None:
-        with _no_dotenv():
+        environment = os.environ  # noqa: TID251 - read by python-dotenv only
+        before = environment.get(_NO_DOTENV)
+        environment[_NO_DOTENV] = "1"
+        try:
             super().exec_module(module)
-
-
-@contextmanager
-def _no_dotenv() -> Iterator[None]:
-    """Set the variable for the time of the import: the program may load its own files."""
-    environment = os.environ  # noqa: TID251 - read by python-dotenv only
-    before = environment.get(_NO_DOTENV)
-    environment[_NO_DOTENV] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del environment[_NO_DOTENV]
-        else:
-            environment[_NO_DOTENV] = before
+        finally:
+            if before is None:
+                del environment[_NO_DOTENV]
+            else:
+                environment[_NO_DOTENV] = before

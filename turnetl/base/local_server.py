@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from turnetl.base.errors import BadUsage, Fatal
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 
 _MAX_PORT = 65_535
 _STOP_SECONDS = 3

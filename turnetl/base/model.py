@@ -311,3 +311,24 @@ class SummaryWrites:
     """What committed turns record from now on."""
     usages: Mapping[TurnId, Usage] = field(default_factory=dict)
     """Of turns in `records`, what their receipts hold from now on."""
+
+
+class NotRead(StrEnum):
+    """Why the edits of a turn could not be read from its archive."""
+
+    MISSING = "missing"
+    """The archive is not there."""
+    UNREADABLE = "unreadable"
+    CHANGED = "changed"
+    """The archive no longer has the turn as it was committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedEdit:
+    """A change of a file as the archive of a turn has it, with its secrets."""
+
+    path: str
+    """As the tool call has it."""
+    added: tuple[str, ...]
+    """All lines that it added."""
+    at: datetime | None

@@ -6,7 +6,7 @@ A lake is a folder of a bucket. An archive is an object with any name that a pat
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,41 +48,35 @@ def object_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
         ValueError: it has a scheme of `SCHEMES` and names no folder of an object store. The message
             omits the text, which may hold a password.
     """
-    scheme = url_scheme(text)
-    if scheme not in SCHEMES:
-        return None
-    # A `Path` has one slash after the colon.
-    rest = os.fspath(text).partition(":/")[2].removeprefix("/")
-    bucket, _, prefix = rest.partition("/")
-    prefix = prefix.removesuffix("/")
-    parts = prefix.split("/") if prefix else []
-    is_valid = _BUCKET.fullmatch(bucket) and all(
-        _PART.fullmatch(part) and part.strip(".") for part in parts
+    return _parsed(
+        text,
+        lambda part: _PART.fullmatch(part) and part.strip("."),
+        "prefix` with letters, digits, spaces and `._-=+@,`, and without a user, a password, a "
+        "query or `..`",
     )
-    if not is_valid:
-        raise ValueError(
-            f"must be `{scheme}://bucket/prefix` with letters, digits, spaces and `._-=+@,`, and "
-            "without a user, a password, a query or `..`"
-        )
-    return ObjectUrl(scheme, bucket, prefix)
 
 
 def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
     """Return the URL of an archive, or of a folder of archives; errors as `object_url`."""
+    return _parsed(
+        text,
+        lambda part: _NAME_PART.fullmatch(part) and part not in (".", ".."),
+        "name` without a user and a password, and without empty parts, `.`, `..` and control "
+        "characters in the name",
+    )
+
+
+def _parsed(
+    text: str | os.PathLike[str], is_part: Callable[[str], object], form: str
+) -> ObjectUrl | None:
     scheme = url_scheme(text)
     if scheme not in SCHEMES:
         return None
+    # A `Path` has one slash after the colon.
     bucket, _, name = os.fspath(text).partition(":/")[2].removeprefix("/").partition("/")
     name = name.removesuffix("/")
-    parts = name.split("/") if name else []
-    is_valid = _BUCKET.fullmatch(bucket) and all(
-        _NAME_PART.fullmatch(part) and part not in (".", "..") for part in parts
-    )
-    if not is_valid:
-        raise ValueError(
-            f"must be `{scheme}://bucket/name` without a user and a password, and without empty "
-            "parts, `.`, `..` and control characters in the name"
-        )
+    if not (_BUCKET.fullmatch(bucket) and all(map(is_part, name.split("/") if name else []))):
+        raise ValueError(f"must be `{scheme}://bucket/{form}")
     return ObjectUrl(scheme, bucket, name)
 
 
@@ -143,3 +137,15 @@ def without_credentials(value: str) -> str:
     scheme, separator, rest = value.partition("://")
     is_local = not separator or scheme == "ladybug"
     return value if is_local else f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host of a URL is this machine. Only the name `localhost` is, everywhere."""
+    from ipaddress import ip_address  # noqa: PLC0415 - few commands need it
+
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -177,20 +177,21 @@ def open_or_create(path: Path, like: Path | None = None) -> IO[bytes]:
 
 def open_no_follow(path: Path, *, write: bool = True) -> IO[bytes]:
     """Open an existing regular file, without following a link."""
-    handle = os.open(path, NO_FOLLOW | (os.O_RDWR if write else os.O_RDONLY))
-    if not S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(EINVAL, "is not a regular file", str(path))
-    return os.fdopen(handle, "rb+" if write else "rb")
+    flags, mode = (os.O_RDWR, "rb+") if write else (os.O_RDONLY, "rb")
+    return _open(path, NO_FOLLOW | flags, mode)
 
 
 def open_regular(path: Path) -> IO[bytes]:
     """Open an existing regular file, and no pipe, for reading, unbuffered; follow links."""
-    handle = os.open(path, _READ)
+    return _open(path, _READ, "rb", buffering=0)
+
+
+def _open(path: Path, flags: int, mode: str, buffering: int = -1) -> IO[bytes]:
+    handle = os.open(path, flags)
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(EINVAL, "is not a regular file", str(path))
-    return os.fdopen(handle, "rb", buffering=0)
+    return os.fdopen(handle, mode, buffering)
 
 
 def read_whole(path: Path) -> bytes:
@@ -241,3 +242,8 @@ def rights_below(folder: Path) -> int:
     """Return the mode of a new folder in a folder; that of a file is the same without execution."""
     mode = S_IMODE(folder.stat().st_mode)
     return _OWNER if mode & _OTHERS else _OWNER | mode & _GROUP
+
+
+def sqlite_path(path: Path) -> Path:
+    """Return a path that SQLite does not take for a URI, as it may take one like `file:x/y`."""
+    return path.absolute()

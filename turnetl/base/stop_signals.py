@@ -55,7 +55,7 @@ class StopSignals:
 
         KeyboardInterrupt is raised at the end of the block, also in place of an exception.
         """
-        self._cancel = _do_nothing
+        self._cancel = lambda: None
         try:
             yield self._cancel_by
         finally:
@@ -144,7 +144,3 @@ def _is_in_polars(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _do_nothing() -> None:
-    pass

@@ -51,12 +51,7 @@ _IN_ENGLISH = (
     rf"|(?:{_DAYS}|{_MONTH} {_DAY}(?:,? {_YEAR})?|{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?){_CLOCK}?"
 )
 _SHORT = r"([0-9]{1,5}) ?(min|h|d|w|mo|y)"
-_DURATION = rf"(?:last|past) ({_NUMBER} {_UNIT})"
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}
-_YEAR_ONLY = r"([0-9]{4})"
-_MONTH_ONLY = r"([0-9]{4})[-/]([0-9]{2})"
-_WEEK_ONLY = r"([0-9]{4})-w([0-9]{2})"
-_SLASHED = r"([0-9]{4})/([0-9]{2})/([0-9]{2})"
 
 
 class CalendarUnit(StrEnum):
@@ -129,13 +124,13 @@ def _iso(expression: str, now: datetime) -> TimeSpan | None:
     if not expression[:4].isdecimal() or re.fullmatch(_SHORT, expression):
         return None
     unit, day = CalendarUnit.DAY, expression
-    if found := re.fullmatch(_YEAR_ONLY, expression):
+    if found := re.fullmatch(r"([0-9]{4})", expression):
         unit, day = CalendarUnit.YEAR, f"{found[1]}-01-01"
-    elif found := re.fullmatch(_MONTH_ONLY, expression):
+    elif found := re.fullmatch(r"([0-9]{4})[-/]([0-9]{2})", expression):
         unit, day = CalendarUnit.MONTH, f"{found[1]}-{found[2]}-01"
-    elif found := re.fullmatch(_WEEK_ONLY, expression):
+    elif found := re.fullmatch(r"([0-9]{4})-w([0-9]{2})", expression):
         unit, day = CalendarUnit.WEEK, f"{found[1]}-W{found[2]}-1"
-    elif found := re.fullmatch(_SLASHED, expression):
+    elif found := re.fullmatch(r"([0-9]{4})/([0-9]{2})/([0-9]{2})", expression):
         day = "-".join(found.groups())
     given = datetime.fromisoformat(day.upper())
     if given.tzinfo is None:
@@ -150,7 +145,7 @@ def _english(expression: str, now: datetime) -> TimeSpan | None:
         expression = f"{short[1]} {_UNITS[short[2]]} ago"
     if not re.fullmatch(_IN_ENGLISH, expression):
         return None
-    duration = re.fullmatch(_DURATION, expression)
+    duration = re.fullmatch(rf"(?:last|past) ({_NUMBER} {_UNIT})", expression)
     found = _interpret(f"{duration[1]} ago" if duration else expression, now)
     if found is None:
         return None

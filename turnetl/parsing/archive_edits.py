@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from turnetl import formats
-from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import GroupId, TurnId
+from turnetl.base.model import ArchivedEdit, GroupId, NotRead, TurnId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.tool_input import added_lines
 from turnetl.formats.port import RawTurn

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings.model import Settings
 from turnetl.settings.sources import ENV_PREFIX, NEO4J_NAMES, SEPARATOR, merged

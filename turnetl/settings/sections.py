@@ -137,17 +137,14 @@ def _parse_amount(text: str) -> tuple[str, int | float]:
     if is_usd and (factor or unit.startswith("tok")):
         raise BadUsage(f"`{text}` is not a budget: it mixes dollars and tokens; {_EXAMPLES}")
     if not is_usd and not factor and not unit:
-        is_usd = _are_dollars(number, text)
+        if number >= _AMBIGUOUS_DOLLARS:
+            raise BadUsage(
+                f"`{text}` could be dollars or tokens; write `{text}usd` or `{text} tokens`"
+            )
+        is_usd = True
     if not (math.isfinite(number) and number > 0):
         raise BadUsage(f"`{text}` is not a budget: it must be more than zero; {_EXAMPLES}")
     return ("usd", number) if is_usd else ("tokens", round(number * _FACTORS[factor]))
-
-
-def _are_dollars(number: float, text: str) -> bool:
-    """Read a number without a unit as dollars; reject one that is too large to be meant so."""
-    if number >= _AMBIGUOUS_DOLLARS:
-        raise BadUsage(f"`{text}` could be dollars or tokens; write `{text}usd` or `{text} tokens`")
-    return True
 
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]

@@ -27,7 +27,7 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     variables = {
         tuple(name.removeprefix(ENV_PREFIX).lower().split(SEPARATOR)): value
         for name, value in sorted(environment.items())
-        if _is_set(name, value)
+        if value and name.startswith(ENV_PREFIX) and not name.startswith(_TEST_PREFIX)
     }
     for path in variables:
         _check_name(path)
@@ -85,20 +85,12 @@ def merged(values: Mapping[str, Any], winning: Mapping[str, Any]) -> dict[str, A
     return result
 
 
-def _is_set(name: str, value: str) -> bool:
-    return name.startswith(ENV_PREFIX) and not name.startswith(_TEST_PREFIX) and value != ""
-
-
 def _check_name(path: tuple[str, ...]) -> None:
     """Reject unknown settings, and names below a plain value; pydantic checks those in sections."""
     field = Settings.model_fields.get(path[0])
-    is_section = field is not None and _is_model(field.annotation)
+    is_section = field is not None and _model_of(field.annotation) is not None
     if field is None or (len(path) > 1 and not is_section):
         raise BadUsage(unknown_sentence(path))
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _check_overlap(path: tuple[str, ...], paths: Collection[tuple[str, ...]]) -> None:
@@ -124,7 +116,6 @@ def _null_or(name: str, value: Any) -> Any:
     return None if is_off and name in ("preprocessing_prompt", "ontology") else value
 
 
-_PREFIX = "TURNETL_"
 _OWN_MESSAGE = "Value error, "
 """Pydantic puts this before the messages of our own validators."""
 _EXPECTED = {
@@ -178,7 +169,7 @@ def _readable(value: Any) -> str:
 
 
 def _names(path: Sequence[str]) -> str:
-    return f"`{'.'.join(path)}` (environment `{_PREFIX}{'__'.join(path).upper()}`)"
+    return f"`{'.'.join(path)}` (environment `{ENV_PREFIX}{SEPARATOR.join(path).upper()}`)"
 
 
 def _setting_path(place: Sequence[int | str]) -> list[str]:

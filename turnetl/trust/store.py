@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_IMODE
-from typing import IO
 
 import msgspec
 
@@ -119,11 +118,7 @@ class TrustStore:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with private_files.open_or_create(path) as lock:
-        _lock(lock)
+        # The system releases it when the file is closed, also if the process is killed.
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _lock(lock: IO[bytes]) -> None:
-    # The system releases it when the file is closed, also if the process is killed.
-    if sys.platform != "win32":
-        fcntl.flock(lock, fcntl.LOCK_EX)
