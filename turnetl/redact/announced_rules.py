@@ -1,6 +1,7 @@
 """Rules for passwords after a keyword: in settings, code, markup, requests and databases."""
 
 from turnetl.redact import chosen, drawn_tokens, plausible
+from turnetl.redact.chosen import line_rule, quoted_rule, told_rule, word_rule
 from turnetl.redact.rule import SecretRule, password_rule, value_rule
 from turnetl.redact.vocabulary import PASSWORD
 
@@ -162,34 +163,29 @@ FIELD = (
     r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
 )
 ANNOUNCED_RULES = (
-    password_rule(
+    line_rule(
         rf"(?i){_NAME}{_SUFFIX}{FIELD}",
         "Name and value as two fields: Kubernetes, XML, CloudFormation, blocks of YAML.",
-        chosen.is_chosen_line,
     ),
-    password_rule(
+    quoted_rule(
         rf"{_SHORT}{_CLOSED}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
         "A quoted value after a short name of a password.",
-        chosen.is_chosen,
         before=_SHORT_STARTS,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?:Pass|Pwd?|PW){_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
         "A quoted value after a name that ends in `Pass`.",
-        chosen.is_chosen,
         before="[a-z]",
     ),
-    password_rule(
+    word_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|_PIN|PSK)(?:_[A-Z0-9]{{1,10}})?="
         rf"(?:{WORD})",
         "A password in an environment variable.",
-        chosen.is_chosen_word,
     ),
-    password_rule(
+    word_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|{_SECRETS})[ \t]{{1,4}}{WORD}"
         rf"{LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
-        chosen.is_chosen_word,
         before=(
             r"(?:ENV|ARG|SetEnv|fastcgi_param"
             r"|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}"
@@ -201,64 +197,55 @@ ANNOUNCED_RULES = (
         chosen.is_chosen_word,
         before=r"[A-Z0-9]_?",
     ),
-    password_rule(
+    line_rule(
         rf"(?i)(?:{_NAME}|\bpass|\bpw)[ \t]*=[ \t]*{LINE}{LINE_END}",
         "A password in the section of an INI file.",
-        chosen.is_chosen_line,
         before=(
             rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\]"
             rf"[^\[\]{{}}()]{{0,250}}?{LINE_START}{_KEY_PREFIX}"
         ),
         before_bytes=300,
     ),
-    password_rule(
+    word_rule(
         rf"(?i){_NAME}={LINE}{LINE_END}",
         "A password in a file of properties.",
-        chosen.is_chosen_word,
         before=rf"{LINE_START}{_KEY_PREFIX}",
     ),
-    password_rule(
+    line_rule(
         rf"(?i){_NAME}(?:\.default)?\\*\"?:[ \t]{{1,16}}{_NODE}{LINE}{LINE_END}",
         "A password in YAML, or a line of a chat.",
-        chosen.is_chosen_line,
         before=rf"{LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
     ),
-    password_rule(
+    word_rule(
         rf"(?i){_NAME}:[ \t]+{_NODE}([^ \t\r\n\"'`\\,;{{}}\[\]]{{4,64}})[ \t]*[,}}]",
         "A password in a mapping of YAML on one line.",
-        chosen.is_chosen_word,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
     ),
-    password_rule(
+    line_rule(
         rf"(?i){_NAME}\\*\"?[:=][ \t]*\\*[\"']?\[-([^\r\n]{{3,128}}?)-\]",
         "A password that a diff of words removes.",
-        chosen.is_chosen_line,
     ),
-    password_rule(
+    line_rule(
         r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)=([^\"\r\n]{3,128})\"",
         "A password with spaces in cmd.",
-        chosen.is_chosen_line,
         before=r"(?i:setx?)[ \t]+\"[A-Z0-9_]{0,40}",
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){_NAME}[ \t]+{IN_QUOTES}",
         "A name and a value without a sign between them, as in Lisp and in build files.",
-        chosen.is_chosen,
         before=(
             r"(?:\A|[\r\n(:]|\\n|(?:setq|setf|define|def|with)[ \t])"
             r"[ \t:*]{0,16}[A-Za-z0-9_.*-]{0,40}"
         ),
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){_NAME}\"[ \t]*,[ \t]*{IN_QUOTES}[ \t]*(?:[\r\n]|$)",
         "A name and a value in a row of CSV.",
-        chosen.is_chosen,
         before=rf"(?:\A|[\r\n])[ \t]*\"{_KEY_PREFIX}",
     ),
-    password_rule(
+    line_rule(
         r"(?i)(?:pwd|password)[ \t]*=[ \t]*([^;\"'<>&\r\n]{3,128})[;\"'<&]",
         "A password in a connection string.",
-        chosen.is_chosen_line,
         before=r"=[^;=\"'\r\n]{1,80};[ \t]*",
     ),
     password_rule(
@@ -272,14 +259,13 @@ ANNOUNCED_RULES = (
         "A name at the end of a content block, and its value at the start of the next one.",
         plausible.is_unquoted_password,
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth|digest_?auth"
         r"|PDO|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
         r"(?:async|token)?\\*[\"']?(?:[ \t]*[:=]{1,2}[ \t]*)?[(\[]"
         r"(?:[^()\"'\r\n]{0,60}(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"'])?,[ \t]*)?"
         rf"\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
         "A call with a user and a password.",
-        chosen.is_chosen,
     ),
     value_rule(
         rf"(?i)_key{_CLOSED}(?:=|:|:=)[ \t]*([A-Za-z0-9+/_-]{{16,200}})(?:[^A-Za-z0-9+/_-]|$)",
@@ -299,18 +285,16 @@ ANNOUNCED_RULES = (
         chosen.is_drawn,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password|pragma (?:re)?key)"
         r"(?:[ \t]+|[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
         r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
         "A password in SQL.",
-        chosen.is_chosen,
         before=r"(?<!get_)(?<![Gg]et)(?<!find_)(?<!read_)",
     ),
-    password_rule(
+    word_rule(
         rf"(?:PASS|[Pp]ass|PWD?|[Pp]wd?)={WORD}",
         "A password in a variable of a shell with a short name.",
-        chosen.is_chosen_word,
         before=r"(?:\A|[\r\n;&]|\\n)[ \t]*(?:(?:export|set|local|readonly|declare)[ \t]+)?",
     ),
 )
@@ -322,34 +306,29 @@ _USER_LINE = (
     r"(?:\r?\n|\\n)[ \t+-]{0,24}"
 )
 FIELD_RULES = (
-    password_rule(
+    quoted_rule(
         rf"(?i){PASSWORD}\\*\"{_EMPTY_LINE}([^\r\n\\\"]{{3,128}})",
         "A field of a form that a request sends in parts.",
-        chosen.is_chosen,
         before=r"(?:\A|[ \t;])name=\\*\"[A-Za-z0-9_.-]{0,30}",
     ),
-    password_rule(
+    word_rule(
         rf"(?i){PASSWORD}[ \t]{{1,40}}{LINE}{LINE_END}",
         "A name with dots and a value without a sign between them, as in properties of Java.",
-        chosen.is_chosen_word,
         before=rf"{LINE_START}[a-z0-9_-]{{1,40}}(?:\.[a-z0-9_-]{{1,40}}){{0,6}}\.",
     ),
-    password_rule(
+    line_rule(
         rf"(?:[Pp]ass|PASS|[Pp]w|PW)[ \t]*[:=][ \t]*{LINE}{LINE_END}",
         "A short name of a password on the line after its user.",
-        chosen.is_chosen_line,
         before=_USER_LINE,
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)(?:pgp_sym_(?:en|de)crypt(?:_bytea)?|aes_(?:en|de)crypt|encryptbypassphrase)\("
         rf"[^()\r\n]{{1,200}}?,[ \t]*{IN_QUOTES}[ \t]*[,)]",
         "The key of a function of a database that encrypts.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    told_rule(
         rf"(?i)(?:{PASSWORD}|pass|pwd?)[ \t]{{1,8}}([^ \t\r\n\"'`\\|<>{{}}()]{{4,128}}){LINE_END}",
         "A name of several words and a value without a sign between them.",
-        chosen.is_told,
         before=rf"{LINE_START}[a-z0-9]{{1,20}}(?:[._-][a-z0-9]{{1,20}}){{0,4}}[._-]",
     ),
 )

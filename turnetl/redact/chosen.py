@@ -4,9 +4,10 @@ It may look like anything but a reference, a placeholder, a type, a policy, a la
 """
 
 import re
+from functools import partial
 
 from turnetl.redact import plausible
-from turnetl.redact.rule import late_pattern
+from turnetl.redact.rule import SecretRule, late_pattern
 from turnetl.redact.vocabulary import words
 
 _MIN_CHARS = 4
@@ -137,6 +138,13 @@ def is_key(value: str) -> bool:
     return len(value) >= _MIN_KEY and plausible.is_token(value) and not is_name
 
 
+quoted_rule = partial(SecretRule, "password", plausible=is_chosen)
+word_rule = partial(SecretRule, "password", plausible=is_chosen_word)
+line_rule = partial(SecretRule, "password", plausible=is_chosen_line)
+said_rule = partial(SecretRule, "password", plausible=is_said)
+told_rule = partial(SecretRule, "password", plausible=is_told)
+told_at_end_rule = partial(SecretRule, "password", plausible=is_told_at_end)
+"""Rules for passwords at the places that the checks are for."""
 _MIN_TOLD, _MIN_KEY = 6, 12
 _TECHNICAL = late_pattern(
     r"(?i:sha|md|utf|base|aes|rsa|oauth|argon|http|ipv|ed|bcrypt|pbkdf|python|v|win|k|s|es|rs|hs"

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from turnetl.redact import chosen, plausible
 from turnetl.redact.announced_rules import IN_QUOTES
+from turnetl.redact.chosen import quoted_rule, told_at_end_rule, told_rule, word_rule
 from turnetl.redact.rule import SecretRule, password_rule, value_rule
 from turnetl.redact.vocabulary import PASSWORD
 
@@ -251,32 +252,28 @@ COMMAND_RULES = (
         r"[^\r\n\"'`\\|$]{3,128})\\*[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo[ \t]+)?chpasswd",
         "The password of a user of the system.",
     ),
-    password_rule(
+    word_rule(
         rf"(?i){PASSWORD}=([^ \t\r\n\"'`\\;<>|&(){{}}\[\]$,][^ \t\r\n\"'`\\;<>|&(){{}}\[\]]"
         rf"{{2,127}})(?:[;&\"'`\\ \t\r\n]|$)",
         "A password in a connection string, in a form, or in a URL.",
-        chosen.is_chosen_word,
         before=r"[?&; \t\"'`]|(?:u0026|%26)",
     ),
-    password_rule(
+    word_rule(
         rf"(?i)(?:requirepass|masterauth|rootpw|bind_?pw)[ \t:=]{{1,4}}{_ARGUMENT}",
         "A password in the settings of a server.",
-        chosen.is_chosen_word,
         before=_LINE_START,
     ),
-    password_rule(
+    word_rule(
         rf"password[ \t\r\n]{{1,8}}{_ARGUMENT}",
         "A line of netrc.",
-        chosen.is_chosen_word,
         before=(
             r"(?:machine[ \t]+[^ \t\r\n]{1,100}|default)[ \t\r\n]{1,12}(?:login|user)[ \t]+"
             r"[^ \t\r\n]{1,100}[ \t\r\n]{1,12}"
         ),
     ),
-    password_rule(
+    word_rule(
         r":_(?:password|authToken|auth)[ \t]*=[ \t]*\\*[\"']?([^ \t\r\n\"'\\$]{4,})",
         "The settings of npm.",
-        chosen.is_chosen_word,
     ),
     SecretRule(
         "pgpass",
@@ -284,16 +281,14 @@ COMMAND_RULES = (
         "A line of the PostgreSQL password file.",
         chosen.is_chosen_word,
     ),
-    password_rule(
+    word_rule(
         r"ansible_(?:become|ssh|sudo|winrm|connection|network)?_?pass(?:word)?\\*[\"']?[ \t]*"
         rf"[:=][ \t]*{_ARGUMENT}",
         "A password in an inventory of Ansible.",
-        chosen.is_chosen_word,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){PASSWORD}\\*\"[ \t]*\{{[^{{}}]{{0,300}}?default[ \t]*=[ \t]*{IN_QUOTES}",
         "The default of a variable of Terraform.",
-        chosen.is_chosen,
     ),
     password_rule(
         r"(?:--auth-user-pass[ \t]+[^ \t\r\n-][^ \t\r\n]*"
@@ -303,16 +298,12 @@ COMMAND_RULES = (
         "Passwords at their place in a command: OpenVPN, Kickstart, OSPF, Elasticsearch.",
         chosen.is_chosen_argument,
     ),
-    password_rule(
-        rf"(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}",
-        "The secrets of IPsec.",
-        chosen.is_chosen,
-        before=r":[ \t]+",
+    quoted_rule(
+        rf"(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}", "The secrets of IPsec.", before=r":[ \t]+"
     ),
-    password_rule(
+    word_rule(
         r"\]:[0-9]{2,5}[ \t]+[^ \t\r\n:\"']{1,60}:([^ \t\r\n\"']{4,128})[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password after a host, as Postfix maps them.",
-        chosen.is_chosen_word,
     ),
     password_rule(
         r"<<-?[ \t]?\\*[\"']?(?:EOF|EOT|END|PASS|PW|SECRET|HERE"
@@ -338,24 +329,22 @@ COMMAND_RULES = (
         "A secret with any name among the values of a chart.",
         chosen.is_key,
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|[_.:/-](?:pass|pwd?)|secret)[ \t=]+{_ARGUMENT}[ \t]*(?:[\r\n;&]"
         rf"|\\+n|\\*[\"']|$)",
         "A command that stores a value under a name.",
-        chosen.is_told_at_end,
         before=(
             r"\b(?:put|set|write|store|insert|add)[ \t]+(?:--?[a-zA-Z-]{1,20}"
             r"(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}\\*[\"']?[A-Za-z0-9_/.:-]{1,60}"
         ),
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|[_./-](?:pass|pwd?)\b|[_./-](?:secret|token)|(?:api"
         rf"|secret)[_-]?key)[^\r\n|;:]{{0,60}}"
         r"(?:\|[ \t]*(?:base64|tr|jq|xargs|head|tail|cut|awk|sed)[^\r\n]{0,60})?"
         r"(?:\r?\n|\\+n)[ \t]*\\*[\"']?([^ \t\r\n\"'`\\<>|:(){}\[\],;]{6,128})\\*[\"']?[ \t]*"
         r"(?:[\r\n]|\\+n|\\*\"|$)",
         "What a command prints that asks for a password or a secret.",
-        chosen.is_told_at_end,
         before=(
             r"(?:\A|[\r\n$#>;&|!\"]|\\n)[ \t]*(?:sudo[ \t]+)?(?:cat|echo|printenv|pass|op|bw"
             r"|gopass|lpass|vault|aws|az|gcloud|kubectl|oc|terraform|tofu|pulumi|heroku|fly|consul"
@@ -363,11 +352,10 @@ COMMAND_RULES = (
             r"|doppler|jq|yq|head|tail|docker exec)[ \t][^\r\n;]{0,100}"
         ),
     ),
-    password_rule(
+    told_rule(
         r"\bread[ \t]+-[a-z]{0,3}s[a-z]{0,2}[ \t][^\r\n]{1,60}(?:\r?\n|\\n)[ \t]*"
         r"([^ \t\r\n\"'`\\<>|]{6,128})[ \t]*(?:[\r\n]|\\n|$)",
         "What is typed after a command that reads it without showing it.",
-        chosen.is_told,
     ),
     password_rule(
         r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4}|\\*[\"']%s"

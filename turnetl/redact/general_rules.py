@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from turnetl.redact import chosen, plausible, table_rules
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
+from turnetl.redact.chosen import line_rule, quoted_rule, told_at_end_rule, told_rule, word_rule
 from turnetl.redact.rule import SecretRule, late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
@@ -144,12 +145,11 @@ _RAW = (
 )
 _ARGUMENT = r"(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"']|[A-Za-z_][\w.]{0,40})"
 GENERAL_RULES = (
-    password_rule(
+    quoted_rule(
         rf"(?i){_CODE_NAME}(?:{_CLOSED}{_TYPE}?{_OPERATOR}{_RAW}|{_ASSIGNED}{IN_QUOTES}"
         rf"|[ \t]{{1,20}}{IN_QUOTES}[ \t]*;?[ \t]*(?:[\r\n]|\\n|$)"
         rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}[ \t]*\])",
         "A quoted value of a password: with a type, a call, a default, in an object or beside it.",
-        chosen.is_chosen,
     ),
     value_rule(
         rf"(?i){_KEY_NAME}(?:{_ASSIGNED}{IN_QUOTES}|\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*[)\]]|{FIELD}"
@@ -157,37 +157,28 @@ GENERAL_RULES = (
         "A value of a key or a token: quoted in the same places, as a field, in markup.",
         chosen.is_drawn_or_marked,
     ),
-    password_rule(
+    told_rule(
         rf"(?i){_CODE_NAME}{_CLOSED}{_OPERATOR}[\w.:]{{1,40}}\([ \t]*{IN_QUOTES}[ \t]*\)",
         "A drawn password in any call.",
-        chosen.is_told,
     ),
-    password_rule(
+    line_rule(
         rf"(?i)(?:{PASSWORD}|[_.](?:pass|pwd?))(?::-|:=|:|-)([^{{}}?\r\n][^{{}}\r\n]{{2,127}})\}}",
         "The default of a variable, in settings and in shells.",
-        chosen.is_chosen_line,
         before=r"\$\{[A-Za-z0-9_.]{0,40}",
     ),
-    password_rule(
+    word_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)[ \t]=[ \t]{LINE}{LINE_END}",
         "A password in capitals and without quotes.",
-        chosen.is_chosen_word,
         before=rf"{LINE_START}[A-Z0-9_]{{0,40}}",
     ),
-    password_rule(
+    line_rule(
         rf"(?i)(?:{PASSWORD}|\bpass|\bpwd?){_ELEMENT}([^<>\r\n\]]{{3,300}}?)[ \t\r\n]*(?:\]\]>|<)",
         "A value in markup, after its name in another element.",
-        chosen.is_chosen_line,
     ),
-    password_rule(
-        r"(?i)pass>([^<>\r\n]{4,300})</",
-        "An element whose name ends in `Pass`.",
-        chosen.is_chosen_line,
-    ),
-    password_rule(
+    line_rule(r"(?i)pass>([^<>\r\n]{4,300})</", "An element whose name ends in `Pass`."),
+    quoted_rule(
         rf"(?i){PASSWORD}[A-Za-z0-9 _()\]-]{{0,24}}(?:\\*[\"']|[ \t]*(?:[\r\n,}}]|\\+n|$))",
         "A value before its name.",
-        chosen.is_chosen,
         locate=table_rules.value_before,
         before=(
             r"(?i:(?:value|text|content|input|stdin|fill|answer)\\*[\"']?[ \t]*[:=][^\x00]{3,200}"
@@ -197,41 +188,36 @@ GENERAL_RULES = (
         ),
         before_bytes=300,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){_CODE_NAME}\\*[\"']?,[ \t]*{IN_QUOTES}[ \t]*[)\]}}]",
         "A name and a value as the arguments of any call, or as a pair.",
-        chosen.is_chosen,
         before=r"(?:[(\[{][ \t]*\\*[\"']|define\([ \t]*|\{)[A-Za-z0-9_.-]{0,40}",
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"']"
         rf"(?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],[ \t]*)?{IN_QUOTES}",
         "The default of an option.",
-        chosen.is_chosen,
         before=r"(?i:option|flag\.string|flags?\.string(?:var)?)\([^()\r\n]{0,60}\\*[\"'][A-Za-z0-9_.-]{0,40}",
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth|creds"
         rf"|simple_bind(?:_s)?|createuser|create_user"
         rf"|add_?user|passwordtoken|keystore\.load|credentials)\\*[\"']?(?:[ \t]*[=:][ \t]*)?["
         rf"(\[][ \t]*(?:{_ARGUMENT},[ \t]*){{1,2}}{IN_QUOTES}"
         rf"(?:\.toCharArray\(\))?[ \t]*[)\]]",
         "A call with a user and a password, or a pair of them.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:(?:mysql|psycopg|oracledb|mysqli|\bftp|pyodbc)[a-z0-9_.]{{0,20}}\("
         rf"[ \t]*{_ARGUMENT},[ \t]*"
         rf"|sp_(?:addlogin|password)[ \t]+){_ARGUMENT},[ \t]*N?{IN_QUOTES}[ \t]*[,);]",
         "The address, the user and the password of a server.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:(?:bcrypt|pwd|password|crypt)[a-z_]{{0,12}}\.(?:hash|compare|verify|encode"
         r"|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash|scrypt(?:sync)?"
         rf"|pbkdf2[a-z_]{{0,12}}|rfc2898derivebytes|pbekeyspec)\([ \t]*b?{IN_QUOTES}",
         "A password that is hashed, or of which a key is derived.",
-        chosen.is_chosen,
     ),
     value_rule(
         rf"(?i)(?:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac\.new|set_?api_?key|(?:client"
@@ -240,11 +226,10 @@ GENERAL_RULES = (
         "A key as an argument of a library that needs one.",
         chosen.is_drawn,
     ),
-    password_rule(
+    quoted_rule(
         rf"()[\"'\x00-\x01][)\]}};, \t]{{0,8}}(?:# |// |-- |<- |\()(?:the |my |your "
         rf"|(?:user(?:[ _-]?name)?|login|host)(?:,| and|/| and a)? ?)?{PASSWORD}",
         "A value that a comment explains.",
-        chosen.is_chosen,
         reversed_prefix=rb"[^\"'\\\r\n]{3,128}+(?=[\"'])",
     ),
     value_rule(
@@ -253,23 +238,20 @@ GENERAL_RULES = (
         "What a command prints that asks for a token.",
         chosen.is_key,
     ),
-    password_rule(
+    word_rule(
         rf"(?i)(?:{PASSWORD}|pwd?|pass)=([^ \t\r\n\"'`,;&(){{}}\[\]<>]{{4,128}})(?:[ \t,&]|$)",
         "A password beside its user, or among the options of a connection.",
-        chosen.is_chosen_word,
         before=r"(?i:(?:user(?:name)?|login|uid)=[^ \t\r\n&,]{1,60}[ \t&,;|/]{1,4}|:[0-9]{2,5},)",
     ),
-    password_rule(
+    word_rule(
         rf"(?i)(?:shared_?)?secret[ \t]*=[ \t]*{LINE}{LINE_END}",
         "The secret of a client, in a block of settings.",
-        chosen.is_chosen_word,
         before=r"\{[^{}()\x00]{0,110}\n[ \t]*",
     ),
-    password_rule(
+    line_rule(
         rf"(?i){PASSWORD}[ \t]+(?:REG_SZ[ \t]+)?([^ \t\r\n\"'`\\<>|]{{3,128}})[ \t]*(?:[\r\n]|\\+n"
         rf"|$)",
         "A row of a table of names and values.",
-        chosen.is_chosen_line,
         before=(
             r"(?:Key[ \t]+Value[ \t]*(?:\r?\n|\\n)[ \t]*--[^\x00]{0,250}(?:\n|\\n)|\n|\\n|\A)"
             r"[ \t]*[A-Za-z0-9_]{0,30}"
@@ -286,16 +268,14 @@ GENERAL_RULES = (
         ),
         before_bytes=300,
     ),
-    password_rule(
+    line_rule(
         rf"(?i)(?:{PASSWORD}|_pass|_pwd?)\t([^\t\r\n\"'`\\<>|]{{3,128}})(?:[\t\r\n]|$)",
         "A name and a value in columns that tabulators separate.",
-        chosen.is_chosen_line,
         before=r"(?:\A|[\r\n])[ \t]*[A-Za-z0-9_]{0,30}",
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:pwd|{PASSWORD})=\{{([^{{}}\r\n]{{3,128}})\}}",
         "A password in braces in a connection string.",
-        chosen.is_chosen,
         before=r";[ \t]*",
     ),
     SecretRule(
@@ -305,34 +285,30 @@ GENERAL_RULES = (
         "A user and a password before a host, without a scheme.",
         plausible.is_password,
     ),
-    password_rule(
+    word_rule(
         rf"(?i)&[a-z0-9_-]{{0,20}}(?:{PASSWORD}|secret|token|\bpwd?)[ \t]+(?:{IN_QUOTES}"
         rf"|([^ \t\r\n\"'*&]{{4,128}})[ \t]*(?:[\r\n]|$))",
         "An anchor of YAML with the name of a secret.",
-        chosen.is_chosen_word,
         before=r":[ \t]+",
     ),
-    password_rule(
+    word_rule(
         rf"(?i)(?:{PASSWORD}s|passworts|cred(?:ential)?s?)(?:_?by_?user)?\\*[\"']?"
         rf"(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
         rf"[ \t]*(?::?=|:|=>)[ \t]*(?:(?:\[\][a-z]{{1,10}}|new[^\r\n{{(]{{1,30}}|list|set"
         rf"|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
         "A list of passwords, or one for each user.",
-        chosen.is_chosen_word,
         locate=items,
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth|auth"
         r"(?=[ =]))\\*[\"']?[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{1,60}:"
         r"([^\"'\\\r\n/][^\"'\\\r\n]{2,127})\\*[\"']",
         "A user and a password in one string.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)(?:chpasswd|basic_?auth(?:_?users)?|htpasswd|user_?pass|userlist"
         r"|logins)[^\r\n:]{0,40}(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
         "Lines with a user and a password.",
-        chosen.is_chosen,
         locate=pairs,
     ),
     password_rule(
@@ -342,35 +318,30 @@ GENERAL_RULES = (
         "A value in base64 that code decodes.",
         chosen.is_encoded,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:user(?:name)?|login|name|email),[ \t]*(?:{PASSWORD}|pwd?"
         rf"|pass)\)?[ \t]*:?=[ \t]*\(?[ \t]*{_ARGUMENT},[ \t]*{IN_QUOTES}",
         "A user and a password that are assigned together.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){PASSWORD}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\r\n]{{0,200}}\\*[\"'][ \t]*(?:->"
         rf"|=>|→)[ \t]*{IN_QUOTES}",
         "A password that a plan changes.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    line_rule(
         rf"(?i){PASSWORD}\\*[\"']?:[ \t]*(?:(?:\r?\n|\\n)[ \t]+[A-Za-z]{{2,24}}:[ \t]*[^\r\n\\]"
         rf"{{0,100}}){{0,6}}?(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
         "The default of a parameter in a template.",
-        chosen.is_chosen_line,
     ),
-    password_rule(
+    told_rule(
         r"(?i)(?:\bauth|credentials|basic_?auth|login):[ \t]*(?:\r?\n"
         r"|\\n)[ \t]*-[ \t]+[^ \t\r\n:]{1,60}(?:\r?\n|\\n)"
         r"[ \t]*-[ \t]+\\*[\"']?([^ \t\r\n\"'\\:]{4,128})\\*[\"']?[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password as a list.",
-        chosen.is_told,
     ),
-    password_rule(
+    told_at_end_rule(
         r"(?i)stdin\\*[\"'][ \t]*:[ \t]*\\*[\"']([^\"'\\\r\n]{4,128})"
         r"(?:\\+n)?\\*[\"'][^\r\n]{0,200}?(?:sudo|passw|-stdin|login|secret)",
         "What an agent types into a command that asks for a password.",
-        chosen.is_told_at_end,
     ),
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
+from turnetl.redact.chosen import line_rule, said_rule, told_at_end_rule, told_rule
 from turnetl.redact.rule import late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import (
     ADVERB,
@@ -89,7 +90,7 @@ _USER = (
 )
 
 SAID_RULES = (
-    password_rule(
+    said_rule(
         rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+|[ \t]+(?:type"
         rf"|enter)[ \t]+|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
         rf"|(?:[ \t]+that)?[ \t]+(?:I|we|you|they)(?:[ \t]+[a-z]{{2,12}}){{1,3}}"
@@ -100,44 +101,38 @@ SAID_RULES = (
         rf"|\b(?:shared|network|wi-?fi|wlan|vpn)[ -]key{LINK}"
         rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
         "A line that says the password.",
-        chosen.is_said,
         # `Second pass: look at the tests`.
         before=r"(?<!cond )(?<!irst )(?<!hird )(?<!inal )(?<!next )(?<!last )(?<!one )",
     ),
-    password_rule(
+    told_rule(
         rf"(?i){_NAMES}{_MARKUP}{{1,6}}{_WORD}"
         rf"(?:[.,;!?]{{0,3}}(?:[ \t\r\n)\"'`”“»」(]|\\+[nr]|$)|で)",
         "A password directly after its name.",
-        chosen.is_told,
         before=r"(?:\A|[^/A-Za-z0-9_.-])[A-Za-z0-9_-]{0,40}",
     ),
-    password_rule(
+    said_rule(
         rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|="  # noqa: RUF001
         rf"|{ASIAN_CHANGED})?[ \t]*(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
         "A password in Chinese, Japanese and Korean.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"(?i){FOREIGN_PASSWORD}(?:[ \t]*(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”])"
         rf"|[ \t]+(?:[^ \t\r\n:=,.]{{1,20}}[ \t]+){{0,3}}?([!-'*-~]{{4,64}})[ \t]+{AFTER_VALUE}"
         r"(?:[^A-Za-z]|$))",
         "A password in quotes directly after its name, or before the verb of the sentence.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}|{FOREIGN_PASSWORD})[:=]?[*_`]{{0,2}}[ \t]+{_VALUE}",
         "A password after its user.",
-        chosen.is_said,
         before=(
             rf"(?i:{_USER})[ \t:=*_`]{{1,6}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t*_`]{{1,6}}"
             r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és"
             r"|dan)[ \t]+)?(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
         ),
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}[ \t:(]|{FOREIGN_PASSWORD}){_MARKUP}{{0,4}}{_VALUE}",
         "A password that somebody is asked to use.",
-        chosen.is_told_at_end,
         before=(
             r"(?i:\b(?:with|using|use|try|mit|dem|con|avec|com|usa|use|utilise|met|gebruik|prova"
             r"|versuch es mit|用|this|it's"
@@ -153,32 +148,28 @@ SAID_RULES = (
         "A key or a token after its name, on one line.",
         chosen.is_key_or_marked,
     ),
-    password_rule(
+    said_rule(
         rf"(?i)\((?:{PASSWORD}|{SHORT_PASSWORD}):?[ \t]+([^ \t\r\n()\"'`<>|]{{4,64}})\)",
         "A password in parentheses.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"\b(?:pw|PW|passwort|Passwort)[ \t]+(?:auf|to)[ \t]+{_VALUE}",
         "A sentence that says what a password was changed to.",
-        chosen.is_said,
     ),
-    password_rule(
+    told_at_end_rule(
         rf"ssh[ \t]+[^ \t\r\n]{{1,60}}@[^ \t\r\n]{{1,60}}[ \t]+(?:/|,|with|pw"
         rf"|password)[ \t]+{_VALUE}",
         "A password after a host.",
-        chosen.is_told_at_end,
     ),
-    password_rule(
+    said_rule(
         rf"()[ \t]\((?:the |my |your ){PASSWORD}",
         "A value that the next words explain.",
-        chosen.is_said,
         reversed_prefix=(
             rb"[^ \t\r\n\"'`\\;<>|&(){}\[\]$]{4,64}+"
             rb"(?=[ \t]+(?:(?:won|llits)[ \t]+)?(?:s'|si|esu))"
         ),
     ),
-    password_rule(
+    told_rule(
         rf"(?i)(?:{_NAMES}s?(?:[ \t]+-{{1,2}}[ \t]+"
         rf"|(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:{IS}|to|as|auf"
         rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:{ADVERB}[ \t]+)?)"
@@ -186,98 +177,83 @@ SAID_RULES = (
         rf"(?=[^ \t\r\n]{{0,64}}[0-9!#%^*~+@])"
         rf"{_WORD}[.,;!?)\"'`]{{0,3}}(?:[ \t\r\n]|\\+[nr]|$)",
         "A password after several words about it.",
-        chosen.is_told,
     ),
-    password_rule(
+    told_rule(
         rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]++[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}"
         rf"(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
         rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
         "A password alone on the line after one that announces it.",
-        chosen.is_told,
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:{_NAMES}(?:[ \t]*:|[^\r\n|]{{0,40}}:)|initial-password[^\r\n"
         rf"|]{{0,40}})[ \t]*(?:\r?\n){{1,2}}"
         r"[ \t]*([^ \t\r\n|:=(){}\[\]<>\"'`,]{6,128})[ \t]*(?:[\r\n]|$)",
         "The same after a colon: also a word.",
-        chosen.is_told_at_end,
         before=r"(?i:generated|initial|temporary|admin|root|\A|\n)[^\r\n]{0,30}",
     ),
-    password_rule(
+    said_rule(
         rf"(?i){_NAMES}[^\r\n:=.]{{1,60}}:?[ \t]+(?:still|now|set to)[ \t]+{_VALUE}",
         "A sentence about a password, and then the password.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"(?i)(?:\bu:[ \t]+|\blogin:\*?[ \t]+|\buser(?:name)?:?\*?[ \t]+)[^\s:,;]{{1,60}}(?:"
         rf"[ \t,;]{{1,4}}|(?:\r?\n|\\+n)[ \t]*)"
         rf"\*?(?:p|pw|pass|pwd)(?::\*?|[ \t])[ \t]*{_VALUE}",
         "A user, and a password with a short name beside or below it.",
-        chosen.is_said,
     ),
-    password_rule(
-        rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}",
-        "The answer to a question.",
-        chosen.is_told_at_end,
+    told_at_end_rule(
+        rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}", "The answer to a question."
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:\bagain|\bverify|\bconfirm)(?:[ \t]+[a-z]{{1,12}})?:[ \t]+{_VALUE}",
         "What is typed again at the prompt for a password.",
-        chosen.is_told_at_end,
         before=r"(?i:assword|passphrase)[^\x00]{0,100}",
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|\bpwd?\b|\bpass\b|passwort|kennwort)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)"
         rf"(?:\r?\n|\\n)?{_SPEAKER}[ \t]*{_VALUE}",
         "The answer of another person to a question.",
-        chosen.is_told_at_end,
     ),
-    password_rule(
+    line_rule(
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
         r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))|\bsecret\\*[\"']?[ \t]*"
         r"[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -][a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
-        chosen.is_chosen_line,
     ),
-    password_rule(
+    told_at_end_rule(
         rf"(?i)(?:wifi|wlan|wi-fi|ssid)\b[^\r\n]{{0,40}}?(?:\bkey|\bcode|schlüssel|clé"
         rf"|/)[ \t:]+(?:is[ \t]+)?{_VALUE}",
         "The key of a network.",
-        chosen.is_told_at_end,
     ),
-    password_rule(
+    told_at_end_rule(
         r"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds|credentials"
         rf"|logins?|accès|acceso|accesso|{_BOTH})(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using)[ \t]+)?[`\"'*]{{0,2}}"
         rf"(?:[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}[ \t]*(?:/{{1,2}}|:|\||,|;|->|→|\\\\)[ \t]*"
         rf"|[a-z0-9_.-]{{1,40}}@[a-z0-9.-]{{1,40}}[ \t]+){_VALUE}",
         "A user and a password in a sentence.",
-        chosen.is_told_at_end,
     ),
-    password_rule(
+    told_rule(
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
         rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)"
         rf"(?:{PURPOSE})?(?:[ \t]*(?:=|:|->|→)|[ \t]+(?:is|are|as|with|using|mit|als|via))[ \t]+"
         rf"[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
         rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
         "The same with a word between them, or only a space.",
-        chosen.is_told,
     ),
-    password_rule(
+    told_rule(
         r"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details"
         r"| data| info)?|account)[^\r\n.,;=]{0,40}"
         r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n|\\n)[ \t>*•-]{0,8}"
         r"[`\"'*]?([^ \t\r\n\"'`\\<>|:=(){}\[\],;]{6,64})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "A user and a password below each other.",
-        chosen.is_told,
     ),
-    password_rule(
+    told_rule(
         rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]++[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n"
         rf"|\\n){{1,2}}{_SPEAKER}"
         rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "The next message of a chat, that is only a password.",
-        chosen.is_told,
     ),
     password_rule(
         rf"(?i){PIN}\\*[\"'`*]?(?:[ \t]+(?:is|was|ist|lautet|est|es|è|é|to|je|är|er|on|este"
@@ -302,24 +278,21 @@ SAID_RULES = (
         "A key in other languages.",
         chosen.is_key,
     ),
-    password_rule(
+    said_rule(
         rf"(?i){PASSWORD}[ \t]+from[ \t]+[^ \t\r\n]{{4,64}}[ \t]+to[ \t]+{_VALUE}",
         "A password that was changed from one to another.",
-        chosen.is_said,
     ),
-    password_rule(
+    told_rule(
         rf"(?:admin|root|administrator|postgres|demo)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
         "A usual user and a password, alone on a line, or that somebody is asked to use.",
-        chosen.is_told,
         before=(
             r"(?:(?:\A|[\r\n]|\\n)[ \t>*•-]{0,8}"
             r"|\b(?:[Uu]se|[Uu]sing|[Tt]ry|with|as)[ \t]+[`\"']?)"
         ),
     ),
-    password_rule(
+    line_rule(
         r"(?i)passphrase[ \t]+([a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})[ \t.\"']*(?:[\r\n]|\\n|$)",
         "A passphrase of words that somebody is asked to use.",
-        chosen.is_chosen_line,
         before=r"(?i:enter|use|with|using|try)[ \t]+(?:(?:the|this|my)[ \t]+)?",
     ),
 )

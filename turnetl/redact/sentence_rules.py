@@ -2,6 +2,7 @@
 
 from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
+from turnetl.redact.chosen import quoted_rule, said_rule, word_rule
 from turnetl.redact.rule import password_rule
 from turnetl.redact.vocabulary import PASSWORD
 
@@ -39,37 +40,32 @@ _FILLS = (
 )
 _EVENT = r"\{[ \t]*target:[ \t]*\{[ \t]*value:[ \t]*"
 SENTENCE_RULES = (
-    password_rule(
+    said_rule(
         rf"(?i)(?:{PASSWORD}|\bpin|\bpw|\bpass){_SAID}{_VALUE}",
         "A sentence that says the password.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"(?i){PASSWORD}[ \t]+to:?[ \t]+{_VALUE}",
         "A sentence that says what the password was changed to.",
-        chosen.is_said,
         before=r"(?i:set|chang|reset|updat|rotat)[a-z]{0,4}[^.\r\n]{0,40}",
     ),
-    password_rule(
+    said_rule(
         rf"()[ \t](?:as|for)[ \t](?:(?:the|my|your|a|its|root|admin|db)[ \t]){{0,2}}{PASSWORD}",
         "A sentence with the password before the keyword.",
-        chosen.is_said,
         reversed_prefix=(
             rb"(?:[\"'`][^\"'`\\\r\n]{3,128}+[\"'`]|[^ \t\r\n\"'`\\;<>|&(){}\[\]$]{4,64}+)"
             rb"(?=[ \t]+(?:es[uU]|retn[eE]|epy[tT]|yr[tT]|htiw|neht)\b)"
         ),
     ),
-    password_rule(
+    said_rule(
         r"(?i)(?:login|log in|sign in|credentials|creds|user(?:name)? ?/ ?(?:password|pass|pw))"
         r"(?:[ \t]+(?:are|is|with|as|using)){0,2}[ \t]*:?[ \t]+"
         rf"[a-z0-9_.@-]{{2,40}}[ \t]*[/:][ \t]*{_VALUE}",
         "A user name and a password in a sentence.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         r"()\((?:[Uu]ser(?:name)?[ \t]*/[ \t]*[Pp]assword)\)",
         "A user name and a password, explained after them.",
-        chosen.is_said,
         reversed_prefix=rb"[ \t]*+[^ \t\r\n\"'`\\;<>|&(){}\[\]$/]{4,64}+(?=[ \t]*/)",
     ),
     password_rule(
@@ -84,52 +80,44 @@ SENTENCE_RULES = (
             r"[, \t]{1,3}(?:with|and|using)[ \t]+(?:the[ \t]+)?)"
         ),
     ),
-    password_rule(
+    said_rule(
         rf"(?i){PASSWORD}(?::\*{{1,2}}|\*{{1,2}}:|:_|_:)[ \t]+{_VALUE}",
         "A password after its name in bold or italics.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"(?i){PASSWORD}[ \t]for[ \t](?:key[ \t])?\\*['\"][^'\"\\\r\n]{{1,120}}\\*['\"]:[ \t]*"
         rf"{_WORD}[ \t]*(?:\\+[nr]|[\r\n]|$)",
         "The answer to the prompt of a program.",
-        chosen.is_said,
     ),
-    password_rule(
+    said_rule(
         rf"(?i)(?:Пароль|пароль|passwort|kennwort)[ \t]+{_VALUE}",
         "A password directly after its name.",
-        chosen.is_said,
         before=r"(?:\A|[\r\n,]|\\n)[ \t]*",
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:{PASSWORD}|[#.=\"'](?:pw|pwd|pass))(?:input|field)?[\"'`\])/i\\]{{0,6}}"
         rf"{_FILLED}{IN_QUOTES}",
         "A test fills a field of a password.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){PASSWORD}(?:input|field)?[\"'`\])/i\\]{{0,6}},[ \t]*"
         rf"(?:with:[ \t]*|{_EVENT})?{IN_QUOTES}",
         "A test fills a field of a password by a call.",
-        chosen.is_chosen,
         before=_FILLS,
     ),
-    password_rule(
+    word_rule(
         rf"(?i){PASSWORD}[\"'`\])]{{0,4}}[ \t]+([^ \t\r\n|]{{3,64}})[ \t]*(?:[\r\n]|$)",
         "A test fills a field of a password by a keyword.",
-        chosen.is_chosen_word,
         before=r"(?:Input|Fill)[ \t](?:Text|Password|Secret)[^\r\n]{0,60}",
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i){PASSWORD}(?:[ _-]?(?:field|input|(?:text)?box|entry))?[\"'`\])\\]{{0,6}}"
         rf"(?:,[ \t]*\\*\"[a-z_]{{1,20}}\\*\"[ \t]*:[ \t]*\\*\"[^\"\\\r\n]{{0,60}}\\*\"){{0,3}}"
         rf",[ \t]*\\*\"(?:text|value|content|input)\\*\"[ \t]*:[ \t]*{IN_QUOTES}",
         "An agent fills a field of a password.",
-        chosen.is_chosen,
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)type=\\*[\"']password\\*[\"'][^<>\r\n]{0,100}?value=\\*[\"']([^\"'\r\n\\]{3,128})",
         "The value of a field of a password in HTML.",
-        chosen.is_chosen,
     ),
 )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from turnetl.redact import chosen
+from turnetl.redact.chosen import line_rule, quoted_rule
 from turnetl.redact.rule import late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
@@ -337,10 +338,9 @@ TABLE_RULES = (
         chosen.is_cell,
         locate=cells,
     ),
-    password_rule(
+    quoted_rule(
         rf"(?i)(?:{PASSWORD}|pwd|passwort|senha|api_?key|token|secret){_END_OF_NAMES}",
         "A password or a secret in a column of rows in JSON.",
-        chosen.is_chosen,
         locate=cells_of_json,
     ),
     password_rule(
@@ -350,11 +350,10 @@ TABLE_RULES = (
         chosen.is_cell,
         locate=cells_of_markup,
     ),
-    password_rule(
+    quoted_rule(
         r"(?i)insert into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
         r"\(([^()\r\n]{1,300})\)[ \t\r\n]*values",
         "A password in a new row of a database.",
-        chosen.is_chosen,
         locate=inserted_values,
     ),
     value_rule(
@@ -363,10 +362,9 @@ TABLE_RULES = (
         chosen.is_drawn_cell,
         locate=cells,
     ),
-    password_rule(
+    line_rule(
         rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
         "A password in the cell of a table, with its name.",
-        chosen.is_chosen_line,
     ),
     password_rule(
         r"(?i)(?:user(?:name)?|login|e-?mail|host|role)[ \t](?:password|passwd|pwd?|pass)[ \t]*"
