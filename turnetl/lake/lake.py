@@ -243,7 +243,7 @@ class Lake(EpisodesTables):
             previous_files = [self._turns_folder / group / name for group in tree]
         for previous in previous_files:
             if previous != path:
-                self.delete_turns_file(previous)
+                self.files.delete(previous)
         return path
 
     def turns_bytes(self, rows: pl.DataFrame, metadata: ArchiveMetadata) -> bytes:
@@ -263,9 +263,6 @@ class Lake(EpisodesTables):
         by_group = (self._turns_folder, self.root / QUARANTINE)
         folders = [folder / group for folder in by_group for group in entry_names(folder)]
         return sum(map(remove_abandoned, [self.root, self.episodes_folder, *folders]))
-
-    def delete_turns_file(self, path: Path) -> None:
-        self.files.delete(path)
 
     def fetch_tables(self) -> None:
         """Make all tables readable below `root`, with what they depend on."""

@@ -108,7 +108,7 @@ def _stored_archives(
         lake.files.fetch(files)
         files.sort(key=lambda path: path.stat().st_mtime_ns)
         while len(files) > 1 and not dry_run:
-            lake.delete_turns_file(files.pop(0))
+            lake.files.delete(files.pop(0))
     newest = [files[-1] for files in files_by_digest.values() if files]
     metadata = dict(zip(newest, lake.archives_metadata(newest), strict=True))
     names = {path.stem for path in paths}

@@ -61,7 +61,8 @@ def required_literals(pattern: bytes) -> RequiredLiterals | None:
         literals = _literals(items[index:], is_first=index == 0)
         if literals is not None:
             return RequiredLiterals(literals, max_offset)
-        max_offset += _max_width(item)
+        width = _parser.SubPattern(_parser.State(), [item]).getwidth()[1]
+        max_offset += int(width)
         if max_offset > _MAX_OFFSET:
             break
     return None
@@ -74,10 +75,6 @@ def _flatten(items: Any) -> Iterator[Any]:
             yield from _flatten(item[1][-1])
         else:
             yield item
-
-
-def _max_width(item: Any) -> int:
-    return int(_parser.SubPattern(_parser.State(), [item]).getwidth()[1])
 
 
 def _literals(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:

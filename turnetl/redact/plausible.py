@@ -55,8 +55,7 @@ def is_issued(value: str) -> bool:
 
 def is_generated(value: str) -> bool:
     """Like `is_token`, in a weak context: no digest, uuid or number with letters."""
-    kinds = {_kind(character) for character in value[:_MAX_CHARS]}
-    return is_token(value) and kinds >= {"0", "A", "a"} and len(value) >= _MIN_LETTERS
+    return is_token(value) and _has_all_kinds(value) and len(value) >= _MIN_LETTERS
 
 
 def is_generated_value(value: str) -> bool:
@@ -68,8 +67,7 @@ def is_generated_value(value: str) -> bool:
 
 def is_generated_password(value: str) -> bool:
     """Like `is_generated_value`, for a value that may be as short as a password."""
-    kinds = {_kind(character) for character in value[:_MAX_CHARS]}
-    return is_token(value) and kinds >= {"0", "A", "a"} and not _ATTRIBUTE.match(value)
+    return is_token(value) and _has_all_kinds(value) and not _ATTRIBUTE.match(value)
 
 
 def is_placeholder(value: str) -> bool:
@@ -123,6 +121,10 @@ def _changes(value: str) -> int:
     """Return how many digits and letters follow a digit or a letter of another kind."""
     kinds = value if value.isascii() else "".join(map(_kind, value))
     return len(_OF_ONE_KIND.findall(kinds)) - len(_OF_ANY_KIND.findall(kinds))
+
+
+def _has_all_kinds(value: str) -> bool:
+    return {"0", "A", "a"} <= {*map(_kind, value[:_MAX_CHARS])}
 
 
 def _kind(character: str) -> str:

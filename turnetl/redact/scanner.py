@@ -1,7 +1,7 @@
 """The native secret scanner with its maintained rules."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import kingfisher_sdk
@@ -32,19 +32,22 @@ class ScannerFinding(NamedTuple):
 
 
 class SecretScanner:
-    def __init__(self) -> None:
-        self._native: kingfisher_sdk.Scanner | None = None
-
     def scan(self, data: bytes) -> Iterator[ScannerFinding]:
         """Yield the findings. A long text is scanned in windows, and may yield a finding twice."""
         for start, end in windows(data):
-            for finding in self._scan_window(data[start:end]):
-                yield _to_finding(finding, start)
+            for finding in self._native.scan(data[start:end]):
+                yield ScannerFinding(
+                    start + finding.location["start_offset"],
+                    start + finding.location["end_offset"],
+                    finding.rule_id,
+                    finding.secret.encode("utf-8", "surrogatepass"),
+                    not finding.visible,
+                    finding.is_base64_encoded,
+                )
 
-    def _scan_window(self, data: bytes) -> list[kingfisher_sdk.Finding]:
-        if self._native is None:
-            self._native = kingfisher_sdk.Scanner(native_rules())
-        return self._native.scan(data)
+    @cached_property
+    def _native(self) -> kingfisher_sdk.Scanner:
+        return kingfisher_sdk.Scanner(native_rules())
 
 
 @cache
@@ -66,14 +69,3 @@ def windows(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _line_boundary(data: bytes, offset: int) -> int:
     return data.rfind(b"\n", offset - _LINE, offset) + 1 or offset
-
-
-def _to_finding(finding: kingfisher_sdk.Finding, window_start: int) -> ScannerFinding:
-    return ScannerFinding(
-        window_start + finding.location["start_offset"],
-        window_start + finding.location["end_offset"],
-        finding.rule_id,
-        finding.secret.encode("utf-8", "surrogatepass"),
-        not finding.visible,
-        finding.is_base64_encoded,
-    )

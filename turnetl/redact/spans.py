@@ -63,13 +63,14 @@ def without_heads(
         inside = starts[bisect_right(starts, span.start) : bisect_left(starts, span.end)]
         start = next((one for one in inside if _is_head(data, span, *heads[one])), span.start)
         end = min(
-            (one for one in ends.get(start, ()) if _is_tail(data, one, span)), default=span.end
+            (
+                one
+                for one in ends.get(start, ())
+                if one < span.end and _TAIL.fullmatch(data, one, span.end)
+            ),
+            default=span.end,
         )
         yield span._replace(start=start, end=end)
-
-
-def _is_tail(data: bytes, end: int, span: Span) -> bool:
-    return end < span.end and _TAIL.fullmatch(data, end, span.end) is not None
 
 
 def _is_head(data: bytes, span: Span, head: int, rule: str) -> bool:

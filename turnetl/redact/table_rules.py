@@ -5,10 +5,11 @@ Columns are separated by bars, box-drawing characters, tabulators or spaces, als
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from turnetl.redact import chosen
 from turnetl.redact.chosen import line_rule, quoted_rule
-from turnetl.redact.rule import late_pattern, password_rule, value_rule
+from turnetl.redact.rule import SecretRule, late_pattern, value_rule
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
 _LONG_NAME = (
@@ -204,14 +205,19 @@ def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, 
     """Yield the values of secret columns in the rows of an `INSERT`; group 1 names the columns."""
     names = match[1].split(b",")
     columns = [index for index, name in enumerate(names) if _is_secret(name.strip(b' `"[]'))]
-    end = match.end()
-    for _ in range(_MAX_ROWS if columns else 0):
-        row = _ROW.match(data, end)
-        if row is None:
-            return
-        values = [*_SQL_VALUE.finditer(data, row.start(1), row.end(1))]
+    for values in _rows(data, match.end(), _ROW, _SQL_VALUE) if columns else ():
         if len(values) == len(names):
             yield from (values[index].span(1) for index in columns if values[index][1])
+
+
+def _rows(
+    data: bytes, end: int, row_pattern: re.Pattern[bytes], value: re.Pattern[bytes]
+) -> Iterator[list[re.Match[bytes]]]:
+    for _ in range(_MAX_ROWS):
+        row = row_pattern.match(data, end)
+        if row is None:
+            return
+        yield [*value.finditer(data, *row.span(1))]
         end = row.end()
 
 
@@ -224,14 +230,8 @@ def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, in
     start = data.rfind(b"[", max(0, match.start() - _MAX_BYTES), match.start()) + 1
     names = [name[1] for name in _JSON_VALUE.finditer(data, start, match.end())]
     columns = [index for index, name in enumerate(names) if name and _is_secret(name)]
-    end = match.end()
-    for _ in range(_MAX_ROWS if columns else 0):
-        row = _JSON_ROW.match(data, end)
-        if row is None:
-            return
-        values = [*_JSON_VALUE.finditer(data, row.start(1), row.end(1))]
+    for values in _rows(data, match.end(), _JSON_ROW, _JSON_VALUE) if columns else ():
         yield from (values[i].span(1) for i in columns if i < len(values) and values[i][1])
-        end = row.end()
 
 
 _JSON_VALUE = late_pattern(
@@ -314,28 +314,26 @@ _END_OF_NAMES = (
     r"[ \t\r\n]*\][ \t\r\n]*,"
     r"[ \t\r\n]*(?:\\*[\"']?[a-zA-Z_]{1,20}\\*[\"']?[ \t]*:[ \t\r\n]*\[)?[ \t\r\n]*(?=\[)"
 )
+_cell_rule = partial(SecretRule, "password", plausible=chosen.is_cell)
 TABLE_RULES = (
-    password_rule(
+    _cell_rule(
         rf"(?i)(?:{_NAME}{_PURPOSE}{_EMPHASIS}|pass[`*\" \t]{{1,20}}){_BAR}{_EMPHASIS}{_CELL}"
         rf"{_EMPHASIS}{_BAR}[^\r\n]{{0,400}}{_NOT_RULER}",
         "A password in the row of a table.",
-        chosen.is_cell,
         locate=row_cells,
         before=r"(?<![Bb]y)(?<![Cc]om)(?<![Tt]res)(?<![Ss]ur)(?<![Oo]ver)(?<![Uu]nder)",
     ),
-    password_rule(
+    _cell_rule(
         rf"(?i)(?:{_NAME}{_PURPOSE}|pass)[`*\"]{{0,3}}"
         rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t|[ \t]-[ \t]|\.{{2,40}}:?|>{{2,3}}"
         rf"|:{{2}})[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
         rf"([^|\r\n\t\\ ]{{3,128}})[`*\" \t]{{0,20}}(?:{_NOT_RULER}|\\+[nrt]|\t|\"[ \t]*[,}}])",
         "A name and a value in a line, in columns.",
-        chosen.is_cell,
         before=rf"{_LINE}(?:{_BAR}[ \t]*)?[A-Za-z0-9_.-]{{0,30}}(?: [A-Za-z0-9_.-]{{1,20}})?",
     ),
-    password_rule(
+    _cell_rule(
         rf"(?i)(?:{PASSWORD}|pass|pwd?|mdp|secret(?=[ _-]value)|{_FOREIGN}){_HEADER_END}",
         "A password in the column of a table.",
-        chosen.is_cell,
         locate=cells,
     ),
     quoted_rule(
@@ -343,11 +341,10 @@ TABLE_RULES = (
         "A password or a secret in a column of rows in JSON.",
         locate=cells_of_json,
     ),
-    password_rule(
+    _cell_rule(
         rf"(?i)<th[^<>]{{0,80}}>[ \t\r\n]*(?:<[a-z]{{1,8}}>)?[^<>]{{0,30}}?"
         rf"(?:{PASSWORD}|\bpass|\bpwd?|{_FOREIGN}|secret|token|key)[^<>]{{0,20}}<",
         "A password in the column of a table of HTML.",
-        chosen.is_cell,
         locate=cells_of_markup,
     ),
     quoted_rule(
@@ -366,11 +363,10 @@ TABLE_RULES = (
         rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
         "A password in the cell of a table, with its name.",
     ),
-    password_rule(
+    _cell_rule(
         r"(?i)(?:user(?:name)?|login|e-?mail|host|role)[ \t](?:password|passwd|pwd?|pass)[ \t]*"
         r"(?:\r?\n|\\n)[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
         "A password in the last of the columns that single spaces separate.",
-        chosen.is_cell,
         locate=cells,
     ),
 )
