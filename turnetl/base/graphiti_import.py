@@ -17,11 +17,7 @@ _TELEMETRY = "GRAPHITI_TELEMETRY_ENABLED"
 
 
 def prepare() -> None:
-    """Decide how Graphiti is imported in this process, unless it was imported already.
-
-    Graphiti reads its telemetry's variable for each `Graphiti` object. A value set by the user
-    wins.
-    """
+    """Decide how Graphiti is imported in this process. A value set by the user wins."""
     os.environ.setdefault(_TELEMETRY, "false")  # noqa: TID251 - read there only
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
@@ -40,10 +36,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Imports Graphiti and, with it, all its modules that load the file.
-
-    The variable is set for the time of the import only: the program may load its own files.
-    """
+    """Imports Graphiti with the variable set, which the program's own files do not need."""
 
     def exec_module(self, module: ModuleType) -> None:
         environment = os.environ  # noqa: TID251 - read by python-dotenv only

@@ -45,8 +45,8 @@ def object_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
     """Return the URL in a text, or in a path that was made from it; None if it is another path.
 
     Raises:
-        ValueError: it has a scheme of `SCHEMES` and names no folder of an object store. The message
-            omits the text, which may hold a password.
+        ValueError: it names no folder of a store. The message omits the text: it may hold a
+            password.
     """
     return _parsed(
         text,
@@ -124,10 +124,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def url_scheme(path: str | os.PathLike[str]) -> str | None:
-    """Return the scheme of a URL, as `s3`; None if the text is a path of this machine.
-
-    A relative path that starts like a URL counts as one. Its absolute path does not.
-    """
+    """Return the scheme of a URL, as `s3`; None if the text is an absolute or a usual path."""
     match = _URL.match(os.fspath(path))
     return match[1].lower() if match else None
 

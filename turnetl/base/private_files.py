@@ -135,9 +135,7 @@ NO_FOLLOW = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O
 def create_folder(folder: Path, root: Path | None = None) -> None:
     """Create a folder and its parents, if they are missing.
 
-    Args:
-        folder: the folder. What is missing of it below the root gets the mode of its parent.
-        root: created with 0700, as everything above it; None: the folder itself.
+    What is below `root` gets the mode of its parent; the root, or else the folder itself, 0700.
     """
     if folder.is_dir():
         return
@@ -166,11 +164,7 @@ def create_file(path: Path) -> IO[bytes]:
 
 
 def open_or_create(path: Path, like: Path | None = None) -> IO[bytes]:
-    """Open a file for reading and writing; create it unless there is one.
-
-    A symbolic link is not followed: a user who may write the folder could otherwise choose a file
-    that this process creates or changes.
-    """
+    """Open a file for reading and writing, created if missing; no link is followed."""
     ensure_file(path, like)
     return open_no_follow(path)
 

@@ -67,7 +67,7 @@ def _meta(metadata: Any) -> Any:
 
 
 def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:
-    """Return the struct of a result; it has the same name and description.
+    """Return the struct of a result, with its name and description.
 
     That of `Answer[Turn]` is named `TurnAnswer`, and has the description of `Turn`.
     """

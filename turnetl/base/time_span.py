@@ -72,11 +72,9 @@ class TimeSpan:
 
 
 def parse_time_span(text: str, now: datetime) -> TimeSpan | None:
-    """Return the span that an expression names; None if it cannot be read.
+    """Return the span that an ISO 8601 or English expression names; None if it cannot be read.
 
-    Args:
-        text: an ISO 8601 time, date, week, month or year, or English; case does not matter.
-        now: the current time, in the time zone in which times without a zone are meant.
+    Times without a zone are meant in that of `now`.
     """
     # Some characters grow many times when their case is folded.
     if len(text) > _MAX_CHARS:

@@ -35,10 +35,8 @@ from turnetl.lake.parquet import (
 class EpisodesTables:
     """The tables of one lake. The first write creates its folder.
 
-    Args:
-        root: the folder of the lake, or of the copies of its objects.
-        files: the files of the lake; None: they are in the folder.
-        local: the folder of what belongs to the lake and stays on this machine; None: the same.
+    `root` is the folder of the lake, or of the copies of its objects; `local` that of what belongs
+    to the lake and stays on this machine, by default the same.
     """
 
     def __init__(

@@ -22,11 +22,9 @@ Check = Callable[[], object]
 
 
 class LakeFiles(Protocol):
-    """The files of one lake. Worker processes receive a copy.
+    """The files of one lake; worker processes receive a copy.
 
-    Every method may raise, beside what it names:
-        OSError: this machine cannot read or write.
-        Fatal, Retryable: the object store refuses, or does not answer.
+    Every method may raise OSError, and of an object store Fatal and Retryable.
     """
 
     @property
@@ -60,22 +58,14 @@ class LakeFiles(Protocol):
         """Make every file below a folder current, and remove what is no file of the lake."""
 
     def version(self, path: Path) -> str | None:
-        """Return a text that changes with the content of a file, as it was listed or fetched.
-
-        None: there is none, and reading the file costs little.
-        """
+        """Return a text that changes with a listed or fetched file; None: reading is cheap."""
 
     def replace(self, path: Path, write: Write, check: Check | None = None) -> None:
         """Create or replace a file atomically: nobody reads a part of it.
 
-        Args:
-            path: the file.
-            write: writes its content.
-            check: raises if what is there must not be replaced. Files without versions call it
-                while no other process replaces the file; others replace only what was seen.
-
-        Raises:
-            LakeChanged: another process has replaced the file since this one listed or fetched it.
+        `check` raises if what is there must not be replaced. Files without versions call it while
+        no other process replaces the file; others replace only what was seen, and raise
+        `LakeChanged`.
         """
 
     def create(self, path: Path, content: bytes) -> None:

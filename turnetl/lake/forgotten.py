@@ -96,11 +96,7 @@ class _ForgottenFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_forgotten(files: LakeFiles) -> ForgottenTurns:
-    """Return the list of a lake; an empty one if there is none.
-
-    Raises:
-        Fatal: it cannot be read. Without it, forgotten turns would come back.
-    """
+    """Return the list of a lake; unreadable, it raises `Fatal`: turns would come back."""
     path = files.root / FILE
     files.fetch([path])
     try:

@@ -183,11 +183,7 @@ class Lake(EpisodesTables):
         return [_archive_metadata(path, texts[path]) for path in paths]
 
     def archive_metadata(self, path: Path) -> ArchiveMetadata | None:
-        """Return the metadata of a turns file, or None if turnetl did not write the file.
-
-        Raises:
-            Fatal: the file has another schema version.
-        """
+        """Return the metadata of a turns file, or None if turnetl did not write the file."""
         self.files.fetch([path])
         return _archive_metadata(path, metadata_or_none(path))
 
@@ -215,11 +211,8 @@ class Lake(EpisodesTables):
             metadata: the archive.
             digest: its `archive_digest`, if it is known.
             previous_files: the archive's turns files; None: they are looked up.
-            may_replace: whether the turns file at the path may be replaced, given its metadata;
-                None: there is none that turnetl wrote.
-
-        Raises:
-            LakeChanged: another process has replaced the file, or `may_replace` is false.
+            may_replace: whether a turns file with this metadata (None: not turnetl's) may be
+                replaced; else `LakeChanged` is raised, as if another process replaced it.
         """
         from turnetl.lake.parquet_writer import write_table  # noqa: PLC0415 - pyarrow
 

@@ -143,11 +143,8 @@ class ObjectState:
 class ObjectStore:
     """The objects below one URL, named by their paths below it.
 
-    Args:
-        url: the URL.
-        allow_http: send requests to an endpoint without TLS.
-        translate: returns the error to raise for one of the library; by default that of a lake:
-            `BadUsage` for a missing bucket, `Fatal` for a refusal, `LakeBusy` for no answer.
+    `translate` returns the error for one of the library; by default that of a lake: `BadUsage` for
+    a missing bucket, `Fatal` for a refusal, `LakeBusy` for no answer.
     """
 
     def __init__(
@@ -187,14 +184,7 @@ class ObjectStore:
     ) -> ObjectState:
         """Write an object atomically and return its state.
 
-        Args:
-            name: of the object.
-            content: of the object.
-            expected: the state that is replaced; None: whatever it is.
-            create: only if there is none.
-
-        Raises:
-            ObjectChanged: its state is another one.
+        Another state than the expected one, or any with `create`, raises `ObjectChanged`.
         """
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
@@ -227,9 +217,7 @@ class ObjectStore:
     def read_range(self, name: str, start: int, end: int) -> tuple[bytes, ObjectState]:
         """Return bytes of an object with its state; fewer if it ends before `end`.
 
-        Raises:
-            FileNotFoundError: there is none.
-            ObjectChanged: it ends before `start`.
+        If it ends before `start`, `ObjectChanged` is raised.
         """
         options = {"range": (start, end)}
         with self._errors():

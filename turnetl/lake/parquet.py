@@ -50,9 +50,7 @@ def verify(path: Path) -> None:
 def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) -> None:
     """Replace the metadata of a file by one as long in bytes, atomically; its rows are verified.
 
-    Raises:
-        TableUnusable: the file cannot be read, is damaged, or has other metadata by now.
-        Fatal: the new file cannot be written.
+    Other metadata than `before` raise `TableUnusable`, as a damaged file does.
     """
     old, new = before.encode(), after.encode()
 
@@ -72,11 +70,7 @@ def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) 
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
-    """Return the rows of the files, in the order given. All bytes are verified first.
-
-    Raises:
-        Fatal: a file is damaged, or has another schema version or other columns.
-    """
+    """Return the rows of the files, in the order given, with all bytes and columns verified."""
     paths = list(paths)
     for path in paths:
         check_columns(path, table)

@@ -84,8 +84,7 @@ def write_row_groups(
 ) -> None:
     """Write a file, open for reading and writing, with a row group of each table that arrives.
 
-    The same tables and metadata give the same bytes. `metadata` is called after all rows are
-    written.
+    `metadata` is called at the end. The same tables and metadata give the same bytes.
     """
     from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - see above
 
@@ -117,10 +116,8 @@ def write_table(
 ) -> None:
     """Write a table atomically: to a temporary name, synced, then renamed.
 
-    A power failure may undo the rename until `sync_folder` is called for the folder.
-
-    Raises:
-        Fatal: a column is missing, unknown or of another type, or the file cannot be written.
+    A power failure may undo the rename until `sync_folder` is called for the folder. Rows of
+    another schema, and a file that cannot be written, raise `Fatal`.
     """
     data = encode_table(_checked(path, rows, table), metadata)
     _replace(path, lambda file: file.writelines(sealed(data)), replace)

@@ -1,7 +1,4 @@
-"""The paths of archives, as text and as digests, and the names in the folders of a lake.
-
-The text of an archive in an object store is its URL, from which its path is made.
-"""
+"""The paths of archives, as text and as digests, and the names in the folders of a lake."""
 
 import os
 import re

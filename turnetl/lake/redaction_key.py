@@ -27,13 +27,8 @@ all secrets other placeholders in silence."""
 def redaction_key(lake: Lake, *, create: bool) -> bytes:
     """Return the key of a lake, created if the lake is new.
 
-    Args:
-        lake: the lake.
-        create: False: nothing will be stored, and a new lake gives a key that is used only now.
-
-    Raises:
-        Fatal: the key is damaged, cannot be read or written, or is missing although the lake has
-            tables.
+    Without `create` nothing will be stored, and a new lake gives a key that is used only now. A key
+    that is damaged, or missing although the lake has tables, raises `Fatal`.
     """
     lake.files.check()
     files, path = lake.files, lake.root / FILE

@@ -90,8 +90,8 @@ def check_table(
 def misplaced_files(files: Mapping[Path, ArchiveMetadata]) -> Iterator[TableProblem]:
     """Yield the turns files that are known to be those of other archives, by their metadata.
 
-    A file's name is the digest of its archive's real path. Where that cannot be known any more,
-    because a link is gone, the name of another file tells.
+    A name is the digest of the archive's real path. If a link is gone, the name of another file
+    tells.
     """
     names: dict[str, Path] = {path.stem: path for path in files}
     archives: dict[str, list[Path]] = {}

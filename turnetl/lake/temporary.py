@@ -31,14 +31,8 @@ def replace_file(
 ) -> None:
     """Write a file to a temporary name, sync it and rename it; after an error nothing is left.
 
-    A power failure may undo the rename until `sync_folder` is called for the folder.
-
-    Args:
-        path: the file.
-        write: writes its content.
-        root: of the lake; see `private_files.create_folder`.
-        check: called just before the rename, while no other process that has a check renames files
-            in the folder.
+    A power failure may undo the rename until `sync_folder` is called. `check` is called just before
+    it, while no other process that has a check renames files in the folder.
     """
     with temporary_file(path, root) as (temporary, file):
         write(file)
@@ -111,20 +105,14 @@ def temporary_folder(folder: Path, root: Path | None, name: str = "spill") -> It
 
 @contextmanager
 def shared_temporary_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Create a temporary folder where other programs have theirs, and delete it with its files.
-
-    Those that killed processes left under the name, which follows a dot, are deleted first.
-    """
+    """Create a temporary folder beside others' ones; delete it, and abandoned ones first."""
     remove_abandoned(folder, name)
     with temporary_folder(folder, None, name) as created:
         yield created
 
 
 def remove_abandoned(folder: Path, name: str = "") -> int:
-    """Remove the temporary files of killed processes from a folder, and return their number.
-
-    Those of files with this name, or of all. A spilled table counts as one file.
-    """
+    """Remove temporary files of killed processes, all or those of a name; return their number."""
     names, start = entry_names(folder), f".{name}." if name else "."
     temporary = [one for one in names if one.startswith(start) and is_temporary(one)]
     return sum(_remove_abandoned(folder / one) for one in temporary)

@@ -152,13 +152,9 @@ def candidates(
 ) -> dict[int, list[SecretRule]]:
     """Return the indexes of the texts that need a closer look, with the rules that match them.
 
-    A large archive is scanned in chunks, because it is in memory five times.
-
-    Args:
-        patterns: patterns without a literal. A text that matches one is a candidate if the function
-            says so.
-        clean: texts that earlier calls with the same rules and patterns found clean; they are not
-            searched, and those of this call are added.
+    A text that matches one of `patterns`, which have no literal, is a candidate if the function
+    says so. Texts in `clean` are not searched; those found clean are added. A large archive is
+    scanned in chunks, because it is in memory five times.
     """
     clean = CleanTexts() if clean is None else clean
     unknown = clean.unknown(texts)

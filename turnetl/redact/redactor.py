@@ -36,10 +36,7 @@ class SecretRedactor:
 
     @cached_property
     def version(self) -> str:
-        """Digest of scanner, own rules, key, and the packages that know words and phone numbers.
-
-        Every turns file stores it. It does not reveal the key.
-        """
+        """Digest of scanner, rules, packages and key, which it does not reveal."""
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
         packages = map(package_version, _PII_PACKAGES if self.redacts_persons else ())

@@ -111,8 +111,7 @@ def check_unencrypted_source(file: Layer, home: Path, folder: FolderTrust | None
 def check_credentials(settings: Settings, layers: tuple[Layer, ...], folder: FolderTrust) -> None:
     """Check that no key is sent to another endpoint than the one that goes with it.
 
-    A key in the environment may belong to the endpoint that the folder names. If the folder is not
-    trusted, that endpoint is ignored, and the key would be sent to the provider's own.
+    The key may belong to the endpoint that an untrusted folder names, which is ignored.
     """
     if folder.is_trusted or folder.files.config is None:
         return

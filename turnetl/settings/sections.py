@@ -85,11 +85,7 @@ _OFF = "none"
 
 
 def parse_budget(amounts: Sequence[str]) -> dict[str, int | float | None]:
-    """Return a budget as `usd`, `tokens`, or both, from one amount of each, or `none`.
-
-    Raises:
-        BadUsage: an amount is neither; the message gives examples.
-    """
+    """Return a budget as `usd`, `tokens`, or both, from one amount of each, or `none`."""
     if [amount.strip().lower() for amount in amounts] == [_OFF]:
         return {"usd": None, "tokens": None}
     budget: dict[str, int | float | None] = {}

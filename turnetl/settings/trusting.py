@@ -20,11 +20,7 @@ from turnetl.trust.store import TrustedFolder, TrustStore
 
 
 def trust_folder(store: TrustStore, folder: Path, *, home: Path, now: datetime) -> TrustReport:
-    """Trust the configuration in a folder as it is now.
-
-    Raises:
-        BadUsage: there is nothing to trust, a file cannot be used, or the config file is invalid.
-    """
+    """Trust the configuration in a folder as it is now; it must be usable and valid."""
     files = read_project(folder, home)
     _check(folder, files)
     trust = FolderTrust(files, files.digests)

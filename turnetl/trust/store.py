@@ -53,11 +53,7 @@ class TrustStore:
         self.path = path
 
     def folders(self) -> dict[Path, TrustedFolder]:
-        """Return the trusted folders, sorted by path.
-
-        Raises:
-            Fatal: the file is not one of this user's own that nobody else may write, or not valid.
-        """
+        """Return the trusted folders, sorted by path; others must not own or write the file."""
         return {Path(path): folder for path, folder in sorted(self._read().items())}
 
     def trust(self, folder: Path, record: TrustedFolder) -> None:
