@@ -125,8 +125,7 @@ class Episode:
     text: str
     """The episode body, as it is sent."""
     chunks: tuple[str, ...]
-    """`text` in chunks that fit into one prompt each; almost every turn has one. Each chunk becomes
-    an Episodic node."""
+    """`text` in chunks that fit into one prompt each, mostly one. Each becomes an Episodic node."""
     chars_before: int
     """Characters of the turn as in the archive."""
     chars_after: int
@@ -293,8 +292,7 @@ class Change:
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The chunks that mention an entity, ascending, from 0, by the entity's uuid."""
     summaries: str = ""
-    """What the turn records about summaries, as `summaries.records.encode` makes it; empty if the
-    run keeps none."""
+    """What the turn records about summaries, from `summaries.records.encode`; empty: nothing."""
     summary_texts: Mapping[str, str] = field(default_factory=dict)
     """New summaries of entities that are not among `entities`, by uuid."""
     saga_texts: Mapping[SessionId, str] = field(default_factory=dict)

@@ -87,7 +87,7 @@ class _ForgottenFile(msgspec.Struct, forbid_unknown_fields=True):
     sessions: frozenset[str] = frozenset()
     is_complete: bool = True
     checksum: str = ""
-    """Of the list; empty if an earlier version wrote it. A flipped bit would bring a turn back in
+    """Empty if an earlier version wrote the list. A flipped bit would bring a turn back in
     silence."""
 
     @property

@@ -20,8 +20,7 @@ FILE = REDACTION_KEY
 _KEY_BYTES = 32
 _MAX_BYTES = 1 << 10
 _CONTENT = re.compile(rb"\s*([0-9a-fA-F]{64})(?:\s+([0-9a-f]{8}))?\s*")
-"""The key in hex, and its checksum, which a key has not that a user made: another key would give
-all secrets other placeholders in silence."""
+"""The key in hex, and its checksum unless a user made it: another key changes all placeholders."""
 
 
 def redaction_key(lake: Lake, *, create: bool) -> bytes:

@@ -23,11 +23,9 @@ from turnetl.redact.spans import Span, is_issued, merge_spans, without_heads
 from turnetl.redact.split_secrets import SPLIT_PATTERN, has_split, split_secret_spans
 
 _MAX_PASSES = 8
-"""Passes over one text. A redaction can expose a match that it hid before, so a text is scanned
-until nothing is found, usually in the second pass. The limit guarantees termination."""
+"""Passes over one text, usually two: a redaction can expose a match that it hid before."""
 _MIN_KNOWN_CHARS = 8
-"""Characters of a secret that is redacted in all texts: `admin1`, a password in one text, is a name
-in the next."""
+"""Characters of a secret that is redacted in all texts: `admin1` is a name in the next one."""
 
 
 class _RedactedText(NamedTuple):

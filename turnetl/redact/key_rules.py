@@ -239,8 +239,7 @@ _PUBLIC = late_pattern(
     rb"(?:mQ[A-Z][A-Za-z0-9]B|m(?:DM|Dg|FI|FM|G8|HM|JM)E|iVBOR|JVBER|UEsDB|/9j/|R0lGOD|H4sI|AAAA[A-E]"
     rb"|iQ[A-Z][A-Za-z0-9]BA|i[HIJ][A-Za-z0-9]E|ws[BF][A-Za-z0-9]BA)"
 )
-"""Starts of public keys, signatures, pictures and archives. Two characters would also be the start
-of one in a thousand lines of a key."""
+"""Starts of public keys, signatures, pictures and archives; shorter ones occur in keys, too."""
 _MARK = late_pattern(rb"-----(?:BEGIN|END) ")
 _MAX_LINE, _WINDOW_LINES = 400, 15
 """Bytes of a line with its prefix, and how many such lines are searched for labels."""

@@ -22,8 +22,7 @@ from turnetl.redact.rule import SecretRule
 _MIN_BYTES = 3
 """Bytes that a literal needs to be rare; one less if it has other characters than letters."""
 _LENGTHS = (6, 5, 4, 3)
-"""Bytes after which a literal with several continuations may end: the first of them that does not
-give too many literals."""
+"""Bytes after which a literal with several continuations may end: the first that gives few."""
 _MAX_BYTES = 12
 """Bytes after which a literal with a single continuation ends."""
 _MAX_LITERALS = 160
@@ -33,8 +32,7 @@ _MAX_CLASS_SIZE = 8
 """Characters of a class that are expanded one by one."""
 
 _Prefixes = set[tuple[bytes, bool]]
-"""Possible prefixes of the matches of a pattern part, in lower case, each with whether it is the
-complete match."""
+"""Prefixes of the matches of a part in lower case, each with whether it is the whole match."""
 _EMPTY_MATCH: _Prefixes = {(b"", True)}
 _ANYTHING: _Prefixes = {(b"", False)}
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")

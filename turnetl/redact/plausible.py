@@ -149,8 +149,7 @@ _MIN_CHARS = 8
 _MIN_LETTERS = 20
 """Characters of a token without digits: names in code have fifteen and more, `PostgresAPIKey`."""
 _MIN_CHANGES = 3
-"""Changes of kind in a token with digits: a name with a number, `retries2`, has one, `stage2b`
-two."""
+"""Changes of kind in a token with digits: the name `retries2` has one, `stage2b` two."""
 _CHANGE_RATE = 0.3
 """Changes of kind per character: a name in code has about 0.25, a generated value 0.6."""
 _MIN_ENTROPY = 2.5

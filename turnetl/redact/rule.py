@@ -28,19 +28,16 @@ class SecretRule:
     """Text to skip where the pattern fails. Without it, each position in that text is tried."""
 
     reversed_prefix: bytes = b""
-    """Pattern of what precedes the secret and belongs to it, matched backwards: for a secret that
-    only its end identifies."""
+    """Pattern, matched backwards, of what belongs to a secret before the end that identifies it."""
 
     locate: Callable[[bytes, re.Match[bytes]], Iterable[tuple[int, int]]] | None = None
     """Returns the secrets that a match announces, if they are not a group of it."""
 
     may_be_secret: Callable[[str], bool] | None = None
-    """Whether a match of the whole pattern can be a secret, for a pattern without a literal that
-    most texts match."""
+    """Whether a match of a pattern that most texts match, without a literal, can be a secret."""
 
     places: Callable[[bytes], Iterable[tuple[int, int]]] | None = None
-    """Returns start and end of at least all matches that can be secrets, faster than the pattern
-    does."""
+    """Returns start and end of all matches that can be secrets, faster than the pattern."""
 
     before: str = ""
     """Pattern of what must precede the match, up to its start and within `before_bytes`."""

@@ -150,8 +150,7 @@ PROMPTS = PiiSubject(
 _SEPARATOR = r"(?:\\{0,16}/|\\{1,16}|%(?:25)?2[fF]|%(?:25)?5[cC])"
 """Separator of folders: JSON doubles backslashes and may write `\\/`, URLs have `%2F`."""
 _ROOT = rf"(?:(?<![\w.~-])|(?<=\\[nrt])|(?<=[0-9;]m)|(?<=%3[aA])|(?<=\s-[A-Z])){_SEPARATOR}"
-"""The start of a path: not within a word, but possibly after an escaped newline, a colour or a
-flag."""
+"""The start of a path: not within a word, but after an escaped newline, a colour or a flag."""
 _HOMES = (
     rf"(?:{_ROOT}(?:(?:var|usr|export|nfs|net|mnt|private){_SEPARATOR})?(?:home[0-9]?|Users)"
     rf"|(?:vscode-remote|vscode|cursor|file|sftp|ssh|smb|nfs)://[\w.%@:+-]{{1,80}}/(?:var/)?home"
