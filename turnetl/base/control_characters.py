@@ -22,7 +22,7 @@ def displayed_text(text: str) -> str:
 
 
 def displayed_message(text: str) -> str:
-    """Return the displayed text; lines of a file's name do not look like other messages."""
+    """Return the displayed text, indented after its first line: no name looks like a message."""
     return displayed_text(text).replace("\n", _CONTINUATION)
 
 

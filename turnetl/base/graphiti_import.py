@@ -36,7 +36,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Imports Graphiti with the variable set, which the program's own files do not need."""
+    """Imports Graphiti, which then loads no `.env` file; the program may still load its own."""
 
     def exec_module(self, module: ModuleType) -> None:
         environment = os.environ  # noqa: TID251 - read by python-dotenv only

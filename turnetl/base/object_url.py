@@ -124,7 +124,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def url_scheme(path: str | os.PathLike[str]) -> str | None:
-    """Return the scheme of a URL, as `s3`; None if the text is an absolute or a usual path."""
+    """Return the scheme of a URL, as `s3`; None of a path, unless a relative one looks like it."""
     match = _URL.match(os.fspath(path))
     return match[1].lower() if match else None
 

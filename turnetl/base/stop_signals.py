@@ -23,7 +23,11 @@ class StopSignals:
     """The handler of the signals that stop a process."""
 
     def __init__(self, *, first_only: bool = False, max_deferral: float = 5.0) -> None:
-        """Handle no signal yet; a deferred one waits at most `max_deferral` seconds."""
+        """Handle no signal yet.
+
+        A deferred signal interrupts after `max_deferral` seconds in any case. `first_only` ignores
+        further signals, which would interrupt the work of the first.
+        """
         self._first_only = first_only
         self._max_deferral = max_deferral
         self._received = 0

@@ -166,7 +166,7 @@ class Lake(EpisodesTables):
         return [folder / name / file for name in tree for file in tree[name] if is_table(file)]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
-        """Return the turns files with their metadata, sorted, without those of others."""
+        """Return the turns files that turnetl wrote, with their metadata, sorted by path."""
         return self._turn_files(self.turn_paths(group))
 
     def turn_files_of(self, groups: Collection[GroupId]) -> list[TurnFile]:

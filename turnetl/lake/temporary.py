@@ -105,7 +105,7 @@ def temporary_folder(folder: Path, root: Path | None, name: str = "spill") -> It
 
 @contextmanager
 def shared_temporary_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Create a temporary folder beside others' ones; delete it, and abandoned ones first."""
+    """Create a temporary folder among those of other programs; abandoned ones are deleted."""
     remove_abandoned(folder, name)
     with temporary_folder(folder, None, name) as created:
         yield created

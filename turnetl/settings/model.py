@@ -176,7 +176,7 @@ _RECIPE = ("model", "models", "base_url", "api_key", "effort")
 
 
 def model_intent(settings: Settings) -> tuple[str, ...]:
-    """Return the names of settings without effect unless there is a model; no defaults."""
+    """Return the names of settings that need a model; not of defaults and what is switched off."""
     budget = (f"budget.{name}" for name, limit in settings.budget if limit is not None)
     model = (f"llm.{name}" for name in _RECIPE if getattr(settings.llm, name))
     extraction = (f"extraction.{name}" for name in _extraction_names(settings.extraction))

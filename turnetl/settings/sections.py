@@ -26,7 +26,7 @@ from turnetl.base.object_url import SCHEMES, object_url, url_scheme
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
-    """Return `$XDG_DATA_HOME/turnetl/lake`, or `~/.turnetl/lake` without that absolute path."""
+    """Return `$XDG_DATA_HOME/turnetl/lake` if that is absolute, else `~/.turnetl/lake`."""
     data = Path(environment.get("XDG_DATA_HOME", ""))
     return data / "turnetl" / "lake" if data.is_absolute() else home / ".turnetl" / "lake"
 
