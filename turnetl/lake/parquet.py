@@ -42,6 +42,15 @@ def reading(path: Path) -> Iterator[None]:
         raise read_error(path, "cannot be read") from error
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write a file; raise `Fatal` if the operating system does not."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
 def verify(path: Path) -> None:
     with reading(path), open_regular(path) as file:
         verify_file(file)
@@ -63,10 +72,8 @@ def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) 
         with reading(path), open_regular(path) as source:
             copy_with_footer(source, target, changed)
 
-    try:
+    with writing(path):
         replace(path, write)
-    except OSError as error:
-        raise write_error(path, error) from error
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:

@@ -19,8 +19,7 @@ import pyarrow as pa
 
 from turnetl.base import schema
 from turnetl.lake.checksum import seal_file, sealed
-from turnetl.lake.parquet import METADATA_KEY, ReplaceFile, check_schema, write_error
-from turnetl.lake.temporary import replace_file
+from turnetl.lake.parquet import METADATA_KEY, ReplaceFile, check_schema, writing
 
 try:
     from arro3.io import write_parquet
@@ -103,16 +102,12 @@ def _rows_per_group(rows: ArrowRows) -> int:
     return max(1, -(-height // groups))
 
 
-def _replace_local(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    replace_file(path, write, None)
-
-
 def write_table(
     path: Path,
     rows: pl.DataFrame | ArrowRows,
     table: schema.Table,
     metadata: str,
-    replace: ReplaceFile = _replace_local,
+    replace: ReplaceFile,
 ) -> None:
     """Write a table atomically: to a temporary name, synced, then renamed.
 
@@ -120,7 +115,8 @@ def write_table(
     another schema, and a file that cannot be written, raise `Fatal`.
     """
     data = encode_table(_checked(path, rows, table), metadata)
-    _replace(path, lambda file: file.writelines(sealed(data)), replace)
+    with writing(path):
+        replace(path, lambda file: file.writelines(sealed(data)))
 
 
 def table_bytes(
@@ -135,7 +131,7 @@ def write_slices(
     slices: Iterable[pl.DataFrame],
     table: schema.Table,
     metadata: Callable[[], str],
-    replace: ReplaceFile = _replace_local,
+    replace: ReplaceFile,
 ) -> None:
     """Write a table from slices of its rows, as `write_table` does; at most two are in memory.
 
@@ -150,7 +146,8 @@ def write_slices(
     all_slices = chain(_drain(first), _drain(second), remaining)
     tables = (_checked(path, rows, table) for rows in all_slices)
     columns = arrow_schema(table)
-    _replace(path, lambda file: write_row_groups(tables, columns, metadata, file), replace)
+    with writing(path):
+        replace(path, lambda file: write_row_groups(tables, columns, metadata, file))
 
 
 def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -181,10 +178,3 @@ def _checked(path: Path, rows: pl.DataFrame | ArrowRows, table: schema.Table) ->
     if rows.schema != arrow_schema(table):
         check_schema(path, pl.Schema(pl.DataFrame(rows).schema), table)
     return rows
-
-
-def _replace(path: Path, write: Callable[[IO[bytes]], object], replace: ReplaceFile) -> None:
-    try:
-        replace(path, write)
-    except OSError as error:
-        raise write_error(path, error) from error
