@@ -1,11 +1,8 @@
-"""The search index of a graph: bring it up to date, or rebuild it.
-
-Open the search index, and replace a damaged one: the graph has everything that it held.
-"""
+"""The search index of a graph: opened, brought up to date, or replaced if it is damaged."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -32,8 +29,6 @@ if TYPE_CHECKING:  # a search without a model does without it
 
 log = logging.getLogger(__name__)
 
-_STAGE = "index"
-
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
@@ -57,16 +52,12 @@ async def update_index(
     """Bring the index up to date with the graph.
 
     Args:
-        settings: the graph, the lake that holds the index, and the embedder.
-        clock: returns the current time.
         rebuild: delete the index first, but for the questions of its turns.
-        progress: called after each group.
 
     Raises:
         IndexBusy: another process does so, and has not ended after ten minutes.
         IndexUnusable: the index is of another version or embedder, or cannot be written.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
+        GraphBusy, GraphUnusable: the graph cannot be read.
     """
     check_graph(settings)
     try:
@@ -99,11 +90,7 @@ async def _update(settings: Settings, clock: Clock, progress: Progress) -> Index
 
 
 def check_graph(settings: Settings) -> None:
-    """Check that there is a graph.
-
-    Raises:
-        GraphUnusable: the file of an embedded graph does not exist; says where it would be.
-    """
+    """Raise `GraphUnusable` if the file of an embedded graph does not exist, with its path."""
     if (missing := wiring.missing_graph(settings)) is not None:
         raise GraphUnusable(
             f"there is no graph at `{missing}`: run `turnetl backfill ARCHIVES`, or name another "
@@ -128,16 +115,10 @@ async def current_index(
     *,
     meter: "Meter | None" = None,
 ) -> AsyncIterator[OpenIndex]:
-    """Open the index, brought up to date with the graph.
+    """Open the index, brought up to date with the graph; it raises what `update_index` raises.
 
     If the graph does not respond, or another process writes graph or index at the moment, an index
     with turns is used as it is.
-
-    Raises:
-        GraphBusy: the graph cannot be read, and the index has no turns.
-        IndexBusy: another process has been writing the index for ten minutes; it has no turns yet.
-        IndexUnusable: the index is of another version or embedder, or cannot be written.
-        GraphUnusable: the graph cannot be opened.
     """
     async with wiring.embedder(settings, meter=meter) as embedder:
         if not wiring.has_index(settings):
@@ -150,19 +131,9 @@ async def current_index(
             current = await after_other_writers(
                 lambda: _caught_up(opened, settings, clock, progress)
             )
-            with _session_index(settings, embedder) as sessions:
+            sessions = wiring.session_index(settings, embedder)
+            with nullcontext() if sessions is None else closing(sessions):
                 yield replace(current, sessions=sessions)
-
-
-@contextmanager
-def _session_index(settings: Settings, embedder: Embedder) -> Iterator[SessionIndex | None]:
-    """Open the index of session-level data, if there is one."""
-    sessions = wiring.session_index(settings, embedder)
-    if sessions is None:
-        yield None
-        return
-    with closing(sessions):
-        yield sessions
 
 
 async def _caught_up(
@@ -187,7 +158,6 @@ async def _caught_up(
 
 
 def has_turns(index: PersistentIndex) -> bool:
-    """Return whether an index holds a turn."""
     return bool(index.newest(Selection(), limit=1))
 
 
@@ -216,7 +186,12 @@ async def _catch_up(
             known = current
             await forget_replaced_data(opened.index, opened.embedder, store, settings, known)
             changes = await opened.index.catch_up(
-                store, opened.embedder, now=clock(), on_progress=_reporter(progress)
+                store,
+                opened.embedder,
+                now=clock(),
+                on_progress=lambda done, total: progress(
+                    ProgressUpdate("index", "turns", done, total)
+                ),
             )
             await follow_session_level(opened.index, opened.embedder, store, settings, known)
             added, removed = added + changes.added, removed + changes.removed
@@ -256,10 +231,6 @@ async def state_cost(
     )
 
 
-def _reporter(progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress(ProgressUpdate(_STAGE, "turns", done, total))
-
-
 T = TypeVar("T")
 
 
@@ -271,7 +242,6 @@ async def repaired(
     What another process replaced meanwhile is used as it is.
 
     Args:
-        settings: the graph, its index and its embedder.
         work: may be done again after it raised `DamagedIndex`.
         seconds: to wait for a process that writes the damaged index; it may replace it.
 

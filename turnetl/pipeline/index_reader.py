@@ -1,7 +1,4 @@
-"""The search index, open between requests: for a process that answers many of them.
-
-One update of the search index beside the event loop of a process that answers requests.
-"""
+"""The search index, open between requests, and updated beside the process that answers them."""
 
 import asyncio
 import threading
@@ -54,13 +51,7 @@ class IndexReader:
     """
 
     def __init__(self, settings: Settings, clock: Clock, embedder: Embedder) -> None:
-        """Open nothing yet: graph and index may be missing until a request needs them.
-
-        Args:
-            settings: the graph, its index and its embedder.
-            clock: returns the current time.
-            embedder: the open embedder of the settings.
-        """
+        """Open nothing yet: graph and index may be missing until a request needs them."""
         self.settings = settings
         self._clock = clock
         self._embedder = embedder
@@ -70,21 +61,15 @@ class IndexReader:
         """When the last update was started, by the clock of the event loop."""
 
     async def read(self, work: Callable[[OpenIndex], Awaitable[T]]) -> IndexAnswer[T]:
-        """Return what a function reads from the index.
-
-        Args:
-            work: reads the index; may be called again if the index is damaged.
+        """Return what a function reads from the index; it is called again if the index is damaged.
 
         Raises:
-            GraphUnusable: there is no graph, or it cannot be opened.
             IndexBusy: the index has no turns yet, or is being replaced: the next request may
                 succeed.
-            IndexUnusable: the index cannot be used.
         """
         return await repaired(self.settings, lambda: self._read(work), seconds=0)
 
     async def close(self) -> None:
-        """Stop the update and close the files."""
         if self._update is not None:
             await self._update.stop()
         self._retire()
@@ -180,11 +165,7 @@ class IndexReader:
 
 @asynccontextmanager
 async def open_index_reader(settings: Settings, clock: Clock) -> AsyncIterator[IndexReader]:
-    """Open a reader for the index of the graph that the settings name.
-
-    Raises:
-        BadUsage, ModelUnusable: the embedder cannot be used as it is configured.
-    """
+    """Open a reader for the index of the graph that the settings name."""
     async with wiring.embedder(settings) as embedder:
         reader = IndexReader(settings, clock, embedder)
         try:
@@ -204,12 +185,7 @@ class BackgroundUpdate:
     """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
-        """Start the update.
-
-        Args:
-            settings: the graph, its index and its embedder.
-            clock: returns the current time.
-        """
+        """Start the update."""
         self._settings = settings
         self._clock = clock
         self._caller = asyncio.get_running_loop()

@@ -3,10 +3,6 @@
 What only the selected text leads to goes first: runs and quarantine entries that quote it. Then the
 list in the lake is written, which is marked as complete last. Every step between may be repeated:
 after a kill, the same command completes the removal, or one without a selection.
-
-Search lake, journal, index and graph for what was forgotten.
-
-Remove what was forgotten from the records of runs: arguments and errors may quote it.
 """
 
 import sqlite3
@@ -52,14 +48,12 @@ async def preview_forget(
     """Report what a `forget` would remove. Writes nothing.
 
     Args:
-        settings: lake and graph.
         selection: the turns; an empty one completes a removal that was interrupted.
         cascade: undo later turns that built on them too; they are ingested again.
 
     Raises:
         BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened, or a migration moves data of these groups.
+        GraphUnusable: also if a migration moves data of these groups.
         TableUnusable: a turns file is damaged.
     """
     if selection.text is not None and not selection.text.strip():
@@ -84,17 +78,11 @@ async def forget(
 ) -> ForgetReport:
     """Remove what a preview selects, and search for it afterwards.
 
-    No other command uses lake and graph meanwhile.
+    No other command uses lake and graph meanwhile. A preview that is refused is returned as it is.
+    If the report has errors of groups of the graph, nothing after it was done.
 
     Args:
-        settings: as of the preview.
-        preview: from `preview_forget`; one that is refused is returned as it is.
-        clock: returns the current time.
         progress: called after each turn that leaves the graph, and each group of tables.
-        before_step: called before each step.
-
-    Returns:
-        The report; with errors of groups of the graph, nothing after it was done.
 
     Raises:
         Fatal: a file cannot be written; the same command continues.
@@ -291,7 +279,6 @@ async def prove_forgotten(settings: Settings, report: ForgetReport) -> ForgetRep
 
     Raises:
         Fatal: a file cannot be read; the same command searches again.
-        GraphBusy: the graph did not respond, or another process writes it.
     """
     texts = texts_to_find(report)
     lake = wiring.lake(settings)
@@ -359,12 +346,7 @@ MARK = "[forgotten]"
 
 
 async def erase_from_runs(settings: Settings, texts: Sequence[str]) -> None:
-    """Replace the arguments, archives and errors of all runs that hold one of the texts.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process uses it.
-        GraphUnusable: it cannot be written.
-    """
+    """Replace the arguments, archives and errors of all runs that hold one of the texts."""
     if not texts or wiring.missing_graph(settings) is not None:
         return
     async with wiring.store(settings, write=True) as store:

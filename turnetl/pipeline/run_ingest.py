@@ -1,7 +1,4 @@
-"""Episode tables to the graph, groups in parallel.
-
-The ingest of one group in a run: repeated while the group is busy.
-"""
+"""Episode tables to the graph, groups in parallel; a busy group is tried again."""
 
 import asyncio
 import logging
@@ -114,7 +111,6 @@ async def _ingest(
     executor: Executor,
     progress: Progress,
 ) -> IngestReport:
-    """Open the model and the graph for writing, and ingest the groups."""
     from turnetl.pipeline.run_scope import opened_run  # noqa: PLC0415 - the whole index
 
     groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
@@ -177,15 +173,8 @@ async def _until_none_is_busy(
 ) -> list[GroupReport]:
     """Ingest the groups, and the busy ones again until they are done or the time is up.
 
-    The log says who has a group, and until when, each time that this changes.
-
-    Args:
-        groups: all groups of the run.
-        ingest_one: ingests a group, given its report; returns the report on all attempts.
-        seconds: how long to repeat; 0: not at all.
-
-    Returns:
-        The reports, in the order given.
+    The log says who has a group, and until when, each time that this changes. The reports, each on
+    all attempts on its group, are in the order given.
     """
     last, todo = list(groups), list(groups)
     told, delays = set[str | None](), FixedDelays(seconds, _INTERVAL)
@@ -212,8 +201,7 @@ async def _longest_first(
 ) -> list[GroupReport]:
     """Start the groups with the most turns first: started last, one would run alone at the end.
 
-    Returns:
-        The reports, in any order, after all groups; then the first exception is raised.
+    The reports are in any order. After all groups, the first exception is raised.
     """
     order = sorted(groups, key=lambda group: -group.ready)
     results = await asyncio.gather(*map(ingest_one, order), return_exceptions=True)

@@ -1,7 +1,4 @@
-"""Redo committed turns: plan it and say what it takes and why, then carry it out.
-
-What a redo takes of each group of a graph, as its preview and the redo itself plan it.
-"""
+"""Redo committed turns: plan it and say what it takes and why, then carry it out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -45,17 +42,11 @@ async def preview_redo(
     Writes nothing, but for a damaged episodes table, which is created again.
 
     Args:
-        settings: everything that is configured.
-        selection: the turns; not empty.
-        options: how the turns are extracted in this run; its selection is not used.
-        clock: returns the current time.
         exact: repeat, too, the turns from the first one that was committed out of order.
 
     Raises:
         BadUsage: nothing is selected, an unknown group, kind or id, no journal, or settings that
             are not valid.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
     """
     planning = RedoPlanning(settings, selection, options, clock, exact)
     planning.check()
@@ -84,19 +75,8 @@ async def redo(
 ) -> RedoReport:
     """Redo the turns of a preview: extract all, undo them newest first, and ingest them again.
 
-    Args:
-        settings: as of the preview.
-        preview: from `preview_redo`; one that is refused is returned as it is.
-        options: as of the preview.
-        clock: returns the current time.
-        progress: called after each turn of each step.
-
-    Returns:
-        The report, also on groups that could not be finished: `error` says why.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+    A preview that is refused is returned as it is. A group that could not be finished has an error
+    in the report. `progress` is called after each turn of each step.
     """
     if preview.is_refused:
         return preview
@@ -148,7 +128,6 @@ class _Redoing:
                 "was undone, run the redo again"
             )
         resources, run = self._scope.resources, self._scope.run
-        admission = self._admission
         rehearsal = None
         if resources.extractor.model is not None:
             rehearsal = Rehearsal(
@@ -156,12 +135,12 @@ class _Redoing:
                 resources.extractor,
                 resources.embedder,
                 run,
-                admission,
+                self._admission,
                 summaries=resources.summaries,
             )
 
         def advance(stage: str, done: int, total: int) -> None:
-            cost = admission.run_cost(self._scope.stack.used())
+            cost = self._admission.run_cost(self._scope.stack.used())
             self._progress(ProgressUpdate(stage, shown.group, done, total, cost))
 
         redone = await redo_group(plan, resources, run, rehearsal, advance)
@@ -171,8 +150,7 @@ class _Redoing:
         keep(done)
         if redone.error is not None:
             raise redone.error
-        ingested = redone.ingested
-        if ingested is None:
+        if (ingested := redone.ingested) is None:
             return done
         return replace(done, error=ingested.error, exit_code=ingested.exit_code)
 
@@ -228,12 +206,7 @@ class RedoPlanning:
         return settings_for_run(self.settings, self.options)
 
     def check(self) -> None:
-        """Check the arguments before any work.
-
-        Raises:
-            BadUsage: nothing is selected, an unknown kind, no journal, or settings that are not
-                valid.
-        """
+        """Check the arguments before any work; raises `BadUsage`."""
         if self.selection.is_empty:
             raise BadUsage(
                 "say what to redo: --stale, --group, --session, --turn, --kind, --since or --until"
@@ -248,13 +221,7 @@ class RedoPlanning:
             raise BadUsage(_NO_JOURNAL)
 
     async def plan(self, store: GraphStore) -> PlannedRedo:
-        """Plan the selected groups with this graph.
-
-        Raises:
-            BadUsage: an unknown group, or a prefix of none or several ids.
-            GraphBusy: the graph did not respond.
-            GraphUnusable: the graph cannot be used as it is.
-        """
+        """Plan the selected groups; raises `BadUsage` for an unknown group or an ambiguous id."""
         settings, lake = self.run_settings, wiring.lake(self.settings)
         options = replace(
             self.options,
@@ -310,14 +277,12 @@ class RedoPlanning:
         check_prefix("turn", selection.turn, {one.turn_id for one in receipts})
 
     def _names_one(self, receipts: Sequence[Receipt]) -> bool:
-        """Return whether one of the turns has the selected ids."""
         session, turn = self.selection.session or "", self.selection.turn or ""
         return any(
             one.session_id.startswith(session) and one.turn_id.startswith(turn) for one in receipts
         )
 
     async def preview(self, store: GraphStore, plan: GroupRedoPlan) -> GroupRedo:
-        """Return what the plan of a group takes, and why."""
         redo = plan.redo
         records = [turn.record for turn in reversed(redo.undo.turns)]
         receipts = [record.receipt for record in records]

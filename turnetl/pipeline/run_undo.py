@@ -1,7 +1,4 @@
-"""Undo committed turns: plan it and say what it changes, then carry it out.
-
-Ids that a user names by a prefix.
-"""
+"""Undo committed turns: plan it and say what it changes, then carry it out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +6,7 @@ from functools import partial
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import CommitRecord, GroupProfile, Receipt
 from turnetl.base.model import GroupId, TurnId, Vector
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
@@ -27,7 +24,6 @@ from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 
-_STAGE = "undo"
 _TEXTS = 200
 """Turns whose texts are in memory together."""
 
@@ -38,14 +34,10 @@ async def preview_undo(
     """Report what an undo of the selected turns would change. Writes nothing.
 
     Args:
-        settings: the graph, and the lake with the quarantine.
-        selection: the turns; not empty.
         cascade: include the turns that built on them.
 
     Raises:
         BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
     """
     if selection.is_empty:
         raise BadUsage(
@@ -53,7 +45,8 @@ async def preview_undo(
         )
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
-        existing = await _groups(store, settings)
+        # Those of the lake may have a quarantine.
+        existing = sorted({*await store.groups(), *wiring.lake(settings).groups()})
         groups = select_groups(existing, selection.groups, shadows=selection.names_turns)
         records = {group: await store.commit_records(group) for group in groups}
         entries = _quarantined(settings, groups, selection)
@@ -82,10 +75,7 @@ async def undo(
     *,
     progress: Progress = ignore_progress,
 ) -> UndoReport:
-    """Undo the turns of a preview, and bring the search index up to date if there is one.
-
-    Arguments, result and errors as of `undo_in_graph`.
-    """
+    """Undo the turns of a preview, and bring the search index up to date if there is one."""
     report = await undo_in_graph(settings, preview, clock, progress=progress)
     if not report.is_refused:
         await update_existing_index(settings, clock, progress)
@@ -97,18 +87,8 @@ async def undo_in_graph(
 ) -> UndoReport:
     """Undo the turns of a preview, newest first, one transaction per turn.
 
-    Args:
-        settings: as of the preview.
-        preview: from `preview_undo`; one that is refused is returned as it is.
-        clock: returns the current time.
-        progress: called after each turn.
-
-    Returns:
-        The report, also on groups that could not be finished: `error` says why.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+    A preview that is refused is returned as it is. A group that could not be finished has an error
+    in the report.
     """
     if preview.is_refused:
         return preview
@@ -118,7 +98,7 @@ async def undo_in_graph(
         async def undo_group(preview: GroupUndo, keep: Keep[GroupUndo]) -> GroupUndo:
             def advance(done: UndoProgress) -> None:
                 keep(_done(preview, done))
-                progress(ProgressUpdate(_STAGE, preview.group, done.turns, len(preview.turns)))
+                progress(ProgressUpdate("undo", preview.group, done.turns, len(preview.turns)))
 
             undone = preview
             if turns := [turn.receipt.turn_id for turn in preview.turns]:
@@ -151,18 +131,8 @@ def _done(preview: GroupUndo, done: UndoProgress) -> GroupUndo:
 async def _embed(
     settings: Settings, profile: GroupProfile, texts: Sequence[str]
 ) -> Sequence[Vector]:
-    async with wiring.embedder(settings) as embedder:
-        if embedder.name != profile.embedder:
-            raise GraphUnusable(
-                f"the group was made with embedder `{profile.embedder}`, not with "
-                f"`{embedder.name}`: use the first one again to undo"
-            )
+    async with wiring.group_embedder(settings, profile, "again to undo") as embedder:
         return await embedder.embed(texts)
-
-
-async def _groups(store: GraphStore, settings: Settings) -> list[GroupId]:
-    """Return the groups of the graph, and those with a quarantine."""
-    return sorted({*await store.groups(), *wiring.lake(settings).groups()})
 
 
 def _quarantined(
@@ -240,7 +210,6 @@ async def preview_group(
 def with_prompts(
     receipts: Iterable[Receipt], prompts: Mapping[TurnId, str]
 ) -> tuple[UndoneTurn, ...]:
-    """Return the turns with their prompts, as `prompts_of` returns these."""
     return tuple(UndoneTurn(one, prompts.get(one.turn_id, "")) for one in receipts)
 
 
@@ -266,16 +235,7 @@ async def prompts_of(
 
 
 def id_with_prefix(noun: str, prefix: str, ids: Iterable[str]) -> str | None:
-    """Return the id that has the prefix; None if none has it.
-
-    Args:
-        noun: what has such an id.
-        prefix: as the user typed it.
-        ids: all ids.
-
-    Raises:
-        BadUsage: several ids have the prefix.
-    """
+    """Return the id with the prefix; None if there is none; raises `BadUsage` for several."""
     matching = sorted({one for one in ids if one.startswith(prefix)})
     if len(matching) > 1:
         raise BadUsage(

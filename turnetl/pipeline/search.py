@@ -1,7 +1,4 @@
-"""Search over the graph that the settings name, and queries to try it with.
-
-Checks of the query and the conditions of a search.
-"""
+"""Search over the graph that the settings name, and queries to try it with."""
 
 import difflib
 import logging
@@ -94,20 +91,13 @@ async def search_turns(
 
     Args:
         query: words or a whole question; an empty one lists the selected turns, newest first.
-        settings: the graph, its index and its embedder, and the model that reranks.
-        clock: returns the current time.
         selection: which turns to look at; its groups may be project names.
-        order: of the hits.
-        limit: at most this number of turns.
         nearest: return hits even if none is close to the query.
         rerank: let the model rate the best turns and order them.
-        progress: called while the index is brought up to date.
 
     Raises:
         BadUsage: an unknown group; `rerank` without a model; without a hit, a condition that no
             turn of the graph meets.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
     """
     check_graph(settings)
     warn_if_cut(query)
@@ -149,14 +139,7 @@ async def find_turns(
     nearest: bool = False,
     model: "ChatModel | None" = None,
 ) -> CombinedHits:
-    """Return the hits in an open index; arguments as of `search_turns`.
-
-    Args:
-        model: rates the best turns again; None: none does.
-
-    Raises:
-        BadUsage: an unknown group; without a hit, a condition that no turn of the graph meets.
-    """
+    """Return the hits in an open index; arguments as of `search_turns`, `model` for `rerank`."""
     selected, started = _with_group_ids(selection, opened), clock()
 
     async def hits_of(
@@ -223,7 +206,6 @@ def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
 async def _reranker(
     settings: Settings, clock: Clock, *, is_wanted: bool
 ) -> AsyncIterator[tuple["ChatModel | None", "Meter | None"]]:
-    """Open the model if it is wanted, and its meter."""
     if not is_wanted:
         yield None, None
         return
@@ -271,10 +253,9 @@ def warn_if_cut(query: str) -> None:
 
 
 def check_conditions(index: LookupIndex, selection: Selection) -> None:
-    """Check that some turn meets each condition that names a value. An empty index has no error.
+    """Raise `BadUsage` for a condition that no turn meets; it names similar values or all.
 
-    Raises:
-        BadUsage: none does; names similar values, or those that there are.
+    An empty index has no error.
     """
     if not index.newest(Selection(), limit=1):
         return

@@ -10,7 +10,7 @@ from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.wiring.clients import journal, model, model_stack, prices, shared_responses
-    from turnetl.wiring.embedding import embedder, is_built_in, is_remote
+    from turnetl.wiring.embedding import embedder, group_embedder, is_built_in, is_remote
     from turnetl.wiring.extraction import (
         check_model,
         extractor,
@@ -59,6 +59,7 @@ __all__ = [
     "flush_rules",
     "format_named",
     "graph_state",
+    "group_embedder",
     "has_index",
     "index_id",
     "index_snapshot",
@@ -94,7 +95,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.wiring.clients": ("journal", "model", "model_stack", "prices", "shared_responses"),
-        "turnetl.wiring.embedding": ("embedder", "is_built_in", "is_remote"),
+        "turnetl.wiring.embedding": ("embedder", "group_embedder", "is_built_in", "is_remote"),
         "turnetl.wiring.extraction": (
             "check_model",
             "extractor",
