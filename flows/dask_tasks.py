@@ -16,10 +16,10 @@ from turnetl.parsing import ParseReport
 from turnetl.pipeline.packed_backfill import (
     IngestedPack,
     ingest_pack,
-    parse_pack,
     profile_differences,
     worker_profile,
 )
+from turnetl.pipeline.run_backfill import parse
 from turnetl.settings import Settings
 
 Profile = Mapping[str, str]
@@ -54,7 +54,7 @@ async def parse_task(
 ) -> ParseReport | State[ParseReport]:
     """Parse a pack of archives."""
     settings = await _settings(parameters, expected)
-    work = parse_pack(archives, settings, format_name=parameters.format or None)
+    work = parse(archives, settings, format_name=parameters.format or None)
     return await while_wanted(work, is_wanted_here())
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl.pipeline.agent_sources import sources
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     )
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
-    from turnetl.pipeline.parse_plan import parse_archives
+    from turnetl.pipeline.parse_plan import parse_archives, sources
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
@@ -96,7 +95,6 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.retrieval.digest": ("Digest",),
-        "turnetl.pipeline.agent_sources": ("sources",),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
@@ -119,7 +117,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_sessions", "search_turns"),
-        "turnetl.pipeline.parse_plan": ("parse_archives",),
+        "turnetl.pipeline.parse_plan": ("parse_archives", "sources"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns"),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),

@@ -34,14 +34,7 @@ def rows_to_forget(
     groups: Collection[GroupId],
     forgotten: ForgottenTurns,
 ) -> pl.DataFrame:
-    """Return the rows of the turns files that are selected, or listed and not removed yet.
-
-    Args:
-        lake: of the files.
-        selection: the conditions; an empty one selects nothing.
-        groups: of the selection.
-        forgotten: the list of the lake.
-    """
+    """Return the rows of the turns files that are selected, or listed and not removed yet."""
     listed = listed_turns(lake, forgotten)
     if selection.is_empty:
         return listed
@@ -51,7 +44,6 @@ def rows_to_forget(
 
 
 def turn_of_row(row: dict[str, object]) -> TurnToForget:
-    """Return a row of `schema.TURNS` as a turn."""
     return TurnToForget(
         GroupId(str(row["group_id"])),
         TurnId(str(row["turn_id"])),
@@ -98,8 +90,7 @@ class GraphScope:
         """Return whether a turn is forgotten.
 
         Args:
-            receipt: of the turn.
-            own: the turns of the group that hold the text; None if none is selected.
+            own: the turns of the group that hold the text; None if no text is selected.
         """
         if receipt.turn_id in self.in_lake or self.listed.includes(
             receipt.turn_id, receipt.session_id
@@ -121,15 +112,7 @@ async def select_in_graph(
     *,
     cascade: bool,
 ) -> GroupSelection:
-    """Return what a `forget` takes from a group of the graph.
-
-    Args:
-        store: the graph.
-        records: of all turns of the group.
-        group: whose.
-        scope: what is taken.
-        cascade: undo the later turns that built on them too.
-    """
+    """Return what a `forget` takes from a group of the graph, of which `records` are all turns."""
     own, left = None, set[TurnId]()
     if scope.selection.text is not None and scope.is_selected_group:
         contents = await store.load(group)

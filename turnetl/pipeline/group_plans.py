@@ -38,9 +38,7 @@ class PlannedGroups:
 def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
     """Read the metadata of the turns files; there may be thousands, so a run does this once.
 
-    Args:
-        lake: holds the files.
-        shard: only the files of its groups are read; the others count as none. None: all.
+    Only the files of the groups of a shard are read; the others count as none.
     """
     groups = lake.groups()
     owned = {group for group in groups if shard is None or shard.owns(group)}
@@ -72,16 +70,11 @@ async def plan_groups_in(
     verify: bool = False,
     others: Sequence[GroupId] = (),
 ) -> PlannedGroups:
-    """Plan each selected group with this graph.
+    """Plan each selected group with this graph, or with its index.
 
     A group for which it is busy, or whose episodes table is damaged, stays without a plan.
 
     Args:
-        store: the graph, or its index.
-        files: the turns files of the lake.
-        settings: the lake and the filters.
-        options: the groups, and what is planned.
-        clock: returns the current time.
         verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
         others: further groups, without a turn in the graph.
     """
@@ -116,11 +109,7 @@ def _verify(
     filters: episodes.Filters,
     options: RunOptions,
 ) -> None:
-    """Verify a group's episodes table; create it again if it is damaged, except in a dry run.
-
-    Raises:
-        TableUnusable: it is damaged and stays so.
-    """
+    """Verify a group's episodes table; create it again if it is damaged, except in a dry run."""
     if options.dry_run:
         lake.verify_episodes(group)
     else:

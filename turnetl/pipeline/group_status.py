@@ -50,9 +50,6 @@ async def status(
     While another process writes an embedded graph, the report is that of the search index.
 
     Args:
-        settings: the lake, the graph and its index.
-        options: select the groups.
-        clock: returns the current time.
         busy_timeout: seconds to wait for another process that has the index locked.
     """
     lake = wiring.lake(settings)
@@ -89,7 +86,6 @@ def _damaged_tables(lake: Lake, files: TurnFiles) -> int:
 def _with_archives(
     report: GroupStatus, files: Sequence[TurnFile], is_present: Callable[[str], bool]
 ) -> GroupStatus:
-    """Return the report with what became of the group's archives."""
     return replace(
         report,
         missing_archives=missing_archives((file.metadata for file in files), is_present),
@@ -103,7 +99,6 @@ def archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], 
     One of which that is not known counts as existing.
 
     Args:
-        settings: of the redaction.
         names: of all archives: those in object stores are looked up concurrently.
     """
     files = wiring.archive_files()

@@ -23,13 +23,7 @@ _INTERVAL = 60.0
 
 
 async def update_existing_index(settings: Settings, clock: Clock, progress: Progress) -> None:
-    """Bring the index up to date with the graph if there is one; log what it fails of.
-
-    Args:
-        settings: the graph, which is not open, the lake that holds its index, and the embedder.
-        clock: returns the current time.
-        progress: called after each turn.
-    """
+    """Bring the index up to date with the graph if there is one; log what it fails of."""
     if wiring.has_index(settings):
         with _never_failing():
             async with current_index(settings, clock, progress):
@@ -45,14 +39,7 @@ class IndexUpdates:
     def __init__(
         self, settings: Settings, clock: Clock, store: GraphStore, meter: Meter | None
     ) -> None:
-        """Update nothing yet.
-
-        Args:
-            settings: the graph, the lake that holds its index, and the embedder.
-            clock: returns the current time.
-            store: the open graph.
-            meter: counts the requests to an embedder over HTTP.
-        """
+        """Update nothing yet; `meter` counts the requests to an embedder over HTTP."""
         self._settings = settings
         self._clock = clock
         self._store = store
@@ -130,8 +117,7 @@ class IndexUpdates:
 def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Log an exception: the graph is as it should be, whatever happens to the index.
 
-    Args:
-        on_failure: called if a repetition would fail too.
+    `on_failure` is called if a repetition would fail too.
     """
     try:
         yield

@@ -24,11 +24,7 @@ prompt from the third request on."""
 
 
 def templates(settings: Settings, names: Sequence[str] = ()) -> TemplateCatalog:
-    """Return the templates and ontologies with these names; all of them if there are no names.
-
-    Raises:
-        BadUsage: no template or ontology has such a name; lists those that exist.
-    """
+    """Return the templates and ontologies with these names; all of them if there are no names."""
     entries = catalog(settings.extraction, wiring.templates(), estimated_tokens)
     return TemplateCatalog(select(entries, names))
 
@@ -39,10 +35,7 @@ def copy_template(
     """Copy the file of a template or an ontology; return the copy, and the entry of the name then.
 
     Args:
-        settings: name the templates in use.
-        name: of the template.
         output: the copy; None: the file of that name in the user's folder of templates.
-        home: the user's home folder.
 
     Raises:
         BadUsage: there is no such template or no file of it, or there is a file at the path of the
@@ -67,13 +60,7 @@ def copy_template(
 
 
 async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> ModelCheck:
-    """Send one request of each kind that a run sends to the model. Responses are not stored.
-
-    Raises:
-        BadUsage: the model is not fully configured.
-        ModelUnusable: the user must act first: key, credit, model name.
-        ModelBusy: no response after all retries.
-    """
+    """Send one request of each kind that a run sends to the model. Responses are not stored."""
     # A response from the journal would not show what the model can do today.
     uncached = settings.model_copy(update={"extractor": "llm", "journal": False})
     run_settings = settings_for_run(uncached, options)
@@ -83,11 +70,7 @@ async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> 
 
 
 def journal_stats(settings: Settings, clock: Clock) -> JournalStats:
-    """Return the statistics of the journal of the lake. Creates no file.
-
-    Raises:
-        JournalUnusable: the journal cannot be read.
-    """
+    """Return the statistics of the journal of the lake. Creates no file."""
     with wiring.journal(settings, clock) as journal:
         return journal.stats()
 
@@ -101,20 +84,7 @@ def journal_prune(
     everything: bool,
     dry_run: bool,
 ) -> PruneResult:
-    """Delete the responses from the journal of the lake that match every given condition.
-
-    Args:
-        settings: where the lake is.
-        clock: returns the current time.
-        older_than: responses stored before this time.
-        model: responses of this model, with or without its provider.
-        everything: all responses.
-        dry_run: delete nothing; report what would be deleted.
-
-    Raises:
-        BadUsage: no condition is given.
-        JournalUnusable: the journal cannot be read or written.
-    """
+    """Delete the responses from the journal of the lake that match every given condition."""
     with wiring.journal(settings, clock) as journal:
         return journal.prune(
             older_than=older_than, model=model, everything=everything, dry_run=dry_run

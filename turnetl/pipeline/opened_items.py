@@ -67,16 +67,11 @@ async def show(
 
     Args:
         text: an id, the beginning of one, the name of an entity, or the path of a file.
-        settings: the graph, its index and the lake.
-        clock: returns the current time.
         directory: the one to which a path that starts with a dot is relative.
         limit: at most this many turns of an entity.
-        progress: called while the index is brought up to date.
 
     Raises:
         BadUsage: the text leads to nothing, or to several things.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
     """
     found = await read_index(
         lambda index: details(index, text, directory, limit=limit), settings, clock, progress
@@ -102,15 +97,7 @@ async def show_archive_lines(
     redacted: bool = True,
     progress: Progress = ignore_progress,
 ) -> ArchiveLines:
-    """Return the lines of a turn as its archive has them.
-
-    Args:
-        text: the id of the turn, or the beginning of it.
-        settings: the graph, its index and the redaction.
-        clock: returns the current time.
-        directory: the one to which a path that starts with a dot is relative.
-        redacted: without secrets.
-        progress: called while the index is brought up to date.
+    """Return the lines of a turn as its archive has them; the turn is given as for `archived_turn`.
 
     Raises:
         BadUsage: the text does not lead to one turn.
@@ -127,7 +114,6 @@ def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
     Args:
-        index: of the graph.
         text: the id of the turn, or the beginning of it.
         directory: the one to which a path that starts with a dot is relative.
 
@@ -141,7 +127,7 @@ def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
 
 
 def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:
-    """Return the lines of a turn as its archive has them; raises as `show_archive_lines`."""
+    """Return the lines of a turn as its archive has them, without secrets if `redacted`."""
     redactor = wiring.redactor(settings, stores=False)
     lines, texts = _archive_lines(receipt, redactor.stands_for, with_texts=redacted)
     shown = redact_lines(lines, redactor, texts) if redacted else lines
@@ -151,7 +137,7 @@ def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True
 async def read_index(
     read: Callable[[LookupIndex], T], settings: Settings, clock: Clock, progress: Progress
 ) -> IndexAnswer[T]:
-    """Call a function with the index, brought up to date; raises as `show`."""
+    """Call a function with the index, brought up to date."""
     async with open_index(settings, clock, progress) as opened:
         return IndexAnswer(read(opened.index), opened.index.caught_up_at, opened.unread)
 
@@ -160,7 +146,7 @@ async def read_index(
 async def open_index(
     settings: Settings, clock: Clock, progress: Progress
 ) -> AsyncIterator[OpenIndex]:
-    """Open the index of a graph that exists, brought up to date; raises as `show`."""
+    """Open the index of a graph that exists, brought up to date; an empty one is a warning."""
     check_graph(settings)
     async with current_index(settings, clock, progress) as opened:
         if not opened.index.groups():
@@ -192,7 +178,6 @@ def _archive_lines(
 
 
 def _lake_turn(settings: Settings, receipt: Receipt) -> Turn | None:
-    """Return the turn as the lake has it; None without the lake's table."""
     try:
         episodes = wiring.lake(settings).episodes(receipt.group_id, [receipt.turn_id])
         return next((episode.turn for episode in episodes), None)

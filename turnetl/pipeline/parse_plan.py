@@ -1,4 +1,4 @@
-"""Archives to turn tables: the plan of a parse, and the units of its work."""
+"""Archives to turn tables: those of a machine, the plan of a parse, and the units of its work."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,15 @@ from functools import partial
 from pathlib import Path
 
 from turnetl import parsing, wiring
+from turnetl.agents import AgentMachine, SourcesReport, find_sources
 from turnetl.base import text
+from turnetl.base.clock import Clock
 from turnetl.base.errors import BadArchive
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.shard import Shard
 from turnetl.formats import Format
-from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
+from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archives import redacted_problems
 from turnetl.parsing.expand import own_archives
 from turnetl.parsing.parse_report import with_name_collisions
@@ -48,12 +50,7 @@ class ParsePlan:
         not redacted.
         """
         for start, archives in self._batches(size):
-            total, is_shown = len(self.paths.archives), not self.settings.redact_pii
-            yield batch_name(archives, start, total, with_files=is_shown, files=self.files)
-
-    def size(self, archive: Path) -> int:
-        """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
-        return _size(archive, self.files)
+            yield self._batch_name(archives, start)
 
     def _batches(self, size: int | None) -> Iterator[tuple[int, Sequence[Path]]]:
         """Yield the archives of each unit, with the number of archives before them."""
@@ -61,6 +58,18 @@ class ParsePlan:
         step = size or max(len(archives), 1)
         for start in range(0, max(len(archives), 1), step):
             yield start, archives[start : start + step]
+
+    def _batch_name(self, archives: Sequence[Path], before: int) -> str:
+        """Return `archives 201-400 of 1,234, 45.0 MB`."""
+        if not archives:
+            return "no archives"
+        last = before + len(archives)
+        numbers = f"{last:,}" if len(archives) == 1 else f"{before + 1:,}-{last:,}"
+        size = sum(archive_size(path, self.files) for path in archives)
+        names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
+        is_shown = not self.settings.redact_pii and all(map(is_plain, names))
+        shown = f": {' to '.join(names)}" if is_shown else ""
+        return f"archives {numbers} of {len(self.paths.archives):,}, {text.size(size)}{shown}"
 
     def report(self, batches: Iterable[parsing.ParseReport]) -> parsing.ParseReport:
         """Return the report on the whole run: the batches, and paths without an archive."""
@@ -95,28 +104,8 @@ class ParsePlan:
         )
 
 
-def batch_name(
-    archives: Sequence[Path],
-    before: int,
-    total: int,
-    *,
-    with_files: bool = True,
-    files: ArchiveFiles = LOCAL,
-) -> str:
-    """Return the name of a unit of parsing: `archives 201-400 of 1,234, 45.0 MB`."""
-    if not archives:
-        return "no archives"
-    numbers = (
-        f"{before + 1:,}" if len(archives) == 1 else f"{before + 1:,}-{before + len(archives):,}"
-    )
-    size = sum(_size(path, files) for path in archives)
-    names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
-    is_shown = with_files and all(map(is_plain, names))
-    shown = f": {' to '.join(names)}" if is_shown else ""
-    return f"archives {numbers} of {total:,}, {text.size(size)}{shown}"
-
-
-def _size(archive: Path, files: ArchiveFiles) -> int:
+def archive_size(archive: Path, files: ArchiveFiles) -> int:
+    """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
     try:
         return files.state(archive).size
     except BadArchive:
@@ -137,10 +126,6 @@ def plan_parse(
 
     Args:
         paths: files, folders or globs; also URLs of them in an object store.
-        settings: the lake, the grouping of archives, the number of parallel jobs.
-        format_name: the format of all archives; None: each is detected by its content.
-        dry_run: write nothing; report what would be done.
-        progress: called after each archive.
         group: the group of all archives, whatever its name; None: as the settings say.
         shard: only the archives that it owns; None: all.
 
@@ -172,13 +157,24 @@ def parse_archives(
     shard: Shard | None = None,
     progress: Progress = ignore_progress,
 ) -> parsing.ParseReport:
-    """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`.
-
-    Raises:
-        BadUsage: an unknown format, or a grouping that is not valid.
-        Fatal: the lake cannot be written.
-    """
+    """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`."""
     plan = plan_parse(
         paths, settings, format_name=format_name, dry_run=dry_run, shard=shard, progress=progress
     )
     return plan.report(work() for work in plan.batches(None))
+
+
+def sources(
+    settings: Settings,
+    machine: AgentMachine,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> SourcesReport:
+    """Return where the agents of a machine keep archives, and what is new. Writes nothing."""
+    return find_sources(
+        machine,
+        wiring.lake(settings),
+        clock(),
+        progress=lambda done, total: progress(ProgressUpdate("sources", "archives", done, total)),
+    )

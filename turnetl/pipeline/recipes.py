@@ -38,9 +38,6 @@ async def search_recipe(
 
     Args:
         query: words or a whole question.
-        settings: the graph, its embedder, and the model of a recipe with a cross-encoder.
-        options: the recipe, its center, and the depth of its breadth-first search.
-        clock: returns the current time, for the journal.
         groups: group ids or project names; all groups if empty.
         since: only what turns that started then or later state or mention.
         until: only what turns that started before state or mention.
@@ -49,7 +46,6 @@ async def search_recipe(
 
     Raises:
         BadUsage: no model for a cross-encoder; an unknown group; an unknown or ambiguous center.
-        GraphUnusable: there is no graph, or it cannot be opened.
         TurnetlError: as the model.
     """
     check_graph(settings)
@@ -59,7 +55,9 @@ async def search_recipe(
         if not loaded:
             log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
             return RecipeResults(options.recipe, None)
-        if options.recipe.searches_communities_only and not _has_communities(loaded):
+        if options.recipe.searches_communities_only and not any(
+            group.subgraphs.communities for group in loaded
+        ):
             log.warning("the groups have no communities: run `turnetl communities build`")
         async with wiring.embedder(settings) as embedder:
             results = await search_with_recipe(
@@ -83,10 +81,6 @@ async def _load(settings: Settings, groups: Sequence[str]) -> list[SearchedGroup
             SearchedGroup(await store.load(group), await store.load_subgraphs(group))
             for group in select_groups(existing, groups)
         ]
-
-
-def _has_communities(groups: Sequence[SearchedGroup]) -> bool:
-    return any(group.subgraphs.communities for group in groups)
 
 
 @asynccontextmanager

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 
 from turnetl import wiring
 from turnetl.base.graph_model import CommittedTurn
@@ -36,14 +37,7 @@ async def follow_session_level(
 
     Args:
         index: of the turns, which is up to date.
-        embedder: of both indexes.
-        store: the graph.
-        settings: of the index.
         migrations: of the graph.
-
-    Raises:
-        IndexBusy: another process writes it.
-        IndexUnusable: it cannot be written.
     """
     state = await _state(store, migrations)
     if state == index.content_state:
@@ -58,10 +52,8 @@ async def follow_session_level(
         def names(episodes: Sequence[UnrecordedEpisode]) -> Mapping[str, SessionId]:
             return named_sessions(known, episodes)
 
-        def announce(episodes: Sequence[CommittedTurn]) -> None:
-            _announce(episodes, embedder, settings)
-
         with closing(sessions):
+            announce = partial(_announce, embedder, settings)
             await sessions.follow(store, embedder, names, announce, moving)
     # The state before: what is written meanwhile is read the next time.
     index.mark_content(state)
@@ -77,7 +69,6 @@ async def forget_replaced_data(
     """Forget the old data of groups that belong to their turns now, before these are indexed.
 
     A search during the update then finds a part of the turns, and never old data beside them.
-    Arguments and errors as of `follow_session_level`.
     """
     replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
     if not replaced or await _state(store, migrations) == index.content_state:
@@ -104,7 +95,7 @@ def session_selection(selection: Selection) -> Selection | None:
     return selection
 
 
-def _announce(episodes: Sequence[CommittedTurn], embedder: Embedder, settings: Settings) -> None:
+def _announce(embedder: Embedder, settings: Settings, episodes: Sequence[CommittedTurn]) -> None:
     """Log the number of passages; the built-in embedder is too fast for that."""
     if not episodes or wiring.is_built_in(settings):
         return
