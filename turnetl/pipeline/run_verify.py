@@ -32,8 +32,7 @@ from turnetl.pipeline.lake_check import check_lake, mend_lake
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings, secret_files
 from turnetl.verification.check import Check
-from turnetl.verification.graph_checks import Examples
-from turnetl.verification.vector_checks import vector_checks
+from turnetl.verification.graph_checks import Examples, vector_checks
 from turnetl.verification.verify import (
     IndexedTurns,
     file_findings,

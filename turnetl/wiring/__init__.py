@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         search_index,
         session_index,
     )
-    from turnetl.wiring.ingestion import check, ingest_resources
+    from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
     from turnetl.wiring.noise_filters import (
         archive_grouping,
         filters,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         redactor,
         user_name,
     )
-    from turnetl.wiring.summaries import flush_rules
     from turnetl.wiring.tables import archive_files, lake, lake_in, machine_name, this_machine
 
 __all__ = [
@@ -117,7 +116,7 @@ __getattr__ = lazy_exports(
             "search_index",
             "session_index",
         ),
-        "turnetl.wiring.ingestion": ("check", "ingest_resources"),
+        "turnetl.wiring.ingestion": ("check", "flush_rules", "ingest_resources"),
         "turnetl.wiring.tables": (
             "archive_files",
             "lake",
@@ -135,6 +134,5 @@ __getattr__ = lazy_exports(
             "redactor",
             "user_name",
         ),
-        "turnetl.wiring.summaries": ("flush_rules",),
     },
 )

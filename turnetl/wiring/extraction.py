@@ -36,16 +36,7 @@ def templates() -> TemplateResolver:
 def extractor(
     settings: Settings, embedder: "Embedder", model: "ChatModel | None"
 ) -> "Extractor[Any]":
-    """Return the configured extractor.
-
-    Args:
-        settings: extractor, model and templates.
-        embedder: the embedder of the graph.
-        model: the one of the settings, which the extractor closes; None if it uses none.
-
-    Raises:
-        BadUsage: a template is not valid.
-    """
+    """Return the configured extractor, which closes the model; None if it uses none."""
     if model is None:
         from turnetl.extraction.structural import StructuralExtractor
 
@@ -89,7 +80,6 @@ def extractor_over(
     """Return the constructor of the configured extractor, for a given model and embedder.
 
     Args:
-        settings: of a run that uses a model.
         prompts: in place of those that the settings name; None: these.
 
     Raises:
@@ -108,22 +98,12 @@ def extractor_over(
 
 
 def model_extractor(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
-    """Return the constructor of the `llm` extractor, for a given model and embedder.
-
-    Raises:
-        BadUsage: a template is not valid.
-    """
+    """Return the constructor of the `llm` extractor, for a given model and embedder."""
     return lambda model, embedder: _llm(settings, embedder, model)
 
 
 async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
-    """Send one request of each kind that a run sends, and one to an embedder behind HTTP.
-
-    Raises:
-        BadUsage: the model is not fully configured.
-        ModelUnusable: the user must act first.
-        ModelBusy: no response after all retries.
-    """
+    """Send one request of each kind that a run sends, and one to an embedder behind HTTP."""
     from turnetl.extraction import model_checks
     from turnetl.extraction.model_checks import fact_questions_check
     from turnetl.llm.checks import check
@@ -153,7 +133,6 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     """Check that every template that the settings name is valid.
 
     Args:
-        settings: the settings of this run.
         run_preprocessing: the instructions given for this run only, if any. A template that is
             missing or empty is then an error, so that no run is paid for without it.
 
@@ -162,7 +141,10 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     """
     prompt = settings.extraction.preprocessing_prompt
     if run_preprocessing is not None and isinstance(prompt, str):
-        _check_run_preprocessing(prompt)
+        if prompt.endswith(TEMPLATE_SUFFIX):
+            templates().read(prompt)
+        elif error := prompt_warning(prompt):
+            raise BadUsage(error)
     ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
@@ -196,13 +178,6 @@ async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[
         except TurnetlError as failure:
             error = str(failure)
         return (CheckResult("embeddings", embedder.name, error, Usage(calls=1, cost=None)),)
-
-
-def _check_run_preprocessing(prompt: str) -> None:
-    if prompt.endswith(TEMPLATE_SUFFIX):
-        templates().read(prompt)
-    elif error := prompt_warning(prompt):
-        raise BadUsage(error)
 
 
 def _llm(

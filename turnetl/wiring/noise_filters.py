@@ -25,7 +25,6 @@ def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
     """Return how the turns of an archive are assigned to a group. Names of groups have no secrets.
 
     Args:
-        settings: the group or the map of groups, and the lake.
         stores: as of `redactor`, which is needed for names that are not plain words.
 
     Raises:
@@ -48,11 +47,7 @@ def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
 
 
 def format_named(name: str | None) -> Format | None:
-    """Return the format with this name; None for no name.
-
-    Raises:
-        BadUsage: there is no such format; lists the known formats.
-    """
+    """Return the format with this name, None for no name; `BadUsage` lists the known formats."""
     if name is None:
         return None
     if known := formats.by_name(name):
@@ -74,7 +69,6 @@ def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
     """Return the redactor with the key of the lake.
 
     Args:
-        settings: the lake, and whether personal data is redacted.
         stores: whether anything that it redacts is stored. A new lake then gets its key.
 
     Raises:
@@ -85,15 +79,7 @@ def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:
-    """Return the noise rules, and the patterns removed from episode texts.
-
-    Args:
-        settings: rules by name, a file of user rules, and the template with its noise patterns.
-        one_off: the rules apply to this run only.
-
-    Raises:
-        BadUsage: an unknown rule, or a rules file or template that is not valid.
-    """
+    """Return the noise rules, `one_off` if for this run only, and the patterns of noise."""
     config, prompts = settings.noise, PromptConfigs(settings.extraction, templates())
     groups = (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
     return Filters(
@@ -105,20 +91,11 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
 
 
 def noise_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    """Return all noise rules, active or not, in the order in which they are applied.
-
-    Raises:
-        BadUsage: the file of user rules cannot be read, or a rule in it is not valid.
-    """
+    """Return all noise rules, active or not, in the order in which they are applied."""
     return noise.all_rules(_user_rules(settings))
 
 
 def noise_rule(settings: Settings, name: str) -> noise.NoiseRule:
-    """Return the noise rule with this name.
-
-    Raises:
-        BadUsage: there is no such rule; lists the rules.
-    """
     return noise.find_rule(name, _user_rules(settings))
 
 

@@ -32,7 +32,6 @@ def lake(settings: Settings) -> Lake:
 
 
 def lake_in(folder: Path) -> Lake:
-    """Return the lake in a folder of this machine. Opens nothing."""
     return Lake(folder)
 
 
