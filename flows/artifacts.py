@@ -45,7 +45,6 @@ def page_link(path: Path, host: str) -> str:
 
 
 async def publish_digest(found: "pipeline.Digest") -> None:
-    """Publish what happened in the last days."""
     text = markdown(digest.view(found), title="Digest")
     await acreate_markdown_artifact(text, key=DIGEST, description="What happened, by project.")
 

@@ -20,7 +20,7 @@ from flows.parameters import (
     Turns,
 )
 from flows.run_flow import VERSION, run_flow
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources
 from flows.shard_runs import ShardRuns
 from flows.stages import DAY
 from turnetl.settings import ExtractorName

@@ -125,11 +125,7 @@ async def ingest_group(
     group: GroupId,  # noqa: ARG001 - names the task run
     work: Callable[[], Awaitable[GroupReport]],
 ) -> GroupReport:
-    """Ingest the pending turns of one group.
-
-    Raises:
-        Unfinished: the graph or the provider was busy.
-    """
+    """Ingest the pending turns of one group; raises `Unfinished` if graph or provider was busy."""
     report = await work()
     if report.retryable:
         raise Unfinished(report.error, report)

@@ -42,22 +42,13 @@ async def ingest_archives(
     """Run a backfill, show its progress, and publish its report and events.
 
     Args:
-        archives: as of the flows.
-        settings: of the run.
-        options: of the run.
-        format_name: as of `pipeline.backfill`.
-        report_file: where `turnetl report` is written after the run; None: it is not.
-        executor: runs the stages.
-
-    Raises:
-        BadUsage: no page can be written to `report_file`.
-        TurnetlError: as `pipeline.backfill`.
+        report_file: where `turnetl report` is written after the run; None: it is not. `BadUsage` if
+            no page can be written there.
     """
     report_page = Path(absolute_paths([report_file])[0]) if report_file else None
     if report_page is not None:
         check_page(report_page)
-    progress = ProgressArtifacts()
-    async with progress.publishing():
+    async with ProgressArtifacts().publishing() as progress:
         report = await pipeline.backfill(
             absolute_paths(archives),
             settings,

@@ -28,8 +28,7 @@ from flows.parameters import (
 )
 from flows.progress import ProgressArtifacts
 from flows.run_flow import VERSION, run_flow
-from flows.run_settings import absolute_paths, load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources, absolute_paths, load_run_settings
 from flows.stages import DAY
 from flows.states import budget_stopped, failed
 from turnetl import pipeline
@@ -115,8 +114,7 @@ async def migrate(
             extractor=extractor,
             close_after_minutes=close_after,
         )
-        progress = ProgressArtifacts()
-        async with progress.publishing():
+        async with ProgressArtifacts().publishing() as progress:
             outcome = await stages.migrate(
                 absolute_paths(archives),
                 settings,

@@ -18,8 +18,7 @@ from flows.parameters import (
     TimeToAssume,
 )
 from flows.run_flow import VERSION, run_flow
-from flows.run_settings import load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources, load_run_settings
 from flows.stages import DAY
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport

@@ -12,8 +12,7 @@ from flows.names import archives_name
 from flows.parameters import AbsolutePath, ArchivePatterns, LakeLocation
 from flows.progress import ProgressArtifacts
 from flows.run_flow import VERSION, run_flow
-from flows.run_settings import absolute_paths, load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources, absolute_paths, load_run_settings
 from flows.stages import HOUR
 from flows.states import failed
 from turnetl import pipeline
@@ -71,8 +70,7 @@ async def rescue(
             group_map=group_map,
             jobs=jobs,
         )
-        progress = ProgressArtifacts()
-        async with progress.publishing():
+        async with ProgressArtifacts().publishing() as progress:
             report = await pipeline.parse(
                 absolute_paths(archives),
                 settings,

@@ -35,11 +35,7 @@ async def run_flow(work: Callable[[], Awaitable[State[Any]]]) -> State[Any]:
 
 
 def _check_version() -> None:
-    """Check that this process has no older turnetl than the one that was deployed.
-
-    Raises:
-        BadUsage: it has.
-    """
+    """Check that this process has no older turnetl than the one that was deployed."""
     context = FlowRunContext.get()
     run = context.flow_run if context is not None else None
     deployed = run.deployment_version if run is not None else None

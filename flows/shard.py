@@ -21,7 +21,7 @@ from flows.parameters import (
     Turns,
 )
 from flows.run_flow import VERSION, run_flow
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources
 from flows.stages import DAY
 from turnetl.base.shard import Shard
 from turnetl.settings import ExtractorName

@@ -21,7 +21,6 @@ def failed(sentences: Sequence[str]) -> State[Any]:
 
 
 def ended_by(error: TurnetlError) -> State[Any]:
-    """Return the state of a run that this error ended."""
     message = displayed_message(str(error))
     if isinstance(error, BudgetExhausted):
         return budget_stopped(message)
@@ -29,5 +28,4 @@ def ended_by(error: TurnetlError) -> State[Any]:
 
 
 def budget_stopped(message: str, data: Any = None) -> State[Any]:
-    """Return the state of a run that its budget ended."""
     return Completed(name=BUDGET_STOPPED, message=displayed_message(message), data=data)
