@@ -1,6 +1,6 @@
 """The plans of all groups of a run: their episodes compared with what the graph holds."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -94,7 +94,12 @@ async def plan_groups_in(
             plans[group] = plan
         except (Retryable, TableUnusable) as error:
             reports.append(ingesting.unplanned_report(group, lake, error))
-    outdated = _outdated(lake, files, filters, {report.group for report in reports})
+    selected = {report.group for report in reports}
+    outdated = {
+        group
+        for group, of_group in files.items()
+        if group in selected and not episodes.is_current(lake, group, of_group, filters)
+    }
     groups = (
         _not_ready(report, lake, files[report.group]) if report.group in outdated else report
         for report in reports
@@ -126,17 +131,6 @@ def refused_report(settings: Settings, options: RunOptions, error: TurnetlError)
         selected = select_groups(sorted(lake.groups()), options.groups, shard=options.shard)
         groups = tuple(ingesting.unread_report(group, lake) for group in selected)
     return IngestReport(None, groups, error=str(error), exit_code=error.exit_code)
-
-
-def _outdated(
-    lake: Lake, files: TurnFiles, filters: episodes.Filters, groups: Collection[GroupId]
-) -> set[GroupId]:
-    """Return those of the groups whose episodes table is missing or outdated."""
-    return {
-        group
-        for group, of_group in files.items()
-        if group in groups and not episodes.is_current(lake, group, of_group, filters)
-    }
 
 
 def _not_ready(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> GroupReport:

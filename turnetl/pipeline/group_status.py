@@ -26,7 +26,7 @@ from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
 from turnetl.ingestion.missing_archives import missing_archives
-from turnetl.lake import Lake, TurnFile
+from turnetl.lake import Lake
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
@@ -64,7 +64,16 @@ async def status(
         index_problem=await _index_problem(settings, busy_timeout),
         damaged_tables=damaged,
         groups=tuple(
-            _with_archives(group, files.get(group.group, ()), is_present) for group in report.groups
+            replace(
+                group,
+                missing_archives=missing_archives(
+                    (file.metadata for file in files.get(group.group, ())), is_present
+                ),
+                retained_turns=sum(
+                    file.metadata.retained_turns for file in files.get(group.group, ())
+                ),
+            )
+            for group in report.groups
         ),
     )
 
@@ -81,16 +90,6 @@ def _damaged_tables(lake: Lake, files: TurnFiles) -> int:
         except TableUnusable as error:
             damaged.add(error.path)
     return len(damaged)
-
-
-def _with_archives(
-    report: GroupStatus, files: Sequence[TurnFile], is_present: Callable[[str], bool]
-) -> GroupStatus:
-    return replace(
-        report,
-        missing_archives=missing_archives((file.metadata for file in files), is_present),
-        retained_turns=sum(file.metadata.retained_turns for file in files),
-    )
 
 
 def archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], bool]:

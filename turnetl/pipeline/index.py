@@ -1,18 +1,27 @@
-"""The search index of a graph: opened, brought up to date, or replaced if it is damaged."""
+"""The search index of a graph: opened, brought up to date, or replaced if it is damaged.
+
+Session-level data has an index of its own, which is searched beside that of the turns.
+"""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
+from turnetl.base.graph_model import CommittedTurn
+from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import plural
+from turnetl.episode_text.passages import split_passages
+from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
+from turnetl.graph.session_ids import named_sessions
 from turnetl.index.files import DamagedIndex
 from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
@@ -20,7 +29,6 @@ from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
-from turnetl.pipeline.session_level import follow_session_level, forget_replaced_data
 from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 
@@ -96,6 +104,10 @@ def check_graph(settings: Settings) -> None:
             f"there is no graph at `{missing}`: run `turnetl backfill ARCHIVES`, or name another "
             "with --graph or --lake"
         )
+
+
+def warn_of_empty_graph() -> None:
+    log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
 
 
 @contextmanager
@@ -184,7 +196,7 @@ async def _catch_up(
         # A cutover between both indexes would leave old data beside turns, or neither.
         while known != current:
             known = current
-            await forget_replaced_data(opened.index, opened.embedder, store, settings, known)
+            await forget_replaced_data(opened, store, settings, known)
             changes = await opened.index.catch_up(
                 store,
                 opened.embedder,
@@ -193,7 +205,7 @@ async def _catch_up(
                     ProgressUpdate("index", "turns", done, total)
                 ),
             )
-            await follow_session_level(opened.index, opened.embedder, store, settings, known)
+            await follow_session_level(opened, store, settings, known)
             added, removed = added + changes.added, removed + changes.removed
             current = await store.migration_summaries()
         # The state before: what is written meanwhile is read the next time.
@@ -275,3 +287,72 @@ async def open_repaired(
         return wiring.search_index(settings, embedder)
 
     return closing(await repaired(settings, work, seconds=seconds))
+
+
+_OF_TURNS = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
+"""Phases of a migration in which the group belongs to its turns."""
+
+
+async def follow_session_level(
+    opened: OpenIndex,
+    store: GraphStore,
+    settings: Settings,
+    migrations: Sequence[MigrationSummary],
+) -> None:
+    """Bring the index of session-level data up to date, after that of the turns.
+
+    Nothing is made if the graph has no such data.
+    """
+    index, embedder = opened.index, opened.embedder
+    state = await _state(store, migrations)
+    if state == index.content_state:
+        return
+    moving = {one.group_id for one in migrations if one.phase.moves_data}
+    groups = await store.session_level_groups()
+    has_data = any(not is_shadow(group) and group not in moving for group in groups)
+    sessions = wiring.session_index(settings, embedder, create=has_data)
+    if sessions is not None:
+        with closing(sessions):
+            names = partial(named_sessions, index.session_ids())
+            announce = partial(_announce, embedder, settings)
+            await sessions.follow(store, embedder, names, announce, moving)
+    # The state before: what is written meanwhile is read the next time.
+    index.mark_content(state)
+
+
+async def forget_replaced_data(
+    opened: OpenIndex,
+    store: GraphStore,
+    settings: Settings,
+    migrations: Sequence[MigrationSummary],
+) -> None:
+    """Forget the old data of groups that belong to their turns now, before these are indexed.
+
+    A search during the update then finds a part of the turns, and never old data beside them.
+    """
+    replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
+    if not replaced or await _state(store, migrations) == opened.index.content_state:
+        return
+    sessions = wiring.session_index(settings, opened.embedder)
+    if sessions is not None:
+        with closing(sessions):
+            await sessions.forget_moved(store, replaced)
+
+
+async def _state(store: GraphStore, migrations: Sequence[MigrationSummary]) -> str:
+    """Return a text that changes with the session-level data: a cutover changes no count."""
+    phases = (f"{one.migration_id}:{one.phase.value}" for one in migrations)
+    return " ".join((await store.content_state(), *phases))
+
+
+def _announce(embedder: Embedder, settings: Settings, episodes: Sequence[CommittedTurn]) -> None:
+    """Log the number of passages; the built-in embedder is too fast for that."""
+    if not episodes or wiring.is_built_in(settings):
+        return
+    passages = sum(len(split_passages(episode.text)) for episode in episodes)
+    log.warning(
+        "the search index embeds %s with `%s`: %s",
+        plural(len(episodes), "session-level episode"),
+        embedder.name,
+        plural(passages, "passage"),
+    )

@@ -12,8 +12,13 @@ from turnetl.base.progress import Progress
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
-from turnetl.pipeline.index import OpenIndex, current_index, open_repaired, state_cost
-from turnetl.pipeline.session_level import forget_replaced_data
+from turnetl.pipeline.index import (
+    OpenIndex,
+    current_index,
+    forget_replaced_data,
+    open_repaired,
+    state_cost,
+)
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -95,19 +100,15 @@ class IndexUpdates:
         with _never_failing(self._stop):
             async with wiring.embedder(self._settings, meter=self._meter) as embedder:
                 with await open_repaired(self._settings, embedder, seconds=0) as index:
-                    await self._state_cost(OpenIndex(index, embedder))
+                    opened = OpenIndex(index, embedder)
+                    # Once: the cost may include turns of earlier runs.
+                    if not self._has_stated_cost:
+                        self._has_stated_cost = True
+                        await state_cost(opened, self._store, self._settings, self._clock)
                     migrations = await self._store.migration_summaries()
-                    await forget_replaced_data(
-                        index, embedder, self._store, self._settings, migrations
-                    )
+                    await forget_replaced_data(opened, self._store, self._settings, migrations)
                     await index.catch_up(self._store, embedder, now=self._clock())
                     self._is_current = True
-
-    async def _state_cost(self, opened: OpenIndex) -> None:
-        """State the cost once: it may include turns of earlier runs."""
-        if not self._has_stated_cost:
-            self._has_stated_cost = True
-            await state_cost(opened, self._store, self._settings, self._clock)
 
     def _stop(self) -> None:
         self._has_failed = True

@@ -312,10 +312,8 @@ def _special_files(lake: Path) -> Iterator[FileProblem]:
 
 
 def _each_once(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
-    by_path: dict[tuple[Path, str], FileProblem] = {}
-    for problem in problems:
-        by_path.setdefault((problem.path, problem.problem), problem)
-    return tuple(sorted(by_path.values(), key=lambda problem: (problem.path, problem.problem)))
+    by_key = {(one.path, one.problem): one for one in reversed(problems)}
+    return tuple(by_key[key] for key in sorted(by_key))
 
 
 def mend_lake(settings: Settings, problems: Sequence[FileProblem], progress: Progress) -> int:

@@ -21,7 +21,7 @@ from turnetl.episode_text.conversation import from_turn
 from turnetl.index.lookup import LookupIndex
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, archive_machine, find_archive
-from turnetl.pipeline.index import OpenIndex, check_graph, current_index
+from turnetl.pipeline.index import OpenIndex, check_graph, current_index, warn_of_empty_graph
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
 
@@ -150,7 +150,7 @@ async def open_index(
     check_graph(settings)
     async with current_index(settings, clock, progress) as opened:
         if not opened.index.groups():
-            log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+            warn_of_empty_graph()
         yield opened
 
 

@@ -13,7 +13,7 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.index import check_graph, warn_of_empty_graph
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.retrieval.recipe_search import RecipeResults, newest_first, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
@@ -53,7 +53,7 @@ async def search_recipe(
     async with _model(options.recipe, settings, clock) as (model, meter):
         loaded = await _load(settings, groups)
         if not loaded:
-            log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+            warn_of_empty_graph()
             return RecipeResults(options.recipe, None)
         if options.recipe.searches_communities_only and not any(
             group.subgraphs.communities for group in loaded

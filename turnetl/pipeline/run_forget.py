@@ -7,6 +7,7 @@ after a kill, the same command completes the removal, or one without a selection
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -234,7 +235,7 @@ def _forget_in_lake(
 def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> int:
     """Remove the quarantine entries of the turns, and those whose error quotes them."""
     texts, removed = texts_to_find(preview), 0
-    for group in _quarantined_groups(lake, preview.turns):
+    for group in sorted({*lake.groups(), *(turn.group for turn in preview.turns)}):
         quarantine = Quarantine(lake.files, group)
         for entry in quarantine.entries():
             turn = TurnId(entry.turn_id)
@@ -242,10 +243,6 @@ def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> in
                 quarantine.release(turn)
                 removed += 1
     return removed
-
-
-def _quarantined_groups(lake: Lake, turns: Sequence[TurnToForget]) -> Sequence[GroupId]:
-    return sorted({*lake.groups(), *(turn.group for turn in turns)})
 
 
 def _erased_responses(text: str | None) -> Callable[[bytes], bool]:
@@ -259,16 +256,12 @@ def _erased_responses(text: str | None) -> Callable[[bytes], bool]:
 
     def is_erased(response: bytes) -> bool:
         decoded = response.decode("utf-8", "replace")
-        return holds([decoded, *_json_strings(decoded)], texts)
+        values: list[object] = [decoded]
+        with suppress(msgspec.DecodeError):
+            values.append(msgspec.json.decode(decoded))
+        return holds(values, texts)
 
     return is_erased
-
-
-def _json_strings(text: str) -> Sequence[object]:
-    try:
-        return [msgspec.json.decode(text)]
-    except msgspec.DecodeError:
-        return []
 
 
 async def prove_forgotten(settings: Settings, report: ForgetReport) -> ForgetReport:

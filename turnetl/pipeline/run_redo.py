@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -25,7 +26,7 @@ from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.previews import previews_of
 from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.pipeline.run_scope import RunScope, opened_run
-from turnetl.pipeline.run_undo import check_prefix, prompts_of, with_prompts
+from turnetl.pipeline.run_undo import check_ids, prompts_of, with_prompts
 from turnetl.settings import Settings
 
 
@@ -255,11 +256,16 @@ class RedoPlanning:
 
     async def _checked(self, store: GraphStore, planned: PlannedGroups) -> tuple[GroupReport, ...]:
         """Return the groups that may hold selected turns, with the errors of a redo."""
-        groups = [group for group in planned.report.groups if _may_hold_turns(group)]
+        groups = [
+            group
+            for group in planned.report.groups
+            # The graph holds turns of it, or did not say.
+            if group.in_graph or group.missing_from_lake or not group.counts.are_known
+        ]
         if self.selection.session is not None or self.selection.turn is not None:
             receipts = {group.group: await store.receipts(group.group) for group in groups}
             try:
-                self._check_ids([one for of_group in receipts.values() for one in of_group])
+                check_ids(self.selection, chain.from_iterable(receipts.values()))
             except BadUsage as error:
                 raise BadUsage(f"{error}{_undone_advice(planned.report.ready)}") from error
             groups = [group for group in groups if self._names_one(receipts[group.group])]
@@ -270,11 +276,6 @@ class RedoPlanning:
                 for group in groups
             ]
         return tuple(groups)
-
-    def _check_ids(self, receipts: Sequence[Receipt]) -> None:
-        selection = self.selection
-        check_prefix("session", selection.session, {one.session_id for one in receipts})
-        check_prefix("turn", selection.turn, {one.turn_id for one in receipts})
 
     def _names_one(self, receipts: Sequence[Receipt]) -> bool:
         session, turn = self.selection.session or "", self.selection.turn or ""
@@ -335,11 +336,6 @@ def _undone_advice(ready: int) -> str:
         f"; {plural(ready, 'turn is', 'turns are')} ready to be ingested: if a redo was stopped, "
         "`turnetl ingest` ingests what it undid"
     )
-
-
-def _may_hold_turns(group: GroupReport) -> bool:
-    """Return whether the graph holds turns of the group, or did not say."""
-    return bool(group.in_graph or group.missing_from_lake or not group.counts.are_known)
 
 
 def _unrepeatable(plan: GroupRedoPlan) -> str | None:

@@ -14,6 +14,7 @@ from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.undo import UndoProgress, diff_undo, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
@@ -52,8 +53,7 @@ async def preview_undo(
         entries = _quarantined(settings, groups, selection)
         receipts = [record.receipt for of_group in records.values() for record in of_group]
         await _check_run(store, receipts, entries, selection.run)
-        check_prefix("session", selection.session, {one.session_id for one in receipts})
-        check_prefix("turn", selection.turn, {one.turn_id for one in receipts})
+        check_ids(selection, receipts)
         plans = [
             plan_undo(group, of_group, select_turns(of_group, selection), cascade=cascade)
             for group, of_group in records.items()
@@ -180,13 +180,18 @@ async def _check_run(
     raise BadUsage(f"run `{run.run_id}` {undone}: nothing of it is left to undo{index}")
 
 
-def check_prefix(noun: str, given: str | None, ids: Iterable[str]) -> None:
+def check_ids(selection: UndoSelection | RedoSelection, receipts: Iterable[Receipt]) -> None:
     """Raise BadUsage if the beginning of an id of committed turns begins none, or several."""
-    if given is not None and id_with_prefix(noun, given, ids) is None:
-        raise BadUsage(
-            f"the graph holds no {noun} `{given}`: check the id; what was undone already is not in "
-            "the graph"
-        )
+    ids = [(one.session_id, one.turn_id) for one in receipts]
+    for noun, given, known in (
+        ("session", selection.session, {session for session, _ in ids}),
+        ("turn", selection.turn, {turn for _, turn in ids}),
+    ):
+        if given is not None and id_with_prefix(noun, given, known) is None:
+            raise BadUsage(
+                f"the graph holds no {noun} `{given}`: check the id; what was undone already is "
+                "not in the graph"
+            )
 
 
 async def preview_group(

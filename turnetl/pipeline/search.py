@@ -20,8 +20,13 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition
 from turnetl.index.selection import Selection, fold
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
-from turnetl.pipeline.session_level import session_selection
+from turnetl.pipeline.index import (
+    OpenIndex,
+    check_graph,
+    current_index,
+    repaired,
+    warn_of_empty_graph,
+)
 from turnetl.retrieval import search as sampling
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.items import FILE_LABEL, similar_names
@@ -158,9 +163,10 @@ async def find_turns(
         )
 
     turns, sessions = await hits_of(opened.index, selected, model), Hits()
-    of_sessions = session_selection(selected)
-    if opened.sessions is not None and of_sessions is not None:
-        sessions = await hits_of(opened.sessions, of_sessions)
+    # Session-level episodes have no format, no branch and no tools.
+    asks_for_turns = any((selected.format, selected.branch, selected.tool))
+    if opened.sessions is not None and not asks_for_turns:
+        sessions = await hits_of(opened.sessions, selected)
     found = combine_hits(turns, sessions, order=order, limit=limit)
     if not found.results:
         check_conditions(opened.index, selected)
@@ -197,7 +203,7 @@ def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
     indexes = [index for index in (opened.index, opened.sessions) if index is not None]
     known = sorted({group.group_id for index in indexes for group in index.groups()})
     if not known and opened.unread is None:
-        log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+        warn_of_empty_graph()
     chosen = select_groups(known, selection.groups) if selection.groups else ()
     return replace(selection, groups=tuple(chosen))
 
