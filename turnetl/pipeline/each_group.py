@@ -15,8 +15,6 @@ from turnetl.ingestion.ingest_run import IngestRun
 
 
 class _GroupResult(Protocol):
-    """A dataclass on the work on one group."""
-
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
@@ -44,12 +42,9 @@ async def each_group(
 ) -> list[R]:
     """Return the reports on the work on each group, in this order.
 
-    An error is in the report of its group, with what was done before it.
-
-    Args:
-        reports: one of each group, of which nothing is done yet.
-        stage: the name of the work, if `progress` is called after each group.
-        ends_at_limits: begin no further group after one that a limit stopped, such as the budget.
+    An error is in the report of its group, with what was done before it. With a stage, `progress`
+    is called after each group. With `ends_at_limits` no group is begun after one that a limit
+    stopped, such as the budget.
     """
     todo = list(reports)
     done: list[R] = []

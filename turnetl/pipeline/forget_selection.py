@@ -76,8 +76,6 @@ class GroupSelection:
 
 @dataclass(frozen=True, slots=True)
 class GraphScope:
-    """What is taken from a group of the graph."""
-
     selection: ForgetSelection
     in_lake: Collection[TurnId]
     """Turns that are taken from the lake."""
@@ -87,11 +85,7 @@ class GraphScope:
     """Whether the selection takes turns of the group."""
 
     def takes(self, receipt: Receipt, own: Collection[TurnId] | None) -> bool:
-        """Return whether a turn is forgotten.
-
-        Args:
-            own: the turns of the group that hold the text; None if no text is selected.
-        """
+        """Return whether a turn is forgotten; `own` hold the text, and are None without a text."""
         if receipt.turn_id in self.in_lake or self.listed.includes(
             receipt.turn_id, receipt.session_id
         ):

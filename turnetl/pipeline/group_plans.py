@@ -36,10 +36,7 @@ class PlannedGroups:
 
 
 def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
-    """Read the metadata of the turns files; there may be thousands, so a run does this once.
-
-    Only the files of the groups of a shard are read; the others count as none.
-    """
+    """Read the metadata of the turns files, of a shard only its own; a run does this once."""
     groups = lake.groups()
     owned = {group for group in groups if shard is None or shard.owns(group)}
     files: dict[GroupId, list[TurnFile]] = {group: [] for group in groups}
@@ -51,11 +48,7 @@ def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
 async def plan_groups(
     files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
 ) -> PlannedGroups:
-    """Plan each selected group, after its episodes table is verified.
-
-    The graph is opened for reading only. A table that is damaged is created again, except in a dry
-    run.
-    """
+    """Plan each selected group as `plan_groups_in`, and verify its episodes table completely."""
     async with wiring.store(settings, write=False) as store:
         return await plan_groups_in(store, files, settings, options, clock, verify=True)
 
@@ -72,11 +65,9 @@ async def plan_groups_in(
 ) -> PlannedGroups:
     """Plan each selected group with this graph, or with its index.
 
-    A group for which it is busy, or whose episodes table is damaged, stays without a plan.
-
-    Args:
-        verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
-        others: further groups, without a turn in the graph.
+    A group for which it is busy, or whose episodes table is damaged, stays without a plan. With
+    `verify`, a damaged table is created again, except in a dry run; otherwise only what is read is
+    verified. `others` are groups without a turn in the graph.
     """
     lake, scope = wiring.lake(settings), ingest_scope(settings, options, clock())
     recipe, filters = wiring.recipe(settings_for_run(settings, options)), wiring.filters(settings)

@@ -48,9 +48,6 @@ async def status(
     """Report on every group of lake or graph, including missing archives. Writes nothing.
 
     While another process writes an embedded graph, the report is that of the search index.
-
-    Args:
-        busy_timeout: seconds to wait for another process that has the index locked.
     """
     lake = wiring.lake(settings)
     files = turn_files(lake)
@@ -95,10 +92,8 @@ def _damaged_tables(lake: Lake, files: TurnFiles) -> int:
 def archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], bool]:
     """Return whether an archive exists that is in an object store or has a redacted path.
 
-    One of which that is not known counts as existing.
-
-    Args:
-        names: of all archives: those in object stores are looked up concurrently.
+    One of which that is not known counts as existing. The names are those of all archives: objects
+    are looked up concurrently.
     """
     files = wiring.archive_files()
     objects_answer = _look_up(files, names)

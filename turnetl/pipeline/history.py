@@ -44,10 +44,7 @@ async def timeline(
 def find_timeline(
     index: LookupIndex, selection: Selection, *, limit: int, skip: int = 0
 ) -> Timeline:
-    """Return the timeline of an open index; the groups of the conditions may be project names.
-
-    Args:
-        skip: leave out this many turns after those that are returned.
+    """Return the timeline of an open index, without the last `skip` turns.
 
     Raises:
         BadUsage: an unknown group; without a turn, a condition that no turn of the graph meets.
@@ -94,16 +91,7 @@ async def entity(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[EntityDetails]:
-    """Return an entity with the last turns that state something about it.
-
-    Args:
-        name: in any case, or the beginning of its id; of a file also the end of its path.
-        label: only an entity with this label.
-        groups: only an entity of these groups, ids or project names; all groups if empty.
-
-    Raises:
-        BadUsage: there is none, or there are several; an unknown group.
-    """
+    """Return an entity with the last turns that state something about it."""
 
     def read(index: LookupIndex) -> EntityDetails:
         found = find_entity(index.lookup(), name, label, group_ids(index, groups))
@@ -138,13 +126,7 @@ async def fix(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[Fixes]:
-    """Return the errors that match a text, each with what resolved it, or the turns about it.
-
-    Args:
-        text: a message, a part of one, or a log that contains it.
-        groups: only errors of these groups, ids or project names; all groups if empty.
-        limit: at most this many errors, or turns.
-    """
+    """Return the errors that match a text, each with what resolved it, or the turns about it."""
     warn_if_cut(text)
     async with open_index(settings, clock, progress) as opened:
         found = await find_fixes_or_turns(opened, text, groups=groups, limit=limit)

@@ -40,8 +40,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """An open index with the embedder of its queries."""
-
     index: PersistentIndex
     embedder: Embedder
     unread: str | None = None
@@ -80,10 +78,7 @@ async def update_index(
 
 
 async def _rebuild(settings: Settings) -> None:
-    """Replace the index by an empty one with its questions.
-
-    If the graph or the embedder cannot be opened, the index stays as it is.
-    """
+    """Replace the index by an empty one with its questions, if graph and embedder can be opened."""
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False):
         wiring.replace_index(settings, embedder)
 
@@ -112,7 +107,6 @@ def warn_of_empty_graph() -> None:
 
 @contextmanager
 def advice_if_busy() -> Iterator[None]:
-    """Add the remedy to the error about a busy index."""
     try:
         yield
     except IndexBusy as error:
@@ -216,10 +210,7 @@ async def _catch_up(
 async def state_cost(
     opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
 ) -> None:
-    """Log the number of passages that the catch-up embeds, and their cost.
-
-    The built-in embedder is too fast for that.
-    """
+    """Log what the catch-up embeds, and its cost; the built-in embedder is too fast for that."""
     if wiring.is_built_in(settings):
         return
     from turnetl.index.estimate import estimate_embedding  # noqa: PLC0415 - imports a meter
@@ -299,10 +290,7 @@ async def follow_session_level(
     settings: Settings,
     migrations: Sequence[MigrationSummary],
 ) -> None:
-    """Bring the index of session-level data up to date, after that of the turns.
-
-    Nothing is made if the graph has no such data.
-    """
+    """Bring the index of session-level data, if there are any, up to date after that of turns."""
     index, embedder = opened.index, opened.embedder
     state = await _state(store, migrations)
     if state == index.content_state:

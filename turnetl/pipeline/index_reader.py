@@ -51,7 +51,6 @@ class IndexReader:
     """
 
     def __init__(self, settings: Settings, clock: Clock, embedder: Embedder) -> None:
-        """Open nothing yet: graph and index may be missing until a request needs them."""
         self.settings = settings
         self._clock = clock
         self._embedder = embedder
@@ -120,7 +119,6 @@ class IndexReader:
             files.close()
 
     def _start_update(self, files: _OpenFiles | None) -> None:
-        """Start an update if the index may lack something that the graph has."""
         now = asyncio.get_running_loop().time()
         if self._is_updating or not self._is_due(files, now - self._updated_at):
             return
@@ -158,14 +156,12 @@ class IndexReader:
         return str(update.error) if update.error is not None else update.unread
 
     def _steps(self) -> str:
-        """Return how far the update is, for a message."""
         step = self._update.progress if self._update is not None else None
         return "" if step is None else f" ({step.done:,} of {step.total:,} {step.name})"
 
 
 @asynccontextmanager
 async def open_index_reader(settings: Settings, clock: Clock) -> AsyncIterator[IndexReader]:
-    """Open a reader for the index of the graph that the settings name."""
     async with wiring.embedder(settings) as embedder:
         reader = IndexReader(settings, clock, embedder)
         try:
@@ -185,7 +181,6 @@ class BackgroundUpdate:
     """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
-        """Start the update."""
         self._settings = settings
         self._clock = clock
         self._caller = asyncio.get_running_loop()
@@ -207,7 +202,6 @@ class BackgroundUpdate:
         return not self._ended.is_set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until the update ended, but not longer than this."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), seconds)
 

@@ -44,7 +44,6 @@ class IndexUpdates:
     def __init__(
         self, settings: Settings, clock: Clock, store: GraphStore, meter: Meter | None
     ) -> None:
-        """Update nothing yet; `meter` counts the requests to an embedder over HTTP."""
         self._settings = settings
         self._clock = clock
         self._store = store
@@ -116,10 +115,7 @@ class IndexUpdates:
 
 @contextmanager
 def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Log an exception: the graph is as it should be, whatever happens to the index.
-
-    `on_failure` is called if a repetition would fail too.
-    """
+    """Log an exception: the graph is as it should be. A repetition fails too after `on_failure`."""
     try:
         yield
     except Retryable as error:
@@ -131,11 +127,7 @@ def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[No
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of a failed update, with the remedy.
-
-    A search repairs a damaged index. It refuses what only the user can repair, and those errors
-    say how.
-    """
+    """Return the reason with the remedy: a search repairs an index, or its error says who can."""
     if isinstance(error, DamagedIndex):
         return f"{error.damage}; the next search rebuilds it"
     if isinstance(error, Fatal):

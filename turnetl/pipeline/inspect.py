@@ -34,12 +34,7 @@ def copy_template(
 ) -> tuple[Path, TemplateCatalog]:
     """Copy the file of a template or an ontology; return the copy, and the entry of the name then.
 
-    Args:
-        output: the copy; None: the file of that name in the user's folder of templates.
-
-    Raises:
-        BadUsage: there is no such template or no file of it, or there is a file at the path of the
-            copy, or it cannot be written.
+    Without `output` the copy is the file of that name in the user's folder of templates.
     """
     (entry,) = templates(settings, (name,)).templates
     if entry.path is None:
@@ -60,7 +55,6 @@ def copy_template(
 
 
 async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> ModelCheck:
-    """Send one request of each kind that a run sends to the model. Responses are not stored."""
     # A response from the journal would not show what the model can do today.
     uncached = settings.model_copy(update={"extractor": "llm", "journal": False})
     run_settings = settings_for_run(uncached, options)
@@ -70,7 +64,6 @@ async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> 
 
 
 def journal_stats(settings: Settings, clock: Clock) -> JournalStats:
-    """Return the statistics of the journal of the lake. Creates no file."""
     with wiring.journal(settings, clock) as journal:
         return journal.stats()
 

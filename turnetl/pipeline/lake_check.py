@@ -51,8 +51,6 @@ _RIGHTS = "give yourself the right to read it"
 
 @dataclass(frozen=True, slots=True)
 class LakeCheck:
-    """What was read of a lake, and what is wrong with it."""
-
     tables: int = 0
     """Tables that were read completely."""
     table_bytes: int = 0
@@ -63,10 +61,6 @@ def check_lake(settings: Settings, progress: Progress) -> LakeCheck:
     """Read everything in the lake, `progress` after each table. The content of no file is changed.
 
     A damaged turns file gets a new modification time, so that the next run reads it whole too.
-
-    Raises:
-        BadUsage: the lake is a file.
-        Fatal, Retryable: the object store refuses, or does not answer.
     """
     lake = wiring.lake(settings)
     lake.files.check()
@@ -82,8 +76,6 @@ def check_lake(settings: Settings, progress: Progress) -> LakeCheck:
 
 
 class _Tables:
-    """The check of all tables of a lake."""
-
     def __init__(self, settings: Settings, lake: Lake) -> None:
         self._settings = settings
         self._lake = lake
@@ -317,10 +309,7 @@ def _each_once(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
 
 
 def mend_lake(settings: Settings, problems: Sequence[FileProblem], progress: Progress) -> int:
-    """Give what is damaged another name, and make it again from what exists; return the number.
-
-    `progress` is called after each archive and group. Raises `Fatal` if a file cannot be renamed.
-    """
+    """Give what is damaged another name, and make it again from what exists; return the number."""
     lake, kept = wiring.lake(settings), 0
     for problem in problems:
         if problem.is_kept and problem.path.is_file():

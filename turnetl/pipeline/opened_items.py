@@ -64,14 +64,6 @@ async def show(
     """Return the turn, session, entity or fact with this id or name.
 
     The text of a turn is that of the lake; without the lake's table, that of the graph.
-
-    Args:
-        text: an id, the beginning of one, the name of an entity, or the path of a file.
-        directory: the one to which a path that starts with a dot is relative.
-        limit: at most this many turns of an entity.
-
-    Raises:
-        BadUsage: the text leads to nothing, or to several things.
     """
     found = await read_index(
         lambda index: details(index, text, directory, limit=limit), settings, clock, progress
@@ -97,12 +89,11 @@ async def show_archive_lines(
     redacted: bool = True,
     progress: Progress = ignore_progress,
 ) -> ArchiveLines:
-    """Return the lines of a turn as its archive has them; the turn is given as for `archived_turn`.
+    """Return the lines of a turn as its archive has them.
 
     Raises:
         BadUsage: the text does not lead to one turn.
         BadArchive: the archive is missing or cannot be read.
-        Fatal, ArchivesBusy: its object store cannot be used, or does not respond.
     """
     found = await read_index(
         lambda index: archived_turn(index, text, directory), settings, clock, progress
@@ -113,12 +104,8 @@ async def show_archive_lines(
 def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
-    Args:
-        text: the id of the turn, or the beginning of it.
-        directory: the one to which a path that starts with a dot is relative.
-
-    Raises:
-        BadUsage: the text does not lead to one turn.
+    A text that starts with a dot is a path in the directory. Raises `BadUsage` if it leads to no
+    turn.
     """
     found = details(index, text, directory, limit=1)
     if not isinstance(found, TurnDetails):
@@ -137,7 +124,6 @@ def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True
 async def read_index(
     read: Callable[[LookupIndex], T], settings: Settings, clock: Clock, progress: Progress
 ) -> IndexAnswer[T]:
-    """Call a function with the index, brought up to date."""
     async with open_index(settings, clock, progress) as opened:
         return IndexAnswer(read(opened.index), opened.index.caught_up_at, opened.unread)
 

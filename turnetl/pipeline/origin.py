@@ -98,10 +98,7 @@ def file_in_repository(path: Path) -> FileInRepository:
 
 
 def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
-    """Return the commits that the lines of a file come from, the newest first.
-
-    Args:
-        line: only this line, from 1; None: all lines.
+    """Return the commits that the lines of a file, or this one from 1, come from; the newest first.
 
     Raises:
         BadUsage: git does not know the file, or it has no such line.
@@ -177,8 +174,6 @@ def _git(
 
 @dataclass(frozen=True, slots=True)
 class FileAuthorship:
-    """The turns that wrote a file, or a line of it."""
-
     file: Annotated[FileInRepository, INLINED]
     line: Annotated[int | None, described("The line; null for all lines.")]
     attributions: Annotated[
@@ -196,16 +191,7 @@ async def why(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[FileAuthorship]:
-    """Return which turns wrote the lines of a file, by its commits.
-
-    Args:
-        line: only this line, from 1; None: all lines.
-        limit: at most this many commits, the newest.
-
-    Raises:
-        BadUsage: there is no such file, or git does not know it or the line.
-        Fatal: there is no `git`.
-    """
+    """Return which turns wrote the lines of a file, or a line of it, by its newest commits."""
     file = file_in_repository(path)
     commits = blame(file, line)
     dated = [(commit, previous_change(file, commit)) for commit in commits[:limit]]

@@ -32,8 +32,6 @@ _PACK_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class IngestedPack:
-    """The reports on the groups of a pack."""
-
     filtered: FilterReport
     ingested: IngestReport
 
@@ -42,9 +40,7 @@ class PackRunner(Protocol):
     """Does packs in other processes, several at the same time."""
 
     @property
-    def processes(self) -> int:
-        """How many packs are done at the same time."""
-        ...
+    def processes(self) -> int: ...
 
     def parse(self, packs: Sequence[tuple[str, ...]]) -> Awaitable[list[ParseReport]]:
         """Call `parse` for each, and return the reports in their order.
@@ -68,10 +64,6 @@ async def packed_backfill(
     """Parse, filter and ingest archives in packs: all archives before the first group.
 
     This process opens no archive and no graph.
-
-    Raises:
-        BadUsage: settings or arguments that are not valid.
-        TurnetlError: archives could not be parsed.
     """
     plan = plan_parse(archives, settings, format_name=format_name)
     sizes = {str(path): archive_size(path, plan.files) for path in plan.paths.archives}

@@ -125,7 +125,6 @@ def plan_parse(
     """Find the archives and check how they are parsed. Opens no archive.
 
     Args:
-        paths: files, folders or globs; also URLs of them in an object store.
         group: the group of all archives, whatever its name; None: as the settings say.
         shard: only the archives that it owns; None: all.
 

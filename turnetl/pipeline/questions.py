@@ -78,7 +78,6 @@ async def _write_questions(
 def question_model(
     settings: Settings, clock: Clock
 ) -> AbstractAsyncContextManager[tuple[ChatModel, Meter]]:
-    """Open the model that writes the questions, and its meter."""
     return requested_model(
         settings, clock, purpose="`--questions` writes questions", alternative="omit the option"
     )

@@ -36,17 +36,8 @@ async def search_recipe(
 ) -> RecipeResults:
     """Return the results of a recipe, each with its lineage. Writes nothing to the graph.
 
-    Args:
-        query: words or a whole question.
-        groups: group ids or project names; all groups if empty.
-        since: only what turns that started then or later state or mention.
-        until: only what turns that started before state or mention.
-        by_time: order the results by their last turns, newest first.
-        limit: at most this number of results of each kind; None: the recipe's own.
-
-    Raises:
-        BadUsage: no model for a cross-encoder; an unknown group; an unknown or ambiguous center.
-        TurnetlError: as the model.
+    Since and until select what turns of that time state or mention. With `by_time` the results are
+    ordered by their last turns, newest first; without a limit each kind has the recipe's own.
     """
     check_graph(settings)
     # Checked before the graph is loaded, which takes a while.

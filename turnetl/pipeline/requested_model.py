@@ -26,9 +26,6 @@ async def requested_model(
     Args:
         purpose: what the model does, as the beginning of a sentence.
         alternative: what a user without a model can do.
-
-    Raises:
-        BadUsage: no model is configured, or not completely.
     """
     if settings.llm.provider == "none":
         raise BadUsage(

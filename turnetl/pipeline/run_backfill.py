@@ -43,15 +43,8 @@ async def backfill(
     A shard parses its archives, and then those that the other shards did not parse yet: when it
     filters and ingests its groups, they are complete, whatever the other shards do.
 
-    Args:
-        archives: files, folders or globs.
-        options: which turns are ingested, and how; the groups are those of the archives, or of
-            these the groups of a shard.
-        one_off: the noise rules apply to this run only.
-        on_parsed: called once, after all archives are parsed and before anything is filtered.
-
-    Raises:
-        BadUsage: settings or options that are not valid; raised before any work.
+    The groups of the options are those of the archives. Errors in settings and options are raised
+    before any work. `on_parsed` is called once, before anything is filtered.
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)

@@ -75,7 +75,6 @@ class OpenedWriter:
 
 @asynccontextmanager
 async def opened_writer(settings: Settings, clock: Clock) -> AsyncIterator[OpenedWriter]:
-    """Open the writer, and close its model afterwards."""
     if not settings.uses_model:
         yield OpenedWriter(RuleCommunityWriter())
         return
@@ -118,14 +117,8 @@ async def build_communities(
     """Build the communities of the groups of the graph; only those are written that changed.
 
     With an extractor that uses a model, the model names and summarises them; else rules do, which
-    costs nothing. A group that could not be finished has an error in the report.
-
-    Args:
-        progress: called after each batch.
-        seconds: a clock for `max_seconds` that never goes back.
-
-    Raises:
-        BadUsage: an unknown group, Leiden is not installed, or no model is configured.
+    costs nothing. A group that could not be finished has an error in the report. `progress` is
+    called after each batch; `seconds` is a clock for `max_seconds` that never goes back.
     """
     check_clustering(options.algorithm, options.resolution)
     check_graph(settings)
@@ -157,8 +150,6 @@ async def remove_communities(settings: Settings, groups: Collection[GroupId], cl
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds communities, one group after the other."""
-
     store: GraphStore
     settings: Settings
     options: CommunityOptions

@@ -48,14 +48,12 @@ async def preview_forget(
 ) -> ForgetReport:
     """Report what a `forget` would remove. Writes nothing.
 
-    Args:
-        selection: the turns; an empty one completes a removal that was interrupted.
-        cascade: undo later turns that built on them too; they are ingested again.
+    An empty selection completes a removal that was interrupted. With `cascade`, later turns that
+    built on the selected ones are undone too, and ingested again.
 
     Raises:
         BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
         GraphUnusable: also if a migration moves data of these groups.
-        TableUnusable: a turns file is damaged.
     """
     if selection.text is not None and not selection.text.strip():
         raise BadUsage("the text to forget is empty")
@@ -80,14 +78,9 @@ async def forget(
     """Remove what a preview selects, and search for it afterwards.
 
     No other command uses lake and graph meanwhile. A preview that is refused is returned as it is.
-    If the report has errors of groups of the graph, nothing after it was done.
-
-    Args:
-        progress: called after each turn that leaves the graph, and each group of tables.
-
-    Raises:
-        Fatal: a file cannot be written; the same command continues.
-        GraphBusy, IndexBusy: another process uses graph or index; the same command continues.
+    If the report has errors of groups of the graph, nothing after it was done. After an error, the
+    same command continues. `progress` is called after each turn of the graph and each group of
+    tables.
     """
     if preview.is_refused:
         return preview
@@ -132,7 +125,6 @@ async def forget(
 
 
 def _erase_responses(settings: Settings, preview: ForgetReport, clock: Clock) -> int:
-    """Erase responses of models from the journal, and from those that machines share."""
     is_erased = _erased_responses(preview.selection.text)
     with wiring.journal(settings, clock) as journal:
         erased = journal.erase(is_erased)

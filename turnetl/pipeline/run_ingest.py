@@ -42,9 +42,6 @@ async def ingest(
     The graph is opened for reading only if nothing is pending, and in a dry run: its report has the
     requests that would extract the next turns. A graph that cannot be opened is an error in the
     report. A busy graph or group is tried again for as long as the options say.
-
-    Raises:
-        BadUsage: settings or options that are not valid.
     """
     wiring.check(settings_for_run(settings, options), options.preprocessing)
     try:
@@ -87,10 +84,7 @@ async def _plan_and_ingest(
 def without_unintended_changes(
     planned: PlannedGroups, settings: Settings, options: RunOptions
 ) -> PlannedGroups:
-    """Return the plans with an error for each group that another extractor would continue.
-
-    Unless the extractor is named: by an option, an argument or a setting.
-    """
+    """Return the plans with an error for each group that an unnamed extractor would continue."""
     if settings.extractor is not None:
         return planned
     groups = tuple(
@@ -133,10 +127,7 @@ async def ingest_groups(
     executor: Executor,
     progress: Progress,
 ) -> IngestReport:
-    """Ingest the groups that have turns to ingest, the longest first; the others keep their report.
-
-    Busy groups are tried again after the others.
-    """
+    """Ingest the groups that have work, the longest first, and busy ones again after the others."""
     for plan in planned.plans.values():
         scope.resources.admission.costs.plan(len(plan.turns.to_commit), plan.chars)
     turns = ingest_scope(scope.settings, options, scope.run.clock())
@@ -173,8 +164,8 @@ async def _until_none_is_busy(
 ) -> list[GroupReport]:
     """Ingest the groups, and the busy ones again until they are done or the time is up.
 
-    The log says who has a group, and until when, each time that this changes. The reports, each on
-    all attempts on its group, are in the order given.
+    The log says who has a group, and until when, each time that this changes. Returns the reports
+    in the order given, each on all attempts.
     """
     last, todo = list(groups), list(groups)
     told, delays = set[str | None](), FixedDelays(seconds, _INTERVAL)

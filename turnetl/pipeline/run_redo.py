@@ -40,14 +40,8 @@ async def preview_redo(
 ) -> RedoReport:
     """Report which turns a redo would repeat, why, and with how many requests.
 
-    Writes nothing, but for a damaged episodes table, which is created again.
-
-    Args:
-        exact: repeat, too, the turns from the first one that was committed out of order.
-
-    Raises:
-        BadUsage: nothing is selected, an unknown group, kind or id, no journal, or settings that
-            are not valid.
+    Writes nothing, but for a damaged episodes table, which is created again. An exact redo repeats,
+    too, the turns from the first one that was committed out of order.
     """
     planning = RedoPlanning(settings, selection, options, clock, exact)
     planning.check()
@@ -91,8 +85,6 @@ async def redo(
 
 
 class _Redoing:
-    """The redo of groups, one after another."""
-
     def __init__(self, scope: RunScope, progress: Progress) -> None:
         self._scope = scope
         self._progress = progress
@@ -181,8 +173,6 @@ _NO_JOURNAL = (
 
 @dataclass(frozen=True, slots=True)
 class PlannedRedo:
-    """The groups of a redo, planned once."""
-
     groups: tuple[GroupReport, ...]
     """Those that may hold selected turns, with an error for each that cannot be redone."""
     plans: Mapping[GroupId, GroupRedoPlan]
@@ -207,7 +197,6 @@ class RedoPlanning:
         return settings_for_run(self.settings, self.options)
 
     def check(self) -> None:
-        """Check the arguments before any work; raises `BadUsage`."""
         if self.selection.is_empty:
             raise BadUsage(
                 "say what to redo: --stale, --group, --session, --turn, --kind, --since or --until"

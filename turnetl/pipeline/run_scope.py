@@ -60,7 +60,6 @@ class RunScope:
         return self.stack.journal.hits if self.stack.journal is not None else 0
 
     def with_usage(self, report: IngestReport) -> IngestReport:
-        """Return the report with the requests of the run and their cost."""
         return replace(
             report,
             usage_by_prompt=self.usage_by_prompt(),
@@ -80,12 +79,8 @@ async def opened_run(
 ) -> AsyncIterator[RunScope]:
     """Open what a run needs, the graph for writing, and close it afterwards.
 
-    A report that is complete is kept, whatever fails at the end: a warning says what failed.
-
-    Args:
-        settings: those of the run, from `settings_for_run`.
-        groups: of which the run may ingest turns, sorted.
-        updates_index: whether the search index follows.
+    A report that is complete is kept, whatever fails at the end: a warning says what failed. The
+    settings are those of `settings_for_run`, the groups are sorted.
     """
     index: IndexUpdates | None = None
     async with kept_report() as complete, wiring.model_stack(settings, clock) as stack:

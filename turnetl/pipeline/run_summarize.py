@@ -57,8 +57,6 @@ def _rest(budget: BudgetSettings, used: Usage) -> BudgetSettings | None:
 
 @dataclass(frozen=True, slots=True)
 class SummaryWriter:
-    """How deferred summaries are written, with what it costs."""
-
     rules: "SummaryRules"
     model: str | None = None
     """Provider and model; None: rules write summaries."""
@@ -78,7 +76,6 @@ class SummaryWriter:
 
 @asynccontextmanager
 async def opened_summary_writer(settings: Settings, clock: Clock) -> AsyncIterator[SummaryWriter]:
-    """Open the writer, and close its model afterwards."""
     if not settings.uses_model:
         yield SummaryWriter(wiring.flush_rules(settings, None))
         return
@@ -107,18 +104,13 @@ async def summarize(
 
     The setting `summaries.flush` does not count here; no decision of a later turn depends on it.
     With an extractor that uses a model, the model writes them; else rules do, without requests.
-    A group that could not be written has an error in the report.
+    A group that could not be written has an error in the report. A dry run takes no lease.
 
     Args:
-        groups: group ids or project names; all groups if empty.
-        dry_run: write nothing, take no lease, and send no request.
         edited: also write those again that were edited by hand.
         audit: also compare at most this many summaries of each group, which turns kept, with new
             ones; with it nothing is written. The embedder of the settings embeds both, and a model
             is asked for new ones, unless it is a dry run.
-
-    Raises:
-        BadUsage: an unknown group, `audit` is below 1, or no model is configured.
     """
     if audit is not None and audit < 1:
         raise BadUsage("`audit` is a number of summaries: at least 1")
@@ -154,8 +146,6 @@ async def summarize(
 
 @dataclass(frozen=True, slots=True)
 class _Audits:
-    """How the summaries of each group are audited."""
-
     embedder: Embedder
     limit: int
     sends: bool
@@ -164,8 +154,6 @@ class _Audits:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Writes the deferred summaries of groups, one group after the other."""
-
     store: GraphStore
     writer: SummaryWriter
     run: IngestRun

@@ -32,14 +32,7 @@ _TEXTS = 200
 async def preview_undo(
     settings: Settings, selection: UndoSelection, *, cascade: bool = False
 ) -> UndoReport:
-    """Report what an undo of the selected turns would change. Writes nothing.
-
-    Args:
-        cascade: include the turns that built on them.
-
-    Raises:
-        BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
-    """
+    """Report what an undo of the selected turns, or with those built on them, would change."""
     if selection.is_empty:
         raise BadUsage(
             "say what to undo: the id of a run, or --group, --session, --turn or --since"
@@ -87,8 +80,7 @@ async def undo_in_graph(
 ) -> UndoReport:
     """Undo the turns of a preview, newest first, one transaction per turn.
 
-    A preview that is refused is returned as it is. A group that could not be finished has an error
-    in the report.
+    A preview that is refused is returned as it is. A group that is not finished has an error.
     """
     if preview.is_refused:
         return preview

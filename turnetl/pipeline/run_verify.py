@@ -49,8 +49,6 @@ _LAKE_COLUMNS = ("turn_id", "content_hash", "noise")
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """What is verified, and how much of it is told."""
-
     groups: tuple[str, ...] = ()
     """Group ids or project names; all groups if empty."""
     examples: int = 5
@@ -64,8 +62,6 @@ class VerifyOptions:
 
 @dataclass(frozen=True, slots=True)
 class _IndexRead:
-    """The turns of the index, or why there are none."""
-
     path: Path | None = None
     groups: Mapping[GroupId, IndexedTurns] = field(default_factory=dict)
     problem: str | None = None
@@ -76,11 +72,7 @@ async def verify(
 ) -> VerifyReport:
     """Verify the files of the lake, the groups of the graph, the index and permissions.
 
-    Writes nothing. A graph that cannot be used is a finding, and the lake is verified all the same.
-
-    Raises:
-        BadUsage: an unknown group.
-        GraphUnusable: there is no graph, or it cannot be used, and no table to verify.
+    Writes nothing. A graph that cannot be used is a finding, if there is a table to verify.
     """
     files = check_lake(settings, progress)
     if not files.tables and not files.problems:
@@ -261,7 +253,6 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
 
 
 def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
-    """Record the checksum of a changed graph as it is."""
     path = embedded_file(settings.graph_url)
     accepted = (Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
     if path is None or not any(problem.check in accepted for problem in problems):

@@ -47,8 +47,6 @@ _FEW_FACTS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """The hits of a search."""
-
     found: Annotated[CombinedHits, INLINED]
     as_of: Annotated[
         datetime | None,
@@ -69,7 +67,6 @@ class SearchResult:
 
     @property
     def hits(self) -> Sequence[SearchHit]:
-        """The turns."""
         return self.found.hits
 
     @property
@@ -92,13 +89,8 @@ async def search_turns(
 ) -> SearchResult:
     """Return the turns that match a query, best first, each with its facts.
 
-    Reads from the graph what the index lacks. Writes nothing but the index.
-
-    Args:
-        query: words or a whole question; an empty one lists the selected turns, newest first.
-        selection: which turns to look at; its groups may be project names.
-        nearest: return hits even if none is close to the query.
-        rerank: let the model rate the best turns and order them.
+    Reads from the graph what the index lacks. Writes nothing but the index. An empty query lists
+    the selected turns, newest first.
 
     Raises:
         BadUsage: an unknown group; `rerank` without a model; without a hit, a condition that no
@@ -144,7 +136,7 @@ async def find_turns(
     nearest: bool = False,
     model: "ChatModel | None" = None,
 ) -> CombinedHits:
-    """Return the hits in an open index; arguments as of `search_turns`, `model` for `rerank`."""
+    """Return the hits in an open index; `model` reranks them."""
     selected, started = _with_group_ids(selection, opened), clock()
 
     async def hits_of(
@@ -176,7 +168,7 @@ async def find_turns(
 async def search_sessions(
     query: str, settings: Settings, clock: Clock, *, selection: Selection, limit: int
 ) -> Sequence[SessionHit]:
-    """Return the session-level episodes that match a query, best first; as `search_turns`."""
+    """Return the session-level episodes that match a query, best first."""
     check_graph(settings)
     warn_if_cut(query)
 
@@ -224,10 +216,7 @@ async def _reranker(
 
 
 async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence[str]:
-    """Return queries that the group that grew most in a run can answer.
-
-    Returns none if no group grew, if it is too large to load quickly, or if the graph is gone.
-    """
+    """Return queries that the group that grew most in a run can answer; none if it is too large."""
     grown = [
         group
         for group in report.groups
@@ -249,7 +238,6 @@ _MAX_VALUES = 30
 
 
 def warn_if_cut(query: str) -> None:
-    """Log that only the beginning of a long query is compared."""
     if (used := len(used_part(query))) < len(query):
         log.warning(
             "only the first %s of the %s characters are compared: put what matters most there",

@@ -41,15 +41,9 @@ def filter_turns(
     A turns file that is damaged is created again from its archive, if that still exists.
 
     Args:
-        groups: group ids or project names; all groups if empty.
         one_off: the rules apply to this run only; the next ingest accepts the tables they make.
-        shard: only the groups that it owns among them; None: all.
         on_damaged: called with the error of each group with a damaged turns file whose archive
             cannot be read, after the others are filtered. None: the first one is raised then.
-
-    Raises:
-        BadUsage: an unknown group or rule, or a rules file or template that is not valid.
-        TableUnusable: see `on_damaged`.
     """
     lake, tried = wiring.lake(settings), set[Path]()
     selected = select_groups(lake.groups(), groups, shard=shard)

@@ -24,12 +24,7 @@ async def after_other_writers(
     seconds: float = WAIT,
     busy: type[Retryable] = IndexBusy,
 ) -> T:
-    """Return the result of work; repeat it for some seconds while another process writes the same.
-
-    Args:
-        work: changes nothing before it raises `busy`.
-        busy: the error that means that another process writes.
-    """
+    """Return the result of work; repeat it while it raises `busy`, as another process writes."""
     told: list[Exception] = []
 
     def tell_once(error: Exception) -> None:

@@ -79,11 +79,8 @@ def extractor_over(
 ) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
     """Return the constructor of the configured extractor, for a given model and embedder.
 
-    Args:
-        prompts: in place of those that the settings name; None: these.
-
-    Raises:
-        BadUsage: a template is not valid; raised by the constructor.
+    The prompts are in place of those that the settings name. The constructor raises `BadUsage` for
+    a template that is not valid.
     """
     from turnetl.extraction.hybrid import HybridExtractor
     from turnetl.extraction.structural import StructuralExtractor
@@ -132,9 +129,8 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
 def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     """Check that every template that the settings name is valid.
 
-    Args:
-        run_preprocessing: the instructions given for this run only, if any. A template that is
-            missing or empty is then an error, so that no run is paid for without it.
+    If instructions are given for this run only, a template that is missing or empty is an error
+    too, so that no run is paid for without it.
 
     Raises:
         BadUsage: a template is not valid; names it, its folder and the reason.
@@ -153,12 +149,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 
 def check_no_model(settings: Settings) -> None:
-    """Check that a run without a model is meant to be one.
-
-    Raises:
-        BadUsage: settings ask for a model, and the run would use none because no extractor is
-            named.
-    """
+    """Raise `BadUsage` if settings ask for a model, and no extractor is named that uses one."""
     if settings.extractor is None and (names := model_intent(settings)):
         named = ", ".join(f"`{name}`" for name in names)
         need = "needs" if len(names) == 1 else "need"

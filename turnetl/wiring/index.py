@@ -60,12 +60,9 @@ def index_snapshot(
 ) -> AbstractContextManager[IndexSnapshot | None]:
     """Open the index for reading, without an embedder; None if there is none.
 
-    Args:
-        busy_timeout: seconds to wait for another process that has the catalog locked.
-
     Raises:
         DamagedIndex: it is no index.
-        IndexBusy: another process still has the catalog locked.
+        IndexBusy: another process has the catalog locked for longer than the timeout, in seconds.
     """
     return open_snapshot(_folder(settings), busy_timeout=busy_timeout)
 
@@ -78,7 +75,6 @@ def check_index(
     The dimensions of the embedder are compared as far as the settings name them.
 
     Raises:
-        IndexBusy: another process still has the catalog locked.
         DamagedIndex: a file is damaged or missing: a search rebuilds it.
         IndexUnusable: a search refuses it.
     """
@@ -90,7 +86,6 @@ def check_index(
 
 
 def has_index(settings: Settings) -> bool:
-    """Return whether there is an index, in whatever state."""
     return creation.index_exists(_folder(settings))
 
 
@@ -104,8 +99,7 @@ def repair_index(
 ) -> bool:
     """Replace a damaged index, and log why; return False if another process replaced it meanwhile.
 
-    Args:
-        damaged_id: the id of the index before the damage was found.
+    `damaged_id` is the id of the index before the damage was found.
 
     Raises:
         IndexBusy: another process writes it.
@@ -121,8 +115,7 @@ def repair_index(
 def replace_index(settings: Settings, embedder: Embedder) -> None:
     """Replace the index, whatever its state, by an empty one; it raises what `repair_index` raises.
 
-    It held nothing that the graph does not hold, but for the questions of turns, which are kept as
-    far as they can be read.
+    Questions of turns are kept as far as they can be read: the graph does not hold them.
     """
     index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
     creation.replace_index(_folder(settings), index_embedder)

@@ -45,7 +45,6 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 async def ingest_resources(
     settings: Settings, stack: "ModelStack"
 ) -> "AsyncIterator[IngestResources]":
-    """Open the resources of an ingest, the graph for writing, and close it afterwards."""
     from turnetl.ingestion.admission import TurnAdmission
     from turnetl.ingestion.group import IngestResources
     from turnetl.wiring import clients
@@ -82,12 +81,7 @@ def _ahead(model: "ChatModel", stack: "ModelStack") -> "AheadModel":
 def flush_rules(
     settings: Settings, model: "ChatModel | None", price: "Price | None" = None
 ) -> "SummaryRules":
-    """Return how summaries that are deferred are written, whatever the setting `flush` is.
-
-    Args:
-        model: with its stack; None: rules write the summaries.
-        price: of the model, for estimates; None if it is unknown.
-    """
+    """Return how deferred summaries are written, by rules without a model, whatever `flush` is."""
     from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.summaries.gate import GateLimits
 

@@ -24,9 +24,6 @@ from turnetl.wiring.tables import lake
 def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
     """Return how the turns of an archive are assigned to a group. Names of groups have no secrets.
 
-    Args:
-        stores: as of `redactor`, which is needed for names that are not plain words.
-
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
     """
@@ -66,13 +63,9 @@ def jobs(settings: Settings) -> int:
 
 
 def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
-    """Return the redactor with the key of the lake.
-
-    Args:
-        stores: whether anything that it redacts is stored. A new lake then gets its key.
+    """Return the redactor with the key of the lake, which a new lake gets if it `stores`.
 
     Raises:
-        BadUsage: the lake is a file.
         Fatal: the key of the lake is missing, damaged, or cannot be read or written.
     """
     return SecretRedactor(redaction_key(lake(settings), create=stores), pii=settings.redact_pii)

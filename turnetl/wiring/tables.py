@@ -49,7 +49,6 @@ def machine_name() -> str:
 
 
 def this_machine() -> AgentMachine:
-    """Return what decides where the agents of this user keep their files."""
     return AgentMachine(_environment(), Path.home(), sys.platform)
 
 
