@@ -85,7 +85,6 @@ class BackfillParameters:
         )
 
     async def settings(self) -> Settings:
-        """Return the settings of this process, below the parameters."""
         return await load_run_settings(
             self.config,
             self.lake,

@@ -134,16 +134,13 @@ _PROBE = 120
 
 
 async def backfill_on_dask(address: str, parameters: BackfillParameters) -> BackfillReport:
-    """Parse, filter and ingest archives on the workers of a cluster.
+    """Parse, filter and ingest archives on the workers of the cluster at `tcp://host:8786`.
 
-    Args:
-        address: of the scheduler, as `tcp://host:8786`.
-        parameters: of the run, which the workers get too; no secret is among them.
+    The workers get the parameters too; no secret is among them.
 
     Raises:
         BadUsage: there is no cluster or no worker, a worker would do something else than this
             process, or a parameter cannot be divided.
-        TurnetlError: archives could not be parsed.
     """
     settings = await parameters.settings()
     _check_divisible(settings, parameters)

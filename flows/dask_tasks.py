@@ -82,11 +82,7 @@ async def ingest_task(
 
 
 async def _settings(parameters: BackfillParameters, expected: Profile) -> Settings:
-    """Return the settings of this worker, which may have joined after all were compared.
-
-    Raises:
-        BadUsage: it would not do what the flow would.
-    """
+    """Return the settings of this worker, which may have joined after all were compared."""
     settings = await parameters.settings()
     found = worker_profile(settings, parameters.options("backfill"))
     if unequal := profile_differences(expected, found):

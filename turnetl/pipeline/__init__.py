@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from turnetl.pipeline.inspect import (
         check_model,
         copy_template,
-        journal_prune,
-        journal_stats,
         templates,
     )
     from turnetl.pipeline.opened_items import show, show_archive_lines
@@ -60,8 +58,6 @@ __all__ = [
     "fix",
     "forget",
     "ingest",
-    "journal_prune",
-    "journal_stats",
     "parse",
     "parse_archives",
     "preview_forget",
@@ -102,8 +98,6 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.inspect": (
             "check_model",
             "copy_template",
-            "journal_prune",
-            "journal_stats",
             "templates",
         ),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),

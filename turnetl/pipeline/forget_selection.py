@@ -10,9 +10,9 @@ import polars as pl
 
 from turnetl.base import schema
 from turnetl.base.graph_model import CommitRecord, Receipt
-from turnetl.base.model import GroupId, SessionId, TurnId
+from turnetl.base.model import GroupId, TurnId
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.forget_report import ForgetSelection, TurnToForget
+from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.ingestion.forget_text import spellings, turns_holding
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.lake import Lake
@@ -22,6 +22,8 @@ from turnetl.parsing.forgetting import listed_turns, turns_with
 
 _NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash", "usage")
 """Columns that hold no text of the turn."""
+TURN_FIELDS = ("group_id", "turn_id", "session_id", "archive", "first_line", "last_line")
+"""Of a row and of a receipt, in the order of `TurnToForget`."""
 _SAMPLE = re.compile(r"[A-Za-z0-9 ,.;:()/_-]{24,64}")
 """Written in the same way in JSON."""
 _MAX_SAMPLES = 40
@@ -41,28 +43,6 @@ def rows_to_forget(
     selected = turns_with(lake, _condition(selection, groups))
     both = [rows for rows in (listed, selected) if not rows.is_empty()]
     return pl.concat(both).unique(("turn_id", "archive"), keep="any") if both else listed
-
-
-def turn_of_row(row: dict[str, object]) -> TurnToForget:
-    return TurnToForget(
-        GroupId(str(row["group_id"])),
-        TurnId(str(row["turn_id"])),
-        SessionId(str(row["session_id"])),
-        str(row["archive"]),
-        int(str(row["first_line"])),
-        int(str(row["last_line"])),
-    )
-
-
-def turn_of_receipt(receipt: Receipt) -> TurnToForget:
-    return TurnToForget(
-        receipt.group_id,
-        receipt.turn_id,
-        receipt.session_id,
-        receipt.archive,
-        receipt.first_line,
-        receipt.last_line,
-    )
 
 
 @dataclass(frozen=True, slots=True)

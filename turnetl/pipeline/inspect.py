@@ -1,8 +1,7 @@
-"""Inspect the templates, the model and the journal of a run."""
+"""Inspect the templates and the model of a run."""
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 from turnetl import wiring
@@ -12,7 +11,6 @@ from turnetl.base.private_files import create_file, create_folder
 from turnetl.extraction.catalog import TemplateCatalog, catalog, select
 from turnetl.extraction.templates import TEMPLATES_FOLDER
 from turnetl.llm.checks.result import ModelCheck
-from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.previews import estimated_tokens
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
@@ -61,24 +59,3 @@ async def check_model(settings: Settings, options: RunOptions, clock: Clock) -> 
     wiring.check(run_settings, options.preprocessing)
     async with wiring.model_stack(run_settings, clock) as stack:
         return await wiring.check_model(run_settings, replace(stack, retry_policy=_SHORT_RETRIES))
-
-
-def journal_stats(settings: Settings, clock: Clock) -> JournalStats:
-    with wiring.journal(settings, clock) as journal:
-        return journal.stats()
-
-
-def journal_prune(
-    settings: Settings,
-    clock: Clock,
-    *,
-    older_than: datetime | None,
-    model: str | None,
-    everything: bool,
-    dry_run: bool,
-) -> PruneResult:
-    """Delete the responses from the journal of the lake that match every given condition."""
-    with wiring.journal(settings, clock) as journal:
-        return journal.prune(
-            older_than=older_than, model=model, everything=everything, dry_run=dry_run
-        )

@@ -14,7 +14,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.shard import Shard
 from turnetl.formats import Format
-from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archives import redacted_problems
 from turnetl.parsing.expand import own_archives
 from turnetl.parsing.parse_report import with_name_collisions
@@ -50,7 +50,8 @@ class ParsePlan:
         not redacted.
         """
         for start, archives in self._batches(size):
-            yield self._batch_name(archives, start)
+            total, is_shown = len(self.paths.archives), not self.settings.redact_pii
+            yield batch_name(archives, start, total, with_files=is_shown, files=self.files)
 
     def _batches(self, size: int | None) -> Iterator[tuple[int, Sequence[Path]]]:
         """Yield the archives of each unit, with the number of archives before them."""
@@ -58,18 +59,6 @@ class ParsePlan:
         step = size or max(len(archives), 1)
         for start in range(0, max(len(archives), 1), step):
             yield start, archives[start : start + step]
-
-    def _batch_name(self, archives: Sequence[Path], before: int) -> str:
-        """Return `archives 201-400 of 1,234, 45.0 MB`."""
-        if not archives:
-            return "no archives"
-        last = before + len(archives)
-        numbers = f"{last:,}" if len(archives) == 1 else f"{before + 1:,}-{last:,}"
-        size = sum(archive_size(path, self.files) for path in archives)
-        names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
-        is_shown = not self.settings.redact_pii and all(map(is_plain, names))
-        shown = f": {' to '.join(names)}" if is_shown else ""
-        return f"archives {numbers} of {len(self.paths.archives):,}, {text.size(size)}{shown}"
 
     def report(self, batches: Iterable[parsing.ParseReport]) -> parsing.ParseReport:
         """Return the report on the whole run: the batches, and paths without an archive."""
@@ -102,6 +91,26 @@ class ParsePlan:
             dry_run=self.dry_run,
             progress=progress,
         )
+
+
+def batch_name(
+    archives: Sequence[Path],
+    before: int,
+    total: int,
+    *,
+    with_files: bool = True,
+    files: ArchiveFiles = LOCAL,
+) -> str:
+    """Return the name of a unit of parsing: `archives 201-400 of 1,234, 45.0 MB`."""
+    if not archives:
+        return "no archives"
+    last = before + len(archives)
+    numbers = f"{last:,}" if len(archives) == 1 else f"{before + 1:,}-{last:,}"
+    size = sum(archive_size(path, files) for path in archives)
+    names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
+    is_shown = with_files and all(map(is_plain, names))
+    shown = f": {' to '.join(names)}" if is_shown else ""
+    return f"archives {numbers} of {total:,}, {text.size(size)}{shown}"
 
 
 def archive_size(archive: Path, files: ArchiveFiles) -> int:

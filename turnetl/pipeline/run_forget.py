@@ -9,6 +9,8 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import starmap
+from operator import attrgetter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -147,7 +149,8 @@ async def _preview(
     existing = sorted({*in_graph, *lake.groups()})
     groups = select_groups(existing, selection.groups, shadows=True)
     rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
-    listed = map(forget_selection.turn_of_row, rows.iter_rows(named=True))
+    fields = forget_selection.TURN_FIELDS
+    listed = starmap(TurnToForget, rows.select(fields).iter_rows())
     turns = {turn.turn_id: turn for turn in listed}
     undone = list[GroupUndo]()
     migrations = await store.migrations() if store is not None else ()
@@ -161,7 +164,7 @@ async def _preview(
                 store, records, group, scope, cascade=cascade
             )
             for receipt in chosen.forgotten:
-                turns.setdefault(receipt.turn_id, forget_selection.turn_of_receipt(receipt))
+                turns.setdefault(receipt.turn_id, TurnToForget(*attrgetter(*fields)(receipt)))
             if chosen.plan.turns or chosen.plan.dependents:
                 undone.append(await preview_group(store, chosen.plan, records))
     sessions = {turn.session_id for turn in turns.values()}

@@ -273,7 +273,14 @@ _log = logging.getLogger(__name__)
 
 def loose_files(settings: Settings, config: Path | None) -> tuple[LooseFile, ...]:
     """Return what of lake, graph, trust store and configuration too many users may use, sorted."""
-    return tuple(sorted(set(_loose_files(settings, config))))
+    folders = (settings.lake, wiring.lake(settings).root)
+    found = {file for folder in folders for file in loose_in_lake(folder)}
+    graph = embedded_file(settings.graph_url)
+    if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
+        found.update(loose_beside(graph))
+    for path in secret_files(config):
+        found.update(loose_private(path))
+    return tuple(sorted(found))
 
 
 def take_rights_away(files: Iterable[LooseFile]) -> int:
@@ -287,13 +294,3 @@ def take_rights_away(files: Iterable[LooseFile]) -> int:
         else:
             count += 1
     return count
-
-
-def _loose_files(settings: Settings, config: Path | None) -> Iterator[LooseFile]:
-    for folder in dict.fromkeys([settings.lake, wiring.lake(settings).root]):
-        yield from loose_in_lake(folder)
-    graph = embedded_file(settings.graph_url)
-    if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
-        yield from loose_beside(graph)
-    for path in secret_files(config):
-        yield from loose_private(path)

@@ -67,11 +67,11 @@ def index_checks(
     missing = lacking.filter(pl.col("sequence") <= read_up_to)
     behind = state.known_commits.filter(pl.col("sequence") > read_up_to)
     surplus = found.filter(~found.is_in(state.known_commits["turn_id"].implode()))
-    yield Check.INDEX_MISSING, [f"turn {turn}" for turn in missing["turn_id"]]
+    yield Check.INDEX_MISSING, turn_examples(missing)
     yield Check.INDEX_SURPLUS, [f"turn {turn}" for turn in surplus] if is_same else []
     ahead = f"group {state.group}: commit {indexed.sequence} of {last}"
     yield Check.INDEX_SEQUENCE, [ahead] if is_ahead else []
-    yield Check.INDEX_BEHIND, [f"turn {turn}" for turn in behind["turn_id"]]
+    yield Check.INDEX_BEHIND, turn_examples(behind)
 
 
 def file_findings(problems: Sequence[FileProblem], *, examples: int) -> tuple[Finding, ...]:
@@ -101,12 +101,8 @@ def verify_group(
 ) -> GroupVerification:
     """Compare the group with itself, the lake and the index.
 
-    Args:
-        lake_turns: as of `lake_checks`; None: the lake cannot be read.
-        indexed: the group in the index; None: there is no index to compare with.
-        version: as of `index_checks`.
-        vectors: from `vector_checks`, if the vectors are compared.
-        examples: of each finding, at most.
+    The turns of the lake are None if it cannot be read, those of the index if there is nothing to
+    compare with; `vectors` are from `vector_checks`.
     """
     found = [
         *turn_checks(state),
