@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import starmap
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -150,8 +150,8 @@ async def _preview(
     groups = select_groups(existing, selection.groups, shadows=True)
     rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
     fields = forget_selection.TURN_FIELDS
-    listed = starmap(TurnToForget, rows.select(fields).iter_rows())
-    turns = {turn.turn_id: turn for turn in listed}
+    listed = map(itemgetter(*fields), rows.iter_rows(named=True))
+    turns = {turn.turn_id: turn for turn in starmap(TurnToForget, listed)}
     undone = list[GroupUndo]()
     migrations = await store.migrations() if store is not None else ()
     if store is not None:
