@@ -7,7 +7,6 @@ from pydantic import PositiveInt
 
 from flows import parameters
 from flows.backfill_run import BackfillParameters
-from flows.names import archives_name
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import SettingSources
 from flows.shard_runs import ShardRuns
@@ -17,7 +16,7 @@ from turnetl.settings import ExtractorName
 
 @flow(
     name="backfill-sharded",
-    flow_run_name=archives_name,
+    flow_run_name=parameters.archives_name,
     version=VERSION,
     timeout_seconds=DAY,
     persist_result=False,

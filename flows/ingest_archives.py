@@ -12,8 +12,8 @@ from flows.artifacts import page_link, publish_report, publish_summaries
 from flows.events import emit_ingested
 from flows.executor import PrefectTasks
 from flows.progress import ProgressArtifacts
+from flows.run_flow import budget_stopped, failed
 from flows.run_settings import absolute_paths
-from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.activity_report.report_file import ReportRequest, write_report
 from turnetl.backfill_report import BackfillReport

@@ -13,12 +13,10 @@ from flows import parameters
 from flows.artifacts import publish_comparison, publish_migration_plan
 from flows.events import emit_ingested
 from flows.executor import PrefectTasks
-from flows.names import archives_name
 from flows.progress import ProgressArtifacts
-from flows.run_flow import VERSION, run_flow
+from flows.run_flow import VERSION, budget_stopped, failed, run_flow
 from flows.run_settings import SettingSources, absolute_paths, load_run_settings
 from flows.stages import DAY
-from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.results import plain
@@ -32,7 +30,7 @@ from turnetl.views import migration, migration_change
 
 @flow(
     name="migrate",
-    flow_run_name=archives_name,
+    flow_run_name=parameters.archives_name,
     version=VERSION,
     timeout_seconds=2 * DAY,
     persist_result=False,

@@ -9,7 +9,6 @@ from flows import parameters
 from flows.artifacts import publish_digest
 from flows.executor import PrefectTasks
 from flows.ingest_archives import backfill_state, ingest_archives
-from flows.names import dated_name
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import SettingSources, load_run_settings
 from flows.stages import DAY
@@ -25,7 +24,7 @@ from turnetl.views import summarize as summaries
 
 @flow(
     name="nightly",
-    flow_run_name=dated_name,
+    flow_run_name=parameters.dated_name,
     version=VERSION,
     timeout_seconds=DAY,
     persist_result=False,

@@ -8,7 +8,6 @@ from pydantic import PositiveInt
 
 from flows import parameters
 from flows.backfill_run import BackfillParameters
-from flows.names import shard_name
 from flows.run_flow import VERSION, run_flow
 from flows.run_settings import SettingSources
 from flows.stages import DAY
@@ -18,7 +17,7 @@ from turnetl.settings import ExtractorName
 
 @flow(
     name="shard",
-    flow_run_name=shard_name,
+    flow_run_name=parameters.shard_name,
     version=VERSION,
     timeout_seconds=DAY,
     persist_result=False,

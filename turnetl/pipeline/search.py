@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from turnetl import wiring
@@ -16,7 +17,6 @@ from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.results import INLINED, described
 from turnetl.index.lookup import LookupIndex
-from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition
 from turnetl.index.selection import Selection, fold
 from turnetl.pipeline.group_names import select_groups
@@ -137,28 +137,22 @@ async def find_turns(
     model: "ChatModel | None" = None,
 ) -> CombinedHits:
     """Return the hits in an open index; `model` reranks them."""
-    selected, started = _with_group_ids(selection, opened), clock()
-
-    async def hits_of(
-        index: PersistentIndex, selection: Selection, model: "ChatModel | None" = None
-    ) -> Hits:
-        return await search(
-            index,
-            query,
-            opened.embedder,
-            now=started,
-            selection=selection,
-            order=order,
-            limit=limit,
-            nearest=nearest,
-            model=model,
-        )
-
-    turns, sessions = await hits_of(opened.index, selected, model), Hits()
+    selected = _with_group_ids(selection, opened)
+    search_in = partial(
+        search,
+        query=query,
+        embedder=opened.embedder,
+        now=clock(),
+        selection=selected,
+        order=order,
+        limit=limit,
+        nearest=nearest,
+    )
+    turns, sessions = await search_in(opened.index, model=model), Hits()
     # Session-level episodes have no format, no branch and no tools.
     asks_for_turns = any((selected.format, selected.branch, selected.tool))
     if opened.sessions is not None and not asks_for_turns:
-        sessions = await hits_of(opened.sessions, selected)
+        sessions = await search_in(opened.sessions)
     found = combine_hits(turns, sessions, order=order, limit=limit)
     if not found.results:
         check_conditions(opened.index, selected)
