@@ -54,7 +54,8 @@ async def status(
     damaged = _damaged_tables(lake, files)
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
-    names = {file.metadata.archive for of_group in files.values() for file in of_group}
+    archives = {group: [file.metadata for file in of_group] for group, of_group in files.items()}
+    names = {one.archive for of_group in archives.values() for one in of_group}
     is_present = archive_finder(settings, names)
     return replace(
         report,
@@ -63,12 +64,8 @@ async def status(
         groups=tuple(
             replace(
                 group,
-                missing_archives=missing_archives(
-                    (file.metadata for file in files.get(group.group, ())), is_present
-                ),
-                retained_turns=sum(
-                    file.metadata.retained_turns for file in files.get(group.group, ())
-                ),
+                missing_archives=missing_archives(archives.get(group.group, ()), is_present),
+                retained_turns=sum(one.retained_turns for one in archives.get(group.group, ())),
             )
             for group in report.groups
         ),

@@ -104,7 +104,7 @@ async def show_archive_lines(
 def archived_turn(index: LookupIndex, text: str, directory: Path) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
-    A text that starts with a dot is a path in the directory. Raises `BadUsage` if it leads to no
+    A path that starts with a dot is relative to the directory. Raises `BadUsage` without such a
     turn.
     """
     found = details(index, text, directory, limit=1)

@@ -73,12 +73,23 @@ async def _plan_and_ingest(
 
         requests = await preview_requests(planned, settings, options, clock)
         return replace(planned.report, requests=tuple(requests))
-    if not any(has_work(group, options) for group in planned.report.groups):
+    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
+    if not groups:
         return planned.report
-    async with executor.ingesting():
-        return await _ingest(
-            planned, settings, options, clock, executor=executor, progress=progress
-        )
+    from turnetl.pipeline.run_scope import opened_run  # noqa: PLC0415 - the whole index
+
+    async with (
+        executor.ingesting(),
+        opened_run(settings_for_run(settings, options), options, groups, clock) as scope,
+    ):
+        # Of exactly the turns that the run starts with.
+        plans = [planned.plans[group].turns for group in groups if group in planned.plans]
+        estimate = scope.estimate([plan.to_commit for plan in plans])
+        report = await ingest_groups(planned, scope, options, executor=executor, progress=progress)
+        report = scope.with_usage(replace(report, estimate=estimate))
+        await scope.ended(report)
+    # The index may have asked an embedder for vectors meanwhile.
+    return scope.with_usage(report)
 
 
 def without_unintended_changes(
@@ -94,29 +105,6 @@ def without_unintended_changes(
         for group in planned.report.groups
     )
     return replace(planned, report=replace(planned.report, groups=groups))
-
-
-async def _ingest(
-    planned: PlannedGroups,
-    settings: Settings,
-    options: RunOptions,
-    clock: Clock,
-    *,
-    executor: Executor,
-    progress: Progress,
-) -> IngestReport:
-    from turnetl.pipeline.run_scope import opened_run  # noqa: PLC0415 - the whole index
-
-    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
-    async with opened_run(settings_for_run(settings, options), options, groups, clock) as scope:
-        # Of exactly the turns that the run starts with.
-        plans = [planned.plans[group].turns for group in groups if group in planned.plans]
-        estimate = scope.estimate([plan.to_commit for plan in plans])
-        report = await ingest_groups(planned, scope, options, executor=executor, progress=progress)
-        report = scope.with_usage(replace(report, estimate=estimate))
-        await scope.ended(report)
-    # The index may have asked an embedder for vectors meanwhile.
-    return scope.with_usage(report)
 
 
 async def ingest_groups(

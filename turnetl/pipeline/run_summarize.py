@@ -166,8 +166,7 @@ class _Work:
     async def preview(
         self, report: DeferredSummaries, keep: Keep[DeferredSummaries]
     ) -> DeferredSummaries:
-        contents = await self.store.load(report.group)
-        self._check(contents)
+        contents = await self._contents(report.group)
         deferred = self.writer.rules.of_group(contents).deferred(edited=self.edited)
         found = replace(_deferred(contents, deferred), estimate=deferred.usage)
         keep(found)
@@ -181,8 +180,7 @@ class _Work:
         _: GroupProfile,
     ) -> DeferredSummaries:
         """Write those of a group in one transaction."""
-        contents = await self.store.load(report.group)
-        self._check(contents)
+        contents = await self._contents(report.group)
         summaries = self.writer.rules.of_group(contents)
         deferred = summaries.deferred(edited=self.edited)
         self.writer.state_cost(report.group, deferred.count, deferred.usage)
@@ -197,9 +195,11 @@ class _Work:
         written.all()
         return found
 
-    def _check(self, contents: GroupContents) -> None:
+    async def _contents(self, group: GroupId) -> GroupContents:
+        contents = await self.store.load(group)
         if self.unnamed_extractor is not None:
-            check_extractor(contents.group_id, contents.receipts, self.unnamed_extractor)
+            check_extractor(group, contents.receipts, self.unnamed_extractor)
+        return contents
 
     async def _audited(
         self, found: DeferredSummaries, contents: GroupContents
@@ -210,14 +210,15 @@ class _Work:
         from turnetl.ingestion.summary_audit import audit_summaries  # noqa: PLC0415 - imports numpy
         from turnetl.summaries.audit import kept_summaries  # noqa: PLC0415 - as above
 
-        embed, limit = self.audits.embedder.embed, self.audits.limit
         summariser = self.writer.rules.summariser
-        kept = kept_summaries(contents, limit)
+        kept = kept_summaries(contents, self.audits.limit)
         estimate = summariser.estimate(kept)
         if not self.audits.sends:
             return replace(found, estimate=found.estimate + estimate)
         self.writer.state_cost(found.group, len(kept), estimate)
-        return replace(found, audit=await audit_summaries(kept, summariser, embed))
+        return replace(
+            found, audit=await audit_summaries(kept, summariser, self.audits.embedder.embed)
+        )
 
 
 def _deferred(contents: GroupContents, deferred: "DeferredEstimate") -> DeferredSummaries:

@@ -32,7 +32,7 @@ _TEXTS = 200
 async def preview_undo(
     settings: Settings, selection: UndoSelection, *, cascade: bool = False
 ) -> UndoReport:
-    """Report what an undo of the selected turns, or with those built on them, would change."""
+    """Report what an undo would change, with `cascade` also of the turns that built on these."""
     if selection.is_empty:
         raise BadUsage(
             "say what to undo: the id of a run, or --group, --session, --turn or --since"
