@@ -113,7 +113,7 @@ def absolute_paths(paths: Sequence[str]) -> list[str]:
 
 
 def check_shared_graph(settings: Settings, sharers: str, instead: str) -> None:
-    """Raise `BadUsage` if the graph has one writer process; `instead`: what does with one."""
+    """Raise `BadUsage` if only one process can write the graph; `instead` needs only one."""
     if settings.graph_url.startswith("ladybug:"):
         raise BadUsage(
             f"an embedded graph has one writer process, so that {sharers} cannot share it: use a "

@@ -65,7 +65,7 @@ class GraphScope:
     """Whether the selection takes turns of the group."""
 
     def takes(self, receipt: Receipt, own: Collection[TurnId] | None) -> bool:
-        """Return whether a turn is forgotten; `own` hold the text, and are None without a text."""
+        """Return whether a turn is forgotten; `own` hold the text, and are None without one."""
         if receipt.turn_id in self.in_lake or self.listed.includes(
             receipt.turn_id, receipt.session_id
         ):

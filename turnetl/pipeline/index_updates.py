@@ -115,7 +115,10 @@ class IndexUpdates:
 
 @contextmanager
 def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Log an exception: the graph is as it should be. A repetition fails too after `on_failure`."""
+    """Log an exception: the graph is as it should be, whatever happens to the index.
+
+    `on_failure` is called if a repetition would fail too.
+    """
     try:
         yield
     except Retryable as error:
@@ -127,7 +130,7 @@ def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[No
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason with the remedy: a search repairs an index, or its error says who can."""
+    """Return the reason and the remedy: the next search, unless the error names another."""
     if isinstance(error, DamagedIndex):
         return f"{error.damage}; the next search rebuilds it"
     if isinstance(error, Fatal):

@@ -91,7 +91,8 @@ def file_in_repository(path: Path) -> FileInRepository:
             f"`{path}` is in no git repository: only commits say when a line was written"
         )
     # Of the folder in which git will run: its repository may be another one than that of the file.
-    names = _configured_names(root)
+    listed = _git(root, _own_environment(), "config", "--null", "--name-only", "--list")
+    names = listed.stdout.split("\0")
     is_partial = any(_PARTIAL.fullmatch(name) for name in names)
     path_in_root = file.relative_to(root).as_posix()
     return FileInRepository(root, path_in_root, _environment(names), is_partial)
@@ -122,11 +123,6 @@ def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | 
 
 def _own_environment() -> Mapping[str, str]:
     return {**os.environ, **_NO_CONNECTIONS}  # noqa: TID251 - for a child
-
-
-def _configured_names(folder: Path) -> list[str]:
-    listed = _git(folder, _own_environment(), "config", "--null", "--name-only", "--list")
-    return listed.stdout.split("\0")
 
 
 def _environment(names: Sequence[str]) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ async def after_other_writers(
     seconds: float = WAIT,
     busy: type[Retryable] = IndexBusy,
 ) -> T:
-    """Return the result of work; repeat it while it raises `busy`, as another process writes."""
+    """Return the result of work; repeat it if it raises `busy`, before which it changes nothing."""
     told: list[Exception] = []
 
     def tell_once(error: Exception) -> None:

@@ -196,7 +196,8 @@ def entity_checks(state: GroupState) -> Iterator[Examples]:
             for episode, entity, count in _double_mentions(state).iter_rows()
         ],
     )
-    yield Check.MISSING_ENTITIES, [f"entity {uuid}" for uuid in _missing(state)]
+    missing = _missing(state.commits["entities_new"], state.tables.entities)
+    yield Check.MISSING_ENTITIES, [f"entity {uuid}" for uuid in missing]
     yield Check.SUMMARISED_ENTITIES, [f"entity {uuid}" for uuid in _missing_summarised(state)]
     yield Check.UNUSED_ENTITIES, _named(_unused(state))
     yield Check.DUPLICATE_NAMES, _duplicate_names(state.tables.entities)
@@ -219,10 +220,9 @@ def _double_mentions(state: GroupState) -> pl.DataFrame:
     return counts.filter(pl.col("len") > 1).sort("episode", "entity")
 
 
-def _missing(state: GroupState) -> list[str]:
-    created = state.commits["entities_new"].explode().drop_nulls().unique()
-    held = state.tables.entities["uuid"].implode()
-    return created.filter(~created.is_in(held)).to_list()
+def _missing(created: pl.Series, held: pl.DataFrame) -> list[str]:
+    uuids = created.explode().drop_nulls().unique()
+    return uuids.filter(~uuids.is_in(held["uuid"].implode())).to_list()
 
 
 def _missing_summarised(state: GroupState) -> list[str]:
@@ -269,8 +269,7 @@ def fact_checks(state: GroupState) -> Iterator[Examples]:
     yield Check.ACROSS_GROUPS, [*_facts_across(state), *_mentions_across(state)]
     lacks_end = pl.col("source").is_null() | pl.col("target").is_null()
     yield Check.DANGLING_FACTS, _facts(facts.filter(lacks_end))
-    created = state.commits["facts_new"].explode().drop_nulls().unique()
-    missing = created.filter(~created.is_in(facts["uuid"].implode()))
+    missing = _missing(state.commits["facts_new"], facts)
     yield Check.MISSING_FACTS, [f"fact {uuid}" for uuid in missing]
     yield Check.FACTS_WITHOUT_TURN, _facts(_without_turn(state))
     yield Check.FACTS_IN_FUTURE, _future_facts(state)

@@ -36,7 +36,7 @@ def templates() -> TemplateResolver:
 def extractor(
     settings: Settings, embedder: "Embedder", model: "ChatModel | None"
 ) -> "Extractor[Any]":
-    """Return the configured extractor, which closes the model; None if it uses none."""
+    """Return the configured extractor, which closes the model; it is None if none is used."""
     if model is None:
         from turnetl.extraction.structural import StructuralExtractor
 
@@ -85,18 +85,31 @@ def extractor_over(
     from turnetl.extraction.hybrid import HybridExtractor
     from turnetl.extraction.structural import StructuralExtractor
 
+    of_model = model_extractor(settings, prompts)
+    if settings.extractor_name == "llm":
+        return of_model
+    return lambda model, embedder: HybridExtractor(StructuralExtractor(), of_model(model, embedder))
+
+
+def model_extractor(
+    settings: Settings, prompts: PromptConfigs | None = None
+) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
+    """Return the constructor of the `llm` extractor; arguments and errors as of `extractor_over`."""
+
     def construct(model: "ChatModel", embedder: "Embedder") -> "Extractor[Any]":
-        llm = _llm(settings, embedder, model, prompts)
-        if settings.extractor_name == "llm":
-            return llm
-        return HybridExtractor(StructuralExtractor(), llm)
+        from turnetl.episodes import chunking
+        from turnetl.extraction.llm import LlmExtractor
+
+        return LlmExtractor(
+            model,
+            embedder,
+            prompts=prompts or PromptConfigs(settings.extraction, templates()),
+            ontology=ontology.load(settings.extraction.ontology, templates()),
+            split_text=chunking.split_in_half,
+            parameters=settings.llm.effort or "",
+        )
 
     return construct
-
-
-def model_extractor(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
-    """Return the constructor of the `llm` extractor, for a given model and embedder."""
-    return lambda model, embedder: _llm(settings, embedder, model)
 
 
 async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
@@ -169,22 +182,3 @@ async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[
         except TurnetlError as failure:
             error = str(failure)
         return (CheckResult("embeddings", embedder.name, error, Usage(calls=1, cost=None)),)
-
-
-def _llm(
-    settings: Settings,
-    embedder: "Embedder",
-    model: "ChatModel",
-    prompts: PromptConfigs | None = None,
-) -> "Extractor[Any]":
-    from turnetl.episodes import chunking
-    from turnetl.extraction.llm import LlmExtractor
-
-    return LlmExtractor(
-        model,
-        embedder,
-        prompts=prompts or PromptConfigs(settings.extraction, templates()),
-        ontology=ontology.load(settings.extraction.ontology, templates()),
-        split_text=chunking.split_in_half,
-        parameters=settings.llm.effort or "",
-    )

@@ -11,7 +11,7 @@ from turnetl.settings.credentials import check_password_encrypted
 
 @asynccontextmanager
 async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
-    """Open the graph, and close it afterwards. No password is sent to another machine in clear."""
+    """Open the graph, and close it afterwards. No other machine gets the password unencrypted."""
     graphs.check_url(settings.graph_url)
     check_password_encrypted(settings)
     password = settings.graph_password

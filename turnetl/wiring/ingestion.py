@@ -81,7 +81,7 @@ def _ahead(model: "ChatModel", stack: "ModelStack") -> "AheadModel":
 def flush_rules(
     settings: Settings, model: "ChatModel | None", price: "Price | None" = None
 ) -> "SummaryRules":
-    """Return how deferred summaries are written, by rules without a model, whatever `flush` is."""
+    """Return how deferred summaries are written, whatever `flush` is; without a model by rules."""
     from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.summaries.gate import GateLimits
 

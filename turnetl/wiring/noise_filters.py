@@ -63,7 +63,7 @@ def jobs(settings: Settings) -> int:
 
 
 def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
-    """Return the redactor with the key of the lake, which a new lake gets if it `stores`.
+    """Return the redactor with the key of the lake; if it `stores` texts, a new lake gets a key.
 
     Raises:
         Fatal: the key of the lake is missing, damaged, or cannot be read or written.
