@@ -99,7 +99,7 @@ def file_in_repository(path: Path) -> FileInRepository:
 
 
 def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
-    """Return the commits that the lines of a file, or this one from 1, come from; the newest first.
+    """Return the commits that the lines of a file, or only this line, come from; the newest first.
 
     Raises:
         BadUsage: git does not know the file, or it has no such line.

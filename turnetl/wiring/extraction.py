@@ -94,7 +94,7 @@ def extractor_over(
 def model_extractor(
     settings: Settings, prompts: PromptConfigs | None = None
 ) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
-    """Return the constructor of the `llm` extractor; arguments and errors as of `extractor_over`."""
+    """Return the constructor of the `llm` extractor, as `extractor_over`."""
 
     def construct(model: "ChatModel", embedder: "Embedder") -> "Extractor[Any]":
         from turnetl.episodes import chunking
