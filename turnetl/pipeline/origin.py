@@ -170,6 +170,8 @@ def _git(
 
 @dataclass(frozen=True, slots=True)
 class FileAuthorship:
+    """The turns that wrote a file, or a line of it."""
+
     file: Annotated[FileInRepository, INLINED]
     line: Annotated[int | None, described("The line; null for all lines.")]
     attributions: Annotated[

@@ -47,6 +47,8 @@ _FEW_FACTS = 5_000
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
+    """The hits of a search."""
+
     found: Annotated[CombinedHits, INLINED]
     as_of: Annotated[
         datetime | None,
