@@ -5,35 +5,44 @@ list in the lake is written, which is marked as complete last. Every step betwee
 after a kill, the same command completes the removal, or one without a selection.
 """
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import starmap
-from operator import attrgetter, itemgetter
+from operator import attrgetter, itemgetter, or_
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+import polars as pl
 
 from turnetl import wiring
+from turnetl.base import schema
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Fatal
-from turnetl.base.graph_model import TurnRun
+from turnetl.base.graph_model import CommitRecord, Receipt, TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.graph.migration_phases import check_not_moved, summarised_groups
 from turnetl.graph.open import embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
-from turnetl.ingestion.forget_text import holds, spellings
+from turnetl.ingestion.forget_text import holds, spellings, turns_holding
 from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
-from turnetl.lake.byte_search import FoundText, files_under, search_files
+from turnetl.lake.byte_search import FoundText, files_under, holds_any, search_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
-from turnetl.parsing.forgetting import delete_stale_episodes, remove_forgotten_turns
-from turnetl.pipeline import forget_selection
+from turnetl.parsing.forgetting import (
+    delete_stale_episodes,
+    listed_turns,
+    remove_forgotten_turns,
+    turns_with,
+)
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_communities import remove_communities
@@ -148,21 +157,19 @@ async def _preview(
     in_graph = await store.groups() if store is not None else ()
     existing = sorted({*in_graph, *lake.groups()})
     groups = select_groups(existing, selection.groups, shadows=True)
-    rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
-    fields = forget_selection.TURN_FIELDS
+    rows = rows_to_forget(lake, selection, groups, forgotten)
+    fields = _TURN_FIELDS
     listed = map(itemgetter(*fields), rows.iter_rows(named=True))
     turns = {turn.turn_id: turn for turn in starmap(TurnToForget, listed)}
     undone = list[GroupUndo]()
     migrations = await store.migrations() if store is not None else ()
     if store is not None:
         for group in in_graph:
-            scope = forget_selection.GraphScope(
+            scope = GraphScope(
                 selection, turns.keys(), forgotten, is_selected_group=group in groups
             )
             records = await store.commit_records(group)
-            chosen = await forget_selection.select_in_graph(
-                store, records, group, scope, cascade=cascade
-            )
+            chosen = await select_in_graph(store, records, group, scope, cascade=cascade)
             for receipt in chosen.forgotten:
                 turns.setdefault(receipt.turn_id, TurnToForget(*attrgetter(*fields)(receipt)))
             if chosen.plan.turns or chosen.plan.dependents:
@@ -177,7 +184,7 @@ async def _preview(
         selection,
         tuple(sorted(turns.values(), key=lambda turn: (turn.archive, turn.first_line))),
         UndoReport(tuple(undone), cascade),
-        samples=forget_selection.samples(lake, rows),
+        samples=unique_pieces(lake, rows),
         damaged_tables=tuple(set_aside_files(lake.files, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
         summarised=tuple(summarised_groups(migrations, sessions)),
@@ -356,3 +363,125 @@ def without_texts(run: TurnRun, texts: Sequence[str]) -> TurnRun:
         archives=tuple(map(erased, run.archives)),
         error=None if run.error is None else erased(run.error),
     )
+
+
+_NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash", "usage")
+"""Columns that hold no text of the turn."""
+_TURN_FIELDS = ("group_id", "turn_id", "session_id", "archive", "first_line", "last_line")
+"""Of a row and of a receipt, in the order of `TurnToForget`."""
+_SAMPLE = re.compile(r"[A-Za-z0-9 ,.;:()/_-]{24,64}")
+"""Written in the same way in JSON."""
+_MAX_SAMPLES = 40
+_SAMPLES_PER_TEXT = 2
+
+
+def rows_to_forget(
+    lake: Lake,
+    selection: ForgetSelection,
+    groups: Collection[GroupId],
+    forgotten: ForgottenTurns,
+) -> pl.DataFrame:
+    """Return the rows of the turns files that are selected, or listed and not removed yet."""
+    listed = listed_turns(lake, forgotten)
+    if selection.is_empty:
+        return listed
+    selected = turns_with(lake, _condition(selection, groups))
+    both = [rows for rows in (listed, selected) if not rows.is_empty()]
+    return pl.concat(both).unique(("turn_id", "archive"), keep="any") if both else listed
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSelection:
+    """The turns of a group of the graph."""
+
+    forgotten: tuple[Receipt, ...]
+    plan: UndoPlan
+    """Undoes these, and those that built on them or hold the text in what a model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphScope:
+    selection: ForgetSelection
+    in_lake: Collection[TurnId]
+    """Turns that are taken from the lake."""
+    listed: ForgottenTurns
+    """The list of the lake: what an interrupted removal left."""
+    is_selected_group: bool
+    """Whether the selection takes turns of the group."""
+
+    def takes(self, receipt: Receipt, own: Collection[TurnId] | None) -> bool:
+        """Return whether a turn is forgotten; `own` hold the text, and are None without one."""
+        if receipt.turn_id in self.in_lake or self.listed.includes(
+            receipt.turn_id, receipt.session_id
+        ):
+            return True
+        return (
+            self.is_selected_group
+            and not self.selection.is_empty
+            and receipt.session_id.startswith(self.selection.session or "")
+            and (own is None or receipt.turn_id in own)
+        )
+
+
+async def select_in_graph(
+    store: GraphStore,
+    records: Sequence[CommitRecord],
+    group: GroupId,
+    scope: GraphScope,
+    *,
+    cascade: bool,
+) -> GroupSelection:
+    """Return what a `forget` takes from a group of the graph, of which `records` are all turns."""
+    own, left = None, set[TurnId]()
+    if scope.selection.text is not None and scope.is_selected_group:
+        contents = await store.load(group)
+        own, left = turns_holding(contents, records, spellings(scope.selection.text))
+    receipts = tuple(record.receipt for record in records if scope.takes(record.receipt, own))
+    chosen = {receipt.turn_id for receipt in receipts}
+    left -= chosen
+    plan = plan_undo(group, records, chosen | left, cascade=cascade)
+    holders = [record.receipt for record in reversed(records) if record.receipt.turn_id in left]
+    return GroupSelection(receipts, replace(plan, dependents=(*plan.dependents, *holders)))
+
+
+def unique_pieces(lake: Lake, rows: pl.DataFrame) -> tuple[str, ...]:
+    """Return pieces of the turns' texts that no other turn of the lake holds."""
+    if rows.is_empty():
+        return ()
+    candidates = _candidates(rows)
+    if not candidates:
+        return ()
+    others = turns_with(
+        lake, _any_text(candidates) & ~pl.col("turn_id").is_in(rows["turn_id"].unique().implode())
+    )
+    if others.is_empty():
+        return candidates
+    return tuple(text for text in candidates if others.filter(_any_text([text])).is_empty())
+
+
+def _candidates(rows: pl.DataFrame) -> tuple[str, ...]:
+    step = max(1, rows.height * 2 * _SAMPLES_PER_TEXT // _MAX_SAMPLES)
+    found: dict[str, None] = {}
+    for row in rows.gather_every(step).iter_rows(named=True):
+        for text in (row["user_text"], row["assistant_text"]):
+            longest = sorted(_SAMPLE.findall(text or ""), key=len, reverse=True)
+            found |= dict.fromkeys(piece.strip() for piece in longest[:_SAMPLES_PER_TEXT])
+    return tuple(sorted(found))
+
+
+def _condition(selection: ForgetSelection, groups: Collection[GroupId]) -> pl.Expr:
+    conditions = [pl.col("group_id").is_in(sorted(groups))]
+    if selection.session is not None:
+        conditions.append(pl.col("session_id").str.starts_with(selection.session))
+    if selection.text is not None:
+        conditions.append(_any_text(spellings(selection.text)))
+    return pl.all_horizontal(conditions)
+
+
+def _any_text(texts: Sequence[str]) -> pl.Expr:
+    columns = [
+        holds_any(name, dtype, texts)
+        for name, dtype in schema.TURNS.polars.items()
+        if name not in _NO_TEXT
+    ]
+    return reduce(or_, columns)
