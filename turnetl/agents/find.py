@@ -16,12 +16,12 @@ from stat import S_ISDIR
 from turnetl import formats
 from turnetl.agents.locations import AgentMachine, Location, agent_locations
 from turnetl.agents.sources_report import (
+    DELETION_HINTS,
     ArchiveState,
     FoundArchive,
     Retention,
     Source,
     SourcesReport,
-    deletion_hint,
     read_retention,
 )
 from turnetl.base.errors import BadArchive
@@ -48,17 +48,11 @@ def find_sources(
     """Return the archives of all agents. Writes nothing.
 
     Args:
-        machine: where the agents keep their files.
         lake: the archives are compared with it. It need not exist.
-        now: the current time.
         counted_bytes: the turns of new archives are counted, smallest archives first, until they
             have this many bytes; the format of the others is detected.
         progress: called after each archive that is opened, with the number of opened archives and
             the total.
-
-    Raises:
-        BadUsage: the lake is a file.
-        Fatal: the lake has another schema version.
     """
     lake.check_version()
     listed = [_list(location) for location in agent_locations(machine)]
@@ -113,7 +107,8 @@ def _list(location: Location) -> _Listed:
     except (FileNotFoundError, NotADirectoryError):
         return _Listed(location, retention, exists=False)
     except OSError as error:
-        return _Listed(location, retention, exists=True, problems=(_unreadable(location, error),))
+        problem = f"`{location.folder}` cannot be read ({error.strerror}); check its permissions"
+        return _Listed(location, retention, exists=True, problems=(problem,))
     if not S_ISDIR(found.st_mode):
         problem = f"`{location.folder}` is no folder: an agent keeps its archives in one"
         return _Listed(location, retention, exists=True, problems=(problem,))
@@ -137,10 +132,6 @@ _EXPECTED = (SkipReason.EMPTY, SkipReason.MISSING)
 
 def _is_present(path: str) -> bool:
     return os.path.lexists(path) or bool(glob.has_magic(path) and glob.glob(path))  # noqa: PTH207
-
-
-def _unreadable(location: Location, error: OSError) -> str:
-    return f"`{location.folder}` cannot be read ({error.strerror}); check its permissions"
 
 
 def _databases(location: Location) -> Iterator[str]:
@@ -229,7 +220,7 @@ def _source(
         paths=listed.paths,
         archives=tuple(_found(compared[path], counted, period) for path in listed.archives),
         retention=listed.retention,
-        retention_hint=deletion_hint(location),
+        retention_hint=DELETION_HINTS.get(location.agent, ""),
         problems=(*listed.retention.problems, *listed.problems),
         other_files=listed.other_files,
     )

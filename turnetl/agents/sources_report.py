@@ -1,6 +1,4 @@
-"""The archives of the agents of a machine, compared with the lake.
-
-How long an agent keeps archives, as its settings say.
+"""The archives of the agents of a machine, compared with the lake, and how long agents keep them.
 
 Claude Code deletes transcripts `cleanupPeriodDays` after their last change (30 by default), when it
 starts; Gemini CLI deletes chats after `general.sessionRetention.maxAge`. Codex and OpenCode delete
@@ -79,11 +77,6 @@ def read_retention(location: Location) -> Retention:
     return Retention(_DEFAULT, None, tuple(problems))
 
 
-def deletion_hint(location: Location) -> str:
-    """Return the setting with which the agent keeps archives longer; empty: there is none."""
-    return _HINTS.get(location.agent, "")
-
-
 _NOT_SET = timedelta(-1)
 
 
@@ -125,10 +118,11 @@ _FINDERS: dict[str, Callable[[dict[str, Any]], timedelta | None]] = {
     CLAUDE_CODE: _claude_period,
     GEMINI: _gemini_period,
 }
-_HINTS = {
+DELETION_HINTS = {
     CLAUDE_CODE: "`cleanupPeriodDays` in its settings.json",
     GEMINI: "`general.sessionRetention` in its settings.json",
 }
+"""The setting with which an agent keeps archives longer."""
 
 
 class ArchiveState(StrEnum):

@@ -1,12 +1,9 @@
 """The Reader port: a reader takes the bytes of one archive and returns its turns and line counts.
 
-A format has a package or a module with its reader: a class with a `sniff` and a `read`. One line in
+A format has a package with its reader: a class with a `sniff` and a `read`. One line in
 `turnetl.formats.registry` registers it, with its name, title and version. A reader knows no path,
 no group and no table, and redacts nothing: `turnetl.parsing` does all of that. Texts are therefore
-complete here.
-
-`kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
-`kit.probe` holds the start of an archive, which is all that `sniff` receives.
+complete here. `kit.probe` holds the start of an archive, which is all that `sniff` receives.
 """
 
 from dataclasses import dataclass
@@ -111,7 +108,6 @@ class Reader(Protocol):
 
     def sniff(self, probe: Probe) -> bool:
         """Return whether an archive that starts like this has this format."""
-        ...
 
     def read(self, data: bytes) -> ParsedArchive:
         """Read a whole archive; content that cannot be read is counted.
@@ -119,4 +115,3 @@ class Reader(Protocol):
         Raises:
             TooManyRows: the archive has more turns or rows than the limit. Nothing else.
         """
-        ...

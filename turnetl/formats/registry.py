@@ -32,11 +32,7 @@ class Format:
         return self._reader().sniff(probe)
 
     def read(self, data: bytes) -> "ParsedArchive":
-        """Read a whole archive; content that cannot be read is counted.
-
-        Raises:
-            TooManyRows: as `Reader.read`.
-        """
+        """Read a whole archive; content that cannot be read is counted."""
         return self._reader().read(data)
 
     def _reader(self) -> "Reader":

@@ -1,12 +1,6 @@
 """One archive to one turns file, in five steps: read, redact, describe, build, write.
 
 Only `read` opens the archive and only `write` writes. `turnetl.parsing.batches` runs the steps.
-
-Large files that are no archives: the head shows it, so that the rest is not read.
-
-Turns that an archive held once and no longer holds: a log that was rotated or cut short.
-
-They stay in its turns file, as the turns of a deleted archive do.
 """
 
 import hashlib
@@ -59,10 +53,6 @@ class ArchiveContent:
     """SHA-256 of the stored bytes, in hex."""
     problem: Problem | None
 
-    def with_path(self) -> ArchiveWithPath:
-        """Return everything that is redacted."""
-        return ArchiveWithPath(self.parsed, absolute_path_text(self.stat.path))
-
 
 @dataclass(frozen=True, slots=True)
 class StoredTurns:
@@ -71,7 +61,6 @@ class StoredTurns:
     rows: pl.DataFrame
     metadata: ArchiveMetadata
     stat: ArchiveStat
-    """The state of the archive when it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +97,6 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
     """Step 1: read and parse an archive, or read its stored rows if its content is unchanged.
 
     Stored rows that are damaged are parsed again.
-
-    Raises:
-        BadArchive: the archive cannot be read.
     """
     path, previous = job.stat.path, job.stored.metadata
     check_head(job.stat, previous, options)
@@ -130,7 +116,10 @@ def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns
 
 def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[RedactedArchive]:
     """Step 2: redact the texts of several archives in one call."""
-    redacted = redact_turns([content.with_path() for content in contents], redactor)
+    archives = [
+        ArchiveWithPath(content.parsed, absolute_path_text(content.stat.path))
+        for content in contents
+    ]
     return [
         RedactedArchive(
             format=content.format,
@@ -141,18 +130,14 @@ def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[Redac
             problem=content.problem
             and content.problem.of(shown_path(content.stat.path, turns.archive)),
         )
-        for content, turns in zip(contents, redacted, strict=True)
+        for content, turns in zip(contents, redact_turns(archives, redactor), strict=True)
     ]
 
 
 def describe(
     job: ArchiveJob, archive: RedactedArchive | StoredTurns, options: ParseOptions
 ) -> DescribedArchive | TurnsTable:
-    """Step 3: leave forgotten turns out, and make the metadata of the turns file.
-
-    Returns:
-        A table for stored rows, which are the rows of the new file.
-    """
+    """Step 3: leave forgotten turns out, and make the metadata; stored rows are a whole table."""
     if isinstance(archive, StoredTurns):
         return _build_unchanged(archive, options)
     turns, counts = without_forgotten(
@@ -166,9 +151,7 @@ def build(archives: Sequence[DescribedArchive]) -> list[ArrowRows]:
     """Step 4: build the rows of several archives together."""
     return build_rows(
         [
-            ArchiveTurns(
-                one.archive.turns, one.metadata.format, one.metadata.group, one.metadata.archive
-            )
+            ArchiveTurns(one.archive.turns, one.metadata.format, one.metadata.group)
             for one in archives
         ]
     )
@@ -205,10 +188,6 @@ def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
     """Step 5: write the turns file; it replaces the archive's previous files.
 
     A damaged file that may hold turns which the archive lost is kept under another name.
-
-    Raises:
-        Fatal: the lake cannot be written.
-        LakeChanged: another process replaced the turns file since it was read.
     """
     if table.report.table_problem:
         damaged = job.stored.files[-1]
@@ -315,11 +294,7 @@ _DETECTION_LINES = 64
 
 
 def check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
-    """Reject a large file without reading all of it, if its head shows that it is no archive.
-
-    Raises:
-        BadArchive: no format can have such a head.
-    """
+    """Reject a large file without reading all of it, if its head shows that it is no archive."""
     if stat.size <= sources.HEAD_BYTES or not stat.is_file:
         return
     head = sources.read_head(stat, options.files)
@@ -328,11 +303,7 @@ def check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: Par
 
 
 def _rest_may_decide(head: bytes) -> bool:
-    """Return whether the format may depend on what follows the head.
-
-    The first lines decide the format of an archive of lines. The keys of a document decide its
-    format, and they may come last.
-    """
+    """Return whether what follows the head may decide: the keys of a document may come last."""
     return head.count(b"\n") < _DETECTION_LINES or is_document(head)
 
 
@@ -341,18 +312,12 @@ def rows_to_retain(
 ) -> pl.DataFrame | None:
     """Return the stored turns of an archive that its new rows lack; None if there are none.
 
-    A turn is recognised by its id. Another group, format or version of the format's reader gives
-    the same turns other ids; then nothing is retained.
-
-    Args:
-        rows: the archive's turns, as it is now.
-        metadata: the metadata of these rows.
-        stored: the turns files of the archive.
-        lake: the lake of these files.
+    They stay when a log is rotated or cut short. A turn is recognised by its id: another group,
+    format or version of the format's reader gives the same turns other ids.
 
     Raises:
-        TableUnusable: the newest turns file cannot be read, and may hold such turns; or it is that
-            of another archive.
+        TableUnusable: the newest turns file is another archive's, or is damaged and may hold such
+            turns.
     """
     previous = stored.metadata
     if previous is None and not stored.files:

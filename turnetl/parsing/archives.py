@@ -3,8 +3,6 @@
 An archive with the size and modification time of its turns file is not opened, nor an object with
 its size and entity tag; one with the same content is not parsed. An archive without a turns file
 (unknown format) is opened in every run. An archive that cannot be read does not affect the others.
-
-Problems with paths and archives, without the secrets and persons that a path may name.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -47,18 +45,13 @@ def parse_archives(
 
     Args:
         paths: archives, as `expand` returns them. Two paths to one archive give one report.
-        lake: the lake of the turns files.
-        redactor: removes the secrets from all texts before any is written.
-        grouping: the group of an archive's turns. A group that the user named stays until the user
-            names another.
+        grouping: a group that the user named stays until the user names another.
         explicit_format: the format of all archives, also when they are parsed again; None: the
-            format of each is detected from its content. One of `formats.FORMATS`.
+            format of each is detected from its content.
         jobs: maximum number of parallel processes: one for each `ParseLimits.bytes_per_process`.
             The result does not depend on it.
         dry_run: write nothing, and report the outcome that each archive would have.
         reread: open unchanged archives too, in case that their turns files are damaged.
-        limits: limits of the run.
-        files: where the archives are.
         progress: called after each archive with the number of finished archives and of all.
 
     Raises:
@@ -193,7 +186,6 @@ def _collect_reports(
 def _reports(
     plan: Sequence[ArchiveReport | ArchiveJob], options: ParseOptions, jobs: int
 ) -> Generator[tuple[int, ArchiveReport], None, None]:
-    """Yield the report on each archive with its position."""
     to_parse: list[NumberedJob] = []
     for position, item in enumerate(plan):
         if isinstance(item, ArchiveJob):
@@ -207,7 +199,6 @@ def _reports(
 def _parsed(
     to_parse: Sequence[NumberedJob], options: ParseOptions, jobs: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
-    """Parse the archives, and yield the report on each with its position."""
     cost = sum(job.cost for _, job in to_parse)
     processes = min(jobs, cost // options.limits.bytes_per_process)
     if processes > 1:
@@ -237,10 +228,7 @@ def redacted_problems(problems: Sequence[Problem], redactor: Redactor) -> tuple[
 def redacted_reports(
     reports: Sequence[ArchiveReport], redactor: Redactor
 ) -> tuple[ArchiveReport, ...]:
-    """Return the reports with those on skipped archives redacted, in order.
-
-    The archives that were read are redacted with their turns.
-    """
+    """Return the reports in order; those on skipped archives are redacted, as the others were."""
     skipped = {
         position: report.problem
         for position, report in enumerate(reports)

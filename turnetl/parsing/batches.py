@@ -47,17 +47,8 @@ def parse_batch(
 ) -> list[ArchiveReport]:
     """Bring the turns files of some archives up to date.
 
-    No content of an archive makes this function raise or affects the other archives.
-
-    Args:
-        jobs: the archives.
-        options: of the run.
-        attempts: how often an archive is parsed whose turns file other processes replace.
-
-    Raises:
-        Fatal: the lake cannot be written.
-        LakeBusy: its object store did not respond.
-        ArchivesBusy: that of the archives did not respond.
+    No content of an archive makes this function raise or affects the other archives. An archive
+    whose turns file other processes replace is parsed up to `attempts` times.
     """
     with _no_garbage_collection():
         contents = _read_batch(jobs, options)
@@ -71,8 +62,6 @@ def parse_batch(
 def _read_batch(
     jobs: Sequence[ArchiveJob], options: ParseOptions
 ) -> list[ArchiveContent | StoredTurns | ArchiveReport]:
-    """Read and parse the archives; those in an object store concurrently."""
-
     def read_one(job: ArchiveJob) -> ArchiveContent | StoredTurns | ArchiveReport:
         return _attempt(job, partial(read, job, options))
 
@@ -103,13 +92,10 @@ def _redact_batch(
         elif redacted is not None:
             archives.append(next(redacted))
         else:
-            archives += [_attempt(job, partial(_redact_one, content, redactor))]
+            one = _attempt(job, partial(redact, [content], redactor))
+            archives += [one] if isinstance(one, ArchiveReport) else one
     contents.clear()
     return archives
-
-
-def _redact_one(content: ArchiveContent, redactor: Redactor) -> RedactedArchive:
-    return redact([content], redactor)[0]
 
 
 def _build_batch(

@@ -64,7 +64,7 @@ def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
     Parallel processes so finish at nearly the same time, and copies of an archive, which are of the
     same size, are redacted together.
     """
-    remaining = deque(sorted(jobs, key=_largest_first))
+    remaining = deque(sorted(jobs, key=lambda numbered: (-numbered[1].stat.size, numbered[0])))
     while remaining:
         yield tuple(_next_batch(remaining))
 
@@ -83,11 +83,6 @@ def unchanged_report(
         retained_turns=metadata.retained_turns,
         group_is_intended=group_is_intended,
     )
-
-
-def _largest_first(numbered: NumberedJob) -> tuple[int, int]:
-    position, job = numbered
-    return -job.stat.size, position
 
 
 def _next_batch(remaining: deque[NumberedJob]) -> Iterator[NumberedJob]:

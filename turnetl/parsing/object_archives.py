@@ -2,8 +2,6 @@
 
 An archive is parsed from its bytes in memory, as a file is, so that a copy on the disk would save
 nothing and would hold secrets.
-
-The objects of a bucket that are known, as files in folders.
 """
 
 import io
@@ -15,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
-from turnetl.base.object_url import SCHEMES, ObjectUrl, path_text, url_text
+from turnetl.base.object_url import SCHEMES, ObjectUrl, url_text
 from turnetl.base.reason import SkipReason
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore, StoreFailure
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing.archive_files import ArchiveFile
+from turnetl.parsing.problems import bad_archive
 from turnetl.parsing.walk import (
     WITHOUT_SUFFIX,
     FoundFile,
@@ -48,7 +47,6 @@ class ObjectTree:
                 self._names.setdefault(parent, set()).add(entry)
 
     def add(self, name: str, state: ObjectState | None) -> None:
-        """Add an object, or that there is none."""
         self._states[name] = state
 
     def is_listed(self, folder: str) -> bool:
@@ -98,10 +96,7 @@ _ATTEMPTS = 3
 class ObjectArchives:
     """Objects; see `ArchiveFiles`. What was listed or asked for once is not asked for again.
 
-    Args:
-        allow_http: the schemes of URLs whose endpoint may be one without TLS.
-        part_bytes: bytes of one request.
-        open_store: opens the objects of a bucket.
+    `allow_http` has the schemes of URLs whose endpoint may be one without TLS.
     """
 
     def __init__(
@@ -136,7 +131,7 @@ class ObjectArchives:
     def state(self, path: Path) -> ArchiveFile:
         state = self._known_state(path)
         if state is None:
-            raise _problem(path, SkipReason.MISSING, "does not exist; check the URL")
+            raise bad_archive(path, SkipReason.MISSING, "does not exist; check the URL")
         return _archive_file(path, state)
 
     def read(self, file: ArchiveFile) -> tuple[bytes, ArchiveFile]:
@@ -148,7 +143,7 @@ class ObjectArchives:
                 return data, _archive_file(file.path, state)
             size = 0
         what = "was replaced each time while it was read; run again to read it"
-        raise _problem(file.path, SkipReason.UNREADABLE, what)
+        raise bad_archive(file.path, SkipReason.UNREADABLE, what)
 
     def start(self, path: Path, size: int) -> bytes:
         bucket, name = self._place(path)
@@ -182,11 +177,7 @@ class ObjectArchives:
                 on_problem(path, *unread_kind(path))
 
     def _content(self, store: ObjectStore, name: str, size: int) -> tuple[bytes, ObjectState]:
-        """Return an object, which has another size than 0 if `size` is not 0.
-
-        Raises:
-            ObjectChanged: it was replaced meanwhile.
-        """
+        """Return an object, which has another size than 0 if `size` is not 0."""
         if not size and not (state := store.head(name)).size:
             return b"", state
         part, state = store.read_range(name, 0, self._part_bytes)
@@ -205,11 +196,7 @@ class ObjectArchives:
         return bucket.tree.is_known(name)
 
     def _known_state(self, path: Path) -> ObjectState | None:
-        """Return the state of an object; None if there is none.
-
-        Raises:
-            BadArchive: the store does not say.
-        """
+        """Return the state of an object; None if there is none."""
         bucket, name = self._place(path)
         if not bucket.tree.is_known(name):
             state = self._head(path)
@@ -228,11 +215,7 @@ class ObjectArchives:
             return None if error.reason is SkipReason.MISSING else error
 
     def _listed(self, folder: Path) -> tuple["_Bucket", str]:
-        """Return where a folder is, after it was listed.
-
-        Raises:
-            BadArchive: it cannot be listed.
-        """
+        """Return where a folder is, after it was listed."""
         bucket, name = self._place(folder)
         if not bucket.tree.is_listed(name):
             with _asking(folder):
@@ -261,11 +244,7 @@ class _Bucket:
     """The folders that cannot be listed because of a name in them."""
 
     def list(self, folder: str) -> Mapping[str, ObjectState]:
-        """Return all objects below a folder but those in folders that cannot be listed.
-
-        Raises:
-            _Unavailable: the folder itself cannot be listed.
-        """
+        """Return all objects below a folder but those in folders that cannot be listed."""
         try:
             return self.store.states(folder)
         except _InvalidName:
@@ -301,21 +280,13 @@ class _InvalidName(_Unavailable):
 
 @contextmanager
 def _asking(path: Path) -> Iterator[None]:
-    """Translate what prevents that one object or folder is read.
-
-    Raises:
-        BadArchive: instead.
-    """
+    """Raise `BadArchive` for what prevents that one object or folder is read."""
     try:
         yield
     except FileNotFoundError:
-        raise _problem(path, SkipReason.MISSING, "does not exist; check the URL") from None
+        raise bad_archive(path, SkipReason.MISSING, "does not exist; check the URL") from None
     except _Unavailable as error:
-        raise _problem(path, error.reason, error.what) from None
-
-
-def _problem(path: Path, reason: SkipReason, what: str) -> BadArchive:
-    return BadArchive(reason, f"`{path_text(path)}` {what}.")
+        raise bad_archive(path, error.reason, error.what) from None
 
 
 def _translated(url: ObjectUrl, failure: StoreFailure, status: str | None) -> Exception:

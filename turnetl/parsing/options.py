@@ -31,7 +31,6 @@ class ParseOptions:
     reread: bool = False
     """Whether unchanged archives are opened too."""
     files: ArchiveFiles = LOCAL
-    """Where the archives are."""
     histories: PromptHistories = field(default_factory=PromptHistories)
     """Reads archives in histories of prompts; each process has its own."""
     forgotten: ForgottenTurns = NOTHING
@@ -55,15 +54,9 @@ class ParseOptions:
     def group_for(
         self, previous: ArchiveMetadata | None, cwd: str | None, format_name: str, archive: str
     ) -> tuple[GroupId, bool]:
-        """Return an archive's group, and whether the user named it.
+        """Return an archive's group, and whether the user named it: see `Grouping.group`.
 
         A group that the user named in an earlier run stays until the user names another.
-
-        Args:
-            previous: the metadata of the archive's turns file, if there is one.
-            cwd: the first working directory in the archive, redacted.
-            format_name: the archive's format.
-            archive: its absolute path.
         """
         explicit = self.grouping.explicit_group(cwd, format_name, archive)
         if explicit is None and previous is not None and previous.group_is_explicit:
@@ -93,12 +86,7 @@ class ParseOptions:
         )
 
     def group_of_stored(self, metadata: ArchiveMetadata, path: Path) -> tuple[GroupId, bool]:
-        """Return `group_for` an archive that has a turns file.
-
-        Args:
-            metadata: of the turns file.
-            path: of the archive. It matters only where the turns file has it redacted.
-        """
+        """Return `group_for` an archive with a turns file, which may have its path redacted."""
         archive = _path_in_full(metadata, path)
         return self.group_for(metadata, metadata.cwd, metadata.format, archive)
 

@@ -38,11 +38,6 @@ class PromptHistory:
     """A history of prompts. Its lines are decoded once for all archives in it."""
 
     def __init__(self, data: bytes) -> None:
-        """Decode the lines.
-
-        Args:
-            data: the whole history, decompressed or not.
-        """
         self._data = decompress(data, _MAX_BYTES).data
         self._runs = _runs_by_name(self._data)
         self._blank = self._data.translate(_SPACES)
@@ -85,16 +80,7 @@ class PromptHistories:
         return PromptHistories, ()
 
     def read(self, path: Path, file: ArchiveFile, files: ArchiveFiles) -> tuple[bytes, ArchiveFile]:
-        """Return the content of an archive, and the state of the history of which it is.
-
-        Args:
-            path: of the archive.
-            file: the history, in the state that is asked for.
-            files: where it is.
-
-        Raises:
-            BadArchive: the history cannot be read.
-        """
+        """Return the content of an archive, and the state of the history when it was read."""
         with self._lock:
             last = self._last
             if last is None or last[0] != file:
@@ -105,19 +91,13 @@ class PromptHistories:
         return history.content(path.name), state
 
     def release(self) -> None:
-        """Release the history, and its memory."""
         self._last = None
 
 
 def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
     """Return the archives of a history of prompts, in the order of their first prompts.
 
-    Args:
-        path: a file.
-        files: where it is.
-
-    Returns:
-        The file itself if it is another one, or cannot be read.
+    Any other file, or one that cannot be read, is its own archive.
     """
     if not may_be_history(path.name):
         return [path]

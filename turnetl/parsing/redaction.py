@@ -46,7 +46,7 @@ class RedactedTurns:
     redactions: Sequence[int]
     """Number of redactions in each turn, its ids and names included."""
     cwd: str | None
-    archive: str = ""
+    archive: str
     """The path of the archive, redacted."""
     subagent_usage: tuple[SubagentUsage, ...] | None = None
     """As `ParsedArchive` has it, with redacted models."""
@@ -94,7 +94,6 @@ def with_models(
 
 
 def join_texts(texts: Sequence[str]) -> str:
-    """Return the agent's texts as one text."""
     return "\n\n".join(texts)
 
 
@@ -138,13 +137,7 @@ def _redacted_turns(
 def _with_all_texts(
     turns: Sequence[RawTurn], redacted: RedactedTexts, first_text: int
 ) -> tuple[list[RawTurn], list[int]]:
-    """Return turns with their redacted texts, and the number of redactions in each.
-
-    Args:
-        turns: as the reader returned them.
-        redacted: the texts of an archive: names, then those of each turn in their order.
-        first_text: number of the names.
-    """
+    """Return turns with their redacted texts, and the redactions in each; the names come first."""
     texts, counts = redacted
     ends = list(accumulate(map(_text_count, turns), initial=first_text))
     redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
@@ -158,16 +151,9 @@ def _with_all_texts(
 def _redact_persons(
     archive: ArchiveWithPath, changed: dict[str, str], counts: dict[str, int], redactor: Redactor
 ) -> None:
-    """Replace the names of persons in git branches and paths.
-
-    Args:
-        archive: the archive.
-        changed: the names in the archive, with what replaces each. Updated.
-        counts: the number of redactions in each but the path of the archive. Updated.
-        redactor: gives the placeholders.
-    """
+    """Replace the names of persons in git branches and paths of `changed`, and count them."""
     turns, replacement = archive.parsed.turns, redactor.person_placeholder
-    folders = {archive.parsed.cwd or "", *map(_cwd_of, turns)} - {""}
+    folders = {archive.parsed.cwd or "", *(turn.cwd or "" for turn in turns)} - {""}
     users = users_in({*folders, archive.path})
     without = {
         name: branch_without_persons(changed[name], users, replacement)
@@ -181,10 +167,6 @@ def _redact_persons(
         counts[name] += text != changed[name]
     changed |= without
     changed[archive.path] = path_without_persons(changed[archive.path], users, replacement)
-
-
-def _cwd_of(turn: RawTurn) -> str:
-    return turn.cwd or ""
 
 
 def _turn_texts(turn: RawTurn) -> list[str]:

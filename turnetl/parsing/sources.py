@@ -1,9 +1,7 @@
 """Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
 
-Text in another encoding than UTF-8, as shells and editors of Windows write it, as UTF-8.
-
-Lines stay the same, so that a turn leads back to them. Offsets in bytes are those of the text in
-UTF-8, as those of a compressed archive are of the decompressed one.
+Text in another encoding than UTF-8, as shells and editors of Windows write it, becomes UTF-8. Lines
+stay the same, so that a turn leads back to them; offsets in bytes are those of the result.
 """
 
 import codecs
@@ -78,11 +76,7 @@ class DecompressedArchive:
 
 
 def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
-    """Return an archive's size and modification time without opening it.
-
-    Raises:
-        BadArchive: it does not exist or is not a file.
-    """
+    """Return an archive's size and modification time without opening it."""
     if prompt_history.is_project_archive(path):
         return _file_stat(path, files.state(file_holding(path)))
     file = files.state(path)
@@ -97,16 +91,8 @@ def read_stored(
 ) -> tuple[bytes, ArchiveStat]:
     """Return the stored bytes, and the state of the archive of which they are.
 
-    Of several files, each ends with a newline.
-
-    Args:
-        archive: as it was found.
-        files: where it is.
-        histories: reads archives in histories of prompts; given for several archives, it reads a
-            history once. Any other archive releases its memory.
-
-    Raises:
-        BadArchive: they cannot be read.
+    Of several files, each ends with a newline. `histories`, given for several archives, reads a
+    history of prompts once; any other archive releases its memory.
     """
     histories = histories or PromptHistories()
     if prompt_history.is_project_archive(archive.path):
@@ -122,11 +108,7 @@ def read_stored(
 
 
 def read_head(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> bytes:
-    """Return the start of the archive, decompressed: slightly more than `HEAD_BYTES`, or all of it.
-
-    Raises:
-        BadArchive: it cannot be read.
-    """
+    """Return the decompressed start: slightly more than `HEAD_BYTES`, or all of the archive."""
     size = min(archive.files[0].size, HEAD_BYTES)
     return to_utf8(decompress(files.start(archive.files[0].path, size), HEAD_BYTES).data)
 
@@ -153,16 +135,7 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
 def read_archive(
     path: Path, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
 ) -> bytes:
-    """Return the text of an archive as it is now, decompressed and in UTF-8.
-
-    Args:
-        path: of the archive.
-        files: where it is.
-        histories: as of `read_stored`.
-
-    Raises:
-        BadArchive: it does not exist or cannot be read.
-    """
+    """Return the text of an archive as it is now, decompressed and in UTF-8; see `read_stored`."""
     stored, _ = read_stored(stat_archive(path, files), files, histories)
     return decompress_archive(path, stored, ParseLimits()).data
 
@@ -173,13 +146,7 @@ def _file_stat(path: Path, file: ArchiveFile) -> ArchiveStat:
 
 
 def _session_stat(path: Path, files: Sequence[ArchiveFile], mtime_ns: int) -> ArchiveStat:
-    """Return the state of a session of a store.
-
-    Args:
-        path: of the session.
-        files: its files that exist.
-        mtime_ns: the modification time if there are none.
-    """
+    """Return the state of a session from its files that exist; `mtime_ns` counts if none do."""
     e_tags = [f"{file.path}\0{file.e_tag}" for file in files if file.e_tag]
     e_tag = ids.digest("\0".join(e_tags)) if e_tags else ""
     return ArchiveStat(
@@ -263,7 +230,8 @@ def _is_windows_text(data: bytes) -> bool:
     """Return whether no byte beyond ASCII belongs to valid UTF-8, and some cannot be cut UTF-8."""
     single = 0
     for run in _find_foreign(data, _ascii_bytes(data)):
-        if _is_valid(run[0]):
+        # Any part of the run is a character in UTF-8.
+        if run[0].decode("utf-8", "ignore"):
             return False
         single += len(run[0]) == 1 or not _is_cut(run[0])
     return single >= _ENOUGH
@@ -273,11 +241,6 @@ def _ascii_bytes(data: bytes) -> int:
     """Return a number of bytes at the start that are ASCII; all of them if the whole text is."""
     pieces = range(0, len(data), _PIECE)
     return next((at for at in pieces if not data[at : at + _PIECE].isascii()), len(data))
-
-
-def _is_valid(run: bytes) -> bool:
-    """Return whether any part of a run is a character in UTF-8."""
-    return bool(run.decode("utf-8", "ignore"))
 
 
 def _is_cut(run: bytes) -> bool:

@@ -1,10 +1,8 @@
 """Recursive folder search for archives: it follows links and searches every real folder once.
 
-Files beside archives that hold no archive that turnetl reads: what they are, and what to do.
-
-All are counted. Agents' databases and packed files may hold sessions: they are named, too. Files
-that agents keep beside sessions, such as long outputs of tools, hold none, whatever their content
-looks like.
+Files beside archives are counted. Agents' databases and packed files may hold sessions: they are
+named, too. Files that agents keep beside sessions, such as long outputs of tools, hold none,
+whatever their content looks like.
 """
 
 import os
@@ -47,12 +45,7 @@ class FoundFile:
 
 
 def walk_files(folder: str, on_problem: OnProblem) -> Iterator[FoundFile]:
-    """Yield the files in a folder and below it; files that only links lead to come last.
-
-    Args:
-        folder: the folder to search.
-        on_problem: called for a path that cannot be searched, is not a file, or is no archive.
-    """
+    """Yield the files in a folder and below it; files that only links lead to come last."""
     walk = _FolderWalk(on_problem)
     yield from walk.files([(folder, os.path.realpath(folder))])
 
@@ -234,9 +227,7 @@ def other_kind(name: str) -> tuple[SkipReason, str] | None:
 def other_content(name: str, data: bytes) -> str | None:
     """Return the end of a sentence about content in no format that turnetl reads, if it is known.
 
-    Args:
-        name: of the file. It says more than the content.
-        data: the content, decompressed.
+    The name of the file says more than the content, which is decompressed.
     """
     if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         name = "x.tar"

@@ -3,8 +3,6 @@
 The processes are spawned: polars and pyarrow have threads that do not survive a fork. This module
 does not use a process pool, because a pool does not report which archive killed a process, abandons
 all other archives with it, and cannot be stopped immediately.
-
-The log of a worker process: collected there, and logged by the parent with each batch.
 """
 
 import copy
@@ -13,7 +11,7 @@ import logging
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import resource_tracker
@@ -38,11 +36,7 @@ _BatchQueue = deque[tuple[NumberedJob, ...]]
 def parse_in_processes(
     jobs: Sequence[NumberedJob], options: ParseOptions, processes: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
-    """Yield the report on each archive with its position, in the order of completion.
-
-    Raises:
-        Fatal: the lake cannot be written, or no process can be started.
-    """
+    """Yield the report on each archive with its position, in the order of completion."""
     queue = deque(batches(jobs))
     with _workers(options, min(processes, len(queue))) as workers:
         while workers:
@@ -62,7 +56,7 @@ class _Worker:
     def __init__(self, options: ParseOptions) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, child_pipe = context.Pipe()
-        arguments = (child_pipe, options, level())
+        arguments = (child_pipe, options, _LOGGER.getEffectiveLevel())
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with _sigint_blocked():
             self.process.start()
@@ -74,18 +68,14 @@ class _Worker:
         self._batch: tuple[NumberedJob, ...] = ()
 
     def receive(self, queue: _BatchQueue) -> Iterator[tuple[int, ArchiveReport]]:
-        """Receive the reports on the current batch, and send the next batch.
-
-        Raises:
-            Fatal, Retryable: the process reported it.
-            Fatal: it ended before its first message.
-        """
+        """Receive the reports on the current batch, and send the next batch."""
         try:
             message, records = self.pipe.recv()
         except (EOFError, OSError):
             yield from self._handle_death(queue)
             return
-        log_again(records)
+        for record in records:
+            logging.getLogger(record.name).handle(record)
         if isinstance(message, Fatal | Retryable):
             raise message
         self._has_started = True
@@ -212,7 +202,7 @@ _FORMATTER = logging.Formatter()
 
 
 class CollectedLog(logging.Handler):
-    """Collects the records of a process, in a form that can be sent to another one."""
+    """Collects the records of a process, in a form that can be sent to its parent."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
@@ -228,17 +218,6 @@ class CollectedLog(logging.Handler):
         """Return the records since the last call."""
         records, self._records = self._records, []
         return records
-
-
-def level() -> int:
-    """Return the level of the records that this process logs."""
-    return _LOGGER.getEffectiveLevel()
-
-
-def log_again(records: Iterable[logging.LogRecord]) -> None:
-    """Log the records of another process in this one."""
-    for record in records:
-        logging.getLogger(record.name).handle(record)
 
 
 def _picklable(record: logging.LogRecord) -> logging.LogRecord:

@@ -113,11 +113,7 @@ class TooManyRows(Exception):
 
 
 def limited(rows: Iterable[_Row], limit: int = MAX_ROWS) -> list[_Row]:
-    """Return the rows as a list.
-
-    Raises:
-        TooManyRows: there are more than the limit.
-    """
+    """Return the rows as a list; raise `TooManyRows` if there are more than the limit."""
     found: list[_Row] = []
     for row in rows:
         if len(found) == limit:
