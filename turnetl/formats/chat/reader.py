@@ -71,7 +71,6 @@ class ShareGPT:
 
 
 def read_chats(data: bytes) -> ParsedArchive:
-    """Read a whole archive."""
     if not is_document(data):
         # A program that appends lines ends each of them. A single line without a newline was saved
         # at once.
@@ -183,11 +182,8 @@ def assign_complete_ids(
 ) -> None:
     """Identify a conversation that is written once by all of its messages.
 
-    Args:
-        own_id: the conversation's id in its archive; empty if it has none.
-        messages: all messages.
-        turns: in order; their ids are completed.
-        seen: counts the equal conversations of the archive; is added to.
+    `own_id` is its id in the archive, or empty; `seen` counts the equal conversations of the
+    archive.
     """
     name = derived_session_id(own_id, encoded_json([_identity(message) for message in messages]))
     before, seen[name] = seen[name], seen[name] + 1
@@ -203,12 +199,7 @@ def assign_growing_ids(
     """Identify a conversation that may still grow by its messages up to the first response.
 
     Two conversations that start alike get one id. Each turn is identified by all messages up to its
-    prompt.
-
-    Args:
-        own_id: the conversation's id in its archive; empty if it has none.
-        messages: all messages.
-        turns: in order; their ids are completed.
+    prompt. `own_id` is the conversation's id in its archive, or empty.
     """
     encoded = [encoded_json(_identity(message)) for message in messages]
     start = encoded[: _first_response_end(messages)]

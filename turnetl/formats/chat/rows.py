@@ -1,10 +1,7 @@
 """The messages and conversations of chat logs, with only the fields that are used.
 
-A row is a message or a conversation. Archives may hold either, and both formats are read alike.
-
-The speakers of a chat: OpenAI's `role` and ShareGPT's `from`.
-
-The content of a chat message: texts, images, tool calls and tool results.
+A row is a message or a conversation. Archives may hold either, and both formats are read alike: the
+speakers are OpenAI's `role` and ShareGPT's `from`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -80,7 +80,6 @@ class _HistoryReader:
         self._last: dict[str, RawTurn] = {}
 
     def read(self, row: HistoryRow, span: SourceSpan) -> SkipReason | None:
-        """Read a row; return the reason if it is no turn."""
         self.cwd = self.cwd or row.project
         if row.display is None:
             return SkipReason.OTHER

@@ -1,8 +1,6 @@
 """Recognition of text under Claude Code's user role that the client wrote and not the user.
 
 The patterns are those of versions 1.0 to 2.1. Each of them occurs in archives.
-
-The text that a user wrote in a row, and whether a user wrote the row at all.
 """
 
 import re
@@ -227,7 +225,6 @@ def is_interrupt(text: str) -> bool:
 
 
 def is_exit_command(text: str) -> bool:
-    """Return whether the user left the session with this local command."""
     return _EXIT_COMMAND.match(text) is not None
 
 

@@ -152,28 +152,20 @@ class MessageQueue:
             message.is_attached = True
 
     def match_prompt(self, text: str) -> list[Delivery]:
-        """Match a prompt with the queue: it may be another message than the oldest.
-
-        Returns:
-            What earlier removals delivered, as the prompt shows.
-        """
+        """Match a prompt with the queue, perhaps not its oldest; return what removals delivered."""
         self._removed, self._attached = [], []
         if _take(self._expected, text, None) is None:
             target = self._waiting if self._take_sent(text) else self._passed_over
             target[:0] = self._expected
             self._expected = []
-        return self._claimed()
+        return self.claimed()
 
     def match_client_row(self, text: str) -> list[Delivery]:
         """Match a row of the client itself, which may have been dequeued in place of a message."""
         if not self._take_sent(text):
             self._waiting[:0] = self._expected
             self._expected = []
-        return self._claimed()
-
-    def finish(self) -> list[Delivery]:
-        """Return what removals delivered whose messages never came as prompts."""
-        return self._claimed()
+        return self.claimed()
 
     def _all(self) -> Iterator[_Message]:
         yield from (*self._expected, *self._waiting, *self._passed_over)
@@ -205,14 +197,14 @@ class MessageQueue:
         return Delivery(delivered.text, turn)
 
     def _claim(self, turn: RawTurn | None) -> None:
-        """A removal delivered the message whose prompt is expected, if that never comes."""
+        """Claim the expected message: a removal delivered it if its prompt never comes."""
         unclaimed = (one for one in self._expected if one.claim is None and not one.is_attached)
         message = next(unclaimed, None)
         if message is not None and turn is not None:
             message.claim = Delivery(message.text, turn)
 
-    def _claimed(self) -> list[Delivery]:
-        """Take the claimed messages."""
+    def claimed(self) -> list[Delivery]:
+        """Take the messages that removals delivered, and that never came as prompts."""
         claimed = [one for one in self._all() if one.claim is not None]
         self._keep(lambda message: message.claim is None)
         return [one.claim for one in claimed if one.claim is not None and not one.is_attached]

@@ -2,8 +2,6 @@
 
 Types vary between versions, and by accident. A field of another type counts as missing. Fields are
 in the order in which they are usually written, because the decoder expects them in that order.
-
-The types of rows that hold no message: how they are recognised, and why they are skipped.
 """
 
 import re
@@ -178,12 +176,10 @@ def _str(value: object) -> str | None:
 
 
 def count_calls(blocks: list[ClaudeBlock]) -> int:
-    """Return the number of tool calls in a message."""
     return sum(block.type == "tool_use" for block in blocks)
 
 
 def joined_text(content: str | list[str | ClaudeBlock] | None) -> str:
-    """Return a tool's result as one text."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(_block_text(block) for block in content)

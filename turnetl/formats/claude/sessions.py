@@ -1,17 +1,12 @@
-"""The session of each row, and the turn that the row continues.
+"""The session of each row, the turn that it continues, and rows that add to no turn.
 
-Rows of subagents, in their own archive or between those of the session: they are in no turn.
+With `--input-format stream-json` and after a compaction, Claude Code writes earlier rows again
+under new ids. The model's messages keep their ids. A prompt is a repetition if the response that
+follows it repeats the response to the same prompt.
 
-Detection of messages that the client writes again under new ids of rows.
-
-With `--input-format stream-json` and after a compaction, Claude Code repeats earlier rows. The
-model's messages keep their ids. A prompt is a repetition if the response that follows it repeats
-the response to the same prompt.
-
-Detection of commands and skills that the model calls itself.
-
-Versions of 2025 announced each such call under role user, in the form of a command that the user
-typed. The announcement follows the call before the model's next message.
+Versions of 2025 announced each command and skill that the model called, under role user, in the
+form of a command that the user typed. The announcement follows the call before the model's next
+message.
 """
 
 from dataclasses import dataclass, field
@@ -90,7 +85,6 @@ _SIDECHAIN = SkipReason.SIDECHAIN
 
 
 def is_sidechain(row: ClaudeRow) -> bool:
-    """Return whether a row is of a subagent."""
     return bool(row.is_sidechain or row.parent_tool_use_id)
 
 

@@ -87,7 +87,7 @@ class ClaudeReader:
 
     def finish(self) -> ParsedArchive:
         for queue in self.queues.values():
-            self._add_delayed(queue.finish())
+            self._add_delayed(queue.claimed())
             self.counts.recount(SkipReason.QUEUE, SkipReason.WITHDRAWN, queue.withdrawn)
             self.counts.recount(SkipReason.QUEUE, SkipReason.UNDELIVERED, queue.undelivered)
         return self.builder.finish(self.sessions.last, self.cwd)

@@ -4,8 +4,6 @@ A call of the model is a response item; another item holds its result, and a com
 event its end. In code mode the model calls one tool, `exec`, with a script, and the script calls
 the others. What these did is in completed items, whose ids are not the script's, and the output of
 the script repeats what it printed of their results. Other clients write completed items only.
-
-The tool calls that completed items and events are about.
 """
 
 import re
@@ -135,8 +133,7 @@ class CodexCalls:
     def add_item(self, turn: RawTurn, item: CodexItem, line: int, time: datetime | None) -> bool:
         """Add the call that an item is about, unless the turn has it.
 
-        Returns:
-            Whether the item is about a call and no repetition of the item before it.
+        Returns whether it is about a call, and does not repeat the item before it.
         """
         new = item_call(item)
         if new is None:
@@ -175,7 +172,6 @@ class CodexCalls:
         self._scripts.clear()
 
     def _call(self, item: CodexItem) -> RawToolCall | None:
-        """Return the call that an item names."""
         return self.builder.calls.get(item.call_id or item.id or "")
 
     def _own_call(self, turn: RawTurn, new: RawToolCall) -> RawToolCall | None:
@@ -220,10 +216,7 @@ _NOT_WORD = re.compile(r"[^\w.-]+")
 
 
 def item_call(item: CodexItem) -> RawToolCall | None:
-    """Return the call that a completed item or an event is about; None if it is about none.
-
-    Its result is not set yet: see `tools.complete_item`.
-    """
+    """Return the call that a completed item or an event is about, without its result, or None."""
     read = _READERS.get(item.type or "")
     return read(item) if read is not None else None
 
@@ -341,14 +334,6 @@ def _command(item: CodexItem) -> RawToolCall | None:
     return _call("exec_command", {"command": item.command})
 
 
-def _dynamic_call(item: CodexItem) -> RawToolCall | None:
-    return _call(item.tool, rows.decoded_json(item.arguments)) if item.tool else None
-
-
-def _subagent_call(item: CodexItem) -> RawToolCall | None:
-    return _call(item.tool, {"message": item.prompt}) if item.tool else None
-
-
 def _file_change(item: CodexItem) -> RawToolCall:
     return _call("apply_patch", _patch(item.changes))
 
@@ -367,7 +352,11 @@ _READERS: dict[str, Callable[[CodexItem], RawToolCall | None]] = {
     "WebSearch": _web_search,
     "ImageGeneration": _image,
     "ImageView": lambda item: _call("view_image", {"path": item.path}),
-    "DynamicToolCall": _dynamic_call,
-    "CollabAgentToolCall": _subagent_call,
+    "DynamicToolCall": lambda item: (
+        _call(item.tool, rows.decoded_json(item.arguments)) if item.tool else None
+    ),
+    "CollabAgentToolCall": lambda item: (
+        _call(item.tool, {"message": item.prompt}) if item.tool else None
+    ),
     "Extension": _extension,
 }

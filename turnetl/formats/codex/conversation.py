@@ -1,9 +1,4 @@
-"""The turns of one rollout, built from prompts, texts, tool calls and events.
-
-The agent's texts of a turn, each once, although Codex writes most of them in several rows.
-
-The task that Codex works on, and whether a prompt starts it or steers it.
-"""
+"""The turns of one rollout, built from prompts, texts, tool calls and events."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
@@ -47,7 +42,7 @@ class _Text:
 
 @dataclass(slots=True)
 class AgentTexts:
-    """Fills the list of a turn's texts.
+    """Fills the list of a turn's texts, each once, although Codex writes most in several rows.
 
     Two rows of different kinds hold the same text if their texts are equal, or if they are on
     adjacent lines and versions of one. A text that the agent wrote twice is in two rows of each
@@ -109,27 +104,23 @@ class CodexTask:
     turn_id: str | None = None
     in_review: bool = False
     """Whether a review runs: Codex writes the messages to its reviewer."""
-    _is_running: bool = False
+    is_running: bool = False
     _has_prompt: bool = False
     """Whether the task has its prompt: the next one steers it."""
 
     @property
-    def is_running(self) -> bool:
-        return self._is_running
-
-    @property
     def has_prompt(self) -> bool:
         """Whether a task is running and has its prompt."""
-        return self._is_running and self._has_prompt
+        return self.is_running and self._has_prompt
 
     def start(self, turn_id: str | None) -> None:
         """Start a task. The previous one may have no event at its end."""
-        self._has_prompt = self._has_prompt and not self._is_running
-        self._is_running, self.in_review = True, False
+        self._has_prompt = self._has_prompt and not self.is_running
+        self.is_running, self.in_review = True, False
         self.turn_id = unique_id(turn_id)
 
     def end(self) -> None:
-        self._is_running = self._has_prompt = self.in_review = False
+        self.is_running = self._has_prompt = self.in_review = False
         self.turn_id = None
 
     def add_prompt(self) -> bool:
@@ -182,7 +173,6 @@ class CodexConversation:
         return turn is not None and not (turn.assistant_texts or turn.tool_calls or turn.closed_by)
 
     def update_metadata(self, item: CodexItem) -> None:
-        """Record folder, model, branch and version."""
         metadata, self._is_metadata_new = self.metadata, True
         self.cwd = self.cwd or item.cwd
         metadata.cwd = item.cwd or metadata.cwd
@@ -222,15 +212,7 @@ class CodexConversation:
         has_image: bool = False,
         turn_id: str | None = None,
     ) -> SkipReason | None:
-        """Add a row that holds a prompt: it opens a turn, is held, or repeats a prompt.
-
-        Args:
-            entry: the row.
-            kind: of the row.
-            text: of the prompt, perhaps with the editor's context.
-            has_image: whether it has an image.
-            turn_id: of its task, if the row names it.
-        """
+        """Add a row that holds a prompt: it opens a turn, is held, or repeats a prompt."""
         text = without_context(text) or (IMAGE if has_image else "")
         if not text:
             return SkipReason.NO_TEXT
@@ -249,8 +231,7 @@ class CodexConversation:
     def open_held(self, entry: CodexEntry | None = None) -> None:
         """Open a turn at each held message: the agent responds, and no event repeats them.
 
-        Args:
-            entry: the row of the response; None at the end of the session or of a task.
+        `entry` is the row of the response; None at the end of the session or of a task.
         """
         has_prompt = self.has_new_turn or self.task.has_prompt
         is_due = entry is not None or self.task.is_running
@@ -316,7 +297,6 @@ class CodexConversation:
         self._assign_session(turn, turn_id)
 
     def add_text(self, entry: CodexEntry, text: str, source: TextSource) -> SkipReason | None:
-        """Add a text of the agent."""
         turn = self.turn
         if turn is None:
             return SkipReason.PREAMBLE
@@ -328,7 +308,6 @@ class CodexConversation:
         return None if is_new else SkipReason.DUPLICATE
 
     def add_supplement(self, entry: CodexEntry, text: str) -> SkipReason | None:
-        """Add a text that another text of the agent may contain."""
         self._texts.add_supplement(text)
         return self.extend(entry)
 
@@ -342,7 +321,6 @@ class CodexConversation:
         return self.extend(entry)
 
     def add_result(self, entry: CodexEntry) -> SkipReason | None:
-        """Add a result to its call, and the user's answers in it to the turn."""
         self.calls.add_result(self.turn, entry.item, self.time(entry.row))
         return self.extend(entry)
 
@@ -365,13 +343,7 @@ class CodexConversation:
         return self.extend(entry)
 
     def add_subagent_usage(self, entry: CodexEntry) -> None:
-        """Add the tokens of a request of a subagent, whose rows are in no turn.
-
-        Those of a copied row are its parent's, and count there.
-
-        Args:
-            entry: the row that reports them.
-        """
+        """Add the tokens of a subagent's request; those of a copied row count in its parent."""
         is_copied, own = self.sessions.replaying, self.sessions.own
         for request in self.requests.read(entry.item, is_copied=is_copied):
             if not is_copied:

@@ -5,9 +5,8 @@ or two or three of these, in any order. The kind is decided for each row: one ro
 A message is held until the next row that tells what it is: the event or the item with its text, or
 the agent's response to it. Codex itself writes messages of role user, too.
 
-Recognition of text under Codex's user role that the client wrote and not the user.
-
-The patterns are those by which Codex recognises its own text, since its first versions.
+They are told from text that the client wrote under the user's role by the patterns by which Codex
+recognises its own text, since its first versions.
 """
 
 import re
@@ -73,12 +72,7 @@ class Prompts:
     """The last prompt, those of its task before it, and those without a response before it."""
 
     def is_repeated(self, prompt: Prompt, *, is_answered: bool) -> bool:
-        """Return whether a row repeats a prompt.
-
-        Args:
-            prompt: of the row.
-            is_answered: whether the agent has done anything since the last prompt.
-        """
+        """Return whether a row repeats a prompt; `is_answered`: the agent did something since."""
         folded = prompt.folded
         for opened in self._opened:
             if opened.folded == folded and _may_repeat(opened, prompt, is_answered=is_answered):
@@ -92,11 +86,10 @@ class Prompts:
         return True
 
     def take_held(self, prompt: Prompt) -> tuple[list[Prompt], list[Prompt], bool]:
-        """Return what an event or an item tells about the messages before it.
+        """Take the messages before an event or an item, by what it tells about them.
 
-        Returns:
-            The held messages that are prompts of their own, those that are not, and whether one of
-            them repeats the prompt. If one does, those before it are text that Codex inserted.
+        Returns the held messages that are prompts of their own, those that are not, and whether one
+        of them repeats the prompt. If one does, those before it are text that Codex inserted.
         """
         self._has_events = True
         match = self._match(prompt)
@@ -109,9 +102,8 @@ class Prompts:
     def take_all(self, *, lacks_prompt: bool) -> tuple[list[Prompt], list[Prompt]]:
         """Return the held messages that are prompts, and those that are not.
 
-        Args:
-            lacks_prompt: whether the agent responds, or was to respond, to one of them: then the
-                last is a prompt in whatever tag it is, if none is one for certain.
+        If the agent responds to one of them, or was to, and none is one for certain, the last is a
+        prompt in whatever tag it is.
         """
         held, self.held = self.held, []
         if not self._has_events:
@@ -128,14 +120,7 @@ class Prompts:
     def remember(
         self, prompt: Prompt, turn: RawTurn, kinds: set[PromptKind], *, is_answered: bool
     ) -> None:
-        """Remember a prompt that opened a turn.
-
-        Args:
-            prompt: the prompt.
-            turn: the turn.
-            kinds: of the rows that hold it so far.
-            is_answered: whether the agent responded to the prompts before it.
-        """
+        """Remember a prompt that opened a turn, with the kinds of the rows that hold it so far."""
         if is_answered:
             same_task = prompt.turn_id is not None
             self._opened = [
@@ -300,12 +285,7 @@ IMAGE = "[image]"
 
 
 def skip_reason(text: str, kind: str | None = None) -> SkipReason | None:
-    """Return why a text is not the user's, or None if the user wrote it.
-
-    Args:
-        text: a text under the user's role.
-        kind: the kind that old versions wrote beside it.
-    """
+    """Return why a text is not the user's, or None. `kind` is what old versions wrote beside it."""
     text = text.strip()
     if kind in _KINDS:
         return _KINDS[kind]

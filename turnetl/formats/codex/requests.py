@@ -61,12 +61,7 @@ class Requests:
         self._base, self._is_continuous = None, True
 
     def read(self, item: CodexItem, *, is_copied: bool) -> list[Request]:
-        """Return the requests that a row reports and no other row did; lost ones as one, first.
-
-        Args:
-            item: of the row.
-            is_copied: whether it is the copy of a row of another session.
-        """
+        """Return the requests that a row reports and no other row did; lost ones as one, first."""
         if item.usage is not None:
             self._has_records = True
             found = [self._read_record(item, item.usage)]

@@ -2,8 +2,6 @@
 
 An item is in the envelope `{timestamp, type, payload}`, or is a line of its own in versions before
 September 2025. Types vary. A field of another type counts as missing.
-
-Tool calls and results of Codex, in the forms that its versions write.
 """
 
 import re
@@ -129,7 +127,6 @@ def texts(content: str | list[str | CodexPart] | None) -> list[str]:
 
 
 def has_image(content: str | list[str | CodexPart] | None) -> bool:
-    """Return whether a message has an image."""
     parts = content if isinstance(content, list) else []
     kinds = (part.type or "" for part in parts if isinstance(part, CodexPart))
     return any("image" in kind for kind in kinds)
@@ -238,7 +235,6 @@ def complete_item(call: RawToolCall, item: CodexItem) -> None:
 
 
 def _error_text(error: Any) -> str:
-    """Return the message of an error."""
     message = error.get("message") if isinstance(error, dict) else error
     return message if isinstance(message, str) else "" if error is None else compact_json(error)
 

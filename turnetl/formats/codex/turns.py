@@ -1,7 +1,4 @@
-"""The reader of one Codex rollout: it passes the content of each row to the conversation.
-
-The handlers of Codex's events.
-"""
+"""The reader of one Codex rollout: it passes the content of each row to the conversation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -191,10 +188,6 @@ def _user_item(conversation: CodexConversation, entry: CodexEntry) -> SkipReason
     return conversation.add_prompt(entry, "item", text, has_image=image, turn_id=event.turn_id)
 
 
-def _agent_message(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
-    return conversation.add_text(entry, entry.item.message or "", "event")
-
-
 def _item_completed(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
     item = entry.item.item or CodexItem()
     match item.type:
@@ -245,13 +238,11 @@ def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReaso
     return None
 
 
-def _token_count(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
-    return conversation.add_usage(entry)
-
-
 EVENTS: dict[str, Handler] = {
     "user_message": _user_message,
-    "agent_message": _agent_message,
+    "agent_message": lambda conversation, entry: conversation.add_text(
+        entry, entry.item.message or "", "event"
+    ),
     "item_completed": _item_completed,
     "entered_review_mode": _review_started,
     "exited_review_mode": _review_ended,
@@ -263,7 +254,7 @@ EVENTS: dict[str, Handler] = {
     "exec_command_end": CodexConversation.complete_call,
     "mcp_tool_call_end": CodexConversation.complete_call,
     "patch_apply_end": CodexConversation.complete_call,
-    "token_count": _token_count,
+    "token_count": CodexConversation.add_usage,
 }
 _NO_RESPONSES = frozenset({"user_message", "task_started", "turn_started", "token_count"})
 """The events above that do not show that the agent responded to the prompt before them."""

@@ -7,10 +7,9 @@ Removed messages stay in the result, because they were part of the conversation.
 compresses, masks or loads the history, it writes the messages that it keeps once more, under new
 ids. Such a copy is recognised by its text: a message that was just removed has the same text.
 
-Recognition of text under Gemini CLI's user role that the client wrote and not the user.
-
-The patterns are those of Gemini CLI 0.5 to 0.60. Older releases join the parts of a message without
-a separator, newer ones keep them. Here both are examined as one text.
+Text that the client wrote under the user's role is recognised by the patterns of Gemini CLI 0.5 to
+0.60. Older releases join the parts of a message without a separator, newer ones keep them. Here
+both are examined as one text.
 """
 
 import re

@@ -2,8 +2,6 @@
 
 A document's messages, messages on lines, and lines that change earlier messages are all decoded
 into one struct. The fields of a row show which of them it is.
-
-The results of tool calls, as Gemini CLI records them.
 """
 
 from typing import Any
@@ -144,7 +142,6 @@ def result_of(call: GeminiToolCall) -> tuple[str, bool]:
 
 
 def responses_in(content: Content) -> list[GeminiFunctionResponse]:
-    """Return the tool results in a message that the client sends to the model."""
     return [part.function_response for part in parts_of(content) if part.function_response]
 
 

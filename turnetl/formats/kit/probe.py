@@ -1,12 +1,11 @@
 """The start of an archive: the only thing by which a format is recognised, never a file name.
 
-An archive is JSON Lines, one JSON document, or concatenated JSON objects. In each case the probe
-holds its first objects, and decodes their values only when they are read.
+An archive is JSON Lines, one JSON document, or concatenated JSON objects, each on one line or on
+several. In each case the probe holds its first objects, and decodes their values only when they are
+read.
 
-An archive of concatenated JSON objects, each on one line or on several.
-
-An object starts on a line that starts with a brace. Nested objects are indented or are on the same
-line. An invalid object therefore ends where the next one starts.
+A concatenated object starts on a line that starts with a brace. Nested objects are indented or are
+on the same line. An invalid object therefore ends where the next one starts.
 """
 
 import json

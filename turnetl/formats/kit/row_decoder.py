@@ -3,8 +3,6 @@
 A field of a type that the format does not expect counts as missing. A number may be written as a
 string, and a whole one as a float.
 
-Complete rows on a damaged line: a row was cut off before them, or bytes were overwritten.
-
 A program that dies while it writes leaves a part of a row without a newline, and the next row
 follows on the same line. A file system may leave a run of NUL. An object inside a row is no row: it
 is told by the keys that rows of a format have, and by its place.
@@ -218,7 +216,7 @@ class RowDecoder(Generic[_Row]):
             return None
         try:
             return self._decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except DECODE_ERRORS:
             return None
 
     def decode_first(self, raw: bytes) -> _Row | None:
@@ -229,13 +227,12 @@ class RowDecoder(Generic[_Row]):
         return next((placed.row for placed in self.decode_damaged(raw)[0]), None)
 
     def decode_damaged(self, line: bytes) -> tuple[list[PlacedRow[_Row]], int]:
-        """Decode a damaged line.
+        """Return the rows on a damaged line, and the number of JSON values on it.
 
-        Returns:
-            The rows on the line, and the number of JSON values on it: 1 on a valid line, more if
-            rows are concatenated. A value that is not an object gives no row. The number is zero or
-            negative if there is anything else on the line, such as a row that was cut off. A row of
-            more than 8 MiB that needs repair, or with too many values, is not read.
+        That is 1 on a valid line, more if rows are concatenated, and zero or negative if there is
+        anything else on the line, such as a row that was cut off. A value that is not an object
+        gives no row. A row of more than 8 MiB that needs repair, or with too many values, is not
+        read.
         """
         if _is_repairable(line):
             value = _lenient_value(line.decode("utf-8", "replace"))
@@ -278,11 +275,7 @@ def decode_lenient(row_type: type[_Row], value: dict[str, Any]) -> _Row:
 
 
 def _convert(expected: Any, value: Any) -> Any:
-    """Return as much of a value as has the expected type.
-
-    Raises:
-        msgspec.ValidationError: no part of it has.
-    """
+    """Return as much of a value as has the expected type; `ValidationError` if no part has."""
     for option in _options(expected):
         if isinstance(value, dict) and isinstance(option, type) and _is_struct(option):
             return decode_lenient(option, value)

@@ -4,11 +4,7 @@ The input of a call that changes a file is its path, ` :: ` and a summary of the
 lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
 `*** Update File: a.py - x + y *** Delete File: b.py`.
 
-Summaries of patches as agents write them: `*** Begin Patch` ... `*** End Patch`.
-
-A summary of a change to a file, made of a few of its lines.
-
-It has the first removed or added line, then lines that name something (functions, classes,
+A summary has the first removed or added line, then lines that name something (functions, classes,
 headings), then others as far as they fit. Lines stay complete and separate, because a secret must
 still be detected in them.
 """
@@ -162,10 +158,7 @@ def is_patch(text: str) -> bool:
 
 
 def summarize_patch(text: str) -> str:
-    """Return a patch as its files and the first changed lines; other texts unchanged.
-
-    One file: `src/app.py :: - return None + return cart`. Several files keep their headers.
-    """
+    """Return a patch as its files and the first changed lines; other texts unchanged."""
     match [(file, _summary(file)) for file in patched_files(text)]:
         case []:
             return text
@@ -199,7 +192,6 @@ def _applied_patch(text: str) -> str | None:
 
 
 def _summary(file: PatchedFile) -> str:
-    """Return the first removed and added lines of one file in a patch."""
     return summarize_changes(patch_lines(file, "-"), patch_lines(file, "+"))
 
 

@@ -1,6 +1,4 @@
-"""Read an assistant's message into its turn: calls, tokens, model, end.
-
-The text that a user wrote in OpenCode's messages under role user, and in tool results.
+"""An assistant's message as part of its turn, and what the user wrote in OpenCode's messages.
 
 OpenCode marks its own text as `synthetic`: the content of mentioned files, reminders of a mode,
 "continue" after a compaction. Text marked as `ignored` is never sent to the model.
@@ -14,7 +12,7 @@ from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
-from turnetl.formats.kit.usage import MessageTokens, OpenCodeUsage, add_message
+from turnetl.formats.kit.usage import MessageTokens, add_message
 from turnetl.formats.opencode.rows import (
     MessageInfo,
     OpenCodeMessage,
@@ -47,56 +45,21 @@ def add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
 
 
 def add_message_usage(message: OpenCodeMessage, turn: RawTurn) -> None:
-    """Add the usage of each model request once: a message is one request, or has one per step."""
-    for key, tokens in _requests(message):
-        add_message(turn.usage, key, _tokens(message, tokens))
+    for key, tokens in request_tokens(message):
+        add_message(turn.usage, key, tokens)
 
 
-def add_subagent_usage(
-    message: OpenCodeMessage, session: str, parent: str, builder: TurnBuilder
-) -> None:
-    """Add the usage of a message of a subagent's session, which is in no turn.
-
-    Args:
-        message: with its requests.
-        session: of the subagent.
-        parent: the session that started it.
-        builder: sums the usage.
-    """
-    for key, tokens in _requests(message):
-        builder.subagents.add(
-            session,
-            None,
-            started_by=parent,
-            key=key,
-            message=_tokens(message, tokens),
-        )
-
-
-def add_own_usage(message: OpenCodeMessage, session: str, builder: TurnBuilder) -> None:
-    """Add the usage of a message of the session's own agent that belongs to no turn.
-
-    Args:
-        message: with its requests.
-        session: its session.
-        builder: sums the usage.
-    """
-    for key, tokens in _requests(message):
-        builder.subagents.add_own(session, key, _tokens(message, tokens))
-
-
-def _tokens(message: OpenCodeMessage, usage: OpenCodeUsage) -> MessageTokens:
-    return MessageTokens(usage, model_of(message.info), message.created)
-
-
-def _requests(message: OpenCodeMessage) -> Iterator[tuple[str, OpenCodeUsage]]:
-    """Yield the key and the usage of each model request of a message."""
+def request_tokens(message: OpenCodeMessage) -> Iterator[tuple[str, MessageTokens]]:
+    """Yield the key and the tokens of each model request of a message: one, or one per step."""
     key = _message_key(message)
     steps = [part.tokens for part in message.all_parts if part.type == "step-finish"]
     requests = steps if any(steps) else [message.info.tokens]
     for number, tokens in enumerate(requests):
         if tokens is not None:
-            yield f"{key}:{number}", tokens
+            yield (
+                f"{key}:{number}",
+                MessageTokens(tokens, model_of(message.info), message.created),
+            )
 
 
 def _message_key(message: OpenCodeMessage) -> str:
@@ -108,7 +71,6 @@ def _message_key(message: OpenCodeMessage) -> str:
 
 
 def model_of(info: MessageInfo) -> str | None:
-    """Return the model that a message names."""
     model = info.model
     return info.model_id or (model and (model.model_id or model.id)) or None
 

@@ -66,7 +66,10 @@ class OpenCodeConversation:
             for message in ordered:
                 self.builder.counts.sidechain_rows += 1
                 session = message.info.session_id or self.session.id or ""
-                assistant.add_subagent_usage(message, session, parent, self.builder)
+                for key, tokens in assistant.request_tokens(message):
+                    self.builder.subagents.add(
+                        session, None, started_by=parent, key=key, message=tokens
+                    )
                 self._skip(message, SkipReason.SIDECHAIN)
             return
         owners = [self._read_prompt(message) for message in ordered]
@@ -139,7 +142,8 @@ class OpenCodeConversation:
         info = message.info
         if not isinstance(turn, RawTurn):
             session = info.session_id or self.session.id or ""
-            assistant.add_own_usage(message, session, self.builder)
+            for key, tokens in assistant.request_tokens(message):
+                self.builder.subagents.add_own(session, key, tokens)
             self._skip(message, turn or SkipReason.PREAMBLE)
         elif info.summary is True or info.role == "compaction":
             assistant.add_message_usage(message, turn)

@@ -65,7 +65,8 @@ def is_export(root: LazyObject) -> bool:
     first = root.object_at(_MESSAGES)
     if first is None or not isinstance(first.get("parts"), list):
         return False
-    return _is_message_info(first.get("info"))
+    message = first.get("info")
+    return isinstance(message, dict) and message.get("role") in _ROLES and _has_time(message)
 
 
 def is_session(row: Mapping[str, Any]) -> bool:
@@ -93,10 +94,6 @@ def is_part(row: Mapping[str, Any]) -> bool:
     return all(isinstance(row.get(key), str) for key in ("id", "sessionID", "messageID", "type"))
 
 
-def _is_message_info(info: object) -> bool:
-    return isinstance(info, dict) and info.get("role") in _ROLES and _has_time(info)
-
-
 def _has_time(row: Mapping[str, Any]) -> bool:
     time = row.get("time")
     return isinstance(time, dict) and "created" in time
@@ -115,7 +112,7 @@ class CollectedMessages:
     _sessions: dict[str, OpenCodeSession] = field(default_factory=dict)
     _messages: list[OpenCodeMessage] = field(default_factory=list)
     _messages_by_id: dict[str, OpenCodeMessage] = field(default_factory=dict)
-    _parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
+    parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
     _subagents: SubagentMessages = field(default_factory=SubagentMessages)
 
     def add_session(self, session: OpenCodeSession, span: SourceSpan) -> None:
@@ -133,9 +130,6 @@ class CollectedMessages:
             self._messages_by_id[message.info.id] = message
             self._messages.append(message)
 
-    def add_part(self, part: OpenCodePart, span: SourceSpan) -> None:
-        self._parts.append((part, span))
-
     def finish(self) -> ParsedArchive:
         self._assign_parts()
         turns = [turn for turns in self._turns() for turn in turns]
@@ -145,7 +139,7 @@ class CollectedMessages:
     def _assign_parts(self) -> None:
         """Add each part to its message, once."""
         seen: set[str] = set()
-        for part, span in self._parts:
+        for part, span in self.parts:
             message = self._messages_by_id.get(part.message_id or "")
             if message is None:
                 self.reasons[span.start] = SkipReason.ORPHAN
@@ -158,7 +152,6 @@ class CollectedMessages:
                 seen.add(part.id)
 
     def _turns(self) -> Iterator[list[RawTurn]]:
-        """Yield the turns of each session."""
         own_id = self.own_session.id or ""
         by_session: dict[str, list[OpenCodeMessage]] = {}
         for message in self._messages:
@@ -276,7 +269,7 @@ def _add(file: _StoredFile, span: SourceSpan, collected: CollectedMessages) -> N
     if isinstance(file, OpenCodeSession):
         collected.add_session(file, span)
     elif isinstance(file, OpenCodePart):
-        collected.add_part(file, span)
+        collected.parts.append((file, span))
     else:
         collected.add_message(build_message(span, file))
 

@@ -4,12 +4,9 @@ A message of an export is `{info, parts}`. In the store, a message and its parts
 Messages of mid-2025 contain their parts, and earlier ones keep half of their fields in `metadata`.
 Times are milliseconds since 1970.
 
-A message with its parts, independent of OpenCode's version and of where the parts were.
-
-Conversion of OpenCode 2 messages to the form of OpenCode 1.
-
-In OpenCode 2 a message is one object with a `type`. Answers name no prompt and follow it. Messages
-of the client have types of their own. `idle` ends a turn.
+A message with its parts is independent of OpenCode's version and of where the parts were. Messages
+of OpenCode 2 are converted to the form of OpenCode 1: one object with a `type`; answers name no
+prompt and follow it, messages of the client have types of their own, and `idle` ends a turn.
 """
 
 from collections.abc import Iterable
@@ -357,7 +354,8 @@ def _part(part: V2Part) -> OpenCodePart:
     called = part.state
     if called is None:
         return OpenCodePart(type=part.type, text=part.text)
-    result = "\n".join(filter(None, map(_text, _as_list(called.content))))
+    content = called.content if isinstance(called.content, list) else [called.content]
+    result = "\n".join(filter(None, map(_text, content)))
     error = called.error.message if called.error is not None else None
     state = ToolState(
         status=called.status,
@@ -371,10 +369,6 @@ def _part(part: V2Part) -> OpenCodePart:
 
 def _completed(time: OpenCodeTime | None) -> RawTimestamp:
     return time.completed if time is not None else None
-
-
-def _as_list(content: Any) -> list[Any]:
-    return content if isinstance(content, list) else [content]
 
 
 def _text(content: Any) -> str | None:
