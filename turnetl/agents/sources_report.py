@@ -210,7 +210,6 @@ class Source:
 
     @property
     def pending(self) -> tuple[FoundArchive, ...]:
-        """Return the archives that a backfill would read."""
         return tuple(archive for archive in self.archives if archive.is_pending)
 
     @property
@@ -246,7 +245,6 @@ class SourcesReport:
 
     @property
     def found(self) -> tuple[Source, ...]:
-        """Return the folders that exist."""
         return tuple(source for source in self.sources if source.exists)
 
     @property
@@ -257,7 +255,6 @@ class SourcesReport:
 
     @property
     def pending(self) -> tuple[Source, ...]:
-        """Return the folders with archives that a backfill would read."""
         return tuple(source for source in self.sources if source.pending)
 
     @property

@@ -28,11 +28,9 @@ class Format:
     """Its `formats.port.Reader`: the module within this package, a colon and the class."""
 
     def sniff(self, probe: "Probe") -> bool:
-        """Return whether an archive that starts like this has this format."""
         return self._reader().sniff(probe)
 
     def read(self, data: bytes) -> "ParsedArchive":
-        """Read a whole archive; content that cannot be read is counted."""
         return self._reader().read(data)
 
     def _reader(self) -> "Reader":
@@ -81,7 +79,6 @@ it."""
 
 
 def sniff(data: bytes) -> Format | None:
-    """Return the format that recognises an archive, or None if none does."""
     from turnetl.formats.kit.probe import Probe  # noqa: PLC0415 - only for an archive
 
     probe = Probe(data)
@@ -89,5 +86,4 @@ def sniff(data: bytes) -> Format | None:
 
 
 def by_name(name: str) -> Format | None:
-    """Return the format with this name, or None if there is none."""
     return next((candidate for candidate in FORMATS if candidate.name == name), None)

@@ -86,7 +86,6 @@ def _has_suffix(parts: Sequence[str]) -> bool:
 
 
 def _paths(parts: Sequence[str], stands_for: StandsFor, files: ArchiveFiles) -> Iterator[Path]:
-    """Yield the existing paths that give these parts of a name."""
     folders = [Path()]
     for part in parts:
         if is_redacted(part):

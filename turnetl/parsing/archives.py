@@ -172,7 +172,6 @@ def _collect_reports(
     jobs: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[ArchiveReport, ...]:
-    """Return the report on each archive, in the order of the plan."""
     reports: dict[int, ArchiveReport] = {}
     # `closing`, so that an exception here stops the worker processes immediately.
     with closing(_reports(plan, options, jobs)) as results:

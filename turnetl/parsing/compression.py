@@ -53,7 +53,6 @@ class _StoppedError(Exception):
 
 
 def is_compressed(data: bytes) -> bool:
-    """Return whether data that starts like this is compressed."""
     return _decompressor(data) is not None
 
 

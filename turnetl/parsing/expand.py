@@ -44,8 +44,6 @@ _Item = FoundFile | OtherFile | Problem
 
 @dataclass(frozen=True, slots=True)
 class ExpandedPaths:
-    """The archives that paths lead to."""
-
     archives: tuple[Path, ...]
     """Each once, sorted."""
     problems: tuple[Problem, ...]

@@ -30,8 +30,6 @@ from turnetl.parsing.projects import home_relative, path_folders, project, proje
 
 @dataclass(frozen=True, slots=True)
 class GroupMapEntry:
-    """One entry: a name, and the conditions for an archive to get it."""
-
     name: str
     """A name or a template."""
     folders: tuple[re.Pattern[str], ...]
@@ -213,7 +211,6 @@ class Grouping:
         return expand_template(template, values)
 
     def is_intentional(self, cwd: str | None, format: str, archive: str) -> bool:  # noqa: A002
-        """Return whether a fixed name or the group map file decides the archive's group."""
         return self.is_fixed or self._mapped_name(cwd, format, archive) is not None
 
     def _mapped_name(self, cwd: str | None, format_name: str, archive: str) -> str | None:

@@ -196,7 +196,6 @@ class ObjectArchives:
         return bucket.tree.is_known(name)
 
     def _known_state(self, path: Path) -> ObjectState | None:
-        """Return the state of an object; None if there is none."""
         bucket, name = self._place(path)
         if not bucket.tree.is_known(name):
             state = self._head(path)
@@ -290,7 +289,6 @@ def _asking(path: Path) -> Iterator[None]:
 
 
 def _translated(url: ObjectUrl, failure: StoreFailure, status: str | None) -> Exception:
-    """Return the error of the object store of archives."""
     match failure:
         case StoreFailure.NO_ANSWER:
             return ArchivesBusy(

@@ -112,7 +112,6 @@ def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
 
 
 def is_project_archive(path: Path) -> bool:
-    """Return whether an archive is a project of a history of prompts."""
     return file_holding(path) != path
 
 
@@ -122,7 +121,6 @@ def _is_history(head: bytes) -> bool:
 
 
 def _runs_by_name(data: bytes) -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Return start and end of each run of lines of one archive, by its name."""
     runs: dict[str, list[tuple[int, int]]] = {}
     current, start = "", 0
     for name, line_start in _named_lines(data):

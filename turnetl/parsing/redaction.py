@@ -77,7 +77,6 @@ def turn_names(turn: RawTurn | Turn) -> set[str]:
 
 
 def models_of(turn: RawTurn | Turn) -> set[str | None]:
-    """Return the models of the API messages of a turn."""
     messages = turn.usage.values() if isinstance(turn, RawTurn) else turn.usage or ()
     return {message.model for message in messages}
 

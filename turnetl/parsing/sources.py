@@ -41,7 +41,6 @@ class ParseLimits:
     for secrets, takes as much CPU as half of that."""
 
     def max_bytes(self, compressed_bytes: int) -> int:
-        """Return the maximum size of an archive that has this size on disk."""
         expanded = max(self.small_bytes, self.expansion * compressed_bytes)
         return min(self.decompressed_bytes, expanded)
 
@@ -159,7 +158,6 @@ def _session_stat(path: Path, files: Sequence[ArchiveFile], mtime_ns: int) -> Ar
 
 
 def _states(files: ArchiveFiles, paths: Iterable[Path]) -> Iterator[ArchiveFile]:
-    """Yield the states of those that are files."""
     for path in paths:
         with suppress(BadArchive):
             yield files.state(path)

@@ -105,7 +105,6 @@ def _slices(batch: pa.RecordBatch, archives: Sequence[ArchiveTurns]) -> Iterator
 
 
 def one_line(text: str) -> str:
-    """Return the lines of a text joined by spaces."""
     lines = text.splitlines()
     if len(lines) == 1:
         return text.strip()
@@ -121,7 +120,6 @@ def truncate(text: str, head: int, tail: int) -> str:
 
 
 def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
-    """Return the rows of some archives, one after the other."""
     turns = [turn for archive in archives for turn in archive.redacted.turns]
     calls = [call for turn in turns for call in turn.tool_calls]
     inputs = [truncate(one_line(call.input), *INPUT_LIMITS) for call in calls]
@@ -196,7 +194,6 @@ def _scalar_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
 
 
 def _token_columns(tokens: Sequence[Sequence[Tokens]]) -> dict[str, Iterable[Any]]:
-    """Return the sums of each turn from the tokens of its messages."""
     totals = [total(of_turn) if of_turn else _NO_TOKENS for of_turn in tokens]
     return dict(zip(schema.TOKEN_COUNTS, zip(*totals, strict=True), strict=True))
 

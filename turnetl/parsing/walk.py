@@ -195,7 +195,6 @@ def may_be_archive(name: str) -> bool:
 
 
 def starts_as_json(head: bytes) -> bool:
-    """Return whether a file that starts like this may be an archive."""
     return _JSON.match(head) is not None
 
 

@@ -68,7 +68,6 @@ class _Worker:
         self._batch: tuple[NumberedJob, ...] = ()
 
     def receive(self, queue: _BatchQueue) -> Iterator[tuple[int, ArchiveReport]]:
-        """Receive the reports on the current batch, and send the next batch."""
         try:
             message, records = self.pipe.recv()
         except (EOFError, OSError):
@@ -88,7 +87,6 @@ class _Worker:
         self.process.join(_STOP_TIMEOUT)
 
     def stop(self) -> None:
-        """End the process immediately."""
         self.process.terminate()
         self.process.join(_STOP_TIMEOUT)
         self.process.kill()
@@ -215,7 +213,6 @@ class CollectedLog(logging.Handler):
         self._records.append(_picklable(record))
 
     def take(self) -> list[logging.LogRecord]:
-        """Return the records since the last call."""
         records, self._records = self._records, []
         return records
 

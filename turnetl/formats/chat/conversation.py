@@ -32,7 +32,6 @@ class ChatConversation:
     """Whether a result came after the last call."""
 
     def read(self, message: ChatLogMessage, span: SourceSpan) -> SkipReason | None:
-        """Read a message; return the reason if it added nothing to a turn."""
         self.messages.append(message)
         speaker = message.speaker
         if speaker is _USER and rows.is_prompt(message):
@@ -92,7 +91,6 @@ class ChatConversation:
             self._pending.append((call.key, raw))
 
     def _read_user_results(self, turn: RawTurn, message: ChatLogMessage) -> None:
-        """Read the tool results in a user's message, and the texts beside them."""
         self.builder.add_steering(turn, rows.nonblank_texts(message.body))
         for result in rows.tool_results(message):
             text = rows.joined_texts(result.get("content"))

@@ -95,7 +95,6 @@ class ChatLogReader:
     """Conversations whose messages are rows, by the id in the rows, with their own ids."""
 
     def read(self, row: ChatLogRow, span: SourceSpan) -> SkipReason | None:
-        """Read a message or a conversation; return the reason if it added nothing to a turn."""
         if row.role or row.sender:
             return self._read_message(row, span)
         messages = messages_of(row)
@@ -131,7 +130,6 @@ class ChatLogReader:
         return self._by_rows[key][1].read(row, span)
 
     def _read_root_response(self) -> None:
-        """Read the preferred response beside the messages of a document."""
         if "" not in self._by_rows:
             return
         _, conversation = self._by_rows[""]
@@ -163,13 +161,11 @@ def _message_spans(raw: bytes, conversation: SourceSpan) -> list[SourceSpan]:
 
 
 def _list_key(data: bytes) -> str | None:
-    """Return the key of the first list of messages."""
     match = _LIST.search(data)
     return match[1].decode() if match is not None else None
 
 
 def _root(fields: Mapping[str, bytes]) -> ChatLogRow:
-    """Return the fields of a document's root beside its messages."""
     encoded = b",".join(b'"%s":%s' % (name.encode(), raw) for name, raw in fields.items())
     return ROWS.decode_first(b"{%s}" % encoded) or ChatLogRow()
 
@@ -308,12 +304,10 @@ class _ChatShape:
 
 
 def _is_from_editor(row: LazyObject) -> bool:
-    """Return whether an editor's agent wrote a text under the user's role."""
     return any(_EDITOR.search(text) for text in _texts(row))
 
 
 def _is_from_other_tool(message: LazyObject) -> bool:
-    """Return whether a message or one of its parts has the form of another tool."""
     return any(map(_has_other_keys, (message, *message.objects_at("content"))))
 
 

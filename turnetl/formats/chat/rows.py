@@ -185,7 +185,6 @@ def id_of(row: ChatLogRow) -> str:
 
 
 def _list_of(row: ChatLogRow | _RawConversation) -> list[Any]:
-    """Return the first of `LISTS` with any messages."""
     messages = row.messages or row.conversations or row.conversation or row.chosen_messages
     if messages:
         return messages
@@ -226,8 +225,6 @@ _ARGUMENTS = ("arguments", "input", "parameters", "args")
 
 @dataclass(frozen=True, slots=True)
 class MessageCall:
-    """A tool call in a message."""
-
     key: str | None
     """The id by which its result names it."""
     name: str
@@ -255,7 +252,6 @@ def joined_texts(body: Any) -> str:
 
 
 def message_calls(message: ChatLogMessage) -> Sequence[MessageCall]:
-    """Return the calls in an assistant's message, wherever they are in it."""
     body = message.body
     parts = body if isinstance(body, list) else ()
     if message.tool_calls is None and message.function_call is None and not parts:
@@ -281,13 +277,11 @@ def is_prompt(message: ChatLogMessage) -> bool:
 
 
 def tool_results(message: ChatLogMessage) -> list[dict[str, Any]]:
-    """Return the tool results among the parts of a user's message."""
     parts = message.body if isinstance(message.body, list) else []
     return [part for part in parts if isinstance(part, dict) and part.get("type") == _RESULT]
 
 
 def listed_result(value: Any) -> str:
-    """Return one of several tool results in a list."""
     if isinstance(value, dict) and "content" in value:
         return joined_texts(value["content"])
     return joined_texts(value)

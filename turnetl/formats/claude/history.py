@@ -71,8 +71,6 @@ def _uncount_blank_lines(builder: TurnBuilder) -> None:
 
 
 class _HistoryReader:
-    """Reads the rows of one archive in file order."""
-
     def __init__(self) -> None:
         self.builder = TurnBuilder()
         self.cwd: str | None = None

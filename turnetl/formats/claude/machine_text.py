@@ -28,7 +28,6 @@ def text_of(blocks: list[ClaudeBlock]) -> str:
 
 
 def is_by_machine(row: ClaudeRow) -> bool:
-    """Return whether the row says that no user wrote it."""
     return _is_machine(row.origin) or row.turn_origin not in _BY_USER
 
 
@@ -211,12 +210,10 @@ def _fills_placeholders(pattern: str, text: str) -> bool:
 
 
 def without_error_tag(result: str) -> str:
-    """Return the message of a failed tool call without the tag around it."""
     return result.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
 
 def is_agent_text(text: str) -> bool:
-    """Return whether a text block has content."""
     return text != _NO_CONTENT and not text.isspace()
 
 

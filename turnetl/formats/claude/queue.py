@@ -17,8 +17,6 @@ _DELIVERED = (None, _MID_TURN)
 
 @dataclass(slots=True, eq=False)
 class _Message:
-    """A message that the user typed."""
-
     text: str
     key: str | None = None
     """Its id in the queue, which only newer versions write."""
@@ -122,7 +120,6 @@ class MessageQueue:
     def _remove(
         self, text: str | None, reason: str | None, key: str | None, turn: RawTurn | None
     ) -> Delivery | None:
-        """Remove a message; return it if that delivered it to the agent."""
         message = self._take_removed(text, key)
         if reason not in _DELIVERED:
             self.withdrawn += message is not None and not message.is_attached

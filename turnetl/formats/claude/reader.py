@@ -74,7 +74,6 @@ _ROWS = "loglines"
 
 class ClaudeWeb:
     def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by its list of Claude Code rows."""
         rows = probe.first.objects_at(_ROWS)
         return any(row.get("type") in MESSAGE_TYPES or "sessionId" in row for row in rows)
 
@@ -89,8 +88,6 @@ _SUBAGENTS = ("Task", "Agent")
 
 @dataclass(slots=True)
 class ClaudeReader:
-    """Reads the rows of one archive in file order."""
-
     builder: TurnBuilder = field(default_factory=TurnBuilder)
     cwd: str | None = None
     sessions: ClaudeSessions = field(default_factory=ClaudeSessions)
@@ -112,7 +109,6 @@ class ClaudeReader:
         return self.builder.counts
 
     def read(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
-        """Read a row; return the reason if it added nothing to a turn."""
         self.cwd = self.cwd or row.cwd
         if is_sidechain(row):
             return read_sidechain(row, self.builder)

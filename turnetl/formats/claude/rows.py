@@ -148,8 +148,6 @@ def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:
 
 
 class MessageContent(msgspec.Struct, frozen=True, gc=False):
-    """The blocks of a message."""
-
     blocks: list[ClaudeBlock]
     key: int
     """Blocks with the same texts, calls and results have the same number in this process."""
@@ -229,12 +227,10 @@ _OTHER = SkipReason.OTHER
 
 
 def skip_reason_of(kind: str | None) -> SkipReason:
-    """Return why a row of this type adds nothing to a turn."""
     return _REASONS.get(kind or "", _OTHER)
 
 
 def is_message(row: Mapping[str, Any]) -> bool:
-    """Return whether an object has the form of Claude Code's messages."""
     kind = row.get("type")
     if kind not in MESSAGE_TYPES or _is_of_output(row):
         return False

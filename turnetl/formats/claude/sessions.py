@@ -59,14 +59,12 @@ class ClaudeSessions:
         return row.session_id or self.last or ""
 
     def turn(self, row: ClaudeRow) -> RawTurn | None:
-        """Return the turn that a row continues, or None before the first prompt."""
         return self._turns.get(row.session_id or self.last or "", self._last_turn)
 
     def parent(self, session: str) -> str | None:
         return self._parents.get(session)
 
     def open(self, turn: RawTurn) -> None:
-        """Make a turn the last one of its session."""
         self._turns[turn.session_id] = self._last_turn = turn
 
     def reopen(self, session: str, turn: RawTurn | None) -> None:
@@ -89,7 +87,6 @@ def is_sidechain(row: ClaudeRow) -> bool:
 
 
 def read_sidechain(row: ClaudeRow, builder: TurnBuilder) -> SkipReason:
-    """Count a row of a subagent, with its calls and tokens."""
     builder.counts.sidechain_rows += 1
     if row.type == "assistant" and row.message is not None:
         builder.counts.tool_calls += count_calls(blocks_of(row.message.content))
@@ -103,7 +100,6 @@ def read_sidechain(row: ClaudeRow, builder: TurnBuilder) -> SkipReason:
 
 
 def add_progress(row: ClaudeRow, progress: ClaudeProgress, builder: TurnBuilder) -> None:
-    """Add the tokens of a subagent's message that a progress row reports."""
     reported = progress.message
     if reported is not None and reported.message is not None:
         tokens = message_tokens(reported.message, reported.timestamp or row.timestamp)
@@ -167,7 +163,6 @@ class Replays:
         return turn is not owner and turn.user_text == owner.user_text and not _has_content(turn)
 
     def open(self, turn: RawTurn, previous: RawTurn | None, closed_by: ClosedBy | None) -> None:
-        """Record a turn, the turn that it follows, and how that was closed before."""
         self._last, self._previous, self._closed_by = turn, previous, closed_by
 
     def reopen_previous(self) -> RawTurn | None:

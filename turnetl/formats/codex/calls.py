@@ -304,7 +304,6 @@ def _file_patch(path: str, change: Any) -> list[str]:
 
 
 def _changed(fields: dict[str, Any], *, is_new: bool) -> list[str]:
-    """Return the changed lines of a file with their signs."""
     found = (fields.get(key) for key in ("unified_diff", "diff", "content"))
     text = next((one for one in found if isinstance(one, str)), "")
     lines = text.split("\n")

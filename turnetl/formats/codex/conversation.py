@@ -87,7 +87,6 @@ class AgentTexts:
         self._supplements.append(text)
 
     def finish(self) -> None:
-        """Add the supplements that no text of the turn contains."""
         texts = tuple(self.texts)
         self.texts += [
             supplement
@@ -181,7 +180,6 @@ class CodexConversation:
         metadata.cli_version = item.cli_version or metadata.cli_version
 
     def extend(self, entry: CodexEntry) -> SkipReason | None:
-        """Extend the current turn to this row."""
         turn = self.turn
         if turn is None:
             return SkipReason.PREAMBLE
@@ -267,7 +265,6 @@ class CodexConversation:
         self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
 
     def _open_turn(self, prompt: Prompt, kinds: set[PromptKind]) -> SkipReason | None:
-        """Open a turn at a prompt, and close the one before it."""
         is_answered = not self.has_new_turn
         self._texts.finish()
         self.calls.begin_turn()
@@ -393,7 +390,6 @@ class CodexConversation:
         return MessageTokens(request.usage, model, self.time(entry.row))
 
     def finish(self) -> None:
-        """Complete the last turn at the end of the archive."""
         self.open_held()
         self.calls.end_task()
         self._texts.finish()

@@ -114,7 +114,6 @@ class Prompts:
         return own, inserted
 
     def add_turn_id(self, turn_id: str | None) -> None:
-        """Complete the ids of the held messages."""
         self.held = [one._replace(turn_id=one.turn_id or turn_id) for one in self.held]
 
     def remember(
@@ -134,7 +133,6 @@ class Prompts:
         self._opened.clear()
 
     def _match(self, prompt: Prompt) -> int | None:
-        """Return the position of the held message that holds a prompt, or None."""
         folded = prompt.folded
         equal = (place for place, one in enumerate(self.held) if one.folded == folded)
         if (match := next(equal, None)) is not None or not self.held:
@@ -314,7 +312,6 @@ def without_context(text: str) -> str:
 
 
 def is_image_tag(text: str) -> bool:
-    """Return whether a text is only a tag before or after an image."""
     return _IMAGE.fullmatch(text) is not None
 
 

@@ -108,8 +108,6 @@ _EVENT, _OTHER = SkipReason.EVENT, SkipReason.OTHER
 
 @dataclass(slots=True)
 class CodexReader:
-    """Reads the rows in file order."""
-
     conversation: CodexConversation = field(default_factory=CodexConversation)
     _repeated: RepeatedRows = field(default_factory=RepeatedRows)
 
@@ -118,7 +116,6 @@ class CodexReader:
         return self.conversation.builder.counts
 
     def read(self, row: CodexRow, span: SourceSpan) -> SkipReason | None:
-        """Read a row; return the reason if it added nothing to a turn."""
         entry = CodexEntry(row, row if row.payload is None else row.payload, span)
         sessions = self.conversation.sessions
         if _is_session(row):
@@ -248,7 +245,6 @@ def _is_response(entry: CodexEntry) -> bool:
 
 
 def _passed_turn_id(item: CodexItem) -> str | None:
-    """Return the id of the task that a message names."""
     passed = item.internal_chat_message_metadata_passthrough
     turn_id = passed.get("turn_id") if isinstance(passed, dict) else None
     return turn_id if isinstance(turn_id, str) else None
@@ -350,7 +346,6 @@ _NO_RESPONSES = frozenset({"user_message", "task_started", "turn_started", "toke
 
 
 def is_response(event: CodexItem) -> bool:
-    """Return whether an event shows that the agent responded to the prompt before it."""
     if event.type == "item_completed":
         return event.item is not None and event.item.type != "UserMessage"
     return event.type in EVENTS and event.type not in _NO_RESPONSES

@@ -24,8 +24,6 @@ _Size = tuple[int | None, int | None]
 
 
 class Request(NamedTuple):
-    """The tokens of one request."""
-
     usage: OpenAIUsage
     response_id: str | None
     place: str
@@ -70,7 +68,6 @@ class Requests:
         return [request for request in found if request is not None]
 
     def _read_lost(self, item: CodexItem, *, is_copied: bool) -> Request | None:
-        """Return what was used between the total before and the last request."""
         info = item.info
         if info is None or (total := info.total_token_usage) is None:
             return None
@@ -122,7 +119,6 @@ class Requests:
 
 
 def _difference(total: OpenAIUsage | None, before: OpenAIUsage | None) -> OpenAIUsage | None:
-    """Return what was used since an earlier total."""
     if total is None:
         return None
     pairs = zip(astuple(total), astuple(before or OpenAIUsage()), strict=True)

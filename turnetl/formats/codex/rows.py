@@ -119,7 +119,6 @@ class CodexEntry(msgspec.Struct, gc=False):
 
 
 def texts(content: str | list[str | CodexPart] | None) -> list[str]:
-    """Return the texts of a message, in order."""
     if content is None or isinstance(content, str):
         return [content] if content else []
     parts = (part if isinstance(part, str) else part.text for part in content)
@@ -185,7 +184,6 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
 
 
 def subagent_prompt(item: CodexItem) -> str | None:
-    """Return the prompt that a call gives to a subagent."""
     # Only then: `tool_call` decodes the arguments of all calls.
     arguments = decoded_json(item.arguments) if item.name in _SUBAGENTS else None
     if not isinstance(arguments, dict):
@@ -195,7 +193,6 @@ def subagent_prompt(item: CodexItem) -> str | None:
 
 
 def tool_result(item: CodexItem) -> tuple[str, bool]:
-    """Return the result of a call, and whether the call failed."""
     if item.type == "tool_search_output":
         return compact_json(item.tools), False
     return _result(item.output)
@@ -212,7 +209,6 @@ def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
 
 
 def complete_result(call: RawToolCall, event: CodexItem) -> None:
-    """Complete a call with the event or the item at its end."""
     result = event.result if isinstance(event.result, dict) else {}
     value = result.get("Ok", result)
     failed = event.exit_code not in {None, 0} or event.success is False or event.status in _FAILURES
@@ -240,7 +236,6 @@ def _error_text(error: Any) -> str:
 
 
 def _value_text(item: CodexItem) -> str:
-    """Return the result in an item as text."""
     value = item.result.get("Ok", item.result) if isinstance(item.result, dict) else item.result
     if value is None:
         value = item.output if item.output is not None else item.content_items
@@ -335,7 +330,6 @@ def _part_text(part: Any) -> str | None:
 
 
 def _nested_texts(value: Any, depth: int = _MAX_DEPTH) -> list[str]:
-    """Return the texts in a value, in order."""
     if isinstance(value, str):
         return [value] if value.strip() else []
     nested = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -139,7 +139,6 @@ def is_unique(turn_id: str | None) -> bool:
 
 
 def unique_id(turn_id: str | None) -> str | None:
-    """Return a turn's id if it is globally unique."""
     return turn_id if is_unique(turn_id) else None
 
 
@@ -159,7 +158,6 @@ def _session_id(name: str | None) -> str | None:
 
 
 def _creation_time(name: str | None) -> datetime | None:
-    """Return the time at which an id was created, if the id holds it."""
     if name is None or not is_unique(name) or name[14] != _TIME_VERSION:
         return None
     milliseconds = int(name[:8] + name[9:13], 16)

@@ -59,8 +59,6 @@ class GeminiMessage:
 
 @dataclass(slots=True)
 class GeminiHistory:
-    """Follows the rows of one archive."""
-
     messages: list[GeminiMessage] = field(default_factory=list)
     """Messages, in the order of their first versions."""
     reasons: dict[int, SkipReason | None] = field(default_factory=dict)
@@ -92,7 +90,6 @@ class GeminiHistory:
             self._replace(number, row.update.messages if row.update else row.messages, span)
 
     def update(self, update: SessionUpdate) -> None:
-        """Read the metadata of a session."""
         self._session = update.session_id or self._session
         if update.kind is not None:
             self._is_sidechain = update.kind == _SUBAGENT
@@ -333,7 +330,6 @@ def is_canned(text: str) -> bool:
 
 
 def is_interrupt(row: GeminiRow) -> bool:
-    """Return whether a notice reports that the turn was interrupted."""
     text = "".join(texts_of(row.content)).strip()
     return text.startswith(_API_ERROR) if row.type == "error" else text in _CANCELLED
 

@@ -124,7 +124,6 @@ def _build(
 
 
 def _header(fields: Mapping[str, bytes]) -> GeminiRow | None:
-    """Return the used fields of a document beside its messages."""
     pairs = [f'"{name}":'.encode() + fields[name] for name in _HEADER if name in fields]
     return ROWS.decode_first(b"{" + b",".join(pairs) + b"}")
 
@@ -173,7 +172,6 @@ class GeminiReader:
     """A message that may be a local command. If the model responds to it, it is a prompt."""
 
     def read(self, message: GeminiMessage) -> None:
-        """Read a message, and set the reason of its row."""
         self.set_reason(message.number, self._read(message))
 
     def _read(self, message: GeminiMessage) -> SkipReason | None:
@@ -188,7 +186,6 @@ class GeminiReader:
         return self._read_model(message)
 
     def _read_sidechain(self, message: GeminiMessage) -> SkipReason:
-        """Count a message of a subagent's session, with its calls and tokens."""
         row = message.row
         self.builder.counts.sidechain_rows += 1
         self.builder.counts.tool_calls += len(calls_of(row))
@@ -331,7 +328,6 @@ def _is_synthetic(row: GeminiRow, texts: list[str], calls: list[GeminiToolCall])
 
 
 def _subagent_prompt(call: GeminiToolCall) -> str | None:
-    """Return the prompt that a call gives to a subagent, or None if it calls none."""
     if call.name not in _SUBAGENTS and call.agent_id is None:
         return None
     arguments = call.args if isinstance(call.args, dict) else {}

@@ -30,8 +30,6 @@ class GeminiFunctionResponse(msgspec.Struct):
 
 
 class GeminiPart(msgspec.Struct, rename="camel"):
-    """A part of a message, of one of these kinds."""
-
     text: str | None = None
     thought: Any = None
     function_call: GeminiFunctionCall | None = None
@@ -132,7 +130,6 @@ FAILED = ("error", "cancelled")
 
 
 def result_of(call: GeminiToolCall) -> tuple[str, bool]:
-    """Return the result of a call, and whether the call failed."""
     parts = parts_of(call.result)
     results = [response_result(response) for response in responses_in(call.result)]
     other_texts = [part.text for part in parts if part.text]
@@ -146,7 +143,6 @@ def responses_in(content: Content) -> list[GeminiFunctionResponse]:
 
 
 def response_result(response: GeminiFunctionResponse) -> tuple[str, bool]:
-    """Return a tool's result, and whether it is an error."""
     value = response.response
     if isinstance(value, dict) and value.get("error"):
         return text_of(value["error"]), True

@@ -69,8 +69,6 @@ def _is_event(row: LazyObject) -> bool:
 
 @dataclass(slots=True)
 class StreamReader:
-    """Reads the events in file order."""
-
     builder: TurnBuilder = field(default_factory=TurnBuilder)
     session: str = ""
     model: str | None = None
@@ -82,7 +80,6 @@ class StreamReader:
     """Whether the last event was a fragment of a text, which the next fragment continues."""
 
     def read(self, event: StreamEvent, span: SourceSpan) -> SkipReason | None:
-        """Read an event; return the reason if it added nothing to a turn."""
         was_in_text, self.is_in_text = self.is_in_text, False
         if event.type == "init":
             return self._start_run(event)

@@ -85,7 +85,6 @@ class ParseCounts:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> "ParseCounts":
-        """Return the counts that `as_mapping` returned as plain values."""
         skipped = {SkipReason(name): lines for name, lines in values["skipped"].items()}
         return cls(**{**values, "skipped": Counter(skipped)})
 

@@ -199,8 +199,6 @@ _separator = re.compile(rb"[\s,]*").match
 
 @dataclass(frozen=True, slots=True)
 class JsonDocument:
-    """A document split into its elements."""
-
     fields: dict[str, bytes]
     """The other fields of the root object; empty if the root is an array."""
     elements: list[tuple[int, bytes]]
@@ -377,7 +375,6 @@ def _after_separator(data: bytes, offset: int) -> int:
 
 
 def _scan(data: bytes, key: str | None) -> JsonDocument:
-    """Parse a document up to its first invalid JSON."""
     scanner = JsonScanner(data)
     if scanner.skip(b"["):
         array = limited(scanner.values(b"]"))

@@ -165,7 +165,6 @@ def shallow_object(data: bytes) -> dict[str, msgspec.Raw]:
 
 
 def is_single_value(data: bytes) -> bool:
-    """Return whether the bytes are one JSON value and nothing else."""
     try:
         _decode(_any, data)
     except DECODE_ERRORS:

@@ -109,15 +109,12 @@ class LazyRows:
         return len(self._read)
 
     def _read_next(self) -> bool:
-        """Read one more object; return whether there was one."""
         rows = [*islice(self._remaining, 1)]
         self._read += rows
         return bool(rows)
 
 
 class Probe:
-    """The first objects of an archive."""
-
     def __init__(self, data: bytes) -> None:
         self._data = overwrite_message(data)
 

@@ -195,8 +195,6 @@ def unread_reason(raw: bytes) -> SkipReason:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRow(Generic[_Row]):
-    """A row on a damaged line."""
-
     row: _Row
     start: int
     """Offset in the line."""
@@ -204,8 +202,6 @@ class PlacedRow(Generic[_Row]):
 
 
 class RowDecoder(Generic[_Row]):
-    """Decodes one kind of row."""
-
     def __init__(self, row_type: type[_Row], envelope: Envelope = Envelope()) -> None:
         self._row_type, self._envelope = row_type, envelope
         self._decode = msgspec.json.Decoder(row_type).decode

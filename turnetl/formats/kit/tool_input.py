@@ -145,8 +145,6 @@ _HEADER = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILIN
 
 
 class PatchedFile(NamedTuple):
-    """The change of one file in a patch."""
-
     operation: str
     """`Add`, `Update` or `Delete`."""
     path: str
@@ -244,7 +242,6 @@ def line_changes(old: str, new: str) -> tuple[Iterable[str], Iterable[str]]:
 
 
 def _informative(changed: Iterable[str], limit: int) -> list[str]:
-    """Return the most informative lines, in their order."""
     # The first character of most lines is enough, and examined in a third of the time.
     with_words = (line for line in changed if line[:1].isalnum() or _has_words(line))
     lines = list(dict.fromkeys(islice(with_words, _EXAMINED)))

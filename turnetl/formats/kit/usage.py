@@ -162,7 +162,6 @@ def add_message(messages: MessageUsages, key: str, message: MessageTokens) -> No
 
 
 def greatest(one: Tokens, other: Tokens) -> Tokens:
-    """Return the greatest value of each field."""
     return Tokens(*map(greatest_usage, one, other))
 
 
@@ -279,7 +278,6 @@ def place_of(
 
 
 def usage_of_messages(entry: SubagentUsage, messages: list[MessageCounts]) -> SubagentUsage:
-    """Return an entry with these messages and their sums."""
     sums = total(Tokens(*one[1:]) for one in messages)
     return replace(
         entry,

@@ -58,8 +58,6 @@ _TurnOrReason = RawTurn | SkipReason | None
 
 @dataclass(slots=True)
 class OpenCodeConversation:
-    """Reads the messages of one session."""
-
     session: OpenCodeSession
     builder: TurnBuilder
     reasons: SkipReasons
@@ -226,7 +224,6 @@ _CONTINUES = ("tool-calls", "unknown")
 
 
 def _add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
-    """Add a call with its result, and the user's answer in the result."""
     state = part.state or ToolState()
     call = RawToolCall(
         name=part.tool or part.name or "",
@@ -318,7 +315,6 @@ def _prompt_text(parts: Iterable[OpenCodePart]) -> str | None:
 
 
 def _skip_reason(parts: Iterable[OpenCodePart]) -> SkipReason:
-    """Return why a message under the user's role is no prompt."""
     kinds = set()
     for part in parts:
         kinds.add(part.type)

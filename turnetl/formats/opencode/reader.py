@@ -90,7 +90,6 @@ def is_message(row: Mapping[str, Any]) -> bool:
 
 
 def is_part(row: Mapping[str, Any]) -> bool:
-    """Recognise a part by the message and the session that it names."""
     return all(isinstance(row.get(key), str) for key in ("id", "sessionID", "messageID", "type"))
 
 
@@ -163,7 +162,6 @@ class CollectedMessages:
             yield builder.turns
 
     def _cwd(self) -> str | None:
-        """Return the first working directory that the archive names."""
         sessions = (self.own_session, *self._sessions.values())
         of_sessions = (session.directory or folder_of(session.location) for session in sessions)
         of_messages = (folder_of(message.info.path) for message in self._messages)

@@ -75,8 +75,6 @@ class ToolMetadata(msgspec.Struct, gc=False):
 
 
 class ToolState(msgspec.Struct, gc=False):
-    """A tool call and its result."""
-
     status: str | None = None
     input: Any = None
     output: Any = None
@@ -153,8 +151,6 @@ class MessageInfo(
     gc=False,
     rename={"session_id": "sessionID", "parent_id": "parentID", "model_id": "modelID"},
 ):
-    """A message without its parts."""
-
     id: str | None = None
     role: str | None = None
     session_id: str | None = None
@@ -183,8 +179,6 @@ class OpenCodeSession(msgspec.Struct, gc=False, rename={"parent_id": "parentID"}
 
 
 class ExportElement(msgspec.Struct, gc=False):
-    """A message of an export."""
-
     info: MessageInfo | None = None
     parts: list[OpenCodePart] | None = None
 
@@ -217,7 +211,6 @@ class OpenCodeMessage:
 
     @property
     def spans(self) -> list[SourceSpan]:
-        """The message's own span and those of its parts."""
         return [self.span, *(span for _, span in self.parts)]
 
 
@@ -312,8 +305,6 @@ class V2File(msgspec.Struct, gc=False):
 
 
 class V2Message(msgspec.Struct, gc=False):
-    """A message of OpenCode 2."""
-
     type: str | None = None
     id: str | None = None
     text: str | None = None
@@ -331,7 +322,6 @@ V2_MESSAGES = RowDecoder(V2Message)
 
 
 def to_v1(message: V2Message) -> tuple[MessageInfo, list[OpenCodePart]]:
-    """Return the message without its parts, and the parts."""
     is_client = message.type in _CLIENT
     info = MessageInfo(
         id=message.id,
