@@ -110,8 +110,4 @@ class Reader(Protocol):
         """Return whether an archive that starts like this has this format."""
 
     def read(self, data: bytes) -> ParsedArchive:
-        """Read a whole archive; content that cannot be read is counted.
-
-        Raises:
-            TooManyRows: the archive has more turns or rows than the limit. Nothing else.
-        """
+        """Read an archive; content that cannot be read is counted. Raises only `TooManyRows`."""

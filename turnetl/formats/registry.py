@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of archives.
-
-    Its reader is imported when the first archive is examined.
-    """
+    """A format of archives."""
 
     name: Annotated[str, described("Name of the format, as --format takes it.")]
     title: Annotated[str, described("The agent or export that writes it.")]
@@ -74,8 +71,7 @@ FORMATS = (
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
     Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
 )
-"""Every format, in the order in which they are tried: the first that recognises an archive reads
-it."""
+"""Every format, in the order in which they are tried: the first that recognises an archive."""
 
 
 def sniff(data: bytes) -> Format | None:

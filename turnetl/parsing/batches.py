@@ -140,10 +140,7 @@ def _redact_batch(
     contents: list[ArchiveContent | StoredTurns | ArchiveReport],
     redactor: Redactor,
 ) -> list[RedactedArchive | StoredTurns | ArchiveReport]:
-    """Redact all archives in one call; if that fails, one by one, to find the cause.
-
-    Empties `contents`: no later step needs texts with secrets.
-    """
+    """Redact all archives in one call, else one by one. Empties `contents`, which hold secrets."""
     parsed = [content for content in contents if isinstance(content, ArchiveContent)]
     try:
         redacted = iter(redact(parsed, redactor))
@@ -167,10 +164,7 @@ def _build_batch(
     archives: list[RedactedArchive | StoredTurns | ArchiveReport],
     options: ParseOptions,
 ) -> list[TurnsTable | ArchiveReport]:
-    """Build the tables, the rows of all archives together; if that fails, one by one.
-
-    Empties `archives`: the tables hold what is left of them.
-    """
+    """Build the rows of all archives together, else one by one. Empties `archives`."""
     described = [
         archive
         if isinstance(archive, ArchiveReport)
@@ -268,10 +262,7 @@ def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Collect no garbage: turns are many objects and form no reference cycles.
-
-    The collector would take a tenth of the time, even if it ran once for 20,000 objects.
-    """
+    """Collect no garbage: turns form no reference cycles, and it would take a tenth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -282,10 +273,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:
-    """Step 1: read and parse an archive, or read its stored rows if its content is unchanged.
-
-    Stored rows that are damaged are parsed again.
-    """
+    """Step 1: read and parse an archive, or read its stored rows if they are whole and the same."""
     path, previous = job.stat.path, job.stored.metadata
     check_head(job.stat, previous, options)
     data, stat = sources.read_stored(job.stat, options.files, options.histories)

@@ -292,10 +292,7 @@ def own_archives(shard: Shard | None, found: ExpandedPaths) -> ExpandedPaths:
 
 
 def other_archives(shard: Shard, found: ExpandedPaths) -> ExpandedPaths:
-    """Return the archives of the other shards, without problems and without other files.
-
-    They are in an order of this shard's own: shards that end early rarely read the same archives.
-    """
+    """Return the archives of other shards, ordered so that shards rarely read the same ones."""
     others = [(shard.rank(key), path) for path, key in _keys(found.archives) if not shard.owns(key)]
     return ExpandedPaths(tuple(path for _, path in sorted(others, reverse=True)), ())
 

@@ -18,10 +18,7 @@ _KEYS = ("turn_id", "session_id")
 
 
 def remove_forgotten_turns(lake: Lake, forgotten: ForgottenTurns) -> list[GroupId]:
-    """Rewrite the turns files that hold forgotten turns; return their groups, sorted.
-
-    A file stays, even without rows: it says that its archive was read.
-    """
+    """Rewrite turns files without forgotten turns, perhaps without rows; return their groups."""
     changed = set[GroupId]()
     for file in lake.turn_files():
         rows = lake.read_turns_file(file.path)

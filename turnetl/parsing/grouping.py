@@ -183,10 +183,7 @@ class Grouping:
         )
 
     def group(self, cwd: str | None, format: str, archive: str) -> GroupId:  # noqa: A002  {format}
-        """Return an archive's group, from its first working directory, format and absolute path.
-
-        The paths are redacted. Deterministic, without access to the disk.
-        """
+        """Return the group of an archive from redacted paths, without access to the disk."""
         explicit = self.explicit_group(cwd, format, archive)
         return explicit or bounded_group_id(ids.group_id(project(cwd)))
 

@@ -57,10 +57,7 @@ def session_files(path: Path, files: ArchiveFiles = LOCAL) -> Sequence[Path] | N
 
 
 def is_store_member(path: Path, files: ArchiveFiles = LOCAL) -> bool:
-    """Return whether a file is part of a store and not an archive of its own.
-
-    That is a message, a part of one, or another file of OpenCode that holds no conversation.
-    """
+    """Return whether a file is part of a store and no archive: a message, a part or other file."""
     path = _absolute(path)
     if (store := _store_of_message(path, files)) is not None:
         return not _is_first_without_session(path, store)
@@ -68,10 +65,7 @@ def is_store_member(path: Path, files: ArchiveFiles = LOCAL) -> bool:
 
 
 def orphan_parts(members: Iterable[Path], files: ArchiveFiles = LOCAL) -> list[tuple[Path, int]]:
-    """Return the folders of parts whose message is missing, sorted, with the number of parts.
-
-    `members` are files for which `is_store_member` holds.
-    """
+    """Return the folders of parts without their message, sorted, with the number of members."""
     counts = Counter(_absolute(path).parent for path in members)
     by_messages: dict[Path, dict[str, Path]] = {}
     for folder in counts:

@@ -54,10 +54,7 @@ class ParseOptions:
     def group_for(
         self, previous: ArchiveMetadata | None, cwd: str | None, format_name: str, archive: str
     ) -> tuple[GroupId, bool]:
-        """Return an archive's group, and whether the user named it: see `Grouping.group`.
-
-        A group that the user named in an earlier run stays until the user names another.
-        """
+        """Return an archive's group, and whether the user named it, perhaps in an earlier run."""
         explicit = self.grouping.explicit_group(cwd, format_name, archive)
         if explicit is None and previous is not None and previous.group_is_explicit:
             return previous.group, True

@@ -95,10 +95,7 @@ class PromptHistories:
 
 
 def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
-    """Return the archives of a history of prompts, in the order of their first prompts.
-
-    Any other file, or one that cannot be read, is its own archive.
-    """
+    """Return the projects of a history of prompts, by their first prompts; else the file itself."""
     if not may_be_history(path.name):
         return [path]
     try:

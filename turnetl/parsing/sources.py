@@ -113,12 +113,7 @@ def read_head(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> bytes:
 
 
 def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> DecompressedArchive:
-    """Return the text of an archive in UTF-8, decompressed.
-
-    Raises:
-        BadArchive: it exceeds the limit, or nothing precedes the place where they are truncated or
-            corrupt.
-    """
+    """Return an archive's text; `BadArchive` if it is too large, or nothing precedes a damage."""
     if not is_compressed(data):
         return DecompressedArchive(to_utf8(data), None)
     max_bytes = limits.max_bytes(len(data))

@@ -268,10 +268,7 @@ _encode = msgspec.json.Encoder().encode
 def content_hash(
     turn: RawTurn | Turn, assistant_text: str, calls: Sequence[tuple[str, str, str, bool]]
 ) -> str:
-    """Return a digest of the texts and the tool calls of a turn, redacted and truncated.
-
-    `calls` are the name, input, result and `is_error` of each.
-    """
+    """Return a digest of a turn's texts and calls (name, input, result, `is_error`) in a table."""
     texts = (
         turn.user_text,
         assistant_text,

@@ -224,10 +224,7 @@ def other_kind(name: str) -> tuple[SkipReason, str] | None:
 
 
 def other_content(name: str, data: bytes) -> str | None:
-    """Return the end of a sentence about content in no format that turnetl reads, if it is known.
-
-    The name of the file says more than the content, which is decompressed.
-    """
+    """Return the end of a sentence about content that turnetl knows and does not read, or None."""
     if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         name = "x.tar"
     elif _CODEX_PROMPT.match(data):

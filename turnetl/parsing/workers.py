@@ -141,10 +141,7 @@ def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
 
 
 def _start_worker(workers: list[_Worker], options: ParseOptions) -> None:
-    """Start a process, and interrupt afterwards.
-
-    A process that received only a part of its data would print a traceback.
-    """
+    """Start a process, and interrupt afterwards: one with a part of its data prints a traceback."""
     with stop_signals.current().deferred():
         workers.append(_Worker(options))
 

@@ -189,11 +189,7 @@ class ChatConversation:
         call.result, call.is_error, call.ended_at = result, is_error, parse_timestamp(message.time)
 
     def _called(self, turn: RawTurn, key: object, message: ChatLogMessage) -> RawToolCall:
-        """Return the pending call that a result names, else the first that fits.
-
-        A call made in an unknown way, such as in the text of a response, is a call of which only
-        the result is known.
-        """
+        """Return the pending call that a result names, else one that fits, else an unknown one."""
         position = self._position(key, message)
         if position is not None:
             return self._pending.pop(position)[1]
@@ -316,11 +312,7 @@ def _root(fields: Mapping[str, bytes]) -> ChatLogRow:
 def assign_complete_ids(
     own_id: str, messages: Sequence[ChatLogMessage], turns: Iterable[RawTurn], seen: Counter[str]
 ) -> None:
-    """Identify a conversation that is written once by all of its messages.
-
-    `own_id` is its id in the archive, or empty; `seen` counts the equal conversations of the
-    archive.
-    """
+    """Identify a conversation that is written once by all messages; `seen` counts equal ones."""
     name = derived_session_id(own_id, encoded_json([_identity(message) for message in messages]))
     before, seen[name] = seen[name], seen[name] + 1
     session = SessionId(derived_session_id(name, str(before)) if before else name)

@@ -157,10 +157,7 @@ def messages_of(row: ChatLogRow) -> list[ChatLogMessage]:
 
 
 def response_of(row: ChatLogRow, messages: list[ChatLogMessage]) -> list[ChatLogMessage]:
-    """Return the preferred response beside messages, if they end without one.
-
-    The prompt may be repeated before the response.
-    """
+    """Return the preferred response beside messages that end without one, without the prompt."""
     if messages and messages[-1].speaker is Speaker.ASSISTANT:
         return []
     responses = list(_responses(row))

@@ -120,10 +120,7 @@ _ANSWERED_NOTE = re.compile(
 
 
 def without_context(text: str) -> str:
-    """Return the text without the blocks that editor and agent put before and after it.
-
-    A text without such blocks is returned unchanged, including whitespace.
-    """
+    """Return the text without what editor and agent put around it; else unchanged."""
     while text.lstrip()[:1] == "<" and (block := _CONTEXT.match(text.lstrip())) is not None:
         text = text.lstrip()[block.end() :].lstrip()
     while text.rstrip()[-1:] == ">" and (start := _last_block(text.rstrip())) is not None:
@@ -132,10 +129,7 @@ def without_context(text: str) -> str:
 
 
 def without_notifications(text: str) -> str:
-    """Return what a text holds after notifications; a text that holds nothing else unchanged.
-
-    The client may send queued notifications and the user's message in one row.
-    """
+    """Return what a text holds after queued notifications; unchanged if that is nothing."""
     rest = text
     while (notification := _NOTIFICATION.match(rest)) is not None:
         rest = rest[notification.end() :]

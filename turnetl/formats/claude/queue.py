@@ -23,8 +23,7 @@ class _Message:
     is_attached: bool = False
     """Whether an attachment delivered it, so that its removal delivers nothing."""
     claim: "Delivery | None" = None
-    """A removal while its prompt was expected: it delivered the message if the prompt never comes.
-    """
+    """A removal that delivered the message if its prompt, which was expected, never comes."""
 
     def is_same(self, text: str | None, key: str | None) -> bool:
         if key is not None and self.key == key:

@@ -92,13 +92,11 @@ class ClaudeReader:
     cwd: str | None = None
     sessions: ClaudeSessions = field(default_factory=ClaudeSessions)
     seen: dict[str, int] = field(default_factory=dict)
-    """The keys of the contents of the messages that were read, by id: a repeated row adds
-    nothing."""
+    """Keys of the contents of the messages that were read, by id: a repeated row adds nothing."""
     results: set[int] = field(default_factory=set)
     """The keys of rows with tool results."""
     billed: dict[str, RawTurn | None] = field(default_factory=dict)
-    """The turn to which an API message's tokens are added, by message id; None before the first
-    prompt."""
+    """The turn of an API message's tokens, by message id; None: before the first prompt."""
     queues: dict[str, MessageQueue] = field(default_factory=dict)
     """By session."""
     replays: Replays = field(default_factory=Replays)
@@ -264,10 +262,7 @@ class ClaudeReader:
             add_subagent_prompt(turn, block.input.get("prompt"))
 
     def _add_usage(self, row: ClaudeRow, message: ClaudeMessage) -> None:
-        """Add the tokens of an API message to the turn of its first line; other lines repeat it.
-
-        A row that repeats another one may have greater counts.
-        """
+        """Add the tokens of an API message, which rows may repeat, to the turn of its first row."""
         tokens = message_tokens(message, row.timestamp)
         if tokens is None:
             return

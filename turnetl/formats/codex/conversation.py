@@ -227,10 +227,7 @@ class CodexConversation:
         return self._open_turn(prompt, {kind, "message"} if is_held else {kind})
 
     def open_held(self, entry: CodexEntry | None = None) -> None:
-        """Open a turn at each held message: the agent responds, and no event repeats them.
-
-        `entry` is the row of the response; None at the end of the session or of a task.
-        """
+        """Open a turn at each held message: the agent responds in `entry`, or none will."""
         has_prompt = self.has_new_turn or self.task.has_prompt
         is_due = entry is not None or self.task.is_running
         prompts, inserted = self.prompts.take_all(lacks_prompt=is_due and not has_prompt)

@@ -51,8 +51,7 @@ class Requests:
     _base: OpenAIUsage | None = None
     """The total that the next one continues; None if it may continue another one."""
     _is_continuous: bool = True
-    """Whether each total since the process started was that before it and the last request, or
-    more."""
+    """Whether each total since the process started had at least the one before and the request."""
 
     def restart(self) -> None:
         """Expect the totals of another process, or of another session."""
@@ -126,10 +125,7 @@ def _difference(total: OpenAIUsage | None, before: OpenAIUsage | None) -> OpenAI
 
 
 def _between(before: OpenAIUsage, total: OpenAIUsage, last: OpenAIUsage) -> OpenAIUsage:
-    """Return what a total has more than the total before it and the last request.
-
-    It may be negative. A part that one of the totals does not record is not known.
-    """
+    """Return what a total has more than the one before and the last request, perhaps below 0."""
     values = zip(astuple(before), astuple(total), astuple(last), strict=True)
     rest = (
         None if then is None or now is None else now - then - (own or 0)

@@ -74,10 +74,7 @@ class CodexSessions:
     def assign_session(
         self, turn_id: str | None, written_at: datetime | None
     ) -> tuple[str, datetime | None]:
-        """Return the session of a prompt, and the time of the prompt.
-
-        A copied prompt whose id holds no time has the start of its session.
-        """
+        """Return a prompt's session and time; a copy whose id has no time: its session's start."""
         if not self._is_fork():
             return self.own or "", written_at
         created = _creation_time(turn_id)

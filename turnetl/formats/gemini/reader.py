@@ -83,10 +83,7 @@ class GeminiJsonl:
 
 @dataclass(slots=True)
 class CollectedRows:
-    """All rows of an archive.
-
-    Whether a row is used is known only when all rows are read. Until then its lines count as used.
-    """
+    """All rows of an archive. Which are used is known at the end: until then, their lines are."""
 
     rows: list[tuple[GeminiRow, SourceSpan]] = field(default_factory=list)
 

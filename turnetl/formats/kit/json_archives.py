@@ -43,10 +43,7 @@ _find_text = re.compile(rb"[^\n]").sub
 
 
 def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (number from 1, offset, line) of each line. Only the byte 0x0A ends a line.
-
-    A final newline ends the last line and starts no other.
-    """
+    """Yield (number from 1, offset, line) of each line, which only the byte 0x0A ends."""
     number, start, size = 1, 0, len(data)
     while start < size:
         end = data.find(b"\n", start)
@@ -56,10 +53,7 @@ def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def iter_filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield (number from 1, offset, end) of each line that is not blank; the last one may be.
-
-    An archive may have millions of blank lines: they cost no step each.
-    """
+    """Yield (number from 1, offset, end) of each line, without a step for each blank one."""
     number, start, size = 1, 0, len(data)
     while start < size:
         blank = _BLANK_LINES.match(data, start) if data[start] in _WHITESPACE else None

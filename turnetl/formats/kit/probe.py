@@ -120,10 +120,7 @@ class Probe:
 
     @cached_property
     def rows(self) -> LazyRows:
-        """The objects on the first lines, or the first concatenated objects.
-
-        Of a document: the root object, or the first objects of the root array.
-        """
+        """The first objects: on lines, concatenated, or of a root array; or the root object."""
         data = self._data
         return LazyRows(_in_document(data) if is_document(data) else _on_lines(data))
 

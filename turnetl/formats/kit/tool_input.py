@@ -42,10 +42,7 @@ def format_input(arguments: object) -> str:
 
 
 def added_lines(arguments: object) -> list[tuple[str, list[str]]]:
-    """Return the path of each file that a call changes, with all lines that it adds.
-
-    Lines are stripped of whitespace. The input shows only a few of them.
-    """
+    """Return the path of each file that a call changes, with all lines that it adds, stripped."""
     if not isinstance(arguments, dict):
         return _patched_lines(arguments) if isinstance(arguments, str) else []
     if (path := _path(arguments)) is None:

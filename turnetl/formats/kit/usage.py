@@ -84,10 +84,7 @@ class OpenAIUsage(_Usage, gc=False):
 
 
 class GeminiUsage(_Usage, gc=False):
-    """Gemini CLI's: the input includes the cache, the output leaves out thoughts.
-
-    What tools add to the prompt is not in the input.
-    """
+    """Gemini CLI's: the input has the cache, but not what tools add; the output has no thoughts."""
 
     input: _TokenCount | None = None
     output: _TokenCount | None = None
@@ -196,10 +193,7 @@ def _without_cache(
     output: int | None,
     reasoning: int | None,
 ) -> Tokens:
-    """Return tokens of a request whose prompt is recorded with the cache.
-
-    A prompt that is less than its cache is damaged: then nothing of it is outside the cache.
-    """
+    """Return the tokens of a prompt that is recorded with its cache; a smaller one is damaged."""
     rest = (prompt or 0) - (cache_write or 0) - (cache_read or 0)
     return Tokens(max(rest, 0), cache_write, cache_read, output or 0, reasoning)
 
@@ -269,10 +263,7 @@ class SubagentMessages:
 def place_of(
     subagent: str, session: str, model: str | None, time: datetime | None
 ) -> tuple[str, str, str, str]:
-    """Return what tells an entry from the others of its archive, as which they are sorted.
-
-    A session's own messages have no subagent that tells sessions apart.
-    """
+    """Return what tells an entry from others of its archive, sorted: sessions if not a subagent."""
     day = "" if time is None else time.date().isoformat()
     return subagent, "" if subagent else session, model or "", day
 

@@ -64,8 +64,7 @@ class OpenCodeConversation:
     _owners: dict[str, _TurnOrReason] = field(default_factory=dict)
     """Turn or skip reason by message id of the user's messages."""
     _last_owner: _TurnOrReason = None
-    """Turn or skip reason of the user's last message. A response without a known prompt belongs to
-    it."""
+    """The same for the user's last message: a response without a known prompt belongs to it."""
     _is_prompt_interrupted: bool = False
     """Whether a compaction interrupted the last prompt, which is then repeated."""
 
@@ -301,10 +300,7 @@ _ANSWERED_NOTE = re.compile(r"\.? You can now continue with the user's answers i
 
 
 def _prompt_text(parts: Iterable[OpenCodePart]) -> str | None:
-    """Return the text that the user wrote, else placeholders of attachments, else None.
-
-    A slash command for a subagent gives its name and its expanded prompt.
-    """
+    """Return the user's text, else a command with its prompt, else placeholders, else None."""
     own = [part for part in parts if not part.synthetic and not part.ignored]
     texts = [part.text for part in own if part.type == "text" and part.text and part.text.strip()]
     if texts:
@@ -325,10 +321,7 @@ def _skip_reason(parts: Iterable[OpenCodePart]) -> SkipReason:
 
 
 def _is_repeated(text: str, before: str) -> bool:
-    """Return whether a prompt is the previous one, repeated after a compaction interrupted it.
-
-    The repetition has a one-line note in place of each attachment.
-    """
+    """Return whether a prompt is the one before, repeated with notes in place of attachments."""
     return bool(before) and _without_notes(text) == _without_notes(before)
 
 

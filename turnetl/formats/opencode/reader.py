@@ -51,10 +51,7 @@ _ROLES = ("user", "assistant")
 
 
 def is_export(root: LazyObject) -> bool:
-    """Recognise an export by its session, or by its first message.
-
-    An export that is truncated within its messages has only the session.
-    """
+    """Recognise an export by its session, which a truncated one has alone, or its first message."""
     info = root.object_at("info")
     if info is None:
         return False
