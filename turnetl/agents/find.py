@@ -6,9 +6,8 @@ are counted as long as that is cheap.
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from stat import S_ISDIR
@@ -19,7 +18,6 @@ from turnetl.agents.sources_report import (
     DELETION_HINTS,
     ArchiveState,
     FoundArchive,
-    Retention,
     Source,
     SourcesReport,
     read_retention,
@@ -56,74 +54,80 @@ def find_sources(
     """
     lake.check_version()
     listed = [_list(location) for location in agent_locations(machine)]
-    paths = [path for one in listed for path in one.archives]
-    known = _known(paths, lake)
-    compared = {path: _compare(path, metadata) for path, metadata in known.items()}
-    counted = _counted(list(compared.values()), counted_bytes, progress)
-    return SourcesReport(tuple(_source(one, compared, counted) for one in listed), now)
+    known = _known([path for one in listed for path in one.archives], lake)
+    compared = [_compare(path, metadata) for path, metadata in known.items()]
+    opened = {one.path: one for one in _opened(compared, counted_bytes, progress)}
+    sources = [
+        replace(
+            one.source,
+            archives=tuple(
+                _found(opened[path], one.source.retention.period) for path in one.archives
+            ),
+        )
+        for one in listed
+    ]
+    return SourcesReport(tuple(sources), now)
 
 
 def source_paths(machine: AgentMachine) -> tuple[str, ...]:
     """Return what `turnetl backfill` takes for all archives of a machine's agents."""
     listed = map(_list, agent_locations(machine))
-    return tuple(path for one in listed if one.archives for path in one.paths)
+    return tuple(path for one in listed if one.archives for path in one.source.paths)
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """A folder of an agent, before its archives are opened."""
 
-    location: Location
-    retention: Retention
-    exists: bool
-    paths: tuple[str, ...] = ()
+    source: Source
+    """Without its archives."""
     archives: tuple[Path, ...] = ()
-    problems: tuple[str, ...] = ()
-    other_files: Mapping[SkipReason, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """An archive that was compared with its turns file, and not opened."""
+class _Archive:
+    """An archive that was compared with its turns file, and then perhaps opened."""
 
     path: Path
     state: ArchiveState
     stat: ArchiveStat | None = None
     stored_turns: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """What opening an archive showed."""
-
-    is_known_format: bool
-    turns: int | None = None
+    new_turns: int | None = None
 
 
 def _list(location: Location) -> _Listed:
     retention = read_retention(location)
+    source = Source(
+        agent=location.agent,
+        folder=location.folder,
+        variable=location.variable or None,
+        exists=True,
+        paths=(),
+        archives=(),
+        retention=retention,
+        retention_hint=DELETION_HINTS.get(location.agent, ""),
+        problems=retention.problems,
+    )
     try:
         found = os.stat(location.folder)  # noqa: PTH116 - `exists` hides that it is unreadable
     except (FileNotFoundError, NotADirectoryError):
-        return _Listed(location, retention, exists=False)
+        return _Listed(replace(source, exists=False))
     except OSError as error:
         problem = f"`{location.folder}` cannot be read ({error.strerror}); check its permissions"
-        return _Listed(location, retention, exists=True, problems=(problem,))
+        return _Listed(replace(source, problems=(*source.problems, problem)))
     if not S_ISDIR(found.st_mode):
         problem = f"`{location.folder}` is no folder: an agent keeps its archives in one"
-        return _Listed(location, retention, exists=True, problems=(problem,))
+        return _Listed(replace(source, problems=(*source.problems, problem)))
     paths = tuple(path for path in location.archives if _is_present(path))
     expanded = expand(paths)
     problems = [problem.message for problem in expanded.problems if problem.reason not in _EXPECTED]
-    return _Listed(
-        location,
-        retention,
-        exists=True,
+    source = replace(
+        source,
         paths=paths,
-        archives=expanded.archives,
-        problems=(*problems, *_databases(location)),
+        problems=(*source.problems, *problems, *_databases(location)),
         other_files=expanded.other_files,
     )
+    return _Listed(source, expanded.archives)
 
 
 _EXPECTED = (SkipReason.EMPTY, SkipReason.MISSING)
@@ -155,99 +159,69 @@ def _known(paths: Sequence[Path], lake: Lake) -> dict[Path, ArchiveMetadata | No
     }
 
 
-def _compare(path: Path, metadata: ArchiveMetadata | None) -> _Compared:
+def _compare(path: Path, metadata: ArchiveMetadata | None) -> _Archive:
     try:
         stat = stat_archive(path)
     except BadArchive:
-        return _Compared(path, ArchiveState.UNREADABLE)
+        return _Archive(path, ArchiveState.UNREADABLE)
     if metadata is None:
-        return _Compared(path, ArchiveState.NEW, stat)
+        return _Archive(path, ArchiveState.NEW, stat)
     is_same = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
     state = ArchiveState.UNCHANGED if is_same else ArchiveState.CHANGED
-    return _Compared(path, state, stat, metadata.turns)
+    return _Archive(path, state, stat, metadata.turns)
 
 
-def _counted(
-    archives: Sequence[_Compared],
+def _opened(
+    archives: Sequence[_Archive],
     counted_bytes: int,
     progress: Callable[[int, int], None] | None,
-) -> dict[Path, _Counted | None]:
-    """Return what opening shows of each archive that is new or changed; None: it is unreadable."""
-    opened = [
-        (one.stat.size, one.path, one.stat)
+) -> Iterator[_Archive]:
+    """Yield the archives, and once more each that is new or changed, with what opening it shows."""
+    yield from archives
+    pending = [
+        (one.stat.size, one.path, one, one.stat)
         for one in archives
         if one.stat is not None and one.state is not ArchiveState.UNCHANGED
     ]
-    found: dict[Path, _Counted | None] = {}
     histories = PromptHistories()
     read = 0
-    for done, (size, path, stat) in enumerate(sorted(opened, key=lambda one: one[:2]), 1):
+    for done, (size, _, one, stat) in enumerate(sorted(pending, key=lambda each: each[:2]), 1):
         read += size
-        with suppress(BadArchive):
-            found[path] = _count(path, histories) if read <= counted_bytes else _detect(stat)
-        found.setdefault(path, None)
+        try:
+            yield _counted(one, histories) if read <= counted_bytes else _detected(one, stat)
+        except BadArchive:
+            yield replace(one, state=ArchiveState.UNREADABLE)
         if progress is not None:
-            progress(done, len(opened))
-    return found
+            progress(done, len(pending))
 
 
-def _count(path: Path, histories: PromptHistories) -> _Counted:
-    data = read_archive(path, histories=histories)
-    detected = formats.sniff(data)
-    if detected is None:
-        return _Counted(is_known_format=False)
+def _counted(archive: _Archive, histories: PromptHistories) -> _Archive:
+    data = read_archive(archive.path, histories=histories)
+    if (detected := formats.sniff(data)) is None:
+        return replace(archive, state=ArchiveState.UNKNOWN_FORMAT)
     try:
-        return _Counted(is_known_format=True, turns=len(detected.read(data).turns))
+        turns = len(detected.read(data).turns)
     except TooManyRows:
-        return _Counted(is_known_format=True)
+        return archive
+    return replace(archive, new_turns=max(turns - archive.stored_turns, 0))
 
 
-def _detect(stat: ArchiveStat) -> _Counted:
-    return _Counted(is_known_format=formats.sniff(read_head(stat)) is not None)
+def _detected(archive: _Archive, stat: ArchiveStat) -> _Archive:
+    is_known = formats.sniff(read_head(stat)) is not None
+    return archive if is_known else replace(archive, state=ArchiveState.UNKNOWN_FORMAT)
 
 
-def _source(
-    listed: _Listed,
-    compared: dict[Path, _Compared],
-    counted: dict[Path, _Counted | None],
-) -> Source:
-    location, period = listed.location, listed.retention.period
-    return Source(
-        agent=location.agent,
-        folder=location.folder,
-        variable=location.variable or None,
-        exists=listed.exists,
-        paths=listed.paths,
-        archives=tuple(_found(compared[path], counted, period) for path in listed.archives),
-        retention=listed.retention,
-        retention_hint=DELETION_HINTS.get(location.agent, ""),
-        problems=(*listed.retention.problems, *listed.problems),
-        other_files=listed.other_files,
-    )
-
-
-def _found(
-    archive: _Compared, counted: dict[Path, _Counted | None], period: timedelta | None
-) -> FoundArchive:
-    state, turns = archive.state, None
-    if archive.path in counted:
-        opened = counted[archive.path]
-        if opened is None:
-            state = ArchiveState.UNREADABLE
-        elif not opened.is_known_format:
-            state = ArchiveState.UNKNOWN_FORMAT
-        elif opened.turns is not None:
-            turns = max(opened.turns - archive.stored_turns, 0)
+def _found(archive: _Archive, period: timedelta | None) -> FoundArchive:
     return FoundArchive(
         path=archive.path,
-        state=state,
+        state=archive.state,
         size=archive.stat.size if archive.stat is not None else 0,
-        new_turns=turns,
+        new_turns=archive.new_turns,
         deleted_at=_deleted_at(archive, period),
     )
 
 
-def _deleted_at(archive: _Compared, period: timedelta | None) -> datetime | None:
+def _deleted_at(archive: _Archive, period: timedelta | None) -> datetime | None:
     """Return when the agent may delete an archive; None: it keeps it, as the history of prompts."""
     if period is None or archive.stat is None or is_project_archive(archive.path):
         return None

@@ -18,9 +18,9 @@ from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, batches, unchanged_report
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, batches
 from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.parse_report import ArchiveReport, ParseReport, Problem
+from turnetl.parsing.parse_report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parsing.projects import path_without_persons, users_in
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
@@ -151,8 +151,7 @@ def _report_or_job(
     except BadArchive as error:
         return problems.skipped_report(path, error)
     if stored.metadata is not None and _is_unchanged(stored.metadata, stat, options):
-        is_intended = options.group_is_intended(stored.metadata, path)
-        return unchanged_report(stat, stored.metadata, group_is_intended=is_intended)
+        return options.report(stored.metadata, path, Outcome.UNCHANGED)
     return ArchiveJob(stat, stored)
 
 

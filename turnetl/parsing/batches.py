@@ -40,7 +40,7 @@ from turnetl.lake.versions import TOKENS
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
-from turnetl.parsing.jobs import ArchiveJob, StoredArchive, unchanged_report
+from turnetl.parsing.jobs import ArchiveJob, StoredArchive
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
@@ -182,15 +182,8 @@ def _build_batch(
             tables.append(one)
         else:
             of_one = next(rows) if rows is not None else None
-            tables += [_attempt(job, partial(_build_one, job, one, of_one, options))]
+            tables += [_attempt(job, partial(complete, job, one, of_one, options))]
     return tables
-
-
-def _build_one(
-    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows | None, options: ParseOptions
-) -> TurnsTable:
-    """Complete a table. Without rows, build them first."""
-    return complete(job, described, rows if rows is not None else build([described])[0], options)
 
 
 def _write_batch(
@@ -334,10 +327,15 @@ def build(archives: Sequence[DescribedArchive]) -> list[ArrowRows]:
 
 
 def complete(
-    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows, options: ParseOptions
+    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows | None, options: ParseOptions
 ) -> TurnsTable:
-    """Add the turns of the previous file that the archive no longer holds, and the report."""
+    """Add the turns of the previous file that the archive no longer holds, and the report.
+
+    Builds the rows first if there are none.
+    """
     archive, metadata = described.archive, described.metadata
+    if rows is None:
+        (rows,) = build([described])
     table_problem = retained = None
     try:
         retained = rows_to_retain(rows, metadata, job.stored, options.lake)
@@ -345,17 +343,11 @@ def complete(
     except TableUnusable as error:
         table_problem = problems.damaged_table(error.path, metadata, job.stored.metadata)
     rows, metadata = with_retained(rows, metadata, retained)
-    report = ArchiveReport(
-        archive=shown_path(job.stat.path, metadata.archive),
-        outcome=Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED,
-        format=metadata.format,
-        group=metadata.group,
-        counts=archive.counts,
+    outcome = Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED
+    report = replace(
+        options.report(metadata, job.stat.path, outcome),
         problem=archive.problem,
-        cwd=metadata.cwd,
-        retained_turns=metadata.retained_turns,
         table_problem=table_problem,
-        group_is_intended=options.group_is_intended(metadata, job.stat.path),
     )
     return TurnsTable(rows, metadata, report)
 
@@ -432,8 +424,7 @@ def _build_unchanged(stored: StoredTurns, options: ParseOptions) -> TurnsTable:
         group_is_explicit=group_is_explicit,
         format_is_explicit=options.explicit_format_for(previous) is not None,
     )
-    is_intended = options.group_is_intended(previous, stat.path)
-    report = unchanged_report(stat, previous, group_is_intended=is_intended)
+    report = options.report(previous, stat.path, Outcome.UNCHANGED)
     return TurnsTable(stored.rows, metadata, report)
 
 

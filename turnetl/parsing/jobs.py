@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.base.model import GroupId
-from turnetl.formats.kit.counts import ParseCounts
 from turnetl.lake import ArchiveMetadata
-from turnetl.parsing.archive_paths import shown_path
-from turnetl.parsing.parse_report import ArchiveReport, Outcome
 from turnetl.parsing.sources import ArchiveStat
 
 _ARCHIVE_COST = 64 << 10
@@ -67,22 +64,6 @@ def batches(jobs: Iterable[NumberedJob]) -> Iterator[tuple[NumberedJob, ...]]:
     remaining = deque(sorted(jobs, key=lambda numbered: (-numbered[1].stat.size, numbered[0])))
     while remaining:
         yield tuple(_next_batch(remaining))
-
-
-def unchanged_report(
-    stat: ArchiveStat, metadata: ArchiveMetadata, *, group_is_intended: bool
-) -> ArchiveReport:
-    """Return the report on an archive with the same content as its turns file."""
-    return ArchiveReport(
-        archive=shown_path(stat.path, metadata.archive),
-        outcome=Outcome.UNCHANGED,
-        format=metadata.format,
-        group=metadata.group,
-        counts=ParseCounts.from_mapping(metadata.counts),
-        cwd=metadata.cwd,
-        retained_turns=metadata.retained_turns,
-        group_is_intended=group_is_intended,
-    )
 
 
 def _next_batch(remaining: deque[NumberedJob]) -> Iterator[NumberedJob]:

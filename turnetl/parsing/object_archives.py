@@ -28,59 +28,6 @@ from turnetl.parsing.walk import (
 )
 
 
-class ObjectTree:
-    """The states of objects by name, and the names in each folder that was listed."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, ObjectState | None] = {}
-        """None: there is no such object."""
-        self._names: dict[str, set[str]] = {}
-        self._listed: set[str] = set()
-
-    def add_listing(self, folder: str, states: Mapping[str, ObjectState]) -> None:
-        """Add all objects below a folder; the folder of all objects has no name."""
-        self._listed.add(folder)
-        self._states |= states
-        for name in states:
-            for below in _and_above(name)[1:]:
-                parent, _, entry = below.rpartition("/")
-                self._names.setdefault(parent, set()).add(entry)
-
-    def add(self, name: str, state: ObjectState | None) -> None:
-        self._states[name] = state
-
-    def is_listed(self, folder: str) -> bool:
-        """Return whether all objects below a folder are known."""
-        return any(above in self._listed for above in _and_above(folder))
-
-    def is_known(self, name: str) -> bool:
-        """Return whether it is known if there is an object with a name."""
-        return name in self._states or self.is_listed(name.rpartition("/")[0])
-
-    def state(self, name: str) -> ObjectState | None:
-        """Return the state of an object; None if there is none, or it is not known."""
-        return self._states.get(name)
-
-    def names(self, folder: str) -> Sequence[str]:
-        """Return the names in a folder that was listed, sorted."""
-        return sorted(self._names.get(folder, ()))
-
-    def below(self, folder: str) -> Sequence[str]:
-        """Return the objects below a folder that was listed, sorted."""
-        prefix = f"{folder}/" if folder else ""
-        return sorted(
-            name
-            for name, state in self._states.items()
-            if state is not None and name.startswith(prefix)
-        )
-
-
-def _and_above(folder: str) -> Sequence[str]:
-    """Return the folder of all objects, and each one on the way to a folder, with itself."""
-    parts = folder.split("/") if folder else []
-    return ["/".join(parts[:number]) for number in range(len(parts) + 1)]
-
-
 REQUESTS = 16
 """Concurrent requests."""
 PART_BYTES = 32 << 20
@@ -126,7 +73,7 @@ class ObjectArchives:
         for path, state in zip(unknown, in_parallel(self._head, unknown, REQUESTS), strict=True):
             if not isinstance(state, BadArchive):
                 bucket, name = self._place(path)
-                bucket.tree.add(name, state)
+                bucket.states[name] = state
 
     def state(self, path: Path) -> ArchiveFile:
         state = self._known_state(path)
@@ -157,18 +104,18 @@ class ObjectArchives:
 
     def is_folder(self, path: Path) -> bool:
         bucket, name = self._listed(path)
-        return bool(bucket.tree.names(name) or bucket.omitted_below(name))
+        return bool(bucket.names(name) or bucket.omitted_below(name))
 
     def entries(self, folder: Path) -> list[Path]:
         bucket, name = self._listed(folder)
-        return [folder / entry for entry in bucket.tree.names(name)]
+        return [folder / entry for entry in bucket.names(name)]
 
     def walk(self, folder: Path, on_problem: OnProblem) -> Iterator[FoundFile]:
         bucket, name = self._listed(folder)
         for omitted in bucket.omitted_below(name):
             below = folder / omitted.removeprefix(name).removeprefix("/")
             on_problem(str(below), SkipReason.UNREADABLE, _INVALID_NAME)
-        for found in bucket.tree.below(name):
+        for found in bucket.below(name):
             path = str(folder / found.removeprefix(name).removeprefix("/"))
             entry = found.rpartition("/")[2]
             if has_archive_suffix(found) or entry in WITHOUT_SUFFIX:
@@ -193,16 +140,16 @@ class ObjectArchives:
 
     def _is_known(self, path: Path) -> bool:
         bucket, name = self._place(path)
-        return bucket.tree.is_known(name)
+        return bucket.is_known(name)
 
     def _known_state(self, path: Path) -> ObjectState | None:
         bucket, name = self._place(path)
-        if not bucket.tree.is_known(name):
+        if not bucket.is_known(name):
             state = self._head(path)
             if isinstance(state, BadArchive):
                 raise state
-            bucket.tree.add(name, state)
-        return bucket.tree.state(name)
+            bucket.states[name] = state
+        return bucket.states.get(name)
 
     def _head(self, path: Path) -> ObjectState | BadArchive | None:
         """Ask for the state of an object; None: there is none."""
@@ -216,9 +163,9 @@ class ObjectArchives:
     def _listed(self, folder: Path) -> tuple["_Bucket", str]:
         """Return where a folder is, after it was listed."""
         bucket, name = self._place(folder)
-        if not bucket.tree.is_listed(name):
+        if not bucket.is_listed(name):
             with _asking(folder):
-                bucket.tree.add_listing(name, bucket.list(name))
+                bucket.list(name)
         return bucket, name
 
     def _place(self, path: Path) -> tuple["_Bucket", str]:
@@ -237,12 +184,49 @@ class ObjectArchives:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
+    """The objects of a bucket that are known, as files in folders."""
+
     store: ObjectStore
-    tree: ObjectTree = field(default_factory=ObjectTree)
+    states: dict[str, ObjectState | None] = field(default_factory=dict)
+    """By name; None: there is no such object."""
     omitted: set[str] = field(default_factory=set)
     """The folders that cannot be listed because of a name in them."""
+    _names: dict[str, set[str]] = field(default_factory=dict)
+    """The names in each folder that was listed."""
+    _listed: set[str] = field(default_factory=set)
 
-    def list(self, folder: str) -> Mapping[str, ObjectState]:
+    def list(self, folder: str) -> None:
+        """Ask for all objects below a folder; the folder of all objects has no name."""
+        states = self._states_below(folder)
+        self._listed.add(folder)
+        self.states.update(states)
+        for name in states:
+            for below in _and_above(name)[1:]:
+                parent, _, entry = below.rpartition("/")
+                self._names.setdefault(parent, set()).add(entry)
+
+    def is_listed(self, folder: str) -> bool:
+        """Return whether all objects below a folder are known."""
+        return any(above in self._listed for above in _and_above(folder))
+
+    def is_known(self, name: str) -> bool:
+        """Return whether it is known if there is an object with a name."""
+        return name in self.states or self.is_listed(name.rpartition("/")[0])
+
+    def names(self, folder: str) -> Sequence[str]:
+        """Return the names in a folder that was listed, sorted."""
+        return sorted(self._names.get(folder, ()))
+
+    def below(self, folder: str) -> Sequence[str]:
+        """Return the objects below a folder that was listed, sorted."""
+        prefix = f"{folder}/" if folder else ""
+        return sorted(
+            name
+            for name, state in self.states.items()
+            if state is not None and name.startswith(prefix)
+        )
+
+    def _states_below(self, folder: str) -> Mapping[str, ObjectState]:
         """Return all objects below a folder but those in folders that cannot be listed."""
         try:
             return self.store.states(folder)
@@ -263,6 +247,12 @@ class _Bucket:
         """Return the folders below a folder that could not be listed, sorted."""
         prefix = f"{folder}/" if folder else ""
         return sorted(omitted for omitted in self.omitted if omitted.startswith(prefix))
+
+
+def _and_above(folder: str) -> Sequence[str]:
+    """Return the folder of all objects, and each one on the way to a folder, with itself."""
+    parts = folder.split("/") if folder else []
+    return ["/".join(parts[:number]) for number in range(len(parts) + 1)]
 
 
 class _Unavailable(Exception):

@@ -6,11 +6,13 @@ from pathlib import Path
 from turnetl import formats
 from turnetl.base.model import GroupId
 from turnetl.formats import Format
+from turnetl.formats.kit.counts import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake, absolute_path_text
 from turnetl.lake.forgotten import NOTHING, ForgottenTurns
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
-from turnetl.parsing.archive_paths import is_redacted
+from turnetl.parsing.archive_paths import is_redacted, shown_path
 from turnetl.parsing.grouping import Grouping
+from turnetl.parsing.parse_report import ArchiveReport, Outcome
 from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.sources import ParseLimits
 from turnetl.redact import Redactor
@@ -87,10 +89,19 @@ class ParseOptions:
         archive = _path_in_full(metadata, path)
         return self.group_for(metadata, metadata.cwd, metadata.format, archive)
 
-    def group_is_intended(self, metadata: ArchiveMetadata, path: Path) -> bool:
-        """Return whether a fixed name or the group map file decides; see `group_of_stored`."""
+    def report(self, metadata: ArchiveMetadata, path: Path, outcome: Outcome) -> ArchiveReport:
+        """Return the report on an archive with this turns file."""
         archive = _path_in_full(metadata, path)
-        return self.grouping.is_intentional(metadata.cwd, metadata.format, archive)
+        return ArchiveReport(
+            archive=shown_path(path, metadata.archive),
+            outcome=outcome,
+            format=metadata.format,
+            group=metadata.group,
+            counts=ParseCounts.from_mapping(metadata.counts),
+            cwd=metadata.cwd,
+            retained_turns=metadata.retained_turns,
+            group_is_intended=self.grouping.is_intentional(metadata.cwd, metadata.format, archive),
+        )
 
 
 def _path_in_full(metadata: ArchiveMetadata, path: Path) -> str:

@@ -11,9 +11,8 @@ import logging
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
@@ -21,7 +20,7 @@ from turnetl.base import stop_signals
 from turnetl.base.errors import Fatal, Retryable
 from turnetl.base.stop_signals import StopSignals
 from turnetl.parsing import problems
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob, batches
+from turnetl.parsing.jobs import NumberedJob, batches
 from turnetl.parsing.options import ParseOptions
 from turnetl.parsing.parse_report import ArchiveReport
 
@@ -176,20 +175,15 @@ def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
         gc.freeze()
         pipe.send(((), collected.take()))
         while True:
-            reports = _reports_or_error(partial(parse_batch, options=options), pipe.recv())
+            jobs = pipe.recv()
+            reports: Sequence[ArchiveReport] | Fatal | Retryable
+            try:
+                reports = parse_batch(jobs, options)
+            except (Fatal, Retryable) as error:
+                log.info("archives not parsed", exc_info=True)
+                reports = error
             signals.check()
             pipe.send((reports, collected.take()))
-
-
-def _reports_or_error(
-    parse_batch: Callable[[Sequence[ArchiveJob]], Sequence[ArchiveReport]],
-    jobs: Sequence[ArchiveJob],
-) -> Sequence[ArchiveReport] | Fatal | Retryable:
-    try:
-        return parse_batch(jobs)
-    except (Fatal, Retryable) as error:
-        log.info("archives not parsed", exc_info=True)
-        return error
 
 
 _LOGGER = logging.getLogger("turnetl")

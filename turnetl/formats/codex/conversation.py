@@ -223,7 +223,7 @@ class CodexConversation:
             return SkipReason.DUPLICATE
         own, inserted, is_held = self.prompts.take_held(prompt)
         self._open_each(own, entry)
-        self._count_inserted(inserted)
+        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
         return self._open_turn(prompt, {kind, "message"} if is_held else {kind})
 
     def open_held(self, entry: CodexEntry | None = None) -> None:
@@ -232,7 +232,7 @@ class CodexConversation:
         is_due = entry is not None or self.task.is_running
         prompts, inserted = self.prompts.take_all(lacks_prompt=is_due and not has_prompt)
         self._open_each(prompts, entry)
-        self._count_inserted(inserted)
+        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
 
     def start_task(self, turn_id: str | None) -> None:
         """Start a task. Its prompt may precede it if no task was running."""
@@ -256,10 +256,6 @@ class CodexConversation:
             # Two rows may share a line, which is counted after both.
             if entry is None or prompt.entry.span.line != entry.span.line:
                 self.builder.counts.recount(SkipReason.DUPLICATE, None, 1)
-
-    def _count_inserted(self, inserted: list[Prompt]) -> None:
-        """Count messages as taken for Codex's own that were counted as duplicates."""
-        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
 
     def _open_turn(self, prompt: Prompt, kinds: set[PromptKind]) -> SkipReason | None:
         is_answered = not self.has_new_turn

@@ -230,7 +230,11 @@ def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
     try:
         return _parse(data, key)
     except DECODE_ERRORS:
-        return _parse_damaged(data, key)
+        pass
+    try:
+        return _parse(replace_lone_surrogates(data), key)
+    except DECODE_ERRORS:
+        return _scan(data, key)
 
 
 def read_elements(
@@ -333,14 +337,6 @@ def _parse(data: bytes, key: str | None) -> JsonDocument:
         return JsonDocument(fields, [(start, data.strip())])
     array = fields.pop(key)
     return JsonDocument(fields, _with_offsets(data, _array(array), _find(data, array)))
-
-
-def _parse_damaged(data: bytes, key: str | None) -> JsonDocument:
-    """Parse invalid JSON: a document with lone surrogates, or a truncated one."""
-    try:
-        return _parse(replace_lone_surrogates(data), key)
-    except DECODE_ERRORS:
-        return _scan(data, key)
 
 
 def _find(data: bytes, value: bytes) -> int:

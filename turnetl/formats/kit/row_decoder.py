@@ -230,11 +230,10 @@ class RowDecoder(Generic[_Row]):
         gives no row. A row of more than 8 MiB that needs repair, or with too many values, is not
         read.
         """
-        if _is_repairable(line):
-            value = _lenient_value(line.decode("utf-8", "replace"))
-            if value is not _INVALID:
-                rows = [decode_lenient(self._row_type, value)] if isinstance(value, dict) else []
-                return [PlacedRow(row, 0, len(line)) for row in rows], 1
+        value = _lenient_value(line)
+        if value is not _INVALID:
+            rows = [decode_lenient(self._row_type, value)] if isinstance(value, dict) else []
+            return [PlacedRow(row, 0, len(line)) for row in rows], 1
         found = rows_on_line(line, self._envelope)
         placed = [
             PlacedRow(row, start, end)
@@ -246,10 +245,9 @@ class RowDecoder(Generic[_Row]):
 
     def _decode_object(self, raw: bytes) -> _Row | None:
         row = self.decode(raw)
-        if row is not None or not _is_repairable(raw):
-            return row
-        value = _lenient_value(raw.decode("utf-8", "replace"))
-        return decode_lenient(self._row_type, value) if isinstance(value, dict) else None
+        if row is None and isinstance(value := _lenient_value(raw), dict):
+            row = decode_lenient(self._row_type, value)
+        return row
 
 
 def decode_text(text: str, default: Any) -> Any:
@@ -300,14 +298,13 @@ def _is_number_in_other_form(expected: Any, value: Any) -> bool:
     return is_text or isinstance(value, float)
 
 
-def _is_repairable(raw: bytes) -> bool:
-    return len(raw) <= _MAX_REPAIRED and not has_too_many_values(raw)
-
-
-def _lenient_value(text: str) -> Any:
-    """Return the value of a text that is JSON as Python reads it; `_INVALID` if it is not."""
+def _lenient_value(raw: bytes) -> Any:
+    """Return the value of JSON as Python reads it; `_INVALID` if it is none or too large."""
+    if len(raw) > _MAX_REPAIRED or has_too_many_values(raw):
+        return _INVALID
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     try:
-        return _without_lone_surrogates(_load(text.removeprefix("\ufeff").strip()))
+        return _without_lone_surrogates(_load(text.strip()))
     except (ValueError, RecursionError):
         return _INVALID
 
