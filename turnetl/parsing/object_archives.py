@@ -27,7 +27,6 @@ from turnetl.parsing.walk import (
     unread_kind,
 )
 
-
 REQUESTS = 16
 """Concurrent requests."""
 PART_BYTES = 32 << 20
