@@ -40,8 +40,7 @@ from turnetl.lake.versions import TOKENS
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_paths import shown_path
 from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
-from turnetl.parsing.jobs import ArchiveJob, StoredArchive
-from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
 from turnetl.parsing.sources import ArchiveStat
@@ -396,20 +395,15 @@ def _parse(
         parsed = format_.read(data)
     except TooManyRows:
         raise problems.too_many_rows(path) from None
-    _drop_arguments(parsed)
+    # No table holds arguments: they are not redacted, and may be long.
+    for call in (call for turn in parsed.turns for call in turn.tool_calls):
+        call.arguments = None
     if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
         raise problems.wrong_format(path, format_, detected)
     problem = archive.problem or problems.line_problem(
         path, parsed.counts, ends_with_newline=data.endswith(b"\n")
     )
     return ArchiveContent(format_, stat, parsed, sha256, problem)
-
-
-def _drop_arguments(parsed: ParsedArchive) -> None:
-    """Drop what no table holds: arguments are not redacted, and may be long."""
-    for turn in parsed.turns:
-        for call in turn.tool_calls:
-            call.arguments = None
 
 
 def _build_unchanged(stored: StoredTurns, options: ParseOptions) -> TurnsTable:
@@ -465,13 +459,11 @@ def check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: Par
     if stat.size <= sources.HEAD_BYTES or not stat.is_file:
         return
     head = sources.read_head(stat, options.files)
-    if options.detect_format(head, previous) is None and not _rest_may_decide(head):
+    if options.detect_format(head, previous) is not None:
+        return
+    # The keys of a document decide its format, and may come last.
+    if head.count(b"\n") >= _DETECTION_LINES and not is_document(head):
         raise problems.unknown_format(stat.path, head)
-
-
-def _rest_may_decide(head: bytes) -> bool:
-    """Return whether what follows the head may decide: the keys of a document may come last."""
-    return head.count(b"\n") < _DETECTION_LINES or is_document(head)
 
 
 def rows_to_retain(

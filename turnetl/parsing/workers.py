@@ -20,8 +20,7 @@ from turnetl.base import stop_signals
 from turnetl.base.errors import Fatal, Retryable
 from turnetl.base.stop_signals import StopSignals
 from turnetl.parsing import problems
-from turnetl.parsing.jobs import NumberedJob, batches
-from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.jobs import NumberedJob, ParseOptions, batches
 from turnetl.parsing.parse_report import ArchiveReport
 
 log = logging.getLogger(__name__)

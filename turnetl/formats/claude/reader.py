@@ -12,7 +12,6 @@ from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.machine_text import is_by_machine, is_typed, text_of
-from turnetl.formats.claude.queue import Delivery, MessageQueue
 from turnetl.formats.claude.rows import (
     MESSAGE_TYPES,
     ROWS,
@@ -33,6 +32,8 @@ from turnetl.formats.claude.rows import (
 from turnetl.formats.claude.sessions import (
     SYNTHETIC,
     ClaudeSessions,
+    Delivery,
+    MessageQueue,
     Replays,
     SkillCalls,
     add_progress,

@@ -11,7 +11,7 @@ import msgspec
 
 from turnetl.formats.kit.json_archives import SourceSpan
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text
-from turnetl.formats.kit.tool_input import compact_json, format_input
+from turnetl.formats.kit.tool_input import as_text, compact_json, error_text, format_input
 from turnetl.formats.kit.usage import OpenAIUsage
 from turnetl.formats.port import RawToolCall
 
@@ -221,18 +221,13 @@ def complete_item(call: RawToolCall, item: CodexItem) -> None:
     """Complete a call that stands only in an item: its result is that of the item."""
     complete_result(call, item)
     if not call.result:
-        outputs = (item.stdout, item.stderr, _error_text(item.error), _value_text(item))
+        outputs = (item.stdout, item.stderr, error_text(item.error), _value_text(item))
         call.result = "\n".join(text.rstrip("\n") for text in outputs if text)
     if item.exit_code not in {None, 0}:
         call.result = _with_exit_code(call.result, item.exit_code or 0)
-    call.is_error = call.is_error or bool(_error_text(item.error))
+    call.is_error = call.is_error or bool(error_text(item.error))
     if item.status == _DECLINED:
         call.result = f"{_REJECTED}\n{call.result}".rstrip("\n")
-
-
-def _error_text(error: Any) -> str:
-    message = error.get("message") if isinstance(error, dict) else error
-    return message if isinstance(message, str) else "" if error is None else compact_json(error)
 
 
 def _value_text(item: CodexItem) -> str:
@@ -315,9 +310,7 @@ def _with_exit_code(text: str, code: int | str) -> str:
 def _joined_text(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(text for text in map(_part_text, value) if text)
-    if value is None or isinstance(value, str):
-        return value or ""
-    return compact_json(value)
+    return as_text(value)
 
 
 def _part_text(part: Any) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
-from turnetl.formats.kit.tool_input import compact_json
+from turnetl.formats.kit.tool_input import as_text
 from turnetl.formats.kit.usage import GeminiUsage
 
 MODEL_TYPES = ("gemini", "model", "assistant")
@@ -145,21 +145,14 @@ def responses_in(content: Content) -> list[GeminiFunctionResponse]:
 def response_result(response: GeminiFunctionResponse) -> tuple[str, bool]:
     value = response.response
     if isinstance(value, dict) and value.get("error"):
-        return text_of(value["error"]), True
+        return as_text(value["error"]), True
     if isinstance(value, dict) and "output" in value:
-        return text_of(value["output"]), False
-    return text_of(value), False
-
-
-def text_of(value: Any) -> str:
-    """Return a text unchanged, and other values as compact JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return compact_json(value)
+        return as_text(value["output"]), False
+    return as_text(value), False
 
 
 def _displayed(display: Any) -> str:
     """Return the result that the user was shown: a text or a change to a file."""
     if isinstance(display, dict) and isinstance(display.get("fileDiff"), str):
         return str(display["fileDiff"])
-    return text_of(display)
+    return as_text(display)

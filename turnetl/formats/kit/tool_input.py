@@ -61,6 +61,17 @@ def compact_json(value: Any) -> str:
     return encoded_json(value).decode()
 
 
+def as_text(value: Any) -> str:
+    """Return a text unchanged, nothing as an empty text, and other values as compact JSON."""
+    return "" if value is None else value if isinstance(value, str) else compact_json(value)
+
+
+def error_text(error: Any) -> str:
+    """Return the message of an error, which is one itself or names it."""
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else as_text(error)
+
+
 def encoded_json(value: Any) -> bytes:
     """Return `compact_json` as UTF-8."""
     try:

@@ -15,7 +15,7 @@ from typing import Any
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.times import latest
-from turnetl.formats.kit.tool_input import compact_json, format_input
+from turnetl.formats.kit.tool_input import as_text, compact_json, format_input
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
     add_subagent_prompt,
@@ -227,7 +227,7 @@ def _add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
     call = RawToolCall(
         name=part.tool or part.name or "",
         input=format_input(state.input),
-        result=_result(state),
+        result=as_text(state.error if state.status == "error" else state.output),
         is_error=state.status == "error",
         ended_at=parse_raw_timestamp(state.time.end) if state.time is not None else None,
         arguments=state.input,
@@ -278,13 +278,6 @@ def _closed_by(info: MessageInfo, parts: Iterable[OpenCodePart]) -> ClosedBy | N
     if not is_completed or info.finish is None or info.finish in _CONTINUES:
         return None
     return None if any(part.type == "tool" for part in parts) else ClosedBy.SESSION_END
-
-
-def _result(state: ToolState) -> str:
-    result = state.error if state.status == "error" else state.output
-    if result is None:
-        return ""
-    return result if isinstance(result, str) else compact_json(result)
 
 
 _REASONS = {"compaction": SkipReason.COMPACTION, "subtask": SkipReason.SUBTASK}

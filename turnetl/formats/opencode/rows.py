@@ -352,13 +352,9 @@ def _part(part: V2Part) -> OpenCodePart:
         input=called.input,
         output=result,
         error=error or result,
-        time=OpenCodeTime(end=_completed(part.time)),
+        time=OpenCodeTime(end=part.time.completed if part.time is not None else None),
     )
     return OpenCodePart(type=part.type, tool=part.name, state=state)
-
-
-def _completed(time: OpenCodeTime | None) -> RawTimestamp:
-    return time.completed if time is not None else None
 
 
 def _text(content: Any) -> str | None:
