@@ -166,7 +166,7 @@ def _compare(path: Path, metadata: ArchiveMetadata | None) -> _Archive:
         return _Archive(path, ArchiveState.UNREADABLE)
     if metadata is None:
         return _Archive(path, ArchiveState.NEW, stat)
-    is_same = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
+    is_same = stat.is_state_of(metadata)
     state = ArchiveState.UNCHANGED if is_same else ArchiveState.CHANGED
     return _Archive(path, state, stat, metadata.turns)
 

@@ -130,7 +130,6 @@ class ArchiveState(StrEnum):
 
     NEW = "new"
     CHANGED = "changed"
-    """It was written to since it was parsed."""
     UNCHANGED = "unchanged"
     UNKNOWN_FORMAT = "unknown_format"
     UNREADABLE = "unreadable"

@@ -38,7 +38,6 @@ class RawToolCall(msgspec.Struct, gc=False):
     input: str
     """Command, path with a summary of the change, or compact JSON; may span lines."""
     result: str = ""
-    """The whole result."""
     is_error: bool = False
     ended_at: datetime | None = None
     arguments: object = None

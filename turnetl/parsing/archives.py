@@ -155,12 +155,7 @@ def _report_or_job(
 
 
 def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOptions) -> bool:
-    if options.reread:
-        return False
-    if stat.e_tag:
-        is_same = (stat.size, stat.e_tag) == (metadata.size, metadata.e_tag)
-    else:
-        is_same = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
+    is_same = not options.reread and stat.is_state_of(metadata)
     return is_same and options.gives_same_metadata(metadata, stat.path)
 
 

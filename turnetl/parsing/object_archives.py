@@ -28,7 +28,6 @@ from turnetl.parsing.walk import (
 )
 
 REQUESTS = 16
-"""Concurrent requests."""
 PART_BYTES = 32 << 20
 """Bytes of one request: it ends within its timeout also on a slow network."""
 _INVALID_NAME = (

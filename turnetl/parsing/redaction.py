@@ -33,7 +33,6 @@ class ArchiveWithPath:
 
     parsed: ParsedArchive
     path: str
-    """Absolute path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +71,10 @@ def redact_turns(
 
 def turn_names(turn: RawTurn | Turn) -> set[str]:
     """Return the ids and names in a turn that may hold a secret, those of its tools included."""
-    names = {*_names_of(turn), *(call.name for call in turn.tool_calls), *models_of(turn)}
-    return {name for name in names if name}
-
-
-def models_of(turn: RawTurn | Turn) -> set[str | None]:
     messages = turn.usage.values() if isinstance(turn, RawTurn) else turn.usage or ()
-    return {message.model for message in messages}
+    names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
+    names |= {message.model for message in messages}
+    return {name for name in names if name}
 
 
 def with_models(

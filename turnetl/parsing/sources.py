@@ -14,6 +14,7 @@ from pathlib import Path
 from turnetl.base import ids
 from turnetl.base.errors import BadArchive
 from turnetl.base.reason import SkipReason
+from turnetl.lake import ArchiveMetadata
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles
@@ -30,7 +31,6 @@ class ParseLimits:
     """Limits of a parse run, in bytes."""
 
     decompressed_bytes: int = 1 << 30
-    """Maximum size of a decompressed archive."""
     expansion: int = 100
     """Maximum size of a decompressed archive as a multiple of its size on disk, unless it is
     small. Logs of agents shrink to a tenth, repetitive ones to a fiftieth."""
@@ -63,6 +63,12 @@ class ArchiveStat:
     def is_file(self) -> bool:
         """Whether it is a whole file: no session of a store, no project of a history of prompts."""
         return [file.path for file in self.files] == [self.path]
+
+    def is_state_of(self, metadata: ArchiveMetadata) -> bool:
+        """Return whether a turns file was made of the archive in this state."""
+        if self.e_tag:
+            return (self.size, self.e_tag) == (metadata.size, metadata.e_tag)
+        return (self.size, self.mtime_ns) == (metadata.size, metadata.mtime_ns)
 
 
 @dataclass(frozen=True, slots=True)

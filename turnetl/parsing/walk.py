@@ -21,7 +21,6 @@ from turnetl.base.reason import SkipReason
 _SUFFIXES = tuple(
     suffix + compression for suffix in (".jsonl", ".json") for compression in ("", ".gz", ".zst")
 )
-"""Suffixes of archives in a folder."""
 
 _HEAD = 64
 """Bytes that are read of a file without a suffix."""
@@ -77,7 +76,7 @@ class _FolderWalk:
             yield from self._file(entry, real_folder)
         elif not _is(entry.is_file):
             return
-        elif may_be_archive(entry.name) and starts_as_json(_head(entry.path)):
+        elif may_be_archive(entry.name) and _JSON.match(_head(entry.path)):
             yield from self._file(entry, real_folder)
         else:
             self.on_problem(entry.path, *unread_kind(entry.path))
@@ -192,10 +191,6 @@ def is_beside_session(path: str) -> bool:
 def may_be_archive(name: str) -> bool:
     """Return whether a file without a suffix may be an archive: its start must decide."""
     return "." not in name
-
-
-def starts_as_json(head: bytes) -> bool:
-    return _JSON.match(head) is not None
 
 
 def unread_kind(path: str) -> tuple[SkipReason, str]:

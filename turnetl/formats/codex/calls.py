@@ -135,7 +135,8 @@ class CodexCalls:
 
         Returns whether it is about a call, and does not repeat the item before it.
         """
-        new = item_call(item)
+        read = _READERS.get(item.type or "")
+        new = read(item) if read is not None else None
         if new is None:
             return False
         key = item.id or item.call_id or f"line {line}"
@@ -213,12 +214,6 @@ _SHELLS = frozenset(
 )
 _EDITS = {"add": "Add", "create": "Add", "delete": "Delete", "remove": "Delete"}
 _NOT_WORD = re.compile(r"[^\w.-]+")
-
-
-def item_call(item: CodexItem) -> RawToolCall | None:
-    """Return the call that a completed item or an event is about, without its result, or None."""
-    read = _READERS.get(item.type or "")
-    return read(item) if read is not None else None
 
 
 def same_action(call: RawToolCall, other: RawToolCall) -> bool:

@@ -144,7 +144,6 @@ class CodexConversation:
     metadata: CodexItem = field(default_factory=CodexItem)
     """The last known folder, model, branch and version."""
     _is_metadata_new: bool = True
-    """Whether the metadata is not in the current turn yet."""
     prompts: Prompts = field(default_factory=Prompts)
     _texts: AgentTexts = field(default_factory=lambda: AgentTexts([]))
     _task_prompts: Counter[str] = field(default_factory=Counter)
@@ -363,16 +362,14 @@ class CodexConversation:
             if turn is None:
                 self.builder.subagents.add_own(own, request.key(own or ""), tokens)
             else:
-                key = request.key(turn.session_id)
-                add_message(self._first_usages(turn, request), key, tokens)
+                # The turn that reported a response first has its tokens.
+                usages = turn.usage
+                if request.response_id is not None:
+                    usages = self._responses.setdefault(request.response_id, usages)
+                add_message(usages, request.key(turn.session_id), tokens)
         if not requests:
             return SkipReason.TOKEN_USAGE
         return SkipReason.PREAMBLE if turn is None else None
-
-    def _first_usages(self, turn: RawTurn, request: Request) -> MessageUsages:
-        """Return the usages of the turn that reported a response first."""
-        key = request.response_id
-        return turn.usage if key is None else self._responses.setdefault(key, turn.usage)
 
     def _tokens(self, entry: CodexEntry, request: Request) -> MessageTokens:
         model = self.metadata.model

@@ -129,7 +129,8 @@ class CodexReader:
         if self.conversation.prompts.held and _is_response(entry):
             self.conversation.open_held(entry)
         if row.type == "event_msg":
-            return self._read_event(entry)
+            handle = EVENTS.get(entry.item.type or "")
+            return handle(self.conversation, entry) if handle is not None else _EVENT
         if row.type == "response_item" or row.payload is None:
             return self._read_item(entry)
         return self._read_context(entry)
@@ -177,11 +178,6 @@ class CodexReader:
             return SkipReason.CONTEXT
         self.conversation.identify(item.turn_id)
         return self.conversation.extend(entry)
-
-    def _read_event(self, entry: CodexEntry) -> SkipReason | None:
-        event = entry.item
-        handle = EVENTS.get(event.type or "")
-        return handle(self.conversation, entry) if handle is not None else _EVENT
 
     def _read_item(self, entry: CodexEntry) -> SkipReason | None:
         row, item = entry.row, entry.item
@@ -237,11 +233,13 @@ def _is_session(row: CodexRow) -> bool:
 
 def _is_response(entry: CodexEntry) -> bool:
     """Return whether a row shows that the agent responded to the prompt before it."""
-    row, item = entry.row, entry.item
-    if row.type == "event_msg":
-        return is_response(item)
+    item = entry.item
     kind = item.type or ""
-    return item.role == "assistant" or rows.is_call(kind) or rows.is_result(kind)
+    if entry.row.type != "event_msg":
+        return item.role == "assistant" or rows.is_call(kind) or rows.is_result(kind)
+    if kind == "item_completed":
+        return item.item is not None and item.item.type != "UserMessage"
+    return kind in EVENTS and kind not in _NO_RESPONSES
 
 
 def _passed_turn_id(item: CodexItem) -> str | None:
@@ -343,12 +341,6 @@ EVENTS: dict[str, Handler] = {
 }
 _NO_RESPONSES = frozenset({"user_message", "task_started", "turn_started", "token_count"})
 """The events above that do not show that the agent responded to the prompt before them."""
-
-
-def is_response(event: CodexItem) -> bool:
-    if event.type == "item_completed":
-        return event.item is not None and event.item.type != "UserMessage"
-    return event.type in EVENTS and event.type not in _NO_RESPONSES
 
 
 def _session_id(document: JsonDocument, reader: CodexReader) -> str | None:

@@ -177,7 +177,8 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     arguments = _input(item)
     encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
     value = decoded_json(arguments)
-    call = RawToolCall(_name(item), _format(value), arguments=value)
+    name = item.name if item.name is not None else (item.type or "").removesuffix("_call")
+    call = RawToolCall(name, _format(value), arguments=value)
     if item.type == "image_generation_call" and item.result:
         call.result = "[image]"
     return call, len(encoded)
@@ -246,12 +247,6 @@ def _input(item: CodexItem) -> Any:
     if item.revised_prompt is not None:
         return item.revised_prompt
     return item.action if item.action is not None else item.arguments
-
-
-def _name(item: CodexItem) -> str:
-    if item.name is not None:
-        return item.name
-    return (item.type or "").removesuffix("_call")
 
 
 def _format(arguments: Any) -> str:

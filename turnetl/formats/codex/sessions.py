@@ -37,11 +37,9 @@ class CodexSessions:
     replaying: bool = False
     """Whether the rows are copies, which have the time of the fork."""
     start: datetime | None = None
-    """Start of the own session."""
     _has_own: bool = False
     _last: str | None = None
     _starts: dict[str, datetime | None] = field(default_factory=dict)
-    """Start of each session."""
     _parents: dict[str, str | None] = field(default_factory=dict)
     _has_timed_ids: bool = False
     """Whether copied turns have ids with their time."""

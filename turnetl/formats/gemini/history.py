@@ -49,7 +49,6 @@ class GeminiMessage:
     span: SourceSpan
     """Span of the first version."""
     last_span: SourceSpan
-    """Span of the last version."""
     native_id: str
     """Empty if neither the message nor the session has an id."""
     session: str
@@ -86,8 +85,9 @@ class GeminiHistory:
         elif row.type is not None:
             self.set_reason(number, SkipReason.OTHER)
         else:
-            self.update(row.update or SessionUpdate(row.session_id, row.kind, row.directories))
-            self._replace(number, row.update.messages if row.update else row.messages, span)
+            update = row.update or row
+            self.update(update)
+            self._replace(number, update.messages, span)
 
     def update(self, update: SessionUpdate) -> None:
         self._session = update.session_id or self._session

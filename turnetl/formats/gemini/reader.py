@@ -15,7 +15,6 @@ from turnetl.formats.gemini.rows import (
     GeminiFunctionResponse,
     GeminiRow,
     GeminiToolCall,
-    SessionUpdate,
     calls_of,
     parts_of,
     response_result,
@@ -66,7 +65,7 @@ class GeminiJson:
         read_elements(data, document, ROWS, rows.add, counts)
         history = GeminiHistory()
         if (header := _header(document.fields)) is not None:
-            history.update(SessionUpdate(header.session_id, header.kind, header.directories))
+            history.update(header)
         return _build(rows, history, counts)
 
 

@@ -67,7 +67,7 @@ class HistoryPatch(msgspec.Struct, rename="camel"):
     remove_ids: list[str] | None = None
 
 
-class GeminiRow(msgspec.Struct, rename="camel"):
+class GeminiRow(SessionUpdate, rename="camel"):
     """A message, or a session's header, or a change to either."""
 
     id: str | None = None
@@ -79,10 +79,6 @@ class GeminiRow(msgspec.Struct, rename="camel"):
     tool_calls: list[GeminiToolCall] | None = None
     tokens: GeminiUsage | None = None
     model: str | None = None
-    session_id: str | None = None
-    kind: str | None = None
-    directories: list[str] | None = None
-    messages: "list[GeminiRow] | None" = None
     update: SessionUpdate | None = msgspec.field(default=None, name="$set")
     patch: HistoryPatch | None = msgspec.field(default=None, name="$patch")
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")

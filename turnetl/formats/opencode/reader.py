@@ -103,7 +103,6 @@ class CollectedMessages:
     own_session: OpenCodeSession = field(default_factory=OpenCodeSession)
     """The session of messages whose own session is not in the archive."""
     spans: list[SourceSpan] = field(default_factory=list)
-    """Spans of all elements, in order."""
     reasons: SkipReasons = field(default_factory=dict)
     _sessions: dict[str, OpenCodeSession] = field(default_factory=dict)
     _messages: list[OpenCodeMessage] = field(default_factory=list)
