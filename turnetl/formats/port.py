@@ -1,9 +1,8 @@
 """The Reader port: a reader takes the bytes of one archive and returns its turns and line counts.
 
-A format has a package with its reader: a class with a `sniff` and a `read`. One line in
-`turnetl.formats.registry` registers it, with its name, title and version. A reader knows no path,
-no group and no table, and redacts nothing: `turnetl.parsing` does all of that. Texts are therefore
-complete here. `kit.probe` holds the start of an archive, which is all that `sniff` receives.
+A format is a package with its reader, registered with name, title and version by one line in
+`turnetl.formats.registry`. A reader knows no path, no group and no table, and redacts nothing:
+`turnetl.parsing` does all of that. Texts are therefore complete here.
 """
 
 from dataclasses import dataclass

@@ -40,17 +40,13 @@ def parse_archives(
     files: ArchiveFiles = LOCAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> ParseReport:
-    """Bring the turns files of these archives up to date.
+    """Bring the turns files of these archives up to date, with these `ParseOptions`.
 
     Args:
         paths: archives, as `expand` returns them. Two paths to one archive give one report.
-        grouping: a group that the user named stays until the user names another.
-        explicit_format: the format of all archives, also when they are parsed again; None: the
-            format of each is detected from its content.
+        explicit_format: the format of all archives; None: it is detected from their content.
         jobs: maximum number of parallel processes: one for each `ParseLimits.bytes_per_process`.
             The result does not depend on it.
-        dry_run: write nothing, and report the outcome that each archive would have.
-        reread: open unchanged archives too, in case that their turns files are damaged.
         progress: called after each archive with the number of finished archives and of all.
 
     Raises:

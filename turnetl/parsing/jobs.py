@@ -31,12 +31,14 @@ class ParseOptions:
     redactor: Redactor
     redactor_version: str
     grouping: Grouping
+    """A group that the user named stays until the user names another."""
     explicit_format: str | None
-    """The name of the format that the user named for all archives."""
+    """The name of the format that the user named, also for archives that are parsed again."""
     limits: ParseLimits
     dry_run: bool
+    """Nothing is written; the report has the outcomes that the archives would have."""
     reread: bool = False
-    """Whether unchanged archives are opened too."""
+    """Unchanged archives are opened too, in case that their turns files are damaged."""
     files: ArchiveFiles = LOCAL
     histories: PromptHistories = field(default_factory=PromptHistories)
     """Reads archives in histories of prompts; each process has its own."""

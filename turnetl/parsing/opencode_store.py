@@ -3,9 +3,8 @@
     session/<project>/<session>.json   message/<session>/<message>.json   part/<message>/<part>.json
 
 and in the older layout `session/info/<session>.json`, `session/message/<session>/<message>.json`
-and `session/part/<session>/<message>/<part>.json`. A session's archive is its file. Its content is
-that file followed by the files of its messages and their parts. No function raises for a file that
-cannot be read.
+and `session/part/<session>/<message>/<part>.json`. A session's archive is its file; its content is
+followed by those of its messages and their parts. A file that cannot be read raises nothing.
 """
 
 import json

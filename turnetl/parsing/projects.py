@@ -1,10 +1,9 @@
 """The project of a working directory, and persons in git branches and paths, from texts alone.
 
-The disk is not read: the folder may be deleted or on another machine. The rules are therefore few
-and prefer two groups for one project: a map file can join groups, but nothing can split a graph.
-
-For `--redact-pii`, only a name at a place where people write their own counts as a person's:
-nothing distinguishes `jane` from the name of a project anywhere else.
+The disk is not read: the folder may be deleted or on another machine. The rules are few and prefer
+two groups for one project: a map file can join groups, but nothing can split a graph. For
+`--redact-pii`, a name counts only where people write their own: nothing distinguishes `jane` from
+the name of a project anywhere else.
 """
 
 import re

@@ -1,8 +1,7 @@
 """Recursive folder search for archives: it follows links and searches every real folder once.
 
-Files beside archives are counted. Agents' databases and packed files may hold sessions: they are
-named, too. Files that agents keep beside sessions, such as long outputs of tools, hold none,
-whatever their content looks like.
+Other files are counted. Agents' databases and packed files may hold sessions: they are named, too.
+Files that agents keep beside sessions, such as long outputs of tools, hold none in any case.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Worker processes that parse archives in parallel, the largest first.
 
-The processes are spawned: polars and pyarrow have threads that do not survive a fork. This module
-does not use a process pool, because a pool does not report which archive killed a process, abandons
-all other archives with it, and cannot be stopped immediately.
+They are spawned: polars and pyarrow have threads that do not survive a fork. There is no process
+pool, because it does not report which archive killed a process, abandons all other archives with
+it, and cannot be stopped immediately.
 """
 
 import copy

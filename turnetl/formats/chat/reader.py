@@ -4,8 +4,8 @@ An archive has `{"messages": [{"role", "content"}]}`, or `{"conversations": [{"f
 once per line, once per array element or as one document; or rows `{"role", "content"}`, which form
 one conversation; or pairs of responses of which one is preferred.
 
-Ids of conversations do not suffice as ids of sessions: datasets often count from 0. The input of
-the digest that is used instead must never change: every id would change.
+Datasets often count conversations from 0: a digest is the id of a session. Its input must never
+change, because every id would change.
 """
 
 import re

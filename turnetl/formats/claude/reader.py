@@ -1,8 +1,7 @@
 """Readers of Claude Code: session JSONL of versions 1.0 to 2.1, and exports from claude.ai/code.
 
-A turn starts at a row of role user that a user wrote, and ends before the next one of the same
-session. An export holds the rows of a session as one document. Rows are read in file order:
-timestamps may run backwards, and parents may be in other files.
+A turn starts at a row that a user wrote, and ends before the next one of the same session. Rows are
+read in file order: timestamps may run backwards, and parents may be in other files.
 """
 
 from dataclasses import dataclass, field

@@ -1,12 +1,9 @@
 """The session of each row, the turn that it continues, and rows that add to no turn.
 
 With `--input-format stream-json` and after a compaction, Claude Code writes earlier rows again
-under new ids. The model's messages keep their ids. A prompt is a repetition if the response that
-follows it repeats the response to the same prompt.
-
-Versions of 2025 announced each command and skill that the model called, under role user, in the
-form of a command that the user typed. The announcement follows the call before the model's next
-message.
+under new ids. The model's messages keep theirs. A prompt is a repetition if the response that
+follows it is one. Versions of 2025 announced each command and skill that the model called, before
+its next message, as a command that the user typed.
 
 The client keeps its own messages in the queue of those that the user types while it works, and
 drops them without an operation. Operations are matched only with what the user typed.

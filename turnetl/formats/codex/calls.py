@@ -1,9 +1,9 @@
 """The tool calls of a rollout, each once, although Codex may write one in several rows.
 
 A call of the model is a response item; another item holds its result, and a completed item or an
-event its end. In code mode the model calls one tool, `exec`, with a script, and the script calls
-the others. What these did is in completed items, whose ids are not the script's, and the output of
-the script repeats what it printed of their results. Other clients write completed items only.
+event its end. In code mode the model calls one tool, `exec`, with a script that calls the others.
+Completed items show what these did, under other ids, and the script's output repeats what it
+printed of their results. Other clients write completed items only.
 """
 
 import re

@@ -1,12 +1,9 @@
 """The prompts of a rollout, each once, although Codex writes most of them in several rows.
 
 A prompt is an event (`user_message`), a completed item (`UserMessage`) or a message of role user,
-or two or three of these, in any order. The kind is decided for each row: one rollout may have all.
-A message is held until the next row that tells what it is: the event or the item with its text, or
-the agent's response to it. Codex itself writes messages of role user, too.
-
-They are told from text that the client wrote under the user's role by the patterns by which Codex
-recognises its own text, since its first versions.
+or several of these, in any order. Codex itself writes messages of role user, too: one is held until
+the event or the item with its text, or the agent's response, tells what it is. Others are known by
+the patterns by which Codex recognises its own text, since its first versions.
 """
 
 import re

@@ -1,11 +1,8 @@
 """Readers of Codex CLI: rollouts as session JSONL, with or without the envelope, and as documents.
 
-A turn starts at a prompt and ends before the next one. Which row holds a prompt is decided row by
-row: see `prompts`.
-
-The first Codex CLI, written in TypeScript, wrote one document per session, under a new name and a
-new id whenever the session was resumed. That id therefore identifies nothing; the start of the
-session does.
+A turn starts at a prompt (see `prompts`) and ends before the next one. The first Codex CLI wrote
+one document per session, under a new name and id whenever the session was resumed: that id
+identifies nothing; the start of the session does.
 """
 
 from collections.abc import Callable, Mapping

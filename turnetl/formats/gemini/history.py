@@ -1,15 +1,13 @@
 """The messages of a session, each once, although later rows may rewrite or repeat them.
 
-A session in lines only grows. A changed message is written again completely. Its last version
-counts, in the position of the first. Other lines change what the model is shown from then on:
-`$set` with all messages, `$patch` with the removed ones, `$rewindTo` with the first removed one.
-Removed messages stay in the result, because they were part of the conversation. But when the client
-compresses, masks or loads the history, it writes the messages that it keeps once more, under new
-ids. Such a copy is recognised by its text: a message that was just removed has the same text.
+A changed message is written again completely. Its last version counts, in the position of the
+first. Other lines change what the model is shown from then on: `$set` with all messages, `$patch`
+with the removed ones, `$rewindTo` with the first removed one. Removed messages stay in the result.
+When the client compresses, masks or loads the history, it writes the messages that it keeps once
+more, under new ids. Such a copy has the text of a message that was just removed.
 
-Text that the client wrote under the user's role is recognised by the patterns of Gemini CLI 0.5 to
-0.60. Older releases join the parts of a message without a separator, newer ones keep them. Here
-both are examined as one text.
+Text of the client under the user's role is recognised by the patterns of Gemini CLI 0.5 to 0.60.
+Older releases join the parts of a message without a separator: all are examined as one text.
 """
 
 import re

@@ -1,8 +1,7 @@
 """An archive as JSON Lines, or as one JSON document: an array, or an object with one such array.
 
-Rows and elements are read one by one, repaired if they are damaged, and counted. Each has a span,
-so that a turn leads back to its lines and bytes. A truncated document gives the elements before the
-truncation.
+Rows and elements are read one by one, repaired and counted. Each has a span, so that a turn leads
+back to its lines and bytes. A truncated document gives the elements before the truncation.
 """
 
 import re

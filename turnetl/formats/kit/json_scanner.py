@@ -1,8 +1,7 @@
 """A scanner for JSON that is truncated, damaged or large: it reads values up to the first error.
 
-It builds no value: one takes thirty times the memory of its text. A lone surrogate, as programs
-leave it when they truncate a text, makes a whole document unreadable. It becomes a question mark of
-the same length, so that offsets stay valid.
+It builds no value: one takes thirty times the memory of its text. A lone surrogate, which makes a
+whole document unreadable, becomes a question mark of the same length: offsets stay valid.
 """
 
 import json

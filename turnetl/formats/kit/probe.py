@@ -1,11 +1,8 @@
 """The start of an archive: the only thing by which a format is recognised, never a file name.
 
-An archive is JSON Lines, one JSON document, or concatenated JSON objects, each on one line or on
-several. In each case the probe holds its first objects, and decodes their values only when they are
-read.
-
-A concatenated object starts on a line that starts with a brace. Nested objects are indented or are
-on the same line. An invalid object therefore ends where the next one starts.
+An archive is JSON Lines, one JSON document, or concatenated JSON objects. The probe holds its first
+objects, and decodes their values only when they are read. A concatenated object starts on a line
+that starts with a brace, and so ends an invalid one before it; nested ones do not.
 """
 
 import json

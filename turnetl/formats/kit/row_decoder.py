@@ -1,11 +1,9 @@
 """Decoding of JSON into the few fields that a format uses, with repair of damaged JSON.
 
 A field of a type that the format does not expect counts as missing. A number may be written as a
-string, and a whole one as a float.
-
-A program that dies while it writes leaves a part of a row without a newline, and the next row
-follows on the same line. A file system may leave a run of NUL. An object inside a row is no row: it
-is told by the keys that rows of a format have, and by its place.
+string, and a whole one as a float. A program that dies while it writes leaves a part of a row, and
+the next row follows on the same line; a file system may leave a run of NUL. An object inside a row
+is no row: it is told by its place, and by the keys that rows of a format have.
 """
 
 import json

@@ -1,12 +1,10 @@
 """A tool call's input as one text, the same for all agents: command, path, or compact JSON.
 
-The input of a call that changes a file is its path, ` :: ` and a summary of the removed and added
-lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
-`*** Update File: a.py - x + y *** Delete File: b.py`.
-
-A summary has the first removed or added line, then lines that name something (functions, classes,
-headings), then others as far as they fit. Lines stay complete and separate, because a secret must
-still be detected in them.
+The input of a call that changes a file is its path, ` :: ` and a summary of the changed lines:
+`src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
+`*** Update File: a.py - x + y *** Delete File: b.py`. A summary has the first changed line, then
+lines that name something (functions, classes, headings), then others as far as they fit. Lines stay
+complete and separate, because a secret must still be detected in them.
 """
 
 import re

@@ -1,10 +1,9 @@
 """The turns of one session, built from its messages in order of time, each with its parts.
 
-A response names its prompt, and the files of a store may be in any order. Therefore all prompts are
-read first. A prompt that was typed while the agent worked is a message like any other, and a turn.
-
-OpenCode marks its own text as `synthetic`: the content of mentioned files, reminders of a mode,
-"continue" after a compaction. Text marked as `ignored` is never sent to the model.
+A response names its prompt, and the files of a store may be in any order: all prompts are read
+first. One that was typed while the agent worked is a turn like any other. OpenCode marks its own
+text as `synthetic` (mentioned files, reminders of a mode, "continue" after a compaction), and text
+that is never sent to the model as `ignored`.
 """
 
 import re

@@ -2,11 +2,8 @@
 
 A message of an export is `{info, parts}`. In the store, a message and its parts are separate files.
 Messages of mid-2025 contain their parts, and earlier ones keep half of their fields in `metadata`.
-Times are milliseconds since 1970.
-
-A message with its parts is independent of OpenCode's version and of where the parts were. Messages
-of OpenCode 2 are converted to the form of OpenCode 1: one object with a `type`; answers name no
-prompt and follow it, messages of the client have types of their own, and `idle` ends a turn.
+Messages of OpenCode 2 are converted to these: one object with a `type`; answers name no prompt and
+follow it, and `idle` ends a turn. Times are milliseconds since 1970.
 """
 
 from collections.abc import Iterable
