@@ -393,7 +393,6 @@ def _databases(location: Location) -> Iterator[str]:
 
 
 def _known(paths: Sequence[Path], lake: Lake) -> dict[Path, ArchiveMetadata | None]:
-    """Return the metadata of the turns file of each archive; None if there is none."""
     files = {path.stem: path for path in lake.turn_paths()}
     stored = [files.get(digest) for digest in archive_digests(paths)]
     known = [path for path in stored if path is not None]

@@ -1,8 +1,8 @@
 """Batches of archive jobs: each archive to one turns file, in five steps.
 
-Read, redact, describe, build, write: only the first opens the archive, only the last writes. Each runs for all archives before
-the next one starts: that is a quarter faster than archive by archive, because the code of a step
-stays in the processor's caches (benchmarks/parse.py).
+The steps are read, redact, describe, build and write; only the first opens the archive and only the
+last writes. Each runs for all archives before the next one starts: that is a quarter faster,
+because the code of a step stays in the processor's caches (benchmarks/parse.py).
 """
 
 import gc

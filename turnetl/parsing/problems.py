@@ -138,7 +138,6 @@ _CUT_SHORT = {
 
 
 def decompression_problem(path: Path, status: DecompressionStatus, size: int) -> Problem | None:
-    """Return the problem of an archive of which `size` bytes were decompressed, if any."""
     if status not in _CUT_SHORT:
         return None
     reason, what = _CUT_SHORT[status]
@@ -147,7 +146,6 @@ def decompression_problem(path: Path, status: DecompressionStatus, size: int) ->
 
 
 def line_problem(path: Path, counts: ParseCounts, *, ends_with_newline: bool) -> Problem | None:
-    """Return the problem of an archive with lines that cannot be read as JSON, if any."""
     invalid = counts.invalid_lines - counts.concatenated_lines
     if not invalid:
         return None

@@ -141,7 +141,6 @@ def read_archive(
 
 
 def _file_stat(path: Path, file: ArchiveFile) -> ArchiveStat:
-    """Return the state of an archive that is a file, or in one."""
     return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
 
 

@@ -137,7 +137,6 @@ def without_notifications(text: str) -> str:
 
 
 def _last_block(text: str) -> int | None:
-    """Return the start of the block at the end of the text, or None if there is none."""
     start = max(text.rfind("<system-reminder>"), text.rfind("<ide_"))
     return start if start >= 0 and _CONTEXT.fullmatch(text, start) is not None else None
 
@@ -234,7 +233,6 @@ def client_input(text: str) -> str:
 
 
 def command_name(text: str) -> str | None:
-    """Return the name of the slash command in a text, or None if it is another text."""
     return _tag(text, "command-name") if text.startswith(_COMMAND) else None
 
 

@@ -43,7 +43,6 @@ class ClaudeSessions:
     _last_turn: RawTurn | None = None
 
     def enter(self, row: ClaudeRow) -> None:
-        """Record the session that a row names."""
         session = row.session_id
         if session is None:
             return

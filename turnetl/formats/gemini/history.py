@@ -305,7 +305,6 @@ def steering_text(content: Content) -> list[str]:
 
 
 def user_answer(tool: str | None, arguments: object, result: str) -> str | None:
-    """Return what the user answered through a tool's result, or None if there is no answer."""
     if tool == "ask_user":
         return _answers(arguments, result)
     if tool == "exit_plan_mode" and (rejected := _REJECTED.match(result)):
@@ -354,7 +353,6 @@ def _after_files(text: str) -> str:
 
 
 def _last_block(text: str) -> int | None:
-    """Return the start of the block at the end of the text, or None if there is none."""
     for start, end in _TRAILING:
         if text.endswith(end) and (index := text.rfind(start)) >= 0:
             return index

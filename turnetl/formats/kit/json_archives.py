@@ -107,7 +107,7 @@ class SourceSpan(msgspec.Struct, gc=False):
     first of them."""
 
 
-_HEAD = 4096
+HEAD = 4096
 """Bytes in which the first JSON value must start; leading whitespace counts."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
@@ -123,7 +123,7 @@ def read_lines(
     Rows that were saved as one JSON array are read as if each had a line of its own. `handle`
     returns None if the row added something to a turn, else the reason why not.
     """
-    if overwrite_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
+    if overwrite_bom(data[:HEAD]).lstrip().startswith(b"[") and is_document(data):
         read_elements(data, parse_document(data), decoder, handle, counts)
         return
     filled = number = 0

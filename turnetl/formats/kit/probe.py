@@ -15,6 +15,7 @@ import msgspec
 
 from turnetl.formats.kit.counts import has_too_many_values
 from turnetl.formats.kit.json_archives import (
+    HEAD,
     first_elements,
     is_document,
     iter_filled_lines,
@@ -29,8 +30,6 @@ _ROWS = 64
 format."""
 _BYTES = 1 << 20
 """Bytes of lines examined. The first line is always examined."""
-_HEAD = 4096
-"""Bytes in which a value must start; leading whitespace counts."""
 _KEPT_VALUE, _KEPT_OBJECTS = 1 << 12, 1 << 16
 """Bytes up to which a value, or a list of objects, is kept once it is decoded: ten formats read the
 same few. In memory it takes thirty times as much."""
@@ -169,7 +168,7 @@ def _decode_damaged(raw: bytes) -> Any:
 
 def _lazy_objects(data: bytes) -> Iterator[LazyObject]:
     """Yield the object, or the first objects of the array."""
-    start = data[:_HEAD].lstrip()[:1]
+    start = data[:HEAD].lstrip()[:1]
     try:
         if start == b"{":
             yield LazyObject(object_fields(data))

@@ -127,7 +127,6 @@ def _change_summary(arguments: Mapping[str, Any]) -> str:
 
 
 def _changed_texts(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the text before and the text after each change of a file."""
     edits = arguments.get("edits")
     changes = edits if isinstance(edits, list) and edits else [arguments]
     return [

@@ -318,7 +318,6 @@ def _is_repeated(text: str, before: str) -> bool:
 
 
 def _user_answer(state: ToolState) -> str | None:
-    """Return what the user answered through a tool's result, or None if there is no answer."""
     if state.status == "error":
         rejected = _REJECTED.match(state.error) if isinstance(state.error, str) else None
         return (rejected[1].strip() or None) if rejected else None
