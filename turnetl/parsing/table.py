@@ -77,22 +77,19 @@ def _small_together(archives: Sequence[ArchiveTurns]) -> Iterator[Sequence[Archi
         yield archives[first:]
 
 
-def _pieces(archive: ArchiveTurns) -> Iterator[ArchiveTurns]:
-    """Yield an archive in batches: one alone takes three times the memory while it grows."""
+def _whole(archive: ArchiveTurns) -> pa.Table:
+    """Return the rows of an archive in batches: one alone grows to three times the memory."""
+    whole = archive.redacted
+    batches = []
     for start in range(0, len(archive), _BATCH_TURNS):
         part = slice(start, start + _BATCH_TURNS)
-        turns = archive.redacted
         piece = replace(
-            turns,
-            turns=turns.turns[part],
-            chars=turns.chars[part],
-            redactions=turns.redactions[part],
+            whole,
+            turns=whole.turns[part],
+            chars=whole.chars[part],
+            redactions=whole.redactions[part],
         )
-        yield replace(archive, redacted=piece)
-
-
-def _whole(archive: ArchiveTurns) -> pa.Table:
-    batches = [_batch([piece]) for piece in _pieces(archive)]
+        batches.append(_batch([replace(archive, redacted=piece)]))
     return pa.Table.from_batches(batches, arrow_schema(schema.TURNS))
 
 

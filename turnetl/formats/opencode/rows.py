@@ -237,17 +237,17 @@ def folder_of(location: OpenCodeLocation | str | None) -> str | None:
 
 def _converted_info(info: MessageInfo, metadata: MessageMetadata) -> MessageInfo:
     """Convert a message of before mid-2025 to the current form."""
-    model = metadata.assistant
+    by_model = metadata.assistant or info
     return MessageInfo(
         id=info.id,
         role=info.role,
         session_id=info.session_id or metadata.session_id,
         parent_id=info.parent_id,
-        model_id=model.model_id if model is not None else info.model_id,
-        path=model.path if model is not None else info.path,
-        summary=model.summary if model is not None else info.summary,
+        model_id=by_model.model_id,
+        path=by_model.path,
+        summary=by_model.summary,
         error=info.error or metadata.error,
-        tokens=model.tokens if model is not None else info.tokens,
+        tokens=by_model.tokens,
         time=info.time or metadata.time,
     )
 
