@@ -71,7 +71,7 @@ FORMATS = (
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
     Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
 )
-"""Every format, in the order in which they are tried: the first that recognises an archive."""
+"""Every format, in the order in which they are tried: the first that fits reads an archive."""
 
 
 def sniff(data: bytes) -> Format | None:

@@ -264,7 +264,7 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:
-    """Step 1: read and parse an archive, or read its stored rows if they are whole and the same."""
+    """Step 1: read and parse an archive, or read its stored rows if these are up to date."""
     path, previous = job.stat.path, job.stored.metadata
     check_head(job.stat, previous, options)
     data, stat = sources.read_stored(job.stat, options.files, options.histories)

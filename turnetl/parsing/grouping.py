@@ -39,7 +39,7 @@ class GroupMapEntry:
     formats: tuple[str, ...]
 
     def matches(self, cwd: Sequence[str], format_name: str, archive: Sequence[str]) -> bool:
-        """Return whether an archive meets the conditions; paths are in their `path_variants`."""
+        """Return whether an archive meets the conditions; both paths are `path_variants`."""
         return (
             _any_matches(self.folders, cwd)
             and _any_matches(self.archives, archive)
@@ -48,7 +48,7 @@ class GroupMapEntry:
 
 
 def load_group_map(path: Path, content: bytes | None = None) -> tuple[GroupMapEntry, ...]:
-    """Return the entries of a group map file, in order, or of its `content`, read before."""
+    """Return the entries of a group map file, in order; `content` saves reading it again."""
     rows = _read_file(path, content).group
     return tuple(_entry(row, f"`{path}`, entry {number}") for number, row in enumerate(rows, 1))
 

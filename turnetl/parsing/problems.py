@@ -18,7 +18,7 @@ _UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT
 
 
 def bad_archive(path: Path, reason: SkipReason, what: str) -> BadArchive:
-    """Return the error whose sentence says this of the path."""
+    """Return an error; `what` ends the sentence that starts with the path."""
     return BadArchive(reason, f"`{path_text(path)}` {what}.")
 
 

@@ -119,7 +119,7 @@ def read_head(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> bytes:
 
 
 def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> DecompressedArchive:
-    """Return an archive's text; `BadArchive` if it is too large, or nothing precedes a damage."""
+    """Return an archive's text; `BadArchive` if it is too large or damaged at its start."""
     if not is_compressed(data):
         return DecompressedArchive(to_utf8(data), None)
     max_bytes = limits.max_bytes(len(data))

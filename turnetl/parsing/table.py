@@ -265,7 +265,7 @@ _encode = msgspec.json.Encoder().encode
 def content_hash(
     turn: RawTurn | Turn, assistant_text: str, calls: Sequence[tuple[str, str, str, bool]]
 ) -> str:
-    """Return a digest of a turn's texts and calls (name, input, result, `is_error`) in a table."""
+    """Return a digest of a turn's texts and calls (name, input, result, `is_error`), as stored."""
     texts = (
         turn.user_text,
         assistant_text,

@@ -72,7 +72,7 @@ class CodexSessions:
     def assign_session(
         self, turn_id: str | None, written_at: datetime | None
     ) -> tuple[str, datetime | None]:
-        """Return a prompt's session and time; a copy whose id has no time: its session's start."""
+        """Return a prompt's session and time; a copy whose id has none has its session's start."""
         if not self._is_fork():
             return self.own or "", written_at
         created = _creation_time(turn_id)

@@ -82,7 +82,7 @@ class GeminiJsonl:
 
 @dataclass(slots=True)
 class CollectedRows:
-    """All rows of an archive. Which are used is known at the end: until then, their lines are."""
+    """All rows of an archive. Their lines count as used until all rows are read."""
 
     rows: list[tuple[GeminiRow, SourceSpan]] = field(default_factory=list)
 

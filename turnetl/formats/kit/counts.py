@@ -127,7 +127,7 @@ def may_have_too_many_rows(document: bytes) -> bool:
 
 
 def has_too_many_values(line: bytes) -> bool:
-    """Return whether a line has more JSON values than the limit, by separators."""
+    """Return whether a line has too many JSON values. Separators in strings do not count."""
     if len(line) < MIN_BYTES_OF_TOO_MANY:
         return False
     limit = max(_MIN_VALUES, len(line) // _BYTES_PER_VALUE)

@@ -52,7 +52,7 @@ def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def iter_filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield (number from 1, offset, end) of each line, without a step for each blank one."""
+    """Yield (number from 1, offset, end) of each line that is not blank; the last one may be."""
     number, start, size = 1, 0, len(data)
     while start < size:
         blank = _BLANK_LINES.match(data, start) if data[start] in _WHITESPACE else None

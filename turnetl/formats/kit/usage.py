@@ -193,7 +193,7 @@ def _without_cache(
     output: int | None,
     reasoning: int | None,
 ) -> Tokens:
-    """Return the tokens of a prompt that is recorded with its cache; a smaller one is damaged."""
+    """Return the tokens of a request whose prompt includes the cache; a rest below 0 is none."""
     rest = (prompt or 0) - (cache_write or 0) - (cache_read or 0)
     return Tokens(max(rest, 0), cache_write, cache_read, output or 0, reasoning)
 
@@ -263,7 +263,7 @@ class SubagentMessages:
 def place_of(
     subagent: str, session: str, model: str | None, time: datetime | None
 ) -> tuple[str, str, str, str]:
-    """Return what tells an entry from others of its archive, sorted: sessions if not a subagent."""
+    """Return the sort key of an entry; its session counts only if it is of no subagent."""
     day = "" if time is None else time.date().isoformat()
     return subagent, "" if subagent else session, model or "", day
 
