@@ -104,6 +104,12 @@ class TurnsTable:
     report: ArchiveReport
 
 
+_Content = ArchiveContent | StoredTurns | ArchiveReport
+_Redacted = RedactedArchive | StoredTurns | ArchiveReport
+_Table = TurnsTable | ArchiveReport
+"""A report instead of content, texts or a table: a step failed for the archive."""
+
+
 def parse_batch(
     jobs: Sequence[ArchiveJob], options: ParseOptions, *, attempts: int = 3
 ) -> list[ArchiveReport]:
@@ -121,10 +127,8 @@ def parse_batch(
         return _write_batch(jobs, tables, options, attempts)
 
 
-def _read_batch(
-    jobs: Sequence[ArchiveJob], options: ParseOptions
-) -> list[ArchiveContent | StoredTurns | ArchiveReport]:
-    def read_one(job: ArchiveJob) -> ArchiveContent | StoredTurns | ArchiveReport:
+def _read_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[_Content]:
+    def read_one(job: ArchiveJob) -> _Content:
         return _attempt(job, partial(read, job, options))
 
     threads = max((options.files.parallel_reads(job.stat.path) for job in jobs), default=1)
@@ -134,17 +138,15 @@ def _read_batch(
 
 
 def _redact_batch(
-    jobs: Sequence[ArchiveJob],
-    contents: list[ArchiveContent | StoredTurns | ArchiveReport],
-    redactor: Redactor,
-) -> list[RedactedArchive | StoredTurns | ArchiveReport]:
+    jobs: Sequence[ArchiveJob], contents: list[_Content], redactor: Redactor
+) -> list[_Redacted]:
     """Redact all archives in one call, else one by one. Empties `contents`, which hold secrets."""
     parsed = [content for content in contents if isinstance(content, ArchiveContent)]
     try:
         redacted = iter(redact(parsed, redactor))
     except Exception:  # noqa: BLE001 - the error is raised again for the archive that causes it
         redacted = None
-    archives: list[RedactedArchive | StoredTurns | ArchiveReport] = []
+    archives: list[_Redacted] = []
     for job, content in zip(jobs, contents, strict=True):
         if not isinstance(content, ArchiveContent):
             archives.append(content)
@@ -158,10 +160,8 @@ def _redact_batch(
 
 
 def _build_batch(
-    jobs: Sequence[ArchiveJob],
-    archives: list[RedactedArchive | StoredTurns | ArchiveReport],
-    options: ParseOptions,
-) -> list[TurnsTable | ArchiveReport]:
+    jobs: Sequence[ArchiveJob], archives: list[_Redacted], options: ParseOptions
+) -> list[_Table]:
     """Build the rows of all archives together, else one by one. Empties `archives`."""
     described = [
         archive
@@ -174,7 +174,7 @@ def _build_batch(
         rows = iter(build([one for one in described if isinstance(one, DescribedArchive)]))
     except Exception:  # noqa: BLE001 - the error is raised again for the archive that causes it
         rows = None
-    tables: list[TurnsTable | ArchiveReport] = []
+    tables: list[_Table] = []
     for job, one in zip(jobs, described, strict=True):
         if not isinstance(one, DescribedArchive):
             tables.append(one)
@@ -185,10 +185,7 @@ def _build_batch(
 
 
 def _write_batch(
-    jobs: Sequence[ArchiveJob],
-    tables: list[TurnsTable | ArchiveReport],
-    options: ParseOptions,
-    attempts: int,
+    jobs: Sequence[ArchiveJob], tables: list[_Table], options: ParseOptions, attempts: int
 ) -> list[ArchiveReport]:
     """Write the tables. Empties `tables` one by one, to release their memory.
 
@@ -213,9 +210,7 @@ def _write_batch(
     return reports
 
 
-def _write(
-    job: ArchiveJob, table: TurnsTable | ArchiveReport, lake: Lake
-) -> ArchiveReport | LakeChanged:
+def _write(job: ArchiveJob, table: _Table, lake: Lake) -> ArchiveReport | LakeChanged:
     if isinstance(table, ArchiveReport):
         return table
     try:
