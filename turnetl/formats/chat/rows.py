@@ -137,11 +137,7 @@ ROWS = RowDecoder(
     ChatLogRow,
     # A conversation is made of messages, each of which may also be a row.
     Envelope(
-        shared=(
-            frozenset({"role", "content"}),
-            frozenset({"from", "value"}),
-            *(frozenset({key}) for key in LISTS[:4]),
-        ),
+        shared=(("role", "content"), ("from", "value"), *((key,) for key in LISTS[:4])),
         holders=frozenset({"message", "input", "prompt", "rejected", *RESPONSES}),
     ),
 )

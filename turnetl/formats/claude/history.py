@@ -36,9 +36,7 @@ class HistoryRow(msgspec.Struct, rename="camel", gc=False):
     session_id: str | None = None
 
 
-HISTORY_ROWS = RowDecoder(
-    HistoryRow, Envelope(own=(frozenset({"display", "timestamp", "project"}),))
-)
+HISTORY_ROWS = RowDecoder(HistoryRow, Envelope(own=(("display", "timestamp", "project"),)))
 
 
 class ClaudeHistory:

@@ -119,13 +119,7 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
 
 ROWS = RowDecoder(
     ClaudeRow,
-    Envelope(
-        own=(
-            frozenset({"type", "sessionId"}),
-            frozenset({"type", "leafUuid"}),
-            frozenset({"type", "messageId", "snapshot"}),
-        ),
-    ),
+    Envelope(own=(("type", "sessionId"), ("type", "leafUuid"), ("type", "messageId", "snapshot"))),
 )
 
 

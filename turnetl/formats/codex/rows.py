@@ -107,7 +107,7 @@ class CodexRow(CodexItem):
     payload: CodexItem | None = None
 
 
-ROWS = RowDecoder(CodexRow, Envelope(own=(frozenset({"timestamp", "type", "payload"}),)))
+ROWS = RowDecoder(CodexRow, Envelope(own=(("timestamp", "type", "payload"),)))
 
 
 class CodexEntry(msgspec.Struct, gc=False):

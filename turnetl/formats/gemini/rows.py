@@ -84,17 +84,8 @@ class GeminiRow(SessionUpdate, rename="camel"):
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
 
 
-ROWS = RowDecoder(
-    GeminiRow,
-    Envelope(
-        own=(
-            frozenset({"id", "timestamp", "type"}),
-            frozenset({"sessionId", "projectHash"}),
-            frozenset({"$set"}),
-            frozenset({"$rewindTo"}),
-        )
-    ),
-)
+_OWN = (("id", "timestamp", "type"), ("sessionId", "projectHash"), ("$set",), ("$rewindTo",))
+ROWS = RowDecoder(GeminiRow, Envelope(_OWN))
 
 
 def parts_of(content: Content) -> list[GeminiPart]:

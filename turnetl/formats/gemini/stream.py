@@ -40,7 +40,7 @@ class StreamEvent(msgspec.Struct):
     stats: GeminiRunUsage | None = None
 
 
-_EVENTS = RowDecoder(StreamEvent, Envelope(own=(frozenset({"type", "timestamp"}),)))
+_EVENTS = RowDecoder(StreamEvent, Envelope(own=(("type", "timestamp"),)))
 
 
 class GeminiStream:

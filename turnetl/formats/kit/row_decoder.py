@@ -47,16 +47,17 @@ _MAX_LENIENT = 8 << 20
 class Envelope:
     """The keys by which a row is told from other objects."""
 
-    own: Collection[frozenset[str]] = ()
+    own: Collection[Collection[str]] = ()
     """Sets of keys; an object with all keys of one of them is a row."""
-    shared: Collection[frozenset[str]] = ()
+    shared: Collection[Collection[str]] = ()
     """Of rows that look like objects inside of rows: the place of the object must decide."""
     holders: frozenset[str] = frozenset()
     """Keys of rows under which there are such objects. They may also be in any array."""
 
     def is_row(self, keys: Collection[str], *, own_only: bool) -> bool:
         sets = self.own if own_only else (*self.own, *self.shared)
-        return any(needed <= set(keys) for needed in sets)
+        present = set(keys)
+        return any(present.issuperset(needed) for needed in sets)
 
 
 @dataclass(frozen=True, slots=True)

@@ -239,10 +239,7 @@ class FileKind(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
     message_id: str | None = None
 
 
-_KINDS = RowDecoder(
-    FileKind,
-    Envelope(own=(frozenset({"id", "sessionID"}), frozenset({"id", "time", "title"}))),
-)
+_KINDS = RowDecoder(FileKind, Envelope(own=(("id", "sessionID"), ("id", "time", "title"))))
 
 
 def read_files(data: bytes, document: JsonDocument, collected: CollectedMessages) -> None:
