@@ -38,22 +38,12 @@ def verify(
     from turnetl.views import verify as view
 
     settings = common.settings()
-    report = common.executed(
-        pipeline.verify, settings, groups, examples=examples, vectors=vectors, config=common.config
-    )
+    options = pipeline.VerifyOptions(tuple(groups), examples, vectors, common.config)
+    report = common.executed(pipeline.verify, settings, options)
     if not (fix and report.can_repair):
         console.print_messages(view.messages(report))
         console.print_result(view.result(report), report, as_json=common.json)
         return view.exit_code(report)
     asking = Confirmation(dry_run=False, yes=yes, common=common)
-    repair = partial(
-        pipeline.repair_graph,
-        settings,
-        report,
-        now,
-        groups,
-        examples=examples,
-        vectors=vectors,
-        config=common.config,
-    )
+    repair = partial(pipeline.repair_graph, settings, report, options, now)
     return asking.execute(report, repair, view)

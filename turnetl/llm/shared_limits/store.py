@@ -24,7 +24,7 @@ import msgspec
 
 from turnetl.base import private_files
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.private_files import sqlite_path
 from turnetl.llm.retry import Sleep
 
 Change = Callable[[bytes | None, float], bytes]
