@@ -31,11 +31,7 @@ class Account:
 
     @contextmanager
     def request(self, expected: Amount) -> Iterator[None]:
-        """Count a request as in flight.
-
-        Raises:
-            RunStopped: the request must not be sent.
-        """
+        """Count a request as in flight, unless `approve` raises."""
         self._approve(expected)
         self.in_flight += expected
         try:
@@ -44,12 +40,7 @@ class Account:
             self.in_flight -= expected
 
     def charge(self, used: Amount, reserved: Amount) -> None:
-        """Count a response.
-
-        Args:
-            used: its cost.
-            reserved: what a budget reserves for such a request when little is left.
-        """
+        """Count a response: what it used, and what a budget reserves for one if little is left."""
         self.required = self.required.at_least(self.spent + reserved)
         self.spent += used
 

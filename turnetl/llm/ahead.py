@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from turnetl.base.errors import Fatal, Retryable, TurnetlError
 from turnetl.base.model import Usage
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.journal.rows import request_key
 from turnetl.llm.limiter import send_for_this_task
 
@@ -71,7 +71,7 @@ class TurnAhead:
     """Keys of the requests of all attempts, and of the commit."""
 
 
-class AheadModel:
+class AheadModel(ModelWrapper):
     """A model whose requests may be sent ahead. It is the outermost wrapper."""
 
     def __init__(
@@ -89,7 +89,7 @@ class AheadModel:
             is_sent: whether the request of a task was sent; one that was not is cancelled if no
                 turn needs it any more.
         """
-        self._model = model
+        super().__init__(model)
         self._guesses = guesses
         self._is_sent = is_sent
         self._calls: dict[str, _Call] = {}
@@ -102,10 +102,6 @@ class AheadModel:
         """Of `unused`."""
         self.used = Usage()
         """Of the responses that turns received when they were committed."""
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     @property
     def unused_share(self) -> float:
@@ -122,7 +118,6 @@ class AheadModel:
         """Return the response, or a guess of it during an attempt to resolve a turn ahead.
 
         Raises:
-            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model.
             GivenUp: the request is of an attempt that is over.
         """
         key = request_key(self.name, request)
@@ -169,7 +164,7 @@ class AheadModel:
         self._release(turn, set(turn.sent))
 
     async def close(self) -> None:
-        """Give up all requests, and close the model. May be called more than once.
+        """Give up all requests, and close the model. Safe to repeat.
 
         The model decides how long it waits for responses that are paid for: they are counted.
         """

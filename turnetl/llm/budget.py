@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from turnetl.base.errors import BadUsage, BudgetExhausted
 from turnetl.llm.accounts import Account, current_account
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.cost_bounds import (
     Amount,
     CostBound,
@@ -30,14 +30,7 @@ class Budget:
     """The limits of a run. One object per process."""
 
     def __init__(self, tokens: int | None, usd: float | None, meter: Meter, prices: Prices) -> None:
-        """Limit the total of a meter.
-
-        Args:
-            tokens: of prompts and responses; None for no limit.
-            usd: US dollars; None for no limit.
-            meter: counts the usage of every model that the budget applies to.
-            prices: prices of the models.
-        """
+        """Limit the total of a meter, in tokens of prompts and responses and in US dollars."""
         self.tokens = tokens
         self.usd = usd
         self.repeated = 0
@@ -52,7 +45,6 @@ class Budget:
 
     @property
     def used(self) -> Amount:
-        """What the responses so far have used."""
         return amount_of(self._meter.total)
 
     def price(self, model: str) -> Price | None:
@@ -82,7 +74,7 @@ class Budget:
     async def reserve(
         self, sufficient: Sequence[CostBound], smaller: Iterable[CostBound] = ()
     ) -> AsyncIterator[CostBound]:
-        """Reserve the most that a request may use, until it is done.
+        """Reserve the largest bound that fits, for what a request may use, until it is done.
 
         Requests are admitted in order. A request that does not fit waits for those before it:
         most of them use much less than they reserve.
@@ -90,9 +82,6 @@ class Budget:
         Args:
             sufficient: the bounds to choose from, largest first.
             smaller: more bounds, tried when no request is left to wait for; largest first.
-
-        Yields:
-            The largest bound that fits.
 
         Raises:
             BudgetExhausted: no bound fits and no request is in flight. No later request is
@@ -159,7 +148,7 @@ class Budget:
         )
 
 
-class BudgetedModel:
+class BudgetedModel(ModelWrapper):
     """A model that receives a request only if the budget covers the most that it may use.
 
     A request has its own limit of the response as long as the budget covers that, else the limit
@@ -168,20 +157,12 @@ class BudgetedModel:
     """
 
     def __init__(self, model: ChatModel, budget: Budget) -> None:
-        """Put a model that makes one attempt per request under a budget.
-
-        Raises:
-            BadUsage: the budget is in dollars and the price of the model is unknown.
-        """
-        self._model = model
+        """Put a model that makes one attempt per request under a budget; see `Budget.price`."""
+        super().__init__(model)
         self._budget = budget
         self._price = budget.price(model.name)
         self._limits = ResponseLimits()
         self._prompts = PromptBounds()
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Send the request as soon as the budget covers it.
@@ -200,9 +181,6 @@ class BudgetedModel:
                 response, limit = await self._send(request, larger, (), account)
                 response = response.with_usage(response.usage + spent)
         return response
-
-    async def close(self) -> None:
-        await self._model.close()
 
     async def _send(
         self,

@@ -1,13 +1,11 @@
-"""Requests to a language model and its responses.
+"""Requests to a language model and its responses, and the routing of prompts to models.
 
 `ChatModel` is the port of this package: every wrapper of a model is itself a `ChatModel`.
-
-The prompts that a run sends, and the routing of each to one of several models.
 """
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from json import dumps
 from typing import Annotated, Any, Literal, Protocol
@@ -24,8 +22,6 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """A message of a request."""
-
     role: Annotated[Role, described("The author of the message.")]
     text: Annotated[str, described("The text of the message.")]
 
@@ -69,7 +65,6 @@ class ChatRequest:
 
     @property
     def characters(self) -> int:
-        """Length of all messages."""
         return sum(len(message.text) for message in self.messages)
 
 
@@ -108,15 +103,7 @@ class ChatResponse:
 
     def with_usage(self, usage: Usage) -> "ChatResponse":
         """Return the same response with the total usage of all its attempts."""
-        return replace(
-            self,
-            calls=usage.calls,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost=usage.cost,
-            cached_tokens=usage.cached_tokens,
-            seconds=usage.seconds,
-        )
+        return replace(self, **asdict(usage))
 
 
 class ChatModel(Protocol):
@@ -139,6 +126,20 @@ class ChatModel(Protocol):
 
     async def close(self) -> None:
         """Close connections. May be called more than once."""
+
+
+class ModelWrapper:
+    """Base of the models around another one: they have its name, and close it."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def close(self) -> None:
+        await self._model.close()
 
 
 class ProviderAdapter(Protocol):
@@ -193,7 +194,7 @@ class PromptRouter:
     """Sends each request to one of several models, chosen by the name of its prompt."""
 
     def __init__(self, default: ChatModel, by_prefix: Mapping[str, ChatModel]) -> None:
-        """Route between opened models. The same model may have several prefixes.
+        """Route between opened models.
 
         Args:
             default: receives requests that no prefix matches.
@@ -215,7 +216,6 @@ class PromptRouter:
         return f"{self._default.name} ({routes})"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request to the model of its prompt."""
         return await self.model_for(request.prompt_name).complete(request)
 
     def model_for(self, prompt_name: str) -> ChatModel:
@@ -228,6 +228,11 @@ class PromptRouter:
         # Concurrently: each may wait some time for its last responses.
         models = {id(model): model for model in (self._default, *self._by_prefix.values())}
         await asyncio.gather(*(model.close() for model in models.values()))
+
+
+def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
+    """Return the model that receives the requests of a prompt."""
+    return model.model_for(prompt_name) if isinstance(model, PromptRouter) else model
 
 
 def expand_routes(models: Mapping[str, str]) -> dict[str, str]:

@@ -36,11 +36,7 @@ class ModelStack:
 
 
 def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
-    """Return the model with all its wrappers.
-
-    Args:
-        base: makes one attempt per request, to one model of one provider.
-        shared: objects shared by all models of the process.
+    """Return the model, which makes one attempt per request, with all its wrappers.
 
     Raises:
         BadUsage: the budget is in dollars and the price of the model is unknown.

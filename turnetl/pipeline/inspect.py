@@ -11,7 +11,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.private_files import create_file, create_folder
 from turnetl.extraction.catalog import TemplateCatalog, catalog, select
 from turnetl.extraction.templates import TEMPLATES_FOLDER
-from turnetl.llm.checks.result import ModelCheck
+from turnetl.llm.checks import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.previews import estimated_tokens

@@ -14,7 +14,7 @@ from turnetl.index.index_report import IndexReport, QuestionEstimate, QuestionRe
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.question_table import StoredQuestions, text_digest
 from turnetl.index.questions import PROMPT, add_questions, estimate_questions, used_text
-from turnetl.llm.chat import ChatModel, PromptRouter
+from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import advice_if_busy, check_graph, open_repaired, update_index
@@ -120,7 +120,7 @@ def _state_cost(estimate: QuestionEstimate) -> None:
 
 
 def _estimate(texts: Iterable[str], model: ChatModel, clock: Clock) -> QuestionEstimate:
-    used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
+    used = model_for(model, PROMPT)
     price = wiring.prices(clock()).find(used.name)
     return estimate_questions(texts, model=used.name, price=price)
 

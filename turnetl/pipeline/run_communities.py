@@ -25,7 +25,7 @@ from turnetl.ingestion.community_build import (
     write_communities,
 )
 from turnetl.ingestion.held_lease import held_lease
-from turnetl.llm.chat import ChatModel, PromptRouter
+from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price
@@ -120,7 +120,7 @@ async def opened_writer(settings: Settings, clock: Clock) -> AsyncIterator[Opene
         purpose="the extractor describes communities",
         alternative="use `--extractor structural`",
     ) as (model, meter):
-        used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
+        used = model_for(model, PROMPT)
         price = wiring.prices(clock()).find(used.name)
         yield OpenedWriter(ModelCommunityWriter(model), ModelOfCommunities(used, price, meter))
 

@@ -22,7 +22,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_report import IngestReport, check_extractor
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
-from turnetl.llm.chat import PromptRouter
+from turnetl.llm.chat import model_for
 from turnetl.llm.cost_bounds import amount_of
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.stack import ModelStack
@@ -120,7 +120,7 @@ async def opened_summary_writer(settings: Settings, clock: Clock) -> AsyncIterat
 
     async with wiring.model_stack(settings, clock) as stack:
         model = wiring.model(settings, stack)
-        used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
+        used = model_for(model, PROMPT)
         price = wiring.prices(clock()).find(used.name)
         try:
             yield SummaryWriter(wiring.flush_rules(settings, model, price), used.name, stack)

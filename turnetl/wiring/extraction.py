@@ -18,7 +18,7 @@ from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_pr
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
     from turnetl.llm.chat import ChatModel
-    from turnetl.llm.checks.result import CheckResult, ModelCheck
+    from turnetl.llm.checks import CheckResult, ModelCheck
     from turnetl.llm.embedders.port import Embedder
     from turnetl.llm.stack import ModelStack
 
@@ -126,8 +126,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
     """
     from turnetl.extraction import model_checks
     from turnetl.extraction.model_checks import fact_questions_check
-    from turnetl.llm.checks import check
-    from turnetl.llm.checks.result import ModelCheck
+    from turnetl.llm.checks import ModelCheck, check
     from turnetl.summaries.refresh_check import refresh_check
     from turnetl.wiring import clients
 
@@ -184,7 +183,7 @@ def check_no_model(settings: Settings) -> None:
 
 
 async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[CheckResult]":
-    from turnetl.llm.checks.result import CheckResult
+    from turnetl.llm.checks import CheckResult
     from turnetl.wiring import embedding
 
     if not embedding.is_remote(settings):

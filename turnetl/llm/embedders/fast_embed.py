@@ -1,6 +1,6 @@
 """Embedding models that run on this machine, by fastembed or from a local folder.
 
-An embedding model in a local folder, as sentence-transformers exports it to ONNX.
+A folder is as sentence-transformers exports a model to ONNX.
 """
 
 import asyncio
@@ -51,11 +51,7 @@ def is_folder(model: str) -> bool:
 
 
 def check_folder(folder: Path) -> Path:
-    """Return the file of the model, after a check that nothing is missing.
-
-    Raises:
-        BadUsage: a file is missing; names it.
-    """
+    """Return the file of the model; raise BadUsage, which names it, if a file is missing."""
     if not folder.is_dir():
         raise BadUsage(f"the folder of the embedding model `{folder}` does not exist")
     for name in _TOKENIZER_FILES:
@@ -79,11 +75,7 @@ def folder_name(folder: Path) -> str:
 
 
 def load_folder(folder: Path) -> Encode:
-    """Load the model; opens no connection.
-
-    Raises:
-        BadUsage: a file is missing, or not what it should be.
-    """
+    """Load the model; opens no connection."""
     from fastembed.common.preprocessor_utils import load_tokenizer  # noqa: PLC0415 - an extra
     from onnxruntime import InferenceSession  # noqa: PLC0415 - an extra
 
@@ -152,9 +144,6 @@ class FastEmbedEmbedder:
         Args:
             model: a name that fastembed knows, or a folder with ONNX model and tokenizer.
             cache: folder of downloaded models.
-
-        Raises:
-            BadUsage: the package is missing, the name is unknown, or the folder lacks a file.
         """
         if find_spec(PROVIDER) is None:
             raise BadUsage(
@@ -177,12 +166,7 @@ class FastEmbedEmbedder:
         return int(self._known["dim"]) if self._known else len(self._encode([_PROBE])[0])
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector per text, in order; other work goes on meanwhile.
-
-        Raises:
-            BadUsage: the model in the folder cannot be loaded.
-            ModelUnusable: the model cannot be downloaded, or returns no vectors.
-        """
+        """Return one vector per text, in order; other work goes on meanwhile."""
         return await asyncio.to_thread(self._embed, texts) if texts else []
 
     async def close(self) -> None:
@@ -224,11 +208,7 @@ class FastEmbedEmbedder:
 
 
 def _load(known: dict[str, Any], cache: Path) -> Encode:
-    """Load a model that fastembed knows from the cache, after a download if it is not there.
-
-    Raises:
-        ModelUnusable: it cannot be downloaded or loaded.
-    """
+    """Load a model that fastembed knows from the cache, after a download if it is not there."""
     fastembed = _fastembed()
     name, arguments = known["model"], {"cache_dir": str(cache), "cuda": False}
     try:

@@ -71,13 +71,7 @@ class OpenAiEmbedder:
         return self._dimensions or 0
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector per text, in order.
-
-        Raises:
-            ModelUnusable: the user must act first: key, credit, model name, dimensions.
-            ModelBusy: no response after all retries.
-            BadTurn: the provider rejects a text.
-        """
+        """Return one vector per text, in order; raises what `ChatModel.complete` raises."""
         starts = range(0, len(texts), _BATCH_SIZE)
         batches = (texts[start : start + _BATCH_SIZE] for start in starts)
         return [
@@ -114,7 +108,6 @@ class OpenAiEmbedder:
         return await with_retries(attempt, self._retry_policy, sleep=self._sleep)
 
     async def _post(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of the response; count the request."""
         started, tokens = time.perf_counter(), 0
         try:
             response = await endpoint.post(body)

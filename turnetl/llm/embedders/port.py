@@ -1,9 +1,7 @@
-"""The port of embedders: texts in, vectors out.
-
-A cache around an embedder, which also batches concurrent requests.
-"""
+"""The port of embedders: texts in, vectors out; and a cache around an embedder."""
 
 import asyncio
+import struct
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
@@ -30,6 +28,14 @@ class Embedder(Protocol):
         """Close connections. May be called more than once."""
 
 
+_FLOAT_BYTES = struct.calcsize("<f")
+
+
+def floats(vector: Vector) -> list[float]:
+    """Return a vector as a list of Python floats, without numpy, which takes long to import."""
+    return list(struct.unpack(f"<{len(vector) // _FLOAT_BYTES}f", vector))
+
+
 _BATCH_SIZE = 256
 """Texts per request."""
 
@@ -42,12 +48,7 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, size: int = 20_000) -> None:
-        """Wrap an embedder.
-
-        Args:
-            embedder: receives the texts that are not cached.
-            size: texts in the cache, the most recently used; 1 kB each at 256 dimensions.
-        """
+        """Wrap an embedder; `size` is in texts, each 1 kB at 256 dimensions."""
         self._embedder = embedder
         self._size = size
         self._cache: OrderedDict[str, Vector] = OrderedDict()
@@ -74,7 +75,7 @@ class CachedEmbedder:
         ]
 
     async def close(self) -> None:
-        """Cancel open requests and close the embedder. May be called more than once."""
+        """Cancel open requests and close the embedder. Safe to repeat."""
         for task in self._requests:
             task.cancel()
         await asyncio.gather(*self._requests, return_exceptions=True)

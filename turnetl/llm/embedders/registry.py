@@ -39,9 +39,6 @@ def open_embedder(
         retry_policy: None: the default, as for language models.
         meter: counts the requests to a server.
         cache: folder of downloaded models, which `fastembed` needs.
-
-    Raises:
-        BadUsage: a setting is missing or unknown; names it.
     """
     if provider == BUILT_IN:
         return WordLlamaEmbedder()

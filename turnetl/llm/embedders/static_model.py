@@ -1,7 +1,4 @@
-"""The static token vectors that the package wordllama carries, without importing that package.
-
-The embedder that works offline.
-"""
+"""The embedder that works offline, by the static token vectors of the package wordllama."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,11 +36,7 @@ class StaticModel:
 
     @classmethod
     def open(cls) -> "StaticModel":
-        """Find the data. They are read at their first use, once in a process.
-
-        Raises:
-            Fatal: the package is missing.
-        """
+        """Find the data. They are read at their first use, once in a process."""
         spec = find_spec(PACKAGE)
         if spec is None or not spec.submodule_search_locations:
             raise Fatal(f"the package `{PACKAGE}` is missing: install turnetl's dependencies again")

@@ -22,9 +22,7 @@ _OPENAI_EMBEDDINGS = "openai-compatible/text-embedding-"
 def find_price(model: str, at: datetime) -> Price | None:
     """Return the price of `provider/model`; None if the library does not know it.
 
-    Args:
-        model: with its provider.
-        at: some prices apply from a date on, or at certain hours.
+    Some prices apply from a date on, or at certain hours.
     """
     provider, _, name = model.partition("/")
     if model.startswith(_OPENAI_EMBEDDINGS):

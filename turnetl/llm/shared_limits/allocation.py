@@ -2,14 +2,6 @@
 
 The limits hold because everything that was granted and may still be used counts as used. A process
 that does not report keeps its block until it expires, and its slots until its requests have ended.
-
-An amount divided among several who want some of it.
-
-The block of a process: what it may start until its next exchange, and what it used.
-
-What a process reports to the shared state of limits, and what it is granted.
-
-What a process needs: requests that wait, requests in flight, and those that may come.
 """
 
 import math
@@ -90,16 +82,11 @@ class Block:
     """Requests, tokens and slots of the last grant, less what was used."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Hold nothing.
-
-        Args:
-            clock: monotonic seconds.
-        """
         self._clock = clock
         self.grant: Grant | None = None
         """The last one; None while an exchange is under way or after one that failed."""
         self.granted_at = 0.0
-        """On the clock of this process."""
+        """In seconds on the monotonic clock of this process."""
         self.is_new = True
         """Whether there was no grant yet: the time of the state is not known."""
         self._state_time = 0.0
@@ -152,12 +139,7 @@ class Block:
         return self._batch, self._reported
 
     def replace(self, grant: Grant, at: float) -> None:
-        """Hold what was granted.
-
-        Args:
-            grant: the block.
-            at: time of the exchange on this process's clock.
-        """
+        """Hold what was granted in an exchange at that time of this process's clock."""
         self._reported = None
         self.grant, self.granted_at, self.is_new = grant, at, False
         self._state_time = grant.time
@@ -271,11 +253,7 @@ _MARGIN = 10.0
 def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Grant:
     """Change the state by a report, and return what the process is granted.
 
-    Args:
-        state: of all processes with these limits; is changed.
-        report: of one process.
-        now: time of the state; not before its last exchange.
-        rules: constants.
+    `now` is the time of the state, not before its last exchange.
     """
     state.time = now
     member = state.members.pop(report.owner, None)
@@ -290,8 +268,7 @@ def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Gr
     if report.leaving:
         return Grant(now, now, 0, 0, 0, limits, is_met=False, pause=0.0)
     allocation = _Allocation(state, report, member=member, now=now, limits=limits, rules=rules)
-    grant, joined = allocation.grant()
-    state.members[report.owner] = joined
+    grant, state.members[report.owner] = allocation.grant()
     _space(state, grant.requests, limits, rules)
     return grant
 
@@ -470,7 +447,6 @@ def _expire(state: LimitsState, now: float, rules: Rules) -> None:
 
 
 def _count(state: LimitsState, report: Report) -> None:
-    """Add what the process used."""
     for number, (requests, tokens) in report.usage.items():
         counted, used = state.usage.get(number, (0, 0))
         state.usage[number] = (counted + requests, max(used + tokens, 0))
@@ -484,7 +460,6 @@ def _space(state: LimitsState, requests: int, limits: ProviderLimits, rules: Rul
 
 
 def _lowest(state: LimitsState, own: ProviderLimits, now: float) -> ProviderLimits:
-    """Return the lowest limits of all processes that take part."""
     every = [member.limits for member in state.members.values() if member.slots_until > now]
     every.append(_as_tuple(own))
     requests, tokens, concurrency = zip(*every, strict=True)
@@ -502,9 +477,7 @@ def _as_tuple(limits: ProviderLimits) -> tuple[int | None, int | None, int]:
 def fair_shares(amount: int, wants: Sequence[int]) -> list[int]:
     """Return what each one gets: at most what it wants, and the same for all that want more.
 
-    Args:
-        amount: to divide; what nobody wants is left.
-        wants: not negative. What cannot be divided equally goes to the first ones.
+    What cannot be divided equally goes to the first ones, and what nobody wants is left.
     """
     level = _level(max(amount, 0), wants)
     shares = [min(want, level) for want in wants]

@@ -41,14 +41,12 @@ class SharedLimits:
         """Touch nothing before the first request.
 
         Args:
-            store: where the state is.
-            name: of the state.
+            name: of the state in the store.
             limits: of this process. If those of another one are lower, they hold for all.
             owner: this process; unique.
             request_seconds: a request is in flight for this time at most.
             is_dead: called with the owner of another process; True if it is known to have ended.
             window: seconds for which a request counts.
-            clock: monotonic seconds.
         """
         self._store = store
         self._name = name
@@ -111,11 +109,7 @@ class SharedLimits:
         return self._block.grant is not None and self._demand.in_flight >= self._block.slots
 
     async def _next_change(self) -> None:
-        """Wait until more requests may be sent.
-
-        Raises:
-            ModelBusy, ModelUnusable: the store failed.
-        """
+        """Wait until more requests may be sent; raises what the store raises."""
         self._change = asyncio.get_running_loop().create_future()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
@@ -146,7 +140,6 @@ class SharedLimits:
             await self._until_due()
 
     async def _until_due(self) -> None:
-        """Wait until the next exchange."""
         while not self._is_closing:
             self._wake.clear()
             seconds = self._due_at() - self._clock()
@@ -165,11 +158,7 @@ class SharedLimits:
         return last if is_used and grant.is_met else last + grant.pause
 
     async def _exchange(self, *, is_leaving: bool) -> None:
-        """Report, return the block and take another.
-
-        Raises:
-            ModelBusy, ModelUnusable: the store failed. Nothing may be sent.
-        """
+        """Report, return the block and take another. If the store fails, nothing may be sent."""
         report = self._report(is_leaving=is_leaving)
         exchanged: list[tuple[Grant, float]] = []
 
