@@ -6,9 +6,7 @@ from contextlib import contextmanager
 
 from turnetl.console import unique_messages
 
-_LOGGERS = tuple(
-    f"turnetl.extraction.{name}" for name in ("template", "prompt_config", "templates")
-)
+_LOGGERS = ("turnetl.extraction.config", "turnetl.extraction.templates")
 
 
 @contextmanager

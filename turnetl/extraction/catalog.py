@@ -1,7 +1,4 @@
-"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics.
-
-A template that a user names for a comparison: by name, by path, or `none`.
-"""
+"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +14,7 @@ from turnetl.extraction.config import (
     NO_PROMPT_VALUES,
     TEMPLATE_SUFFIX,
     ExtractionConfig,
+    PromptConfigs,
     PromptSetting,
     Template,
     parse_template,
@@ -30,7 +28,6 @@ from turnetl.extraction.ontology import (
     lint_ontology,
     warning_diagnostic,
 )
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import (
     EMPTY_TEMPLATE,
     TemplateResolver,
@@ -113,17 +110,16 @@ class _PromptContent:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+def _broken(problem: str) -> _PromptContent:
+    return _PromptContent(diagnostics=(error_diagnostic(problem),))
+
+
 def catalog(
     config: ExtractionConfig, templates: TemplateResolver, estimate: TokenEstimate
 ) -> tuple[CatalogEntry, ...]:
     """Return an entry for each template and ontology in the config and in the folders.
 
     Instructions in the config come first, then templates, then ontologies.
-
-    Args:
-        config: names the templates in use and their turns.
-        templates: finds the files.
-        estimate: estimates the tokens of a text.
     """
     ontologies = templates.subfolder(ONTOLOGY_FOLDER)
     ontology = _ontology(config, ontologies)
@@ -145,11 +141,7 @@ def catalog(
 
 
 def select(entries: Sequence[CatalogEntry], names: Sequence[str]) -> tuple[CatalogEntry, ...]:
-    """Return the entries with these names, or all if `names` is empty.
-
-    Raises:
-        BadUsage: no entry has one of the names; the message lists those that exist.
-    """
+    """Return the entries with these names, or all if `names` is empty."""
     by_name = {entry.name: entry for entry in entries}
     selected = []
     for name in names:
@@ -168,9 +160,7 @@ def _entry(
     read: Callable[[Path], _PromptContent],
 ) -> CatalogEntry:
     paths = templates.find_all(file_name)
-    missing = _PromptContent(
-        diagnostics=(error_diagnostic(f"is in none of {templates.folder_list}"),)
-    )
+    missing = _broken(f"is in none of {templates.folder_list}")
     content = read(paths[0]) if paths else missing
     return CatalogEntry(
         name=name,
@@ -218,11 +208,11 @@ def _template_content(
 ) -> _PromptContent:
     text, problem = templates.read_text(path)
     if text is None:
-        return _PromptContent(diagnostics=(error_diagnostic(problem or ""),))
+        return _broken(problem or "")
     try:
         template, unknown_keys = parse_template(text, path.stem)
     except BadUsage as invalid:
-        return _PromptContent(diagnostics=(error_diagnostic(str(invalid)),))
+        return _broken(str(invalid))
     unknown = [warning_diagnostic(unknown_keys)] if unknown_keys else []
     prompt = template.prompt
     if not (prompt or template.noise_patterns):
@@ -237,7 +227,7 @@ def _ontology_content(
 ) -> _PromptContent:
     text, problem = ontologies.read_text(path)
     if text is None:
-        return _PromptContent(diagnostics=(error_diagnostic(problem or ""),))
+        return _broken(problem or "")
     parsed = lint_ontology(text)
     if any(diagnostic.severity == "error" for diagnostic in parsed.diagnostics):
         return _PromptContent(diagnostics=parsed.diagnostics)
@@ -337,7 +327,6 @@ class GivenTemplate:
 
     @property
     def noise_patterns(self) -> tuple[str, ...]:
-        """Patterns whose matches are removed from the texts of the turns."""
         return self.template.noise_patterns if self.template is not None else ()
 
     @property
@@ -367,7 +356,7 @@ class _OneTemplate:
 
 
 def given_template(given: str, templates: TemplateResolver, folder: Path) -> GivenTemplate:
-    """Return the template that a user named.
+    """Return the template that a user named for a comparison.
 
     Args:
         given: `none`; a path, if it has a separator; else the name of a template, or of a file in
@@ -377,7 +366,6 @@ def given_template(given: str, templates: TemplateResolver, folder: Path) -> Giv
 
     Raises:
         TemplateUnusable: there is no such template or file, or nothing to read in it.
-        BadUsage: its front matter is invalid.
     """
     text = given.strip()
     if text.lower() in NO_PROMPT_VALUES:

@@ -3,8 +3,6 @@
 The two phases have plain inputs. `extract` needs only the turn and the earlier turns of its
 session, so it may run for the next turns while earlier ones commit. `resolve` needs the group as
 it is after the previous commit.
-
-The reasons under which extracted names and facts are counted as discarded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,14 +72,9 @@ class Extractor(Protocol[Extracted]):
         ...
 
     def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
-        """Return everything that decides the output, by name.
+        """Return everything that decides the output, by name: rules, template, ontology, model.
 
-        Rules, template, ontology and model are part of it.
-
-        Args:
-            group: the group of the turns.
-            kind: the kind of the turn; an empty string means turns without a template of their
-                own.
+        An empty kind means turns without a template of their own.
         """
         ...
 

@@ -14,7 +14,7 @@ from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_batches
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.request_preview import RequestPreview
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, PromptRouter
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 from turnetl.llm.vectors import pack
@@ -79,11 +79,6 @@ async def preview_requests(
     return tuple(previews)
 
 
-def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
-    """Return the model that receives the requests of a prompt."""
-    return model.model_for(prompt_name) if isinstance(model, PromptRouter) else model
-
-
 def placeholder_response(request: ChatRequest) -> str:
     """Return a response without content, from which further requests follow."""
     if request.prompt_name == fact_batches.PROMPT:
@@ -111,28 +106,24 @@ def _preview(
         schema=request.schema.name if request.schema else "",
         tokens=tokens,
         max_tokens=request.max_tokens,
-        body=_body(model, request),
+        body=model.request_body(request) if isinstance(model, _HasBody) else None,
         is_cached=is_cached,
         has_placeholder=any(PLACEHOLDER in message.text for message in request.messages),
     )
 
 
-class _RecordingModel:
+class _RecordingModel(ModelWrapper):
     """Records requests; responds from the journal or with a placeholder.
 
     It sends nothing, so that only names and lifetimes of the contract of `ChatModel` apply to it.
     """
 
     def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
-        self._model = model
+        super().__init__(model)
         self._parameters = parameters
         self._journal = journal
         self.requests: list[tuple[ChatRequest, bool]] = []
         """Each request, and whether the journal has its response."""
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         index = len(self.requests)
@@ -168,7 +159,3 @@ class _FixedEmbedder:
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
-
-
-def _body(model: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:
-    return model.request_body(request) if isinstance(model, _HasBody) else None

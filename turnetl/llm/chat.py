@@ -23,6 +23,7 @@ Role = Literal["system", "user", "assistant"]
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
     """A message of a request."""
+
     role: Annotated[Role, described("The author of the message.")]
     text: Annotated[str, described("The text of the message.")]
 

@@ -9,8 +9,7 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, Usage
 from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
-from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
-from turnetl.extraction.prompt_config import PromptConfigs
+from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
 from turnetl.extraction.structural.recipe import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project

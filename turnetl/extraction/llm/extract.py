@@ -1,8 +1,6 @@
 """Extracts entities and facts from one chunk of a turn.
 
 Nothing here depends on the group, so it may run ahead of earlier turns.
-
-Postprocesses extracted nodes and edges: merges reflexion passes and applies the stoplist.
 """
 
 import re
@@ -18,6 +16,7 @@ from turnetl.base import ids
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.extraction import stoplist
+from turnetl.extraction.config import PromptConfig
 from turnetl.extraction.llm import reflexion
 from turnetl.extraction.llm.graphiti_calls import (
     ExtractedEdges,
@@ -27,7 +26,6 @@ from turnetl.extraction.llm.graphiti_calls import (
 )
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import DiscardReason
-from turnetl.extraction.prompt_config import PromptConfig
 from turnetl.graph.mirror import convert
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
@@ -41,8 +39,6 @@ _MIN_SPLIT_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class ChunkEntities:
-    """The entities of a chunk."""
-
     entities: tuple[Entity, ...]
     discarded: Mapping[str, DiscardReason]
     """Reason by the key that the entity would have."""
@@ -51,8 +47,6 @@ class ChunkEntities:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """The facts of a chunk."""
-
     facts: tuple[Fact, ...]
     endpoints: tuple[Entity, ...]
     """Entities that only facts name."""
@@ -75,11 +69,8 @@ class ChunkExtractor:
     ) -> None:
         """Make an extractor for any number of chunks, also concurrently.
 
-        Args:
-            model: receives the requests.
-            embedder: passed to Graphiti, which does not use it here.
-            ontology: entity types and relations to extract.
-            split_text: splits chunks that do not fit; None quarantines their turns.
+        Graphiti takes the embedder and does not use it here. Without `split_text`, the turns of
+        chunks that do not fit are quarantined.
         """
         self._model = model
         self._embedder = embedder
@@ -117,11 +108,7 @@ class ChunkExtractor:
     async def extract_facts(
         self, source: ExtractionInput, entities: Sequence[Entity], config: PromptConfig
     ) -> ChunkFacts:
-        """Return the facts of the chunk about its entities, each once.
-
-        Raises:
-            BadTurn: the chunk cannot be extracted; carries the usage up to the error.
-        """
+        """Return the facts of the chunk about its entities, each once; raises as for entities."""
         calls = self._calls(config)
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
         previous_hints: set[str] = set()
@@ -133,8 +120,10 @@ class ChunkExtractor:
             hints = config.with_hints(reflexion.fact_hints(new))
             added_edges, added_nodes = await self._facts(calls, source, entities, hints)
             edges, endpoints = merge_edges(edges, added_edges), merge_nodes(endpoints, added_nodes)
+        extracted = {entity.uuid for entity in entities}
         endpoints, discarded = apply_stoplist(
-            not_extracted(endpoints, entities), is_enabled=config.instructions is not None
+            [node for node in endpoints if node.uuid not in extracted],
+            is_enabled=config.instructions is not None,
         )
         kept = reattach(edges, [*map(convert.to_node, entities), *endpoints])
         facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
@@ -245,12 +234,6 @@ def apply_stoplist(
     return kept, {node.uuid: reason for node, reason in pairs if reason is not None}
 
 
-def not_extracted(endpoints: Iterable[EntityNode], entities: Iterable[Entity]) -> list[EntityNode]:
-    """Return the endpoints that are not among the extracted entities."""
-    extracted = {entity.uuid for entity in entities}
-    return [node for node in endpoints if node.uuid not in extracted]
-
-
 def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[EntityEdge]:
     """Return the edges between kept nodes; one that lost an endpoint is attached to another node.
 
@@ -263,7 +246,6 @@ def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[E
 
 
 def keep_meaningful(names: list[str]) -> list[str]:
-    """Return the names that the stoplist does not discard."""
     reasons = stoplist.reasons(names)
     return [name for name, reason in zip(names, reasons, strict=True) if reason is None]
 

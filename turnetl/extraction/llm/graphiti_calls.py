@@ -1,8 +1,4 @@
-"""Calls of Graphiti's extraction functions for one chunk of a turn, and their usage.
-
-The text of turns in extraction prompts: the chunk to extract and the context before it.
-
-Caches what Graphiti computes from a name to compare it with others.
+"""Calls of Graphiti's extraction functions for one chunk of a turn, and what they need around them.
 
 Graphiti computes the forms of every candidate name, and their MinHash signature, again for every
 turn: 87 names, half of its CPU time. It has no hook for this, so this module replaces functions of
@@ -10,16 +6,14 @@ turn: 87 names, half of its CPU time. It has no hook for this, so this module re
 with a faster one, the others with themselves behind a cache. They are the only part of Graphiti
 that turnetl replaces; a test fails when Graphiti changes the signature.
 
-Graphiti's log while turnetl calls it: lines of turnetl's own log, for those who debug it.
-
 Graphiti warns of what a model often does, as of facts that name entities which were not extracted,
 on its own loggers. Nobody can act on it, and a library must not print. Its messages may quote a
-turn, so that only their templates and numbers are logged.
+turn, so that only their templates and numbers are logged, in turnetl's own log.
 """
 
 import logging
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -39,7 +33,7 @@ from numpy.typing import NDArray
 from turnetl.base import ids
 from turnetl.base.model import Entity, Episode, TurnId, Usage
 from turnetl.extraction.llm import reflexion
-from turnetl.extraction.llm.clients import CheckedClients
+from turnetl.extraction.llm.clients import CheckedClients, MeteredCalls
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
@@ -70,13 +64,16 @@ class ExtractionInput:
             previous.append(self.episode.model_copy(update={"content": content}))
         return replace(self, episode=episode, previous=previous)
 
+    def mention_key(self, node: EntityNode) -> str:
+        return ids.mention_id(TurnId(self.episode.uuid), _normalize_string_exact(node.name))
+
     def abridged(self) -> "ExtractionInput":
         """Return the input with every text reduced to head and tail, for a prompt that is full."""
         previous = [abridged(node) for node in self.previous]
         return replace(self, episode=abridged(self.episode), previous=previous)
 
 
-class GraphitiCalls:
+class GraphitiCalls(MeteredCalls):
     """Calls Graphiti's extraction functions; each call is independent of the others."""
 
     def __init__(
@@ -104,7 +101,7 @@ class GraphitiCalls:
         )
         nodes, _ = await self._metered(clients, call)
         for node in nodes:
-            node.uuid = _key(source, node)
+            node.uuid = source.mention_key(node)
             # Graphiti takes them from a set, whose order differs between processes.
             node.labels.sort()
         return nodes
@@ -125,7 +122,7 @@ class GraphitiCalls:
             custom_extraction_instructions=instructions,
         )
         edges, endpoints = await self._metered(clients, call)
-        keys = {node.uuid: _key(source, node) for node in endpoints}
+        keys = {node.uuid: source.mention_key(node) for node in endpoints}
         for node in endpoints:
             node.uuid = keys[node.uuid]
         for edge in edges:
@@ -153,14 +150,6 @@ class GraphitiCalls:
         driver = MirrorDriver()
         return CheckedClients(self._model, self._embedder, driver, is_compact=self._is_compact)
 
-    async def _metered(self, clients: CheckedClients, call: Awaitable[Result]) -> Result:
-        try:
-            result = await call
-            clients.check()
-        finally:
-            self.usage += clients.model.end()
-        return result
-
 
 def _set_dates(edge: EntityEdge, turn_time: datetime) -> None:
     """Date a fact without a date from its turn; keep only the end of one that ends before it began.
@@ -171,10 +160,6 @@ def _set_dates(edge: EntityEdge, turn_time: datetime) -> None:
         edge.valid_at = edge.valid_at or turn_time
     elif edge.valid_at is not None and edge.invalid_at < edge.valid_at:
         edge.valid_at = None
-
-
-def _key(source: ExtractionInput, node: EntityNode) -> str:
-    return ids.mention_id(TurnId(source.episode.uuid), _normalize_string_exact(node.name))
 
 
 _MAX_NAMES, _MAX_SHINGLES = 4_000, 60_000
@@ -237,13 +222,9 @@ def route_graphiti_log() -> None:
     # Of searches that Graphiti was about to start when a run stopped.
     warnings.filterwarnings("ignore", _UNSTARTED, RuntimeWarning)
     for name, logger in [*logging.root.manager.loggerDict.items()]:
-        is_graphiti = name == _GRAPHITI or name.startswith(f"{_GRAPHITI}.")
-        if (
-            is_graphiti
-            and isinstance(logger, logging.Logger)
-            and _logged_here not in logger.filters
-        ):
-            logger.addFilter(_logged_here)
+        is_graphiti = f"{name}.".startswith(f"{_GRAPHITI}.")
+        if is_graphiti and isinstance(logger, logging.Logger):
+            logger.addFilter(_logged_here)  # Adds it once.
 
 
 @contextmanager
@@ -278,7 +259,6 @@ _OMISSION = "\n\n[...]\n\n"
 
 
 def chunk_nodes(episode: Episode) -> Iterator[EpisodicNode]:
-    """Yield the chunks of a turn, in order."""
     for number, chunk in enumerate(episode.chunks):
         yield convert.to_episodic_node(episode, chunk, number)
 
@@ -286,16 +266,10 @@ def chunk_nodes(episode: Episode) -> Iterator[EpisodicNode]:
 def previous_turns(
     episode: Episode, chunk: int, context: Sequence[Episode], *, full: bool
 ) -> list[EpisodicNode]:
-    """Return the context of a chunk: earlier turns, and the earlier chunks of its own turn.
+    """Return the context of a chunk: earlier turns, oldest first, then its turn's earlier chunks.
 
     Long texts are reduced to head and tail, so that the cost of a long turn grows linearly with its
-    length.
-
-    Args:
-        episode: the turn.
-        chunk: the number of the chunk, from 0.
-        context: the earlier turns, oldest first.
-        full: show earlier turns of one chunk in full, as Graphiti does.
+    length. With `full`, earlier turns of one chunk are shown in full, as Graphiti does.
     """
     turns = [
         convert.to_episodic_node(turn, _earlier_turn(turn.chunks, full=full)) for turn in context

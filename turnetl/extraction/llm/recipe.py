@@ -4,8 +4,8 @@ from functools import cache
 from importlib.metadata import version
 
 from turnetl.base.ids import RecipePart, RecipeParts
+from turnetl.extraction.config import PromptConfig
 from turnetl.extraction.ontology import Ontology
-from turnetl.extraction.prompt_config import PromptConfig
 
 _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""
@@ -20,11 +20,7 @@ def llm_recipe(
 ) -> RecipeParts:
     """Return everything that decides what is extracted from a turn.
 
-    Args:
-        model: name of the model.
-        parameters: the model parameters of every request that are not part of the request.
-        prompts: the instructions for the turn.
-        ontology: entity types and relations to extract.
+    `parameters` are the model parameters of every request that are not part of the request.
     """
     rules = f"{_VERSION}, compact {_COMPACT_VERSION}" if prompts.is_compact else _VERSION
     return {

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from turnetl.extraction.structural import choices, decisions
-from turnetl.extraction.structural.decision_rules import StatementKind, TurnEvidence
-from turnetl.extraction.structural.decisions import Statement
+from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import DECISION, PREFERENCE, EntityKey, FactDraft
 from turnetl.extraction.structural.statements import typed_by_user
 from turnetl.extraction.structural.turn_features import TurnFeatures
@@ -38,7 +37,6 @@ _FORMS = {
 
 
 def decision_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield the decisions, preferences and rejections of the turn."""
     turn = features.turn
     evidence = TurnEvidence(bool(turn.cwd), bool(features.edited_files))
     plan = decisions.plan(turn.user_text)

@@ -35,7 +35,6 @@ class StructuralExtractor:
         return structural_recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-        """Return at most 50 entities and 50 facts of the turn, the most informative first."""
         return extract_findings(episode, context)
 
     async def resolve(
@@ -69,7 +68,7 @@ class StructuralExtractor:
 
 
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-    """Return the findings of one turn, limited in number."""
+    """Return at most 50 entities and 50 facts of the turn, the most informative first."""
     features = turn_features(episode.turn, context[-1].turn if context else None)
     of_commands, successes = command_results.command_findings(features)
     facts = _most_informative([*_other_facts(features, context), *of_commands])

@@ -96,7 +96,6 @@ def shorten(text: str, limit: int) -> str:
 
 
 def prompt_summary(prompt: str) -> str:
-    """Return the first sentences of a prompt, up to `MAX_PIECE_LENGTH` characters."""
     return next(iter(prompt_pieces(prompt)), "")
 
 

@@ -55,21 +55,20 @@ def supersede(
     """
     own = {fact.uuid: fact for fact in facts}
     ended: dict[str, Fact] = {}
-    links: dict[str, Fact] = {}
-    decisions: dict[str, None] = {}
+    links: list[Fact] = []
+    decisions: list[str] = []
     for fact in list(own.values()):
         for older in _replaced_by(fact, names, group):
             for part in _parts(older, group):
                 ended[part.uuid] = replace(part, invalid_at=fact.valid_at, expired_at=now)
-            link = _link(episode, fact, older, now)
-            links[link.uuid] = link
-            decisions[older.source] = None
+            links.append(_link(episode, fact, older, now))
+            decisions.append(older.source)
         for later in _replacing(fact, names, group):
-            link = _link(episode, later, fact, now)
-            links[link.uuid] = link
-            decisions[later.source] = None
+            links.append(_link(episode, later, fact, now))
+            decisions.append(later.source)
             _end_own(own, fact, later, now)
-    return Superseded((*own.values(), *links.values()), tuple(ended.values()), tuple(decisions))
+    new = {fact.uuid: fact for fact in (*own.values(), *links)}
+    return Superseded(tuple(new.values()), tuple(ended.values()), tuple(dict.fromkeys(decisions)))
 
 
 def _replaced_by(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:

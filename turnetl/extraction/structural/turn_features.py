@@ -1,15 +1,13 @@
 """The context of a turn for all rules: its calls, its files and concepts, and its subject.
 
-Normalises file paths: one name for one file, however a turn writes its path.
-
-Inside the project, the name of a file is its path from the project's root, the same in every
-checkout and worktree; outside it, the path is shortened. Temporary and generated files have no
-name.
+A file has one name, however a turn writes its path: inside the project the path from the project's
+root, the same in every checkout and worktree; outside it, a shortened path. Temporary and generated
+files have no name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from posixpath import normpath
@@ -53,17 +51,17 @@ class ProjectPaths:
 
     def file(self, path: str) -> str | None:
         """Return the name of a file in a tool call, or None for a generated file."""
-        path = _clean(path)
-        if not path:
-            return None
-        return self._absolute(path) if _is_absolute(path) else self._relative(path)
+        return self._name(path, self._relative)
 
     def mentioned(self, path: str) -> str | None:
         """Return the name of a file in a text: a relative path starts at the project root."""
+        return self._name(path, lambda relative: _unless_generated(normpath(relative)))
+
+    def _name(self, path: str, of_relative: Callable[[str], str | None]) -> str | None:
         path = _clean(path)
         if not path:
             return None
-        return self._absolute(path) if _is_absolute(path) else _unless_generated(normpath(path))
+        return self._absolute(path) if _is_absolute(path) else of_relative(path)
 
     def _relative(self, path: str) -> str | None:
         below = _relative_to(self.cwd, self.root) or ""
@@ -84,11 +82,9 @@ class ProjectPaths:
 
 
 def project_paths(group: str, cwd: str | None, branch: str | None) -> ProjectPaths:
-    """Return the paths of a turn, from its working directory and branch."""
     directory = normpath(cwd.replace("\\", "/")) if cwd and _is_absolute(cwd) else ""
-    return ProjectPaths(
-        group, directory, project_root(directory, group, branch) if directory else ""
-    )
+    root = project_root(directory, group, branch) if directory else ""
+    return ProjectPaths(group, directory, root)
 
 
 def project_root(path: str, group: str, branch: str | None, *, is_strict: bool = False) -> str:
@@ -194,9 +190,8 @@ class TurnFeatures:
     paths: ProjectPaths
     calls: tuple[ClassifiedCall, ...]
     project: EntityKey
-    """The project itself."""
     subject: EntityKey
-    """The main subject of the turn."""
+    """The main one."""
     counterpart: EntityKey
     """The second subject: the other endpoint of facts about the whole turn. It is the project only
     if the turn has one subject, because an entity that every fact touches connects nothing."""
@@ -243,12 +238,7 @@ class TurnFeatures:
 
 
 def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
-    """Return the features of a turn.
-
-    Args:
-        turn: the turn.
-        previous: the turn before it in the session, which a bare "yes" continues.
-    """
+    """Return the features of a turn; a bare "yes" continues the `previous` one of its session."""
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.tool_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
