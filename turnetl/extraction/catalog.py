@@ -101,8 +101,6 @@ class TemplateCatalog:
 
 @dataclass(frozen=True, slots=True)
 class _PromptContent:
-    """Text that one file adds to the prompts."""
-
     text: str = ""
     digest: str = ""
     tokens: tuple[int, ...] = (0,)
@@ -335,10 +333,7 @@ class GivenTemplate:
         return ids.digest(self.prompt)
 
     def prompts(self, config: ExtractionConfig) -> PromptConfigs:
-        """Return the prompts of a run with this template for all turns of all groups.
-
-        Everything else is as configured: reflexion passes and where the instructions stand.
-        """
+        """Return the prompts of a run with this template for all turns."""
         if self.template is None:
             return PromptConfigs(config.with_prompt(None), _OneTemplate(None))
         name = self.name if self.name.endswith(TEMPLATE_SUFFIX) else f"{self.name}{TEMPLATE_SUFFIX}"
@@ -347,8 +342,6 @@ class GivenTemplate:
 
 @dataclass(frozen=True, slots=True)
 class _OneTemplate:
-    """A loader that finds one template under every name."""
-
     template: Template | None
 
     def load(self, name: str) -> Template | None:  # noqa: ARG002 - of the protocol
@@ -358,14 +351,8 @@ class _OneTemplate:
 def given_template(given: str, templates: TemplateResolver, folder: Path) -> GivenTemplate:
     """Return the template that a user named for a comparison.
 
-    Args:
-        given: `none`; a path, if it has a separator; else the name of a template, or of a file in
-            `folder` if there is no such template.
-        templates: finds names.
-        folder: to which paths are relative.
-
-    Raises:
-        TemplateUnusable: there is no such template or file, or nothing to read in it.
+    It is `none`, a path, if it has a separator, or the name of a template, or else of a file in
+    `folder`.
     """
     text = given.strip()
     if text.lower() in NO_PROMPT_VALUES:

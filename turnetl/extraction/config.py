@@ -31,8 +31,6 @@ _QUOTED_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed template."""
-
     name: str
     instructions: str
     noise_patterns: tuple[str, ...] = ()
@@ -251,7 +249,6 @@ class ExtractionConfig(BaseModel):
         )
 
     def prompt_for(self, group: str, kind: str = "") -> PromptSetting:
-        """Return the prompt setting for turns of this group and kind."""
         override = self.groups.get(group, GroupConfig())
         if kind in override.kinds:
             return override.kinds[kind]

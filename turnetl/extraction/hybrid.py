@@ -123,7 +123,6 @@ def _merge_chunks(
     llm: Mapping[str, tuple[int, ...]],
     mapping: Mapping[str, str],
 ) -> dict[str, tuple[int, ...]]:
-    """Return by entity the chunks in which either extractor finds it."""
     merged = dict(structural)
     for uuid, chunks in llm.items():
         target = mapping.get(uuid, uuid)

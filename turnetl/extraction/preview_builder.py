@@ -90,7 +90,6 @@ def placeholder_response(request: ChatRequest) -> str:
 
 
 def _empty(field: Mapping[str, Any]) -> Any:
-    """Return the empty value of a field of a schema."""
     types = [field.get("type"), *(one.get("type") for one in field.get("anyOf", ()))]
     return None if "null" in types else _EMPTY.get(field.get("type", "array"))
 
@@ -113,10 +112,7 @@ def _preview(
 
 
 class _RecordingModel(ModelWrapper):
-    """Records requests; responds from the journal or with a placeholder.
-
-    It sends nothing, so that only names and lifetimes of the contract of `ChatModel` apply to it.
-    """
+    """Records requests, and sends none; responds from the journal or with a placeholder."""
 
     def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
         super().__init__(model)
@@ -145,11 +141,7 @@ class _RecordingModel(ModelWrapper):
 
 
 class _FixedEmbedder:
-    """Returns the same vector for every text: a preview stores none.
-
-    The contract of `Embedder` requires different vectors for different texts: no group may hold
-    these.
-    """
+    """Returns the same vector for every text: no group may hold it, and a preview stores none."""
 
     name = "none"
     dimensions = 1

@@ -37,8 +37,6 @@ class GivenUp(TurnetlError):
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A request of turns that run ahead."""
-
     response: asyncio.Task[ChatResponse]
     turns: "set[TurnAhead]"
     """Those that sent it and are not committed yet."""
@@ -50,8 +48,6 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _Attempt:
-    """One attempt to resolve a turn ahead."""
-
     turn: "TurnAhead"
     guessed: dict[str, tuple[ChatRequest, str]] = field(default_factory=dict)
     """By key of the request: the guesses, without those that were right."""
@@ -117,8 +113,7 @@ class AheadModel(ModelWrapper):
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the response, or a guess of it during an attempt to resolve a turn ahead.
 
-        Raises:
-            GivenUp: the request is of an attempt that is over.
+        GivenUp: the request is of an attempt that is over.
         """
         key = request_key(self.name, request)
         attempt = _attempted.get()
@@ -197,7 +192,6 @@ class AheadModel(ModelWrapper):
     async def _committed_response(
         self, turn: TurnAhead | None, key: str, request: ChatRequest
     ) -> ChatResponse:
-        """Return the response to a request of a turn that is committed, or of an extraction."""
         call = self._calls.get(key) or self._given_up.get(key)
         ran_ahead = call is not None
         if turn is not None:
@@ -237,7 +231,6 @@ class AheadModel(ModelWrapper):
         return await self._model.complete(request)
 
     def _check(self, key: str, call: _Call, done: asyncio.Task[ChatResponse]) -> None:
-        """Compare a response with the guesses of it."""
         if done.cancelled():
             return
         # Mark the exception as retrieved: no turn may ask for it.

@@ -60,7 +60,6 @@ class Budget:
         return price
 
     def covers(self, more: Amount) -> bool:
-        """Return whether what was used and this amount are within the budget."""
         return self._allows(self.used + more)
 
     def expected(self, prompt_name: str) -> Amount:
@@ -97,12 +96,7 @@ class Budget:
             self._released.set()
 
     def too_small(self, work: str, needed: Amount) -> BudgetExhausted:
-        """Return the error of a run that stops because the budget does not cover more work.
-
-        Args:
-            work: what does not fit: `request`, `turn`.
-            needed: what it may use.
-        """
+        """Return the error of a run whose budget does not cover another `request` or `turn`."""
         used, spent, more = self.used, [], []
         if self.tokens is not None:
             spent.append(f"{used.tokens:,.0f} of {self.tokens:,} tokens")
@@ -142,7 +136,6 @@ class Budget:
         return self.covers(sum((reserved.amount for reserved in self._reserved), bound.amount))
 
     def _allows(self, total: Amount) -> bool:
-        """Return whether the whole budget would be enough for the amount."""
         return (self.tokens is None or total.tokens <= self.tokens) and (
             self.usd is None or total.usd <= self.usd
         )
@@ -167,9 +160,8 @@ class BudgetedModel(ModelWrapper):
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Send the request as soon as the budget covers it.
 
-        Raises:
-            BudgetExhausted: the budget does not cover it, nor any later request; or it does not
-                cover the turn of the request.
+        BudgetExhausted: it does not cover it, nor any later request; or not the turn of the
+        request.
         """
         account = current_account()
         with account.request(self._budget.expected(request.prompt_name)):

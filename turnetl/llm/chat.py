@@ -196,12 +196,7 @@ class PromptRouter:
     """Sends each request to one of several models, chosen by the name of its prompt."""
 
     def __init__(self, default: ChatModel, by_prefix: Mapping[str, ChatModel]) -> None:
-        """Route between opened models.
-
-        Args:
-            default: receives requests that no prefix matches.
-            by_prefix: models by prefix of prompt names; the longest matching prefix wins.
-        """
+        """Route between opened models; the longest matching prefix of a prompt's name wins."""
         self._default = default
         self._by_prefix = {
             prefix: by_prefix[prefix]
@@ -233,7 +228,6 @@ class PromptRouter:
 
 
 def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
-    """Return the model that receives the requests of a prompt."""
     return model.model_for(prompt_name) if isinstance(model, PromptRouter) else model
 
 
@@ -241,9 +235,6 @@ def expand_routes(models: Mapping[str, str]) -> dict[str, str]:
     """Return model names by prefix of prompt names, with `small` replaced by its prompts.
 
     Every other prefix that matches a prompt wins over `small`.
-
-    Raises:
-        BadUsage: no prompt has the prefix; lists the prompts.
     """
     prefixes = {prefix: model for prefix, model in models.items() if prefix != "small"}
     for prefix in prefixes:

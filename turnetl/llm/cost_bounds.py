@@ -36,7 +36,6 @@ class Amount:
         return Amount(self.tokens * factor, self.usd * factor)
 
     def at_least(self, other: "Amount") -> "Amount":
-        """Return the greater value of each unit."""
         return Amount(max(self.tokens, other.tokens), max(self.usd, other.usd))
 
 
@@ -54,10 +53,8 @@ def worst_case(
 ) -> CostBound:
     """Return the most that one attempt may use: the response has its maximal length.
 
-    Args:
-        request: the request.
-        price: of the model; None: the bound is in tokens.
-        prompt_tokens: upper bound of its prompt, if one below `max_prompt_tokens` is known.
+    Without a price the bound is in tokens. `prompt_tokens` is an upper bound of its prompt, if one
+    below `max_prompt_tokens` is known.
     """
     usage = max_usage(request, 1)
     if prompt_tokens is not None:

@@ -251,7 +251,6 @@ def _messages(query: str, passages: Sequence[str]) -> list[Message]:
 
 
 def _batches(passages: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the passages in their order, as many together as a request may contain."""
     batch: list[str] = []
     for passage in passages:
         size = sum(len(_excerpt(text)) for text in (*batch, passage))

@@ -59,8 +59,6 @@ class TokenEstimate:
 
 
 class RequestWindow:
-    """Limits the requests per minute."""
-
     def __init__(self, per_minute: int | None) -> None:
         self._limit = per_minute
         self._starts: deque[float] = deque(maxlen=per_minute)
@@ -144,9 +142,7 @@ class AdmissionLimits(Protocol):
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:
         """Wait until a request of that size is within all limits, and hold a slot for it.
 
-        Args:
-            characters: of the request.
-            waiting: returns the number of requests that wait to be sent, with this one.
+        `waiting` returns the number of requests that wait to be sent, with this one.
 
         Raises:
             ModelBusy: the limits are not known at the moment; a retry may help.
@@ -164,8 +160,6 @@ class AdmissionLimits(Protocol):
 
 
 class OwnLimits:
-    """The limits of one process."""
-
     def __init__(
         self,
         limits: ProviderLimits,
@@ -180,7 +174,6 @@ class OwnLimits:
         self._sleep = sleep
 
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:  # noqa: ARG002 - of the port
-        """Wait for a slot, then for the limits per minute."""
         await self._slots.acquire()
         try:
             await self._wait_for_rate(characters)
@@ -221,11 +214,8 @@ class Limiter:
     ) -> None:
         """Admit requests within limits.
 
-        Args:
-            limits: of the process, or shared with others.
-            max_wait: seconds; if a provider asks for a longer pause, requests fail until it ends.
-            clock: monotonic seconds.
-            sleep: as `asyncio.sleep`.
+        `max_wait` is in seconds: if a provider asks for a longer pause, requests fail until it
+        ends.
         """
         self._limits = limits
         self._admitting = asyncio.Lock()
@@ -240,10 +230,8 @@ class Limiter:
         """Hold a slot among the requests in flight, as soon as the limits allow it.
 
         Raises:
-            ModelBusy: the provider asked for a pause longer than `max_wait`, or shared limits are
-                not known at the moment.
-            ModelUnusable: the provider rejected an earlier request to the model, or shared limits
-                cannot be used.
+            ModelBusy: also if the provider asked for a pause longer than `max_wait`.
+            ModelUnusable: also if the provider rejected an earlier request to the model.
         """
         queue = self._queues[model]
         queue.waiting += 1
@@ -312,8 +300,6 @@ def send_for_this_task() -> None:
 
 
 class LimitedModel(ModelWrapper):
-    """A model whose requests wait for the limiter."""
-
     def __init__(self, model: ChatModel, limiter: Limiter) -> None:
         super().__init__(model)
         self._limiter = limiter
@@ -334,8 +320,6 @@ class LimitedModel(ModelWrapper):
 
 
 class _ModelQueue:
-    """Requests to one model."""
-
     def __init__(self) -> None:
         self.requests = RequestQueue()
         self.waiting = 0

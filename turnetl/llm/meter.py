@@ -17,7 +17,6 @@ class Meter:
     """Counts the usage of one run, over all its models and groups."""
 
     def __init__(self, prices: Prices, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Start at zero; the clock gives seconds from any origin."""
         self.prices = prices
         self.clock = clock
         self.total = Usage()

@@ -63,17 +63,10 @@ async def with_retries(
     sleep: Sleep = asyncio.sleep,
     random_fraction: Callable[[], float] = random.random,
 ) -> T:
-    """Return the result of a call, repeated while it raises `ModelBusy`.
+    """Return the result of a call, repeated while it raises `ModelBusy`; finally raise that.
 
-    Args:
-        call: one attempt. Every other exception of it passes through.
-        retry_policy: number of attempts and waits between them.
-        sleep: as `asyncio.sleep`.
-        random_fraction: returns 0 to 1, for jitter: calls that failed together must not retry
-            together.
-
-    Raises:
-        ModelBusy: after all retries.
+    `random_fraction` returns 0 to 1, for jitter: calls that failed together must not retry
+    together.
     """
     wait, failures, timeouts = retry_policy.first_wait, 0, 0
     while True:
@@ -275,8 +268,7 @@ _DEFAULT_RELATION = "RELATES_TO"
 def sanitized(value: Any, key: str = "") -> Any:
     """Return parsed JSON with every text as a graph can store it; `key` names the field of `value`.
 
-    A schema cannot express these rules: no character that a database rejects, no invalid date. One
-    such value must not cost a turn.
+    A schema cannot express these rules, and one such value must not cost a turn.
     """
     if isinstance(value, dict):
         return {name: sanitized(child, name) for name, child in value.items()}

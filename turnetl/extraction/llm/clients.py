@@ -55,7 +55,6 @@ _WHERE = (
 
 
 def compact_prompts() -> ChatPromptLibrary:
-    """Return Graphiti's prompt library with compact prompts."""
     builders = _escaping_builders()
     for (group, name), sections in _SECTIONS.items():
         builders[group][name] = _instructions_first(builders[group][name], sections)
@@ -128,7 +127,6 @@ pass are part of the instructions and escaped where they are made."""
 
 
 def escaping_prompts() -> ChatPromptLibrary:
-    """Return Graphiti's prompt library; its prompts escape the texts of their context."""
     return create_prompt_library(_escaping_builders())
 
 
@@ -175,10 +173,6 @@ class CheckedClients:
         *,
         is_compact: bool,
     ) -> None:
-        """Make clients; the vectors of the embedder are those of the group that the driver serves.
-
-        With `is_compact`, the compact prompts are sent; else Graphiti's own.
-        """
         self.model = GraphitiModel(FactBatches(model) if is_compact else model)
         self._driver = driver
         self.bundle = GraphitiClients(

@@ -58,8 +58,6 @@ class ChunkFacts:
 
 
 class ChunkExtractor:
-    """Extracts the chunks of turns."""
-
     def __init__(
         self,
         model: ChatModel,

@@ -77,7 +77,6 @@ class FactBatches(ModelWrapper):
             await asyncio.gather(*sending, return_exceptions=True)
 
     def _send_waiting(self) -> None:
-        """Send the requests of the last iteration of the event loop."""
         waiting, self._waiting = self._waiting, []
         wanted = [fact for fact in waiting if not fact.response.done()]
         for part in in_requests([fact.request for fact in wanted]):
@@ -123,11 +122,7 @@ class _Batch:
     """Of all requests so far, until the first fact gets it."""
 
     async def ask(self, numbers: Sequence[int]) -> None:
-        """Ask until each of these requests has a response.
-
-        Raises:
-            BadTurn: there is none to one of them, although it was asked alone.
-        """
+        """Ask until each of these requests has a response; raise BadTurn if one alone has none."""
         try:
             found = await self._found([self.requests[number] for number in numbers])
         except BadTurn:
@@ -274,7 +269,6 @@ def question_ids(count: int) -> Sequence[int]:
 
 
 def fact_numbers(request: ChatRequest) -> Sequence[int]:
-    """Return the ids of the questions of a request for several facts, in order."""
     # The delimiters occur nowhere else: texts are escaped.
     return [int(found) for found in _QUESTION.findall(request.messages[-1].text)]
 

@@ -47,8 +47,6 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class ExtractionInput:
-    """The input of one extraction: a chunk of a turn and its context."""
-
     episode: EpisodicNode
     previous: list[EpisodicNode]
     """The context that the prompts show, oldest first."""
@@ -286,7 +284,6 @@ def head_and_tail(chunks: Sequence[str], head: int = _LONG[0], tail: int = _LONG
 
 
 def abridged(node: EpisodicNode) -> EpisodicNode:
-    """Return the node with its content reduced to a short head and tail."""
     return node.model_copy(update={"content": head_and_tail([node.content], *_SHORT)})
 
 

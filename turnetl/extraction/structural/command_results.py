@@ -39,8 +39,6 @@ _FILTERED_RUN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _CommandRun:
-    """One command of one call, with its result."""
-
     call_index: int
     command: ShellCommand
     at: datetime | None

@@ -81,7 +81,6 @@ def topics(prompt: str, files: Iterable[str]) -> list[str]:
 
 
 def file_mentions(text: str) -> list[str]:
-    """Return the paths in backticks, in order, each once."""
     quoted = (
         word.strip()
         for word in _BACKTICKED.findall(_FENCE.sub("\n", clip(text, *RESPONSE_NAME_LIMITS)))

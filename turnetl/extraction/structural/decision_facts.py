@@ -22,8 +22,6 @@ _REFUSAL = re.compile(r"^\W*(?:no\b|nope\b|don't\b|do not\b|stop\b)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The form of the facts of one kind of statement."""
-
     label: str
     relation: str
     verb: str

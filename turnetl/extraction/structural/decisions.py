@@ -84,7 +84,6 @@ def of_plan(prompt: str) -> list[Statement]:
 def _statements(
     texts: Iterable[str], kind_of: Callable[[str], StatementKind | None]
 ) -> Iterator[Statement]:
-    """Yield the statements of plain texts, in order, each once."""
     for sentence in dict.fromkeys(sentence for text in texts for sentence in sentences(text)):
         if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH:
             kind = kind_of(sentence)

@@ -23,6 +23,5 @@ def structural_recipe() -> RecipeParts:
 
 
 def rules_digest(word_lists: Mapping[str, frozenset[str]]) -> str:
-    """Return the digest of the rules with these word lists."""
     words = (word for name in sorted(word_lists) for word in (name, *sorted(word_lists[name])))
     return ids.digest(_VERSION, str(MAX_ENTITIES), str(MAX_FACTS), *words)

@@ -50,8 +50,6 @@ _MAX_COMMANDS = 24
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """One simple command of a shell line."""
-
     name: str
     """The part that all variants share: `go test`, `npm run build`, `pytest`."""
     line: str

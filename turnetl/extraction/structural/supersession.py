@@ -44,14 +44,8 @@ def supersede(
     """Return the facts of a turn and of the group after the decisions of the turn.
 
     Turns may arrive late, so the turn may hold either of the two decisions. The older one ends at
-    the time of the later one.
-
-    Args:
-        episode: the turn.
-        facts: its new facts.
-        names: the names of their entities, by uuid.
-        group: the group without the turn.
-        now: the time of the ingest.
+    the time of the later one. `names` has the names of the facts' entities, by uuid; the group is
+    without the turn.
     """
     own = {fact.uuid: fact for fact in facts}
     ended: dict[str, Fact] = {}

@@ -43,8 +43,6 @@ _HOME_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class ProjectPaths:
-    """The paths of a turn: its working directory and the project root above it."""
-
     group: str
     cwd: str
     root: str
@@ -88,13 +86,10 @@ def project_paths(group: str, cwd: str | None, branch: str | None) -> ProjectPat
 
 
 def project_root(path: str, group: str, branch: str | None, *, is_strict: bool = False) -> str:
-    """Return the root of the checkout that contains `path`.
+    """Return the root of the checkout that contains an absolute path.
 
-    Args:
-        path: an absolute path.
-        group: the group, whose name the root folder may have.
-        branch: the Git branch, which a worktree's folder may be named after.
-        is_strict: return an empty string instead of a guess.
+    The root folder may have the name of the group, and a worktree's folder that of the Git branch.
+    With `is_strict` it is an empty string instead of a guess.
     """
     worktree = _WORKTREES.match(path)
     if worktree:
@@ -233,7 +228,6 @@ class TurnFeatures:
         return next((concept for concept in self.concepts if concept == key), key)
 
     def subject_beside(self, entity: EntityKey) -> EntityKey:
-        """Return the first subject that is another entity."""
         return self.subject if self.subject != entity else self.counterpart
 
 
@@ -273,7 +267,6 @@ def _informative_sentences(response: str) -> tuple[str, ...]:
 def _files(
     paths: ProjectPaths, calls: Iterable[ClassifiedCall], kinds: frozenset[CallKind]
 ) -> tuple[str, ...]:
-    """Return the files of successful calls, the most frequent first, then by name."""
     counts = Counter(
         name
         for call in calls

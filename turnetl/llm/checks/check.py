@@ -40,8 +40,6 @@ some servers silently drop the start of a prompt that exceeds their context wind
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """One request and the check of its response."""
-
     prompt_name: str
     """Or a text that begins with it."""
     run: Callable[[GraphitiModel], Awaitable[str]]
@@ -76,12 +74,8 @@ def _request(
 ) -> CheckRequest:
     """Return a request as Graphiti sends it.
 
-    Args:
-        prompt_name: Graphiti's name of the prompt.
-        messages: builds the messages for each request: the client appends to them.
-        response_model: of the response.
-        find_problem: returns the problem of a valid response; empty if there is none.
-        attributes: Graphiti adds instructions to requests that extract attributes.
+    The client appends to the messages: they are built for each request. Graphiti adds instructions
+    to requests that extract attributes.
     """
 
     async def run(client: GraphitiModel) -> str:

@@ -75,7 +75,6 @@ def folder_name(folder: Path) -> str:
 
 
 def load_folder(folder: Path) -> Encode:
-    """Load the model; opens no connection."""
     from fastembed.common.preprocessor_utils import load_tokenizer  # noqa: PLC0415 - an extra
     from onnxruntime import InferenceSession  # noqa: PLC0415 - an extra
 
@@ -139,12 +138,7 @@ class FastEmbedEmbedder:
     """A model that is loaded at its first use, and downloaded before that if it is not here yet."""
 
     def __init__(self, model: str, cache: Path) -> None:
-        """Check the model's name or folder; opens no connection yet.
-
-        Args:
-            model: a name that fastembed knows, or a folder with ONNX model and tokenizer.
-            cache: folder of downloaded models.
-        """
+        """Check the model's name, or its folder with ONNX model and tokenizer; open nothing yet."""
         if find_spec(PROVIDER) is None:
             raise BadUsage(
                 f"the embedder `{PROVIDER}` is not installed: run `pip install 'turnetl[semantic]'`"
@@ -241,7 +235,6 @@ def _check_source(sources: dict[str, Any]) -> None:
 
 
 def _description(model: str) -> dict[str, Any]:
-    """Return what fastembed knows of a model."""
     supported = {
         known["model"]: known for known in _fastembed().TextEmbedding.list_supported_models()
     }

@@ -55,11 +55,7 @@ _SELECT_ALL = f"SELECT key, {READ} FROM responses"  # noqa: S608 - constants
 
 
 def count_damaged(path: Path) -> tuple[int, int]:
-    """Return the numbers of responses of a journal, and of those that are damaged. Writes nothing.
-
-    Raises:
-        JournalUnusable: it is damaged as a whole, is no journal, or is of another version.
-    """
+    """Return the number of responses of a journal, and of damaged ones. Writes nothing."""
     with translated_errors(path, _WAIT), closing(connect(path, _WAIT)) as connection:
         connection.execute("PRAGMA query_only = ON")
         check_version(connection, path)
@@ -100,12 +96,7 @@ class JournalFile:
     def open(cls, path: Path, wait: float) -> "JournalFile":
         """Open the journal for reading and writing; create it and its folder if necessary.
 
-        Args:
-            path: of the file.
-            wait: seconds that each write waits for other processes.
-
-        Raises:
-            JournalUnusable: it is another kind of file, or has another version.
+        Each write waits that many seconds for other processes.
         """
         private_files.create_folder(path.parent)
         # SQLite locks this file. Its other files have the mode of this one, and it follows no link
@@ -154,14 +145,12 @@ class JournalFile:
         self.writer.execute(f"PRAGMA busy_timeout = {_CLOSING_TIMEOUT}")
 
     def close(self) -> None:
-        """Close the file. The last process to do so leaves a single file."""
         self.reader.close()
         self.writer.close()
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit all writes or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -230,7 +219,6 @@ def _enable_wal(connection: sqlite3.Connection, wait: float) -> None:
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Check that the file is empty or a journal of the supported version."""
     if _is_empty(connection):
         return
     if _pragma(connection, "application_id") != _APPLICATION_ID:
@@ -254,7 +242,7 @@ class JournalConnection:
     """The file in one process, and the failure after which no request is sent."""
 
     def __init__(self, path: Path, wait: float) -> None:
-        """Open no file; `wait` is the number of seconds to wait for other processes."""
+        """Open no file; `wait` is in seconds."""
         self._path = path
         self._wait = wait
         self._opening = threading.Lock()
@@ -311,10 +299,7 @@ _NO_LOSS = "turns in the graph are not requested again"
 
 @contextmanager
 def translated_errors(path: Path, wait: float) -> Iterator[None]:
-    """Translate SQLite's exceptions into JournalUnusable, which says what is wrong and what to do.
-
-    `wait` is the number of seconds spent waiting for other processes, for the message.
-    """
+    """Translate SQLite's exceptions, raised within `wait` seconds, into what the user must do."""
     try:
         yield
     except FAILURES as error:

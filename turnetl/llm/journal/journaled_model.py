@@ -230,20 +230,12 @@ class SharedModel(ModelWrapper):
         on_hit: Callable[[str], None],
         parameters: str = "",
     ) -> None:
-        """Wrap a model that returns only valid responses.
-
-        Args:
-            model: receives the other requests.
-            responses: of all machines.
-            on_hit: called with the key of each response that was found.
-            parameters: sent with every request, part of the key.
-        """
+        """Wrap a model that returns only valid responses; `on_hit` receives keys of those found."""
         super().__init__(model)
         self._responses = responses
         self._on_hit, self._parameters = on_hit, parameters
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Return the response of another machine, else send the request and share its response."""
         key = request_key(self.name, request, self._parameters)
         stored = await asyncio.to_thread(self._read, key, request)
         if stored is not None:

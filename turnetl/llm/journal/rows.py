@@ -91,7 +91,6 @@ def format_time(time: datetime) -> str:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """Return the time in a row; None if it contains none."""
     try:
         return datetime.fromisoformat(text) if text is not None else None
     except (ValueError, TypeError):

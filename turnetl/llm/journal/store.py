@@ -129,7 +129,6 @@ def prune_responses(
     *,
     dry_run: bool,
 ) -> PruneResult:
-    """Remove the responses that `_SELECTED` selects with these parameters."""
     before = size(path)
     entries, total_bytes = connection.execute(_SIZES).fetchone()
     selected, selected_bytes = connection.execute(_SIZES + _SELECTED, parameters).fetchone()
@@ -158,7 +157,6 @@ def _totals(*row: Any) -> JournalTotals:
 
 
 def _by_name(parts: Iterable[tuple[str, JournalTotals]]) -> dict[str, JournalTotals]:
-    """Add up totals with the same name; sorted by name."""
     sums: dict[str, JournalTotals] = {}
     for name, totals in parts:
         sums[name] = sums.get(name, JournalTotals()) + totals
@@ -246,7 +244,6 @@ class Journal:
         return await self._in_thread(self._claim, key)
 
     async def renew_claim(self, key: str) -> None:
-        """Keep a claim for longer, if possible now."""
         await self._in_thread(self._change_claims, self._claims.renew, key)
 
     def release_claim(self, key: str) -> None:
@@ -310,8 +307,7 @@ class Journal:
     def erase(self, is_erased: Callable[[bytes], bool]) -> int:
         """Remove responses so that the file holds no byte of them; return their number.
 
-        Raises:
-            JournalUnusable: also if another process has the file open.
+        No other process may have the file open.
         """
         if not self.path.exists():
             return 0
@@ -417,7 +413,6 @@ class Claims:
         self._is_dead = is_dead
 
     def take(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Claim a request; return False if another process that is not dead has claimed it."""
         # Without a transaction first: a process that waits must not lock the others out.
         if self._is_taken(connection, key):
             return False

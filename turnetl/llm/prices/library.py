@@ -50,7 +50,6 @@ def _price(prices: ModelPrice) -> Price | None:
 
 
 def _price_at(prices: ModelPrice, prompt_tokens: int, tiers: tuple[PriceTier, ...] = ()) -> Price:
-    """Return the price of tokens in a request with a prompt of that length."""
     per_token = _dollars(prices.input_mtok, prompt_tokens) or 0.0
     cached = _dollars(prices.cache_read_mtok, prompt_tokens)
     return Price(

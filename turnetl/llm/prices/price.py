@@ -90,8 +90,6 @@ def _unknown(model: str) -> Price | None:  # noqa: ARG001 - knows no model
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """All known prices."""
-
     files: Sequence[Mapping[str, Price]] = ()
     """Prices by name or pattern, one mapping per price file. The first file that knows a model
     wins."""
@@ -107,7 +105,6 @@ class Prices:
         return self.library(model) if price is None else price
 
     def missing(self, model: str) -> str:
-        """Return a sentence that says how to add the price of a model."""
         row = "{ input = DOLLARS, cached_input = DOLLARS, output = DOLLARS }"
         return (
             f"the price of model `{model}` is unknown: add the line `{_quoted(model)} = {row}` "
@@ -138,8 +135,6 @@ _EXAMPLE = "{ input = 0.40, cached_input = 0.10, output = 1.60 }"
 
 @dataclass(frozen=True, slots=True)
 class PriceFile:
-    """A price file that was read."""
-
     path: Path
     content: bytes
 
@@ -198,7 +193,6 @@ class _PriceRow(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _text(path: Path) -> str | None:
-    """Return the content of the file; None if it does not exist."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -244,7 +238,6 @@ def _without_path(error: msgspec.ValidationError) -> str:
 
 
 def _line(text: str, name: str) -> int:
-    """Return the number of the first line that has the name as its key."""
     key = re.compile(rf"""\s*\[?\s*["']?{re.escape(name)}(?=["'\s=.\]]|$)""")
     numbered = enumerate(text.splitlines(), start=1)
     return next((number for number, line in numbered if key.match(line)), 1)

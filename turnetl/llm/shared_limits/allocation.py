@@ -128,8 +128,7 @@ class Block:
     def give_back(self) -> tuple[int, Mapping[int, tuple[int, int]]]:
         """Hold nothing any more; return what was used, and the number of this batch.
 
-        What an exchange reported that failed is returned again, with its number: it may have
-        arrived.
+        What an exchange reported that failed is returned again: it may have arrived.
         """
         self.grant = None
         self._requests = self._tokens = 0
@@ -173,7 +172,6 @@ class Demand:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing was sent since the last exchange, and nothing waits or is in flight."""
         return not (self.is_waiting or self.in_flight or self._started)
 
     @property
@@ -210,7 +208,6 @@ class Demand:
             self._head = None
 
     def hold(self) -> None:
-        """Count the request that waited as in flight."""
         self.in_flight += 1
         self._most_in_flight = max(self._most_in_flight, self.in_flight)
 
@@ -229,7 +226,6 @@ class Demand:
         self._estimate.learn(characters, tokens)
 
     def exchanged(self, report: Report) -> None:
-        """Begin to count again after an exchange."""
         self._expected, self._started = report.expected, 0
         self.reported_in_flight = report.in_flight
         self._most_in_flight = self.in_flight
@@ -274,8 +270,6 @@ def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Gr
 
 
 class _Allocation:
-    """What one process gets of what all may use."""
-
     def __init__(
         self,
         state: LimitsState,
@@ -331,7 +325,6 @@ class _Allocation:
         return grant, member
 
     def _slots(self) -> int:
-        """Return how many requests the process may have in flight."""
         concurrency, now = self._limits.concurrency, self._now
         others = {
             owner: other.wanted_slots if owner in self._present else other.slots
@@ -407,7 +400,6 @@ class _Allocation:
         return min(wanted, max(1, head + (free - head) // competitors), free)
 
     def _seconds_to_next(self) -> float:
-        """Return after how many seconds another request may be started."""
         per_minute = self._limits.requests_per_minute
         if per_minute is None:
             return 0.0
@@ -430,7 +422,6 @@ _EPSILON = 1e-9
 
 
 def _expire(state: LimitsState, now: float, rules: Rules) -> None:
-    """Remove what counts no longer."""
     state.usage = {
         number: used
         for number, used in state.usage.items()
@@ -475,7 +466,7 @@ def _as_tuple(limits: ProviderLimits) -> tuple[int | None, int | None, int]:
 
 
 def fair_shares(amount: int, wants: Sequence[int]) -> list[int]:
-    """Return what each one gets: at most what it wants, and the same for all that want more.
+    """Divide the amount: each gets what it wants, or as much as all others that want more.
 
     What cannot be divided equally goes to the first ones, and what nobody wants is left.
     """
@@ -490,7 +481,6 @@ def fair_shares(amount: int, wants: Sequence[int]) -> list[int]:
 
 
 def _level(amount: int, wants: Sequence[int]) -> int:
-    """Return what each one may get at most, so that the sum is not above the amount."""
     left, level = amount, 0
     for count, want in enumerate(sorted(wants)):
         level = left // (len(wants) - count)

@@ -65,7 +65,6 @@ class SharedLimits:
         """Done as soon as a request that waits may be sent, perhaps."""
 
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:
-        """Wait for a slot and for a request and its tokens in the block of this process."""
         with self._demand.head(characters, waiting):
             while not self._may_start():
                 await self._next_change()
@@ -89,7 +88,6 @@ class SharedLimits:
             admission.tokens = tokens
 
     async def close(self) -> None:
-        """Return what is left, and close the store."""
         self._is_closing = True
         self._wake.set()
         if self._task is not None:
@@ -118,7 +116,6 @@ class SharedLimits:
         await self._change
 
     def _notify(self, error: BaseException | None = None) -> None:
-        """Let the request that waits look again, or fail."""
         if self._change is None or self._change.done():
             return
         if error is None:
@@ -130,7 +127,6 @@ class SharedLimits:
         self._notify(None if task.cancelled() else task.exception())
 
     async def _run(self) -> None:
-        """Exchange blocks until nothing is needed any more."""
         while True:
             is_last = self._is_closing or self._demand.is_idle
             await self._exchange(is_leaving=is_last and not self._demand.in_flight)

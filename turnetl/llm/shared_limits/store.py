@@ -59,7 +59,7 @@ class MemoryLimits:
         self._states[name] = change(self._states.get(name), self._clock())
 
     async def close(self) -> None:
-        """Keep the states: there is nothing to close."""
+        """Keep the states."""
 
 
 VERSION = 1
@@ -131,7 +131,6 @@ def encode_state(state: LimitsState) -> bytes:
 
 
 def bucket(time: float) -> int:
-    """Return the bucket in which a request that starts at that time is counted."""
     return math.ceil(time / _BUCKET)
 
 

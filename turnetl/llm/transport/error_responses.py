@@ -20,8 +20,6 @@ _MIN_SECRET = 8
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """An error of a provider."""
-
     status: int
     message: str
     """The provider's own, without the API key; may be empty."""
@@ -56,7 +54,6 @@ def effective_status(status: int, body: Any) -> int:
 
 
 def is_error(body: Any) -> bool:
-    """Return whether the body contains an error and no result, regardless of the status."""
     results = ("choices", "content", "candidates", "data")
     return bool(nested_value(body, "error")) and not any(
         nested_value(body, result) for result in results
@@ -128,7 +125,6 @@ _AMBIGUOUS = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def _remedy(failure: ErrorResponse) -> str | None:
-    """Return what the user must do, if anything."""
     if failure.status in _REMEDIES:
         return _REMEDIES[failure.status]
     if HTTPStatus.MULTIPLE_CHOICES <= failure.status < HTTPStatus.BAD_REQUEST:

@@ -35,12 +35,9 @@ from turnetl.llm.transport.error_responses import ContextWindow
 
 
 def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:
-    """Return the URL without user and password, and the header that carries them.
+    """Return the URL, which the HTTP library logs, without user and password, and their header.
 
-    The HTTP library logs the complete URL of each request.
-
-    Raises:
-        BadUsage: the URL is invalid. The message omits it: it may contain a password.
+    BadUsage: the URL is invalid. The message omits it: it may contain a password.
     """
     invalid = BadUsage(f"{env_prefix}__BASE_URL is not a valid URL; set it again")
     try:
@@ -116,7 +113,6 @@ class Connections:
                 self._idle.append(client)
 
     async def close(self) -> None:
-        """Close idle connections; the others close when their requests are done."""
         self._closed = True
         while self._idle:
             await self._idle.pop().aclose()
@@ -162,8 +158,6 @@ _RESPONSE_FIELDS = frozenset(
 
 
 class HttpModel:
-    """One model of one provider; makes one attempt per request."""
-
     def __init__(
         self, adapter: ProviderAdapter, api_key: str | None, *, timeouts: Timeouts
     ) -> None:
@@ -184,12 +178,7 @@ class HttpModel:
         return f"{self._adapter.provider}/{self._adapter.model}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request once.
-
-        Raises:
-            ModelBusy: also if the model rejects `max_tokens` or another parameter. An immediate
-                retry sends the request without it.
-        """
+        """Send the request once; without a rejected parameter, an immediate retry may succeed."""
         started, limited = time.perf_counter(), self._context_window.limited(request)
         body = self._unsupported.removed_from(self._adapter.request_body(limited))
         try:
@@ -358,7 +347,6 @@ class UnsupportedParams:
         self._names: set[str] = set()
 
     def removed_from(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the request body without rejected parameters."""
         if not self._names:
             return dict(body)
         accepted = {}
@@ -422,12 +410,7 @@ class SchemaInPromptModel(ModelWrapper):
         self._as_parameter = True
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request once.
-
-        Raises:
-            ModelBusy: also if the server rejects schemas. An immediate retry puts the schema into
-                the prompt.
-        """
+        """Send the request once; a server that rejects schemas is busy, for an immediate retry."""
         if request.schema is None:
             return await self._model.complete(request)
         sent = self._prepared(request, request.schema)
@@ -477,7 +460,6 @@ def _is_schema_rejected(error: BadTurn | ModelBusy) -> bool:
 
 
 def _has_a_field(text: str, schema: ResponseSchema) -> bool:
-    """Return whether the response is an object with at least one field of the schema."""
     try:
         parsed = retry.parse_object(retry.strip_wrapping(text))
     except ValueError:
