@@ -15,7 +15,8 @@ compact ones: the same rules in fewer and cheaper tokens.
 """
 
 import re
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from graphiti_core.graphiti_types import GraphitiClients
@@ -30,6 +31,7 @@ from graphiti_core.tracer import NoOpTracer
 
 from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches
+from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
@@ -191,14 +193,19 @@ class CheckedClients:
         self.model.check()
 
 
+@dataclass
 class MeteredCalls:
-    """Base of what calls Graphiti with new clients for each call, and counts the usage."""
+    """Calls Graphiti's functions, each with clients of its own, and counts the usage."""
 
-    usage: Usage
+    clients: Callable[[], CheckedClients]
+    """Makes the clients of one call, so that an error of one does not fail the next."""
+    ontology: Ontology
+    usage: Usage = field(default_factory=Usage, init=False)
 
-    async def _metered(self, clients: CheckedClients, call: Awaitable[Result]) -> Result:
+    async def _metered(self, call: Callable[[CheckedClients], Awaitable[Result]]) -> Result:
+        clients = self.clients()
         try:
-            result = await call
+            result = await call(clients)
             clients.check()
         finally:
             self.usage += clients.model.end()

@@ -18,6 +18,7 @@ from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.extraction import stoplist
 from turnetl.extraction.config import PromptConfig
 from turnetl.extraction.llm import reflexion
+from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.graphiti_calls import (
     ExtractedEdges,
     ExtractionInput,
@@ -27,6 +28,7 @@ from turnetl.extraction.llm.graphiti_calls import (
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import DiscardReason
 from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
 
@@ -57,23 +59,16 @@ class ChunkFacts:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
 class ChunkExtractor:
-    def __init__(
-        self,
-        model: ChatModel,
-        embedder: GraphitiEmbedder,
-        ontology: Ontology,
-        split_text: SplitText | None,
-    ) -> None:
-        """Make an extractor for any number of chunks, also concurrently.
+    """Extracts any number of chunks of turns, also concurrently."""
 
-        Graphiti takes the embedder and does not use it here. Without `split_text`, the turns of
-        chunks that do not fit are quarantined.
-        """
-        self._model = model
-        self._embedder = embedder
-        self._ontology = ontology
-        self._split_text = split_text
+    model: ChatModel
+    embedder: GraphitiEmbedder
+    """Graphiti takes it and does not use it here."""
+    ontology: Ontology
+    split_text: SplitText | None
+    """Splits chunks that do not fit; None quarantines their turns."""
 
     async def extract_entities(
         self, source: ExtractionInput, config: PromptConfig
@@ -134,9 +129,11 @@ class ChunkExtractor:
         )
 
     def _calls(self, config: PromptConfig) -> GraphitiCalls:
-        return GraphitiCalls(
-            self._model, self._embedder, self._ontology, is_compact=config.is_compact
-        )
+        def clients() -> CheckedClients:
+            driver = MirrorDriver()
+            return CheckedClients(self.model, self.embedder, driver, is_compact=config.is_compact)
+
+        return GraphitiCalls(clients, self.ontology)
 
     async def _facts(
         self,
@@ -164,7 +161,7 @@ class ChunkExtractor:
         except TooLong:
             text = source.episode.content
             is_long = len(text) > _MIN_SPLIT_LENGTH
-            pieces = self._split_text(text) if self._split_text and is_long else ()
+            pieces = self.split_text(text) if self.split_text and is_long else ()
             if len(pieces) < 2 or max(map(len, pieces)) >= len(text):  # noqa: PLR2004 - two halves
                 raise
         results = []

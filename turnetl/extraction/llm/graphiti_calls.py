@@ -31,14 +31,10 @@ from graphiti_core.utils.maintenance.node_operations import extract_nodes
 from numpy.typing import NDArray
 
 from turnetl.base import ids
-from turnetl.base.model import Entity, Episode, TurnId, Usage
+from turnetl.base.model import Entity, Episode, TurnId
 from turnetl.extraction.llm import reflexion
-from turnetl.extraction.llm.clients import CheckedClients, MeteredCalls
-from turnetl.extraction.ontology import Ontology
+from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
-from turnetl.llm.chat import ChatModel
-from turnetl.llm.graphiti import GraphitiEmbedder
 
 ExtractedEdges = tuple[list[EntityEdge], list[EntityNode]]
 """Edges, and the nodes that only the edges name."""
@@ -74,30 +70,16 @@ class ExtractionInput:
 class GraphitiCalls(MeteredCalls):
     """Calls Graphiti's extraction functions; each call is independent of the others."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        embedder: GraphitiEmbedder,
-        ontology: Ontology,
-        *,
-        is_compact: bool,
-    ) -> None:
-        self._model = model
-        self._embedder = embedder
-        self._ontology = ontology
-        self._is_compact = is_compact
-        self.usage = Usage()
-
     async def entities(self, source: ExtractionInput, instructions: str | None) -> list[EntityNode]:
-        clients = self._clients()
-        call = extract_nodes(
-            clients.bundle,
-            source.episode,
-            source.previous,
-            self._ontology.entity_types,
-            custom_extraction_instructions=instructions,
+        nodes, _ = await self._metered(
+            lambda clients: extract_nodes(
+                clients.bundle,
+                source.episode,
+                source.previous,
+                self.ontology.entity_types,
+                custom_extraction_instructions=instructions,
+            )
         )
-        nodes, _ = await self._metered(clients, call)
         for node in nodes:
             node.uuid = source.mention_key(node)
             # Graphiti takes them from a set, whose order differs between processes.
@@ -107,19 +89,19 @@ class GraphitiCalls(MeteredCalls):
     async def facts(
         self, source: ExtractionInput, nodes: list[EntityNode], instructions: str | None
     ) -> ExtractedEdges:
-        clients = self._clients()
-        call = extract_edges(
-            clients.bundle,
-            source.episode,
-            # A copy, because Graphiti appends the endpoints that it creates.
-            list(nodes),
-            source.previous,
-            self._ontology.edge_type_map,
-            source.episode.group_id,
-            self._ontology.edge_types,
-            custom_extraction_instructions=instructions,
+        edges, endpoints = await self._metered(
+            lambda clients: extract_edges(
+                clients.bundle,
+                source.episode,
+                # A copy, because Graphiti appends the endpoints that it creates.
+                list(nodes),
+                source.previous,
+                self.ontology.edge_type_map,
+                source.episode.group_id,
+                self.ontology.edge_types,
+                custom_extraction_instructions=instructions,
+            )
         )
-        edges, endpoints = await self._metered(clients, call)
         keys = {node.uuid: source.mention_key(node) for node in endpoints}
         for node in endpoints:
             node.uuid = keys[node.uuid]
@@ -132,21 +114,21 @@ class GraphitiCalls(MeteredCalls):
     async def missed_entities(
         self, source: ExtractionInput, nodes: Sequence[EntityNode]
     ) -> list[str]:
-        clients = self._clients()
-        call = reflexion.entities(clients.model, source.episode, source.previous, nodes)
-        return await self._metered(clients, call)
+        return await self._metered(
+            lambda clients: reflexion.entities(
+                clients.model, source.episode, source.previous, nodes
+            )
+        )
 
     async def missed_facts(
         self, source: ExtractionInput, entities: Sequence[Entity], edges: Sequence[EntityEdge]
     ) -> list[str]:
-        clients = self._clients()
         nodes = [convert.to_node(entity) for entity in entities]
-        call = reflexion.facts(clients.model, source.episode, source.previous, nodes, edges)
-        return await self._metered(clients, call)
-
-    def _clients(self) -> CheckedClients:
-        driver = MirrorDriver()
-        return CheckedClients(self._model, self._embedder, driver, is_compact=self._is_compact)
+        return await self._metered(
+            lambda clients: reflexion.facts(
+                clients.model, source.episode, source.previous, nodes, edges
+            )
+        )
 
 
 def _set_dates(edge: EntityEdge, turn_time: datetime) -> None:

@@ -5,7 +5,7 @@ The nodes and edges that Graphiti's building blocks return become the changes of
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar, cast
 
@@ -20,11 +20,10 @@ from graphiti_core.utils.maintenance.node_operations import (
 )
 
 from turnetl.base.errors import TooLong
-from turnetl.base.model import Entity, Fact, Usage, Vector
-from turnetl.extraction.llm.clients import CheckedClients, MeteredCalls
+from turnetl.base.model import Entity, Fact, Vector
+from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.extraction.llm.extract import ChunkFacts
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
-from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.group import GroupView
@@ -41,11 +40,7 @@ ResolvedNodes = tuple[list[EntityNode], dict[str, str]]
 class ChunkResolver(MeteredCalls):
     """Resolves one chunk of a turn."""
 
-    clients: Callable[[], CheckedClients]
-    """Makes the clients of one step, so that an error of one step does not fail the next."""
-    ontology: Ontology
     source: ExtractionInput
-    usage: Usage = field(default_factory=Usage)
 
     async def resolve_entities(self, entities: Sequence[Entity]) -> ResolvedNodes:
         """Return the nodes of the entities in the group, and the mapping of their uuids."""
@@ -74,16 +69,16 @@ class ChunkResolver(MeteredCalls):
         self, edges: list[EntityEdge], nodes: list[EntityNode]
     ) -> list[EntityEdge]:
         """Return all confirmed, invalidated and new edges."""
-        clients = self.clients()
-        call = resolve_extracted_edges(
-            clients.bundle,
-            edges,
-            self.source.episode,
-            nodes,
-            self.ontology.edge_types or {},
-            self.ontology.edge_type_map,
+        confirmed, invalidated, _ = await self._metered(
+            lambda clients: resolve_extracted_edges(
+                clients.bundle,
+                edges,
+                self.source.episode,
+                nodes,
+                self.ontology.edge_types or {},
+                self.ontology.edge_type_map,
+            )
         )
-        confirmed, invalidated, _ = await self._metered(clients, call)
         return confirmed + invalidated
 
     async def _split_if_needed(
@@ -113,29 +108,23 @@ class ChunkResolver(MeteredCalls):
 
         Graphiti summarises no node: the summary gate decides, once the turn is resolved.
         """
-        clients = self.clients()
-        call = extract_attributes_only_from_nodes(
-            clients.bundle,
-            list(nodes),
-            source.episode,
-            source.previous,
-            self.ontology.entity_types,
+        types = self.ontology.entity_types
+        await self._metered(
+            lambda clients: extract_attributes_only_from_nodes(
+                clients.bundle, list(nodes), source.episode, source.previous, types
+            )
         )
-        await self._metered(clients, call)
         return nodes
 
     async def _resolve_nodes(
         self, entities: Sequence[Entity], source: ExtractionInput
     ) -> ResolvedNodes:
-        clients = self.clients()
-        call = resolve_extracted_nodes(
-            clients.bundle,
-            [convert.to_node(entity) for entity in entities],
-            source.episode,
-            source.previous,
-            self.ontology.entity_types,
+        new, types = [convert.to_node(entity) for entity in entities], self.ontology.entity_types
+        nodes, keys, _ = await self._metered(
+            lambda clients: resolve_extracted_nodes(
+                clients.bundle, new, source.episode, source.previous, types
+            )
         )
-        nodes, keys, _ = await self._metered(clients, call)
         return nodes, keys
 
 

@@ -256,16 +256,14 @@ class JournalConnection:
         """Return the file; the first call opens it. A failure is raised again by later calls."""
         with self._opening:
             if self.file is None:
-                self.raise_failure()
-                with self.recorded(), self.translated():
+                with self.attempt():
                     self.file = JournalFile.open(self._path, self._wait)
             return self.file
 
     def check_writable(self) -> None:
         """Raise JournalUnusable if the file cannot be written; checked once."""
         if not self.is_writable:
-            self.raise_failure()
-            with self.recorded(), self.translated():
+            with self.attempt():
                 self.open().check_writable()
             self.is_writable = True
 
@@ -275,10 +273,12 @@ class JournalConnection:
             self.file = None
 
     @contextmanager
-    def recorded(self) -> Iterator[None]:
-        """Remember a failure: no request is sent after it."""
+    def attempt(self) -> Iterator[None]:
+        """Use the file, unless that failed before; remember a failure, translated."""
+        self.raise_failure()
         try:
-            yield
+            with self.translated():
+                yield
         except JournalUnusable as error:
             self._failure = error
             raise

@@ -327,8 +327,7 @@ class Journal:
             self._connection.close()
 
     def _claim(self, key: str) -> bool:
-        self._connection.raise_failure()
-        with self._connection.recorded(), self._connection.translated():
+        with self._connection.attempt():
             return self._claims.take(self._connection.open().writer, key)
 
     def _change_claims(self, change: Callable[..., None], *arguments: str) -> None:
@@ -339,9 +338,8 @@ class Journal:
             log.info("claims of the journal not changed", exc_info=error)
 
     def _get_waiting(self, key: str) -> ChatResponse | None:
-        self._connection.raise_failure()
-        with self._connection.recorded():
-            return self.get(key)
+        with self._connection.attempt():
+            return self._get(key, wait=True)
 
     def _get(self, key: str, *, wait: bool) -> ChatResponse | None:
         if key in self._unwritten:
@@ -369,8 +367,7 @@ class Journal:
 
     def _write_or_keep(self, row: JournalRow) -> None:
         try:
-            self._connection.raise_failure()
-            with self._connection.recorded():
+            with self._connection.attempt():
                 self._write(row)
         except JournalUnusable:
             self._unwritten[row.key] = row
@@ -397,6 +394,7 @@ _RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
 _RELEASE_ALL = "DELETE FROM claims WHERE owner = ?"
 
 
+@dataclass(frozen=True, slots=True)
 class Claims:
     """The claims of one process. Each method is one transaction; SQLite's exceptions pass.
 
@@ -405,12 +403,9 @@ class Claims:
     ended or no longer renews it is taken over.
     """
 
-    def __init__(
-        self, owner: str, clock: Callable[[], datetime], is_dead: Callable[[str], bool]
-    ) -> None:
-        self._owner = owner
-        self._clock = clock
-        self._is_dead = is_dead
+    owner: str
+    clock: Callable[[], datetime]
+    is_dead: Callable[[str], bool]
 
     def take(self, connection: sqlite3.Connection, key: str) -> bool:
         # Without a transaction first: a process that waits must not lock the others out.
@@ -419,25 +414,25 @@ class Claims:
         with transaction(connection):
             if self._is_taken(connection, key):
                 return False
-            connection.execute(_REPLACE, (key, self._owner, self._until()))
+            connection.execute(_REPLACE, (key, self.owner, self._until()))
         return True
 
     def renew(self, connection: sqlite3.Connection, key: str) -> None:
-        connection.execute(_RENEW, (self._until(), key, self._owner))
+        connection.execute(_RENEW, (self._until(), key, self.owner))
 
     def release(self, connection: sqlite3.Connection, key: str) -> None:
-        connection.execute(_RELEASE, (key, self._owner))
+        connection.execute(_RELEASE, (key, self.owner))
 
     def release_all(self, connection: sqlite3.Connection) -> None:
-        connection.execute(_RELEASE_ALL, (self._owner,))
+        connection.execute(_RELEASE_ALL, (self.owner,))
 
     def _is_taken(self, connection: sqlite3.Connection, key: str) -> bool:
         row = connection.execute(_SELECT, (key,)).fetchone()
         if row is None:
             return False
         owner, until = row
-        is_running = until > self._clock().timestamp() and not self._is_dead(owner)
-        return owner != self._owner and is_running
+        is_running = until > self.clock().timestamp() and not self.is_dead(owner)
+        return owner != self.owner and is_running
 
     def _until(self) -> float:
-        return (self._clock() + TTL).timestamp()
+        return (self.clock() + TTL).timestamp()
