@@ -1,7 +1,7 @@
 """The catalog of templates and ontologies: the effective file, its cost, its diagnostics."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -160,17 +160,27 @@ def _entry(
     paths = templates.find_all(file_name)
     missing = _broken(f"is in none of {templates.folder_list}")
     content = read(paths[0]) if paths else missing
+    source = _source(paths[0], templates) if paths else None
+    entry = _entry_of(name, content, source, _used_for(name, config))
+    diagnostics = (*content.diagnostics, *_identical_copy(paths, templates))
+    path = paths[0] if paths else None
+    return replace(entry, path=path, overrides=paths[1:], diagnostics=diagnostics)
+
+
+def _entry_of(
+    name: str, content: _PromptContent, source: TemplateSource | None, used_for: Iterable[str]
+) -> CatalogEntry:
     return CatalogEntry(
         name=name,
-        path=paths[0] if paths else None,
-        source=_source(paths[0], templates) if paths else None,
-        overrides=paths[1:],
+        path=None,
+        source=source,
+        overrides=(),
         prompt_text=content.text,
         digest=content.digest if content.text else "",
         tokens_per_request=max(content.tokens),
         tokens_per_turn=sum(content.tokens),
-        used_for=tuple(_used_for(name, config)),
-        diagnostics=(*content.diagnostics, *_identical_copy(paths, templates)),
+        used_for=tuple(used_for),
+        diagnostics=content.diagnostics,
     )
 
 
@@ -187,18 +197,12 @@ def _inline_entries(
         diagnostics = (
             (warning_diagnostic(problem),) if problem else tuple(_lint(text, tokens, ontology))
         )
-        yield CatalogEntry(
-            name=f"inline {number}",
-            path=None,
-            source=TemplateSource.CONFIG,
-            overrides=(),
-            prompt_text=text,
-            digest=ids.digest(text),
-            tokens_per_request=tokens,
-            tokens_per_turn=tokens * _EXTRACTION_PROMPTS,
-            used_for=tuple(used_for),
-            diagnostics=diagnostics,
-        )
+        content = _content(text, tokens, diagnostics)
+        yield _entry_of(f"inline {number}", content, TemplateSource.CONFIG, used_for)
+
+
+def _content(text: str, tokens: int, diagnostics: tuple[Diagnostic, ...]) -> _PromptContent:
+    return _PromptContent(text, ids.digest(text), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
 
 
 def _template_content(
@@ -216,8 +220,7 @@ def _template_content(
     if not (prompt or template.noise_patterns):
         return _PromptContent(diagnostics=(error_diagnostic(EMPTY_TEMPLATE), *unknown))
     tokens = estimate(prompt)
-    diagnostics = (*unknown, *_lint(prompt, tokens, ontology))
-    return _PromptContent(prompt, ids.digest(prompt), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
+    return _content(prompt, tokens, (*unknown, *_lint(prompt, tokens, ontology)))
 
 
 def _ontology_content(
@@ -229,7 +232,7 @@ def _ontology_content(
     parsed = lint_ontology(text)
     if any(diagnostic.severity == "error" for diagnostic in parsed.diagnostics):
         return _PromptContent(diagnostics=parsed.diagnostics)
-    ontology = Ontology(parsed.entities, parsed.relations, parsed.fields)
+    ontology = parsed.ontology
     prompt = "\n\n".join(text for text in ontology.prompt_texts if text)
     tokens = tuple(estimate(text) for text in ontology.prompt_texts)
     return _PromptContent(prompt, ontology.digest, tokens, parsed.diagnostics)
@@ -268,8 +271,7 @@ def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontolog
     """Return the ontology of the config; an empty one if it is invalid."""
     path = ontologies.find(config.ontology) if config.ontology else None
     text = ontologies.read_text(path)[0] if path is not None else None
-    parsed = lint_ontology(text or "")
-    return Ontology(parsed.entities, parsed.relations)
+    return lint_ontology(text or "").ontology
 
 
 def _template_names(config: ExtractionConfig) -> Iterator[str]:

@@ -71,9 +71,7 @@ _FORM = '`Name = "meaning"`, or a table with `meaning` and `fields`'
 class ParsedOntology:
     """The content of a file as far as it could be parsed, and all its problems."""
 
-    entities: Mapping[str, str]
-    relations: Mapping[str, str]
-    fields: Mapping[str, Mapping[str, str]]
+    ontology: "Ontology"
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -83,7 +81,7 @@ def lint_ontology(text: str) -> ParsedOntology:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as invalid:
         reason = (str(invalid).splitlines() or [""])[0]
-        return ParsedOntology({}, {}, {}, (error_diagnostic(f"is not TOML: {reason}"),))
+        return ParsedOntology(NO_ONTOLOGY, (error_diagnostic(f"is not TOML: {reason}"),))
     types = {name: table if isinstance(table := tables.get(name), dict) else {} for name in _TABLES}
     entities, relations = (
         {name: _meaning(definition) for name, definition in types[table].items()}
@@ -91,7 +89,8 @@ def lint_ontology(text: str) -> ParsedOntology:
     )
     definitions = {**types["entities"], **types["relations"]}
     fields = {name: own for name, definition in definitions.items() if (own := _fields(definition))}
-    return ParsedOntology(entities, relations, fields, tuple(_diagnostics(tables, types)))
+    ontology = Ontology(entities, relations, fields)
+    return ParsedOntology(ontology, tuple(_diagnostics(tables, types)))
 
 
 def _meaning(definition: Any) -> str:
@@ -327,7 +326,7 @@ def parse(text: str, path: Path) -> Ontology:
     for diagnostic in parsed.diagnostics:
         if diagnostic.severity == "error":
             raise BadUsage(f"ontology `{path}`: {diagnostic.message}")
-    return Ontology(parsed.entities, parsed.relations, parsed.fields)
+    return parsed.ontology
 
 
 def _built_in() -> Ontology:

@@ -55,14 +55,8 @@ async def preview_requests(
 ) -> tuple[RequestPreview, ...]:
     """Return the requests that the extraction of the turn would send, in order. Sends none.
 
-    Args:
-        episode: the turn.
-        context: the earlier turns, oldest first.
-        make_extractor: makes the extractor of a run with the model and embedder it is given.
-        model: the model of a run without wrappers; receives no request.
-        journal: the responses that are known already.
-        estimate: estimates the tokens of a text.
-        parameters: the model parameters of every request that are not part of the request.
+    The context is the earlier turns, oldest first. `make_extractor` makes the extractor of a run
+    with the model and embedder it is given. `model` has no wrappers, and receives no request.
     """
     recording = _RecordingModel(model, journal, parameters)
     extractor = make_extractor(recording, _FixedEmbedder())

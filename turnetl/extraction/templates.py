@@ -40,10 +40,8 @@ class TemplateResolver:
     ) -> None:
         """Create a resolver; reads no file.
 
-        Args:
-            search_folders: the first one that has a file wins.
-            project: by path, the content of the files in the first folder, which is not read: they
-                are the bytes that the user trusts. None: all folders are read.
+        `project` is by path the content of the files in the first folder, which is not read: they
+        are the bytes that the user trusts. None: all folders are read.
         """
         self.folders = tuple(search_folders)
         self._project = project

@@ -77,13 +77,10 @@ class AheadModel(ModelWrapper):
         *,
         is_sent: Callable[[asyncio.Task[Any]], bool] = lambda _: True,
     ) -> None:
-        """Wrap the model of a run, with its stack.
+        """Wrap the model of a run, with its stack: it receives each request of a turn once.
 
-        Args:
-            model: receives each request once, as long as its turn is not committed.
-            guesses: the probable responses.
-            is_sent: whether the request of a task was sent; one that was not is cancelled if no
-                turn needs it any more.
+        `is_sent` is whether the request of a task was sent; one that was not is cancelled if no
+        turn needs it any more.
         """
         super().__init__(model)
         self._guesses = guesses

@@ -73,15 +73,9 @@ class LlmExtractor:
         split_text: SplitText | None = None,
         parameters: str = "",
     ) -> None:
-        """Make an extractor for any number of groups.
+        """Make an extractor for any number of groups, whose vectors are those of the embedder.
 
-        Args:
-            model: receives the requests of all turns.
-            embedder: the one whose vectors the groups contain.
-            prompts: instructions of the extraction prompts, by group and kind of turn.
-            ontology: entity types and relations to extract.
-            split_text: splits a chunk that is too long for the model; None quarantines its turn.
-            parameters: the model parameters of every request that are not part of the request.
+        `split_text` splits a chunk that is too long for the model; None quarantines its turn.
         """
         self._model = model
         self._embedder = embedder

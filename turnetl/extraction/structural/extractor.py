@@ -8,7 +8,7 @@ from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import command_results, decision_facts, statements, supersession
+from turnetl.extraction.structural import command_results, statements, supersession
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     FILE,
@@ -85,7 +85,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.prompt_facts(features, context)
     yield from statements.response_facts(features)
-    yield from decision_facts.decision_facts(features)
+    yield from statements.decision_facts(features)
     yield from command_results.file_change_facts(features)
     yield from statements.explanation_facts(features)
     yield from command_results.tool_facts(features)

@@ -12,8 +12,8 @@ from datetime import datetime
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact
 from turnetl.extraction.structural import choices
-from turnetl.extraction.structural.decision_facts import CHOSEN
 from turnetl.extraction.structural.prose import shorten
+from turnetl.extraction.structural.statements import CHOSEN
 from turnetl.graph.mirror.group import GroupView
 
 _CHOOSING = ("DECIDED", "PREFERS")

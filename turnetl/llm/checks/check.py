@@ -269,14 +269,9 @@ async def check(
     instructions: str | None = None,
     extra_requests: Iterable[CheckRequest] = (),
 ) -> tuple[CheckResult, ...]:
-    """Send one request of each kind, one after the other.
+    """Send one request of each kind, one after the other; types with fields have their own.
 
-    Args:
-        model: without a journal: a cached response proves nothing.
-        entity_types: of the run's ontology. Types with fields have requests of their own.
-        edge_types: as `entity_types`.
-        instructions: of the run.
-        extra_requests: requests that are not Graphiti's.
+    The model has no journal: a cached response proves nothing. `extra_requests` are not Graphiti's.
     """
     requests = [*_requests(entity_types, edge_types, instructions or ""), *extra_requests]
     return tuple([await _result(model, request) for request in requests])

@@ -44,9 +44,8 @@ class JournaledModel(ModelWrapper):
         """Wrap a model that returns only valid responses.
 
         Args:
-            model: receives requests that are not in the journal.
             journal: of all models of the process. Its owner closes it, after this model.
-            parameters: sent with every request, part of the key.
+            parameters: as of `ModelStack`.
             grace_period: seconds that `close` waits for responses without a caller.
             is_sent: whether a task has sent its request; no other continues without a caller.
         """

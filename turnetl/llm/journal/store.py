@@ -191,8 +191,6 @@ class Journal:
         """Configure the journal; opens no file.
 
         Args:
-            path: of the file; its folder is created too.
-            clock: time at which a response is stored.
             wait: seconds to wait for other processes.
             min_free_bytes: free space on the disk that is required before a request is sent.
             owner: of the claims on requests that this process sends; None: a random name.
@@ -285,14 +283,9 @@ class Journal:
         everything: bool = False,
         dry_run: bool = False,
     ) -> PruneResult:
-        """Remove responses and shrink the file.
+        """Remove responses that match all conditions, at least one, and shrink the file.
 
-        Args:
-            older_than: responses stored before that time.
-            model: responses of that model, with or without its provider. Combined with
-                `older_than`, both conditions must hold.
-            everything: all responses.
-            dry_run: only count.
+        The model is with or without its provider.
         """
         if older_than is None and model is None and not everything:
             raise BadUsage("choose the responses to prune: by age, by model, or all")

@@ -144,7 +144,6 @@ def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Price
 
     Args:
         project: the file in the working directory of the run, if that is trusted and has one.
-        home: the user's home directory.
         at: the time for which the library's prices are taken: that of the run.
 
     Raises:

@@ -60,13 +60,11 @@ def open_model(
 
     Args:
         provider: one of `PROVIDERS`.
-        model: the provider's name of the model.
         base_url: including `/v1` for `openai` and `openai-compatible`, including `/v1beta` for
             `gemini`, without a version for `anthropic`; required for `openai-compatible` only.
         api_key: not required for `openai-compatible`.
         effort: reasoning effort, as the provider names its levels; None: the lowest level, where
             it is known.
-        timeouts: of one attempt.
 
     Raises:
         BadUsage: a setting is missing or unknown; names it.

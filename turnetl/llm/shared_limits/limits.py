@@ -41,7 +41,6 @@ class SharedLimits:
         """Touch nothing before the first request.
 
         Args:
-            name: of the state in the store.
             limits: of this process. If those of another one are lower, they hold for all.
             owner: this process; unique.
             request_seconds: a request is in flight for this time at most.

@@ -166,11 +166,7 @@ class SqliteLimits:
     ) -> None:
         """Open no file; it and its folder are created at the first use.
 
-        Args:
-            path: of the file.
-            clock: seconds since the epoch.
-            wait: seconds to wait for other processes.
-            sleep: as `asyncio.sleep`.
+        `clock` is in seconds since the epoch; `wait` is the seconds to wait for other processes.
         """
         self._path = path
         self._clock = clock

@@ -226,10 +226,8 @@ class Endpoint:
             subject: for messages, as in "model `m`".
             url: complete; user and password in it are sent as a header, unless `headers` has an
                 `Authorization`. A proxy of the environment is used unless the host is this machine.
-            headers: of every request.
             api_key: removed from messages.
             env_prefix: prefix of the environment variables, for messages.
-            timeouts: of one attempt.
         """
         check_key(api_key, env_prefix)
         without_login, login = split_credentials(url, env_prefix)
