@@ -5,11 +5,13 @@ a request that Graphiti sends counts for its turn, though Graphiti knows of neit
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from turnetl.llm.cost_bounds import Amount
 
+T = TypeVar("T")
 Approve = Callable[[Amount], None]
 """Called with the expected cost before each request. Raises `RunStopped` if it must not be sent."""
 
@@ -53,11 +55,16 @@ def current_account() -> Account:
     return _current.get() or Account(lambda _: None)
 
 
-@contextmanager
-def charged_to(account: Account) -> Iterator[None]:
+def charged_to(account: Account) -> AbstractContextManager[None]:
     """Charge the requests of this context, and of tasks started in it, to an account."""
-    token = _current.set(account)
+    return set_in_context(_current, account)
+
+
+@contextmanager
+def set_in_context(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Set the variable for this context and for tasks started in it."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _current.reset(token)
+        variable.reset(token)

@@ -9,13 +9,14 @@ many requests have been answered when their turn comes.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from turnetl.base.errors import Fatal, Retryable, TurnetlError
 from turnetl.base.model import Usage
+from turnetl.llm.accounts import set_in_context
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.journal.rows import request_key
 from turnetl.llm.limiter import send_for_this_task
@@ -125,24 +126,16 @@ class AheadModel(ModelWrapper):
     def attempt(self, turn: TurnAhead) -> Iterator[None]:
         """Guess the responses to the requests of this context: a turn is resolved ahead."""
         turn.latest = _Attempt(turn)
-        token = _attempted.set(turn.latest)
-        try:
+        with set_in_context(_attempted, turn.latest):
             yield
-        finally:
-            _attempted.reset(token)
 
-    @contextmanager
-    def committing(self, turn: TurnAhead) -> Iterator[None]:
+    def committing(self, turn: TurnAhead) -> AbstractContextManager[None]:
         """Share the requests of this context with attempts to resolve the same turn ahead.
 
         The attempt with which a chain begins runs beside the commit: a request of both is sent
         once, whichever of them comes first.
         """
-        token = _committed.set(turn)
-        try:
-            yield
-        finally:
-            _committed.reset(token)
+        return set_in_context(_committed, turn)
 
     def keep_asked(self, turn: TurnAhead) -> None:
         """Give up the requests that earlier attempts sent and the latest one did not."""

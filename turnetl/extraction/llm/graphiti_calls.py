@@ -14,7 +14,7 @@ turn, so that only their templates and numbers are logged, in turnetl's own log.
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -35,6 +35,7 @@ from turnetl.base.model import Entity, Episode, TurnId
 from turnetl.extraction.llm import reflexion
 from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.graph.mirror import convert
+from turnetl.llm.accounts import set_in_context
 
 ExtractedEdges = tuple[list[EntityEdge], list[EntityNode]]
 """Edges, and the nodes that only the edges name."""
@@ -207,14 +208,9 @@ def route_graphiti_log() -> None:
             logger.addFilter(_logged_here)  # Adds it once.
 
 
-@contextmanager
-def logged_by_turnetl() -> Iterator[None]:
+def logged_by_turnetl() -> AbstractContextManager[None]:
     """Mark what runs inside, with the tasks that it starts, as turnetl's use of Graphiti."""
-    token = _is_called.set(True)
-    try:
-        yield
-    finally:
-        _is_called.reset(token)
+    return set_in_context(_is_called, True)
 
 
 def _logged_here(record: logging.LogRecord) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base import private_files
+from turnetl.base.batched import batched
 from turnetl.base.errors import BadUsage, ModelUnusable
 from turnetl.base.model import Vector
 from turnetl.llm.vectors import pack
@@ -173,8 +174,7 @@ class FastEmbedEmbedder:
         vectors: list[Vector] = [Vector(b"")] * len(texts)
         # Texts of about one length need little padding.
         order = sorted(range(len(used)), key=lambda position: len(used[position]))
-        for start in range(0, len(order), _BATCH_SIZE):
-            positions = order[start : start + _BATCH_SIZE]
+        for positions in batched(order, _BATCH_SIZE):
             rows = self._encode([used[position] for position in positions])
             for position, row in zip(positions, rows, strict=True):
                 vectors[position] = pack(row)

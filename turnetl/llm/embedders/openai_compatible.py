@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.batched import batched
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.base.model import Usage, Vector
 from turnetl.llm.meter import Meter, estimate_tokens
@@ -72,10 +73,10 @@ class OpenAiEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector per text, in order; raises what `ChatModel.complete` raises."""
-        starts = range(0, len(texts), _BATCH_SIZE)
-        batches = (texts[start : start + _BATCH_SIZE] for start in starts)
         return [
-            vector for batch in batches for vector in await self._embed_batch(self._endpoint, batch)
+            vector
+            for batch in batched(texts, _BATCH_SIZE)
+            for vector in await self._embed_batch(self._endpoint, batch)
         ]
 
     async def close(self) -> None:

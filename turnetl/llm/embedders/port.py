@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
+from turnetl.base.batched import batched
 from turnetl.base.model import Vector
 
 
@@ -95,12 +96,12 @@ class CachedEmbedder:
 
     def _send(self) -> None:
         texts, self._batch = self._batch, []
-        for start in range(0, len(texts), _BATCH_SIZE):
-            task = asyncio.create_task(self._request(texts[start : start + _BATCH_SIZE]))
+        for batch in batched(texts, _BATCH_SIZE):
+            task = asyncio.create_task(self._request(batch))
             self._requests.add(task)
             task.add_done_callback(self._requests.discard)
 
-    async def _request(self, texts: list[str]) -> None:
+    async def _request(self, texts: Sequence[str]) -> None:
         try:
             vectors = [*zip(texts, await self._embedder.embed(texts), strict=True)]
         except BaseException as error:
@@ -114,7 +115,7 @@ class CachedEmbedder:
         while len(self._cache) > self._size:
             self._cache.popitem(last=False)
 
-    def _fail(self, texts: list[str], error: BaseException) -> None:
+    def _fail(self, texts: Sequence[str], error: BaseException) -> None:
         for text in texts:
             future = self._pending.pop(text)
             if isinstance(error, Exception):

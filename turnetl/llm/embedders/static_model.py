@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from turnetl.base.batched import batched
 from turnetl.base.errors import Fatal
 from turnetl.base.model import Vector
 from turnetl.llm.vectors import Matrix, pack
@@ -117,12 +118,9 @@ class WordLlamaEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector per text, in order. A vector does not depend on the other texts."""
-        batches = (
-            texts[start : start + _BATCH_SIZE] for start in range(0, len(texts), _BATCH_SIZE)
-        )
         return [
             pack(row)
-            for batch in batches
+            for batch in batched(texts, _BATCH_SIZE)
             for row in self._model.text_vectors(self._model.tokenize(batch))
         ]
 
