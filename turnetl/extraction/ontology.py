@@ -301,9 +301,8 @@ NO_ONTOLOGY = Ontology({}, {})
 def load(name: str | None, templates: TemplateResolver) -> Ontology:
     """Return the ontology of this name; for None, Graphiti's own behaviour.
 
-    Raises:
-        BadUsage: no file has this name, or it is invalid. It is not ignored, because a graph with
-            other types than intended would have to be rebuilt.
+    A missing or invalid file is not ignored: a graph with other types than intended would have to
+    be rebuilt.
     """
     if name is None:
         return NO_ONTOLOGY

@@ -8,12 +8,15 @@ it is after the previous commit.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId, Usage
 from turnetl.base.reason import Reason
+from turnetl.base.result_fields import TurnIdField
+from turnetl.base.results import described
 from turnetl.graph.mirror.group import GroupView
+from turnetl.llm.chat import ChatMessage
 
 
 class DiscardReason(Reason):
@@ -99,3 +102,26 @@ class Extractor(Protocol[Extracted]):
     async def close(self) -> None:
         """Release all resources. Safe to repeat."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPreview:
+    """A request that a run would send to a model."""
+
+    turn_id: TurnIdField
+    prompt: Annotated[str, described("Name of the prompt.")]
+    model: Annotated[str, described("Provider and model.")]
+    messages: Annotated[tuple[ChatMessage, ...], described("The messages, in order.")]
+    schema: Annotated[str, described("Name of the schema of the response; empty if it has none.")]
+    tokens: Annotated[int, described("Estimated tokens of the messages.")]
+    max_tokens: Annotated[int, described("Limit of the tokens of the response.")]
+    body: Annotated[
+        Mapping[str, Any] | None,
+        described("The body of the HTTP request; null if it is not known."),
+    ]
+    is_cached: Annotated[
+        bool, described("Whether the journal holds the response: nothing would be sent.")
+    ]
+    has_placeholder: Annotated[
+        bool, described("Whether a placeholder replaces what an earlier response would name.")
+    ]

@@ -12,8 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_batches
-from turnetl.extraction.port import Extractor
-from turnetl.extraction.request_preview import RequestPreview
+from turnetl.extraction.port import Extractor, RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key

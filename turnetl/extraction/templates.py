@@ -93,9 +93,7 @@ class TemplateResolver:
         """Return the parsed template, without leading and trailing blank lines.
 
         Raises:
-            TemplateUnusable: no file has this name, or the winning path is not a file, empty,
-                longer than `MAX_BYTES`, not text, or front matter without content. The message
-                says which.
+            TemplateUnusable: no file has this name, or there is nothing to read in it; says which.
             BadUsage: the front matter is invalid.
         """
         path = self.find(name)

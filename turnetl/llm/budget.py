@@ -48,12 +48,7 @@ class Budget:
         return amount_of(self._meter.total)
 
     def price(self, model: str) -> Price | None:
-        """Return the price of the model.
-
-        Raises:
-            BadUsage: the price is unknown and the budget is in dollars; names the file and the line
-                to add.
-        """
+        """Return the price; BadUsage names the line to add if a budget in dollars lacks it."""
         price = self._prices.find(model)
         if price is None and self.usd is not None:
             raise BadUsage(f"a budget in dollars needs prices, and {self._prices.missing(model)}")
@@ -75,16 +70,10 @@ class Budget:
     ) -> AsyncIterator[CostBound]:
         """Reserve the largest bound that fits, for what a request may use, until it is done.
 
-        Requests are admitted in order. A request that does not fit waits for those before it:
-        most of them use much less than they reserve.
-
-        Args:
-            sufficient: the bounds to choose from, largest first.
-            smaller: more bounds, tried when no request is left to wait for; largest first.
-
-        Raises:
-            BudgetExhausted: no bound fits and no request is in flight. No later request is
-                admitted.
+        Requests are admitted in order. A request that does not fit waits for those before it: most
+        of them use much less than they reserve. When no request is left to wait for, the smaller
+        bounds are tried, also largest first; then BudgetExhausted is raised, and no later request
+        is admitted.
         """
         async with self._queue:
             bound = await self._first_fitting(sufficient, smaller)

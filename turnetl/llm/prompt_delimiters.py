@@ -96,7 +96,6 @@ def unescape_values(value: Any) -> Any:
 
 @lru_cache(maxsize=2_000)
 def _escaped(text: str) -> str:
-    """Escape a text, once for all the prompts that contain it."""
     return _replaced(text, _escaped_opener)
 
 

@@ -75,8 +75,7 @@ class ChunkExtractor:
     ) -> ChunkEntities:
         """Return the entities of the chunk, each once, including those of reflexion passes.
 
-        Raises:
-            BadTurn: the chunk cannot be extracted; carries the usage up to the error.
+        A BadTurn carries the usage up to the error.
         """
         calls = self._calls(config)
         extract = partial(calls.entities, instructions=config.instructions)

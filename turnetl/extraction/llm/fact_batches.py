@@ -149,8 +149,8 @@ class _Batch:
     def fail(self, facts: Sequence[_WaitingFact], error: Exception) -> None:
         """Fail the facts without a response; the first error has the usage that none has yet.
 
-        An error that ends the run has none. It was spent all the same: the meter and the account
-        count each attempt, and the responses are in the journal for the turn that needs them again.
+        An error that ends the run has none, though it was spent: the meter and the account count
+        each attempt, and the responses are in the journal for the turn that needs them again.
         """
         for fact in facts:
             if not fact.response.done():

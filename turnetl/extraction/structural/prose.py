@@ -123,7 +123,6 @@ def conclusion(response: str) -> list[str]:
 
 
 def join_sentences(items: Iterable[str]) -> list[str]:
-    """Join sentences into at most five pieces of up to `MAX_PIECE_LENGTH` characters."""
     pieces: list[str] = []
     for sentence in items:
         if pieces and len(pieces[-1]) + len(sentence) < MAX_PIECE_LENGTH:

@@ -99,7 +99,6 @@ def _interruption(features: TurnFeatures) -> str:
 
 
 def response_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield the conclusion of the response."""
     at = features.turn.ended_at or features.turn.started_at
     for index, piece in enumerate(prose.conclusion(features.turn.assistant_text)):
         rank, verb = (_CONTINUATION_RANK, "continued") if index else (_RESPONSE_RANK, "answered")

@@ -220,7 +220,6 @@ class TurnFeatures:
         return self.subject_beside(exclude)
 
     def entity_named(self, name: str) -> EntityKey:
-        """Return the concept or the file of this name, else a concept."""
         key = EntityKey(CONCEPT, name)
         for file in (*self.edited_files, *self.other_files):
             if name.casefold() in (file.casefold(), file.rpartition("/")[2].casefold()):

@@ -50,7 +50,6 @@ def open_embedder(
         base_url: including `/v1`; None: OpenAI's.
         model: the provider's name of the model; with `fastembed` also a folder.
         dimensions: of the vectors; None: the model's default.
-        retry_policy: None: the default, as for language models.
         meter: counts the requests to a server.
         cache: folder of downloaded models, which `fastembed` needs.
     """

@@ -24,10 +24,8 @@ from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, Journal
 def erase_responses(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
     """Remove the responses that the function selects, and rewrite the file; return their number.
 
-    It is rewritten even if nothing is removed: an earlier call may have been killed between.
-
-    Raises:
-        sqlite3.OperationalError: another process has the journal open.
+    It is rewritten even if nothing is removed: an earlier call may have been killed between. It is
+    an OperationalError if another process has the journal open.
     """
     connection.execute("PRAGMA secure_delete = ON")
     rows = connection.execute("SELECT key, response FROM responses")

@@ -45,7 +45,6 @@ class JournaledModel(ModelWrapper):
 
         Args:
             journal: of all models of the process. Its owner closes it, after this model.
-            parameters: as of `ModelStack`.
             grace_period: seconds that `close` waits for responses without a caller.
             is_sent: whether a task has sent its request; no other continues without a caller.
         """

@@ -42,7 +42,6 @@ class SharedLimits:
 
         Args:
             limits: of this process. If those of another one are lower, they hold for all.
-            owner: this process; unique.
             request_seconds: a request is in flight for this time at most.
             is_dead: called with the owner of another process; True if it is known to have ended.
             window: seconds for which a request counts.

@@ -260,11 +260,7 @@ class ContextWindow:
         self._tokens_per_character = 0.0
 
     def limited(self, request: ChatRequest) -> ChatRequest:
-        """Return the request with `max_tokens` reduced to the known limits.
-
-        Raises:
-            TooLong: the prompt leaves no room for a response.
-        """
+        """Return the request within the limits; raise TooLong if they leave no room to respond."""
         limit = request.max_tokens
         if self._output_limit is not None:
             limit = min(limit, self._output_limit)

@@ -220,13 +220,12 @@ class Endpoint:
         env_prefix: str,
         timeouts: Timeouts,
     ) -> None:
-        """Create an endpoint; opens no connection yet.
+        """Create an endpoint; opens no connection yet. The key is removed from messages.
 
         Args:
             subject: for messages, as in "model `m`".
             url: complete; user and password in it are sent as a header, unless `headers` has an
                 `Authorization`. A proxy of the environment is used unless the host is this machine.
-            api_key: removed from messages.
             env_prefix: prefix of the environment variables, for messages.
         """
         check_key(api_key, env_prefix)
