@@ -10,7 +10,7 @@ from turnetl.base.model import GroupId, Usage
 from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
-from turnetl.extraction.structural.recipe import structural_recipe
+from turnetl.extraction.structural import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
 
@@ -64,7 +64,7 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     if not settings.uses_model:
         return lambda _group, _kind: structural_recipe()
     from turnetl.extraction.hybrid import hybrid_recipe
-    from turnetl.extraction.llm.recipe import llm_recipe
+    from turnetl.extraction.llm import llm_recipe
     from turnetl.wiring import clients
 
     kinds = ontology.load(settings.extraction.ontology, templates())

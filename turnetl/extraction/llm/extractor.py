@@ -25,11 +25,10 @@ from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, Usage, Vector
 from turnetl.extraction.config import PromptConfig, PromptConfigs
-from turnetl.extraction.llm import graphiti_calls
+from turnetl.extraction.llm import graphiti_calls, llm_recipe
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
-from turnetl.extraction.llm.recipe import llm_recipe
 from turnetl.extraction.llm.resolve import ChunkResolver, changes_of_chunk, changes_of_turn
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import DiscardReason, Resolved

@@ -8,7 +8,14 @@ from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import command_results, statements, supersession
+from turnetl.extraction.structural import (
+    MAX_ENTITIES,
+    MAX_FACTS,
+    command_results,
+    statements,
+    structural_recipe,
+    supersession,
+)
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     FILE,
@@ -17,7 +24,6 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
-from turnetl.extraction.structural.recipe import MAX_ENTITIES, MAX_FACTS, structural_recipe
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
 

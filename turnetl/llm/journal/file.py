@@ -24,8 +24,8 @@ from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, Journal
 def erase_responses(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
     """Remove the responses that the function selects, and rewrite the file; return their number.
 
-    It is rewritten even if nothing is removed: an earlier call may have been killed between. It is
-    an OperationalError if another process has the journal open.
+    It is rewritten even if nothing is removed: an earlier call may have been killed between.
+    OperationalError: another process has the journal open.
     """
     connection.execute("PRAGMA secure_delete = ON")
     rows = connection.execute("SELECT key, response FROM responses")
@@ -272,7 +272,7 @@ class JournalConnection:
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
-        """Use the file, unless that failed before; remember a failure, translated."""
+        """Use the file. A failure is translated, and raised again by later attempts."""
         self.raise_failure()
         try:
             with self.translated():

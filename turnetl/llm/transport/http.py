@@ -178,7 +178,7 @@ class HttpModel:
         return f"{self._adapter.provider}/{self._adapter.model}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request once; without a rejected parameter, an immediate retry may succeed."""
+        """Send the request once; ModelBusy: it may succeed without a parameter that is rejected."""
         started, limited = time.perf_counter(), self._context_window.limited(request)
         body = self._unsupported.removed_from(self._adapter.request_body(limited))
         try:
@@ -407,7 +407,7 @@ class SchemaInPromptModel(ModelWrapper):
         self._as_parameter = True
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request once; a server that rejects schemas is busy, for an immediate retry."""
+        """Send the request once; ModelBusy: it may succeed with the schema in the prompt."""
         if request.schema is None:
             return await self._model.complete(request)
         sent = self._prepared(request, request.schema)
