@@ -1,4 +1,4 @@
-"""Graphiti's client classes over turnetl's ports: a model, an embedder, a reranker, and none."""
+"""Graphiti's client classes over turnetl's ports, and placeholders for those without a use."""
 
 import asyncio
 import json
