@@ -19,8 +19,7 @@ HEAVY = (
 UNUSED_WITHOUT_CHANGES = (
     "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy", "numpy",
     "obstore", "pyarrow", "pydantic_settings", "turnetl.formats.port", "turnetl.formats.claude",
-    "turnetl.formats.codex",
-    "turnetl.parsing.archive_job", "turnetl.parsing.batches", "turnetl.parsing.workers",
+    "turnetl.formats.codex", "turnetl.parsing.batches", "turnetl.parsing.workers",
     "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",
     "turnetl.episodes.text", "turnetl.episodes.chunking", "turnetl.episodes.partitions",
     "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decisions",

@@ -22,10 +22,11 @@ app = App(
 @app.command
 def stats(*, common: CommonOptions = NO_COMMON) -> int:
     """Print the contents of the journal by prompt and model, and the cost that it saved."""
-    from turnetl import pipeline
+    from turnetl import wiring
     from turnetl.views import journal as view
 
-    contents = pipeline.journal_stats(common.settings(), now)
+    with wiring.journal(common.settings(), now) as journal:
+        contents = journal.stats()
     console.print_result(view.view(contents), contents, as_json=common.json)
     return ExitCode.DONE
 
@@ -49,16 +50,13 @@ def prune(
     """
     if older_than is None and model is None and not everything:
         raise BadUsage("select responses with --older-than DAYS, --model NAME, or --all")
-    from turnetl import pipeline
+    from turnetl import wiring
     from turnetl.views import journal as view
 
-    pruned = pipeline.journal_prune(
-        common.settings(),
-        now,
-        older_than=now() - timedelta(days=older_than) if older_than is not None else None,
-        model=model,
-        everything=everything,
-        dry_run=dry_run,
-    )
+    before = now() - timedelta(days=older_than) if older_than is not None else None
+    with wiring.journal(common.settings(), now) as journal:
+        pruned = journal.prune(
+            older_than=before, model=model, everything=everything, dry_run=dry_run
+        )
     console.print_result(view.pruned_view(pruned), pruned, as_json=common.json)
     return ExitCode.DONE

@@ -37,33 +37,16 @@ def verify(
     from turnetl.views import verify as view
 
     settings = common.settings()
+    options = pipeline.VerifyOptions(tuple(groups), examples, vectors, common.config)
     with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.verify(
-                settings,
-                groups,
-                examples=examples,
-                vectors=vectors,
-                config=common.config,
-                progress=progress,
-            )
-        )
+        report = console.run_async(pipeline.verify(settings, options, progress))
     if not (fix and report.can_repair):
         console.print_messages(view.messages(report))
         console.print_result(view.result(report), report, as_json=common.json)
         return view.exit_code(report)
     return execute_previewed(
         report,
-        lambda progress: pipeline.repair_graph(
-            settings,
-            report,
-            now,
-            groups,
-            examples=examples,
-            vectors=vectors,
-            config=common.config,
-            progress=progress,
-        ),
+        lambda progress: pipeline.repair_graph(settings, report, options, now, progress),
         view=view,
         dry_run=False,
         yes=yes,

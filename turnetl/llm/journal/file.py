@@ -17,7 +17,7 @@ from typing import Any
 
 from turnetl.base import private_files
 from turnetl.base.errors import JournalUnusable
-from turnetl.base.sqlite_path import is_busy, primary_code, sqlite_path
+from turnetl.base.sqlite import is_busy, primary_code, sqlite_path
 from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow, to_response
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from turnetl.base import private_files
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.base.sqlite_path import is_busy, primary_code, sqlite_path
+from turnetl.base.sqlite import is_busy, primary_code, sqlite_path
 from turnetl.llm.retry import Sleep
 
 Change = Callable[[bytes | None, float], bytes]

@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable, TooLong
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 from turnetl.llm import retry
 from turnetl.llm.chat import (
     ChatMessage,
