@@ -50,9 +50,7 @@ class _RunHandler(logging.Handler):
         log.log(record.levelno, "%s", displayed_message(text), exc_info=record.exc_info)
 
 
-_LOGGERS = tuple(
-    f"turnetl.extraction.{name}" for name in ("template", "prompt_config", "templates")
-)
+_LOGGERS = ("turnetl.extraction.config", "turnetl.extraction.templates")
 
 
 @contextmanager

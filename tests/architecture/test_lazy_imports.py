@@ -22,7 +22,7 @@ UNUSED_WITHOUT_CHANGES = (
     "turnetl.formats.codex", "turnetl.parsing.batches", "turnetl.parsing.workers",
     "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",
     "turnetl.episodes.text", "turnetl.episodes.chunking", "turnetl.episodes.partitions",
-    "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decision_rules",
+    "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decisions",
     "turnetl.llm.journal", "turnetl.llm.meter", "turnetl.index.catalog", "turnetl.index.port",
     "turnetl.index.snapshot", "turnetl.base.terms", "turnetl.retrieval",
 )  # fmt: skip

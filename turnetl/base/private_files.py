@@ -236,8 +236,3 @@ def rights_below(folder: Path) -> int:
     """Return the mode of a new folder in a folder; that of a file is the same without execution."""
     mode = S_IMODE(folder.stat().st_mode)
     return _OWNER if mode & _OTHERS else _OWNER | mode & _GROUP
-
-
-def sqlite_path(path: Path) -> Path:
-    """Return a path that SQLite does not take for a URI, as it may take one like `file:x/y`."""
-    return path.absolute()

@@ -29,7 +29,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
-from turnetl.extraction.preview_builder import model_for, placeholder_response
+from turnetl.extraction.preview_builder import placeholder_response
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import TurnAdmission
@@ -37,7 +37,7 @@ from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
 from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
 from turnetl.llm.accounts import charged_to
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 

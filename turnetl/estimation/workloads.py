@@ -28,13 +28,12 @@ from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
 from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary
 from turnetl.estimation.sample import Workload
 from turnetl.estimation.usage_range import NO_USAGE, UsageRange
-from turnetl.extraction.preview_builder import model_for
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import index_folder
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.estimate_record import EstimateMethod, Range
-from turnetl.llm.chat import ChatModel
+from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.journal.store import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import polars as pl
 
 from turnetl.base.object_url import shown_name
-from turnetl.base.private_files import sqlite_path
 from turnetl.base.results import described
+from turnetl.base.sqlite import sqlite_path
 from turnetl.lake.checksum import PARQUET_MAGIC
 from turnetl.lake.parquet import READ_ERRORS
 

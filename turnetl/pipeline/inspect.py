@@ -10,7 +10,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.private_files import create_file, create_folder
 from turnetl.extraction.catalog import TemplateCatalog, catalog, select
 from turnetl.extraction.templates import TEMPLATES_FOLDER
-from turnetl.llm.checks.result import ModelCheck
+from turnetl.llm.checks import ModelCheck
 from turnetl.llm.retry import RetryPolicy
 from turnetl.pipeline.previews import estimated_tokens
 from turnetl.pipeline.run_options import RunOptions, settings_for_run

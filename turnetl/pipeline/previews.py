@@ -8,7 +8,7 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Episode
 from turnetl.episodes.chunking import estimate_tokens
-from turnetl.extraction.request_preview import RequestPreview
+from turnetl.extraction.port import RequestPreview
 from turnetl.ingestion import group as ingesting
 from turnetl.pipeline.group_plans import PlannedGroups
 from turnetl.pipeline.run_options import RunOptions, has_work, settings_for_run

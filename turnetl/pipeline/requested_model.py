@@ -9,7 +9,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Usage
 from turnetl.base.text import format_cost
-from turnetl.llm.chat import ChatModel, PromptRouter
+from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.settings import Settings
@@ -44,7 +44,7 @@ async def requested_model(
 
 def model_of_prompt(model: ChatModel, prompt: str, clock: Clock) -> tuple[str, Price | None]:
     """Return the name of the model that a prompt is sent to, and its price if that is known."""
-    name = (model.model_for(prompt) if isinstance(model, PromptRouter) else model).name
+    name = model_for(model, prompt).name
     return name, wiring.prices(clock()).find(name)
 
 

@@ -9,16 +9,15 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, Usage
 from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
-from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
-from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.extraction.structural.recipe import structural_recipe
+from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
+from turnetl.extraction.structural import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
     from turnetl.llm.chat import ChatModel
-    from turnetl.llm.checks.result import CheckResult, ModelCheck
+    from turnetl.llm.checks import CheckResult, ModelCheck
     from turnetl.llm.embedders.port import Embedder
     from turnetl.llm.stack import ModelStack
 
@@ -56,7 +55,7 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     if not settings.uses_model:
         return lambda _group, _kind: structural_recipe()
     from turnetl.extraction.hybrid import hybrid_recipe
-    from turnetl.extraction.llm.recipe import llm_recipe
+    from turnetl.extraction.llm import llm_recipe
     from turnetl.wiring import clients
 
     kinds = ontology.load(settings.extraction.ontology, templates())
@@ -116,8 +115,7 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
     """Send one request of each kind that a run sends, and one to an embedder behind HTTP."""
     from turnetl.extraction import model_checks
     from turnetl.extraction.model_checks import fact_questions_check
-    from turnetl.llm.checks import check
-    from turnetl.llm.checks.result import ModelCheck
+    from turnetl.llm.checks import ModelCheck, check
     from turnetl.summaries.refresh_check import refresh_check
     from turnetl.wiring import clients
 
@@ -170,7 +168,7 @@ def check_no_model(settings: Settings) -> None:
 
 
 async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[CheckResult]":
-    from turnetl.llm.checks.result import CheckResult
+    from turnetl.llm.checks import CheckResult
     from turnetl.wiring import embedding
 
     if not embedding.is_remote(settings):

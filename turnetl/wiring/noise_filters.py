@@ -10,7 +10,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.episodes import Filters
 from turnetl.episodes.filters import ALL_GROUPS, KINDS
-from turnetl.extraction.prompt_config import PromptConfigs
+from turnetl.extraction.config import PromptConfigs
 from turnetl.formats import Format
 from turnetl.lake.redaction_key import redaction_key
 from turnetl.parsing.grouping import Grouping, load_grouping
