@@ -24,7 +24,7 @@ from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
 from turnetl.graph.search.adapters import SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.graph.search.recipes import ScoredResults, run_recipe, search_config
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 from turnetl.retrieval.recipes import Recipe
 

@@ -23,7 +23,7 @@ from turnetl.base.graph_model import Community, Receipt, TurnRun
 from turnetl.base.ids import RecipeParts, final_group, recipe_digest
 from turnetl.base.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.graph import graphiti_names
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 
 CURRENT = schema.RECEIPTS.version
 

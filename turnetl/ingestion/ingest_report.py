@@ -15,8 +15,7 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.base.result_fields import GroupField, TurnIdField
 from turnetl.base.results import INLINED, described
-from turnetl.extraction.port import DiscardReason
-from turnetl.extraction.request_preview import RequestPreview
+from turnetl.extraction.port import DiscardReason, RequestPreview
 from turnetl.ingestion.estimate_record import EstimateField
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
