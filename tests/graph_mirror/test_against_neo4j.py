@@ -41,7 +41,7 @@ from turnetl.graph.open import open_graph
 from turnetl.graph.search import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 
 pytestmark = pytest.mark.neo4j
 

@@ -21,7 +21,7 @@ import msgspec
 
 from turnetl.base import ids, private_files
 from turnetl.base.errors import IndexBusy, IndexUnusable
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.sqlite import sqlite_path
 from turnetl.graph.open import embedded_file
 
 FOLDER = "index"

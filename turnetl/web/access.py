@@ -15,7 +15,7 @@ from ipaddress import ip_address
 from secrets import token_urlsafe
 from urllib.parse import parse_qsl
 
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 
 MAX_QUERY = 8_192
 """Bytes of the part of an address after the question mark."""
