@@ -19,7 +19,7 @@ from graphiti_core.utils.maintenance.node_operations import (
 
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId
-from turnetl.extraction.llm import mapping
+from turnetl.extraction.llm.resolve import changes_of_chunk
 from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
@@ -88,7 +88,7 @@ class AddEpisode:
         nodes = await extract_attributes_from_nodes(clients, nodes, node, previous, edges=new)
         driver.check()
         client.check()
-        return mapping.resolved(nodes, resolved + invalidated, group, known=embedder.known, now=now)
+        return changes_of_chunk(nodes, resolved + invalidated, group, known=embedder.known, now=now)
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""

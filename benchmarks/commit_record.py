@@ -128,8 +128,7 @@ def _ms(*seconds: float) -> str:
 async def ladybug_writers(folder: Path) -> AsyncGenerator[Writers]:
     path = folder / "bench.lbug"
     file, space = LadybugFile.open(path, write=True, timeout=LOCK_TIMEOUT), DiskSpace(path)
-    store = LadybugStore(file.connection, file.close, write=True, space=file.space)
-    client = LadybugClient(file.connection, lambda: None)
+    store, client = LadybugStore(file), LadybugClient(file)
 
     def write(change: Change) -> None:
         space.check(change_size(change))

@@ -26,10 +26,9 @@ from benchmarks.provider import ProviderCounts, ProviderProcess
 from tests import builders
 from turnetl.base import clock
 from turnetl.base.model import Entity, Episode, Fact, SessionId, TurnId, Usage
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun

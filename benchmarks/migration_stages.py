@@ -31,9 +31,8 @@ from tests.servers import neo4j_server
 from turnetl.base.clock import now
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.cutover import ChangeOptions, execute_change
-from turnetl.migration.estimate import plan_estimated_migration
 from turnetl.migration.moves import MigrationCommand
-from turnetl.migration.plan import MigrationOptions, plan_migration
+from turnetl.migration.plan import MigrationOptions, plan_estimated_migration, plan_migration
 from turnetl.migration.run_comparison import compare_migration
 from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.run_options import RunOptions

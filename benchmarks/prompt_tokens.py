@@ -43,7 +43,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.port import Extractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders import WordLlamaEmbedder
@@ -166,10 +166,9 @@ async def ingest(
             embedder,
             turn,
             extracted,
-            group,
+            MirroredGroup(group, summaries),
             run_id="",
             now=session.ingest_run().clock(),
-            summaries=summaries,
             ends_run=number == len(turns),
         )
         group.apply(resolved.for_mirror, resolved.receipt)

@@ -31,11 +31,10 @@ from tests.extraction import long_sample_turns
 from tests.ingestion.redo_runs import ingest, opened, redo, write_lake
 from tests.servers import neo4j_server
 from tests.servers.toy_embedder import ToyEmbedder
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
 from turnetl.extraction.port import Extractor
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.ingestion.redo_report import RedoSelection

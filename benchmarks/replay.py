@@ -35,9 +35,8 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, Turn
 from turnetl.episodes.chunking import estimate_tokens
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse

@@ -36,10 +36,9 @@ from tests import real_archives
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.base.model import Episode, GroupId, TurnId, Vector
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph import graphiti_names
 from turnetl.graph.open import open_graph
@@ -49,7 +48,7 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter

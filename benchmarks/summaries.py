@@ -33,13 +33,13 @@ from turnetl import pipeline, wiring
 from turnetl.base.model import Change, Episode, GroupId, Vector
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.resolved_turn import resolve_turn
+from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.summarize_report import ALIKE
+from turnetl.ingestion.turn_summaries import missing_facts
 from turnetl.lake import Lake
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import unpack
 from turnetl.settings import Settings
-from turnetl.summaries.audit import missing_facts
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.group_summaries import GroupSummaries, outcome
 from turnetl.summaries.reasons import SKIPPED, GateReason
@@ -146,7 +146,7 @@ async def summarise(
         extracted = await extractor.extract(episode, session[-CONTEXT:])
         session.append(episode)
         resolved = await resolve_turn(
-            extractor, embedder, episode, extracted, mirror, run_id="", now=NOW
+            extractor, embedder, episode, extracted, MirroredGroup(mirror, None), run_id="", now=NOW
         )
         summarised = _summarise_turn(resolved.change, summaries, mirror, totals, sample)
         mirror.apply(summarised, receipt(episode))
@@ -176,7 +176,7 @@ def _summarise_turn(
     kept = [
         uuid
         for uuid, decision in plan.decisions.items()
-        if decision.reason in {GateReason.UNCHANGED, GateReason.LOW_DRIFT}
+        if decision in {GateReason.UNCHANGED, GateReason.LOW_DRIFT}
     ]
     _audit(kept, summarised, mirror, totals, sample)
     return summarised

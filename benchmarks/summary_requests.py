@@ -33,7 +33,7 @@ from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.resolved_turn import ResolvedTurn, resolve_turn
+from turnetl.ingestion.commit import MirroredGroup, ResolvedTurn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.embedders.port import Embedder
@@ -118,10 +118,9 @@ async def count_requests(
             embedder,
             episode,
             extracted,
-            mirror,
+            MirroredGroup(mirror, summaries),
             run_id="",
             now=NOW,
-            summaries=summaries,
             ends_run=number == len(ordered),
         )
         totals.reasons.update(resolved.summary_reasons)

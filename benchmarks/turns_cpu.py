@@ -38,11 +38,10 @@ from tests.extraction import long_sample_turns, upstream_comparison
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.base.model import Episode, GroupId, TurnId
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.llm.guesses import ResolutionGuesses
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph import graphiti_names
 from turnetl.graph.open import open_graph

@@ -45,13 +45,12 @@ def page_link(path: Path, host: str) -> str:
 
 
 async def publish_digest(found: "pipeline.Digest") -> None:
-    """Publish what happened in the last days."""
     text = markdown(digest.view(found), title="Digest")
     await acreate_markdown_artifact(text, key=DIGEST, description="What happened, by project.")
 
 
 async def publish_summaries(report: BackfillReport) -> None:
-    """Publish the decisions about summaries of each group; nothing if there were none."""
+    """Publish the decisions about summaries of each group, if there were any."""
     if table := status.summaries(report.ingested.groups):
         await acreate_markdown_artifact(
             markdown(table),
@@ -61,7 +60,6 @@ async def publish_summaries(report: BackfillReport) -> None:
 
 
 async def publish_migration_plan(planned: "EstimatedMigration") -> None:
-    """Publish the classes of episodes of each group, and what a run takes."""
     await acreate_markdown_artifact(
         markdown(migration.plan_view(planned)),
         key=MIGRATION_PLAN,
@@ -70,7 +68,6 @@ async def publish_migration_plan(planned: "EstimatedMigration") -> None:
 
 
 async def publish_comparison(compared: "MigrationComparison") -> None:
-    """Publish what each group loses and gains, and whether it may be cut over."""
     await acreate_markdown_artifact(
         markdown(migration_comparison.view(compared)),
         key=MIGRATION_COMPARISON,
@@ -79,7 +76,6 @@ async def publish_comparison(compared: "MigrationComparison") -> None:
 
 
 async def publish_shards(runs: Sequence[FlowRun]) -> None:
-    """Publish how each shard of a run ended, with a link to its run."""
     lines = [
         f"- [{escaped(run.name)}]({url_for('flow-run', obj_id=run.id)}): "
         f"**{escaped(str(run.state_name))}**: {escaped((run.state and run.state.message) or '-')}"

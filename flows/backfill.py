@@ -10,57 +10,45 @@ from typing import Any
 from prefect import State, flow
 from pydantic import PositiveInt
 
+from flows import parameters
 from flows.backfill_run import BackfillParameters
-from flows.names import archives_name
-from flows.parameters import (
-    AbsolutePath,
-    ArchivePatterns,
-    Budget,
-    Engine,
-    GraphUrl,
-    LakeLocation,
-    Minutes,
-    Passes,
-    TimeToAssume,
-    Turns,
-)
 from flows.run_flow import VERSION, run_flow
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources
 from flows.stages import DAY
 from turnetl.settings import ExtractorName
 
 
 @flow(
     name="backfill",
-    flow_run_name=archives_name,
+    flow_run_name=parameters.archives_name,
     version=VERSION,
     timeout_seconds=DAY,
     persist_result=False,
 )
 async def backfill(
-    archives: ArchivePatterns,
+    archives: parameters.ArchivePatterns,
     *,
-    lake: LakeLocation | None = None,
-    graph: GraphUrl | None = None,
+    lake: parameters.LakeLocation | None = None,
+    graph: parameters.GraphUrl | None = None,
     group: str | None = None,
-    group_map: AbsolutePath | None = None,
+    group_map: parameters.AbsolutePath | None = None,
     format: str | None = None,  # noqa: A002 - named as the option of the command
     extractor: ExtractorName | None = None,
-    config: AbsolutePath | None = None,
+    config: parameters.AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
-    limit: Turns | None = None,
-    close_after: Minutes | None = None,
-    assume_time: TimeToAssume | None = None,
+    limit: parameters.Turns | None = None,
+    close_after: parameters.Minutes | None = None,
+    assume_time: parameters.TimeToAssume | None = None,
     preprocessing: str | None = None,
-    reflexion: Passes | None = None,
-    budget: Budget | None = None,
+    reflexion: parameters.Passes | None = None,
+    budget: parameters.Budget | None = None,
     batch_size: PositiveInt = 200,
     jobs: PositiveInt | None = None,
     group_concurrency: PositiveInt | None = None,
     model_slots: str | None = None,
-    engine: Engine = "local",
+    engine: parameters.Engine = "local",
 ) -> State[dict[str, Any]]:
     """Parse, filter and ingest archives. What an earlier run did is not repeated.
 
@@ -102,5 +90,5 @@ async def backfill(
     """
     given = locals()
     own = given.pop("engine")
-    parameters = BackfillParameters(**given)
-    return await run_flow(lambda: parameters.run("backfill", engine=own))
+    run = BackfillParameters(**given).run
+    return await run_flow(lambda: run("backfill", engine=own))

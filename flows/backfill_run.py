@@ -9,8 +9,7 @@ from prefect import State
 
 from flows.executor import PrefectTasks
 from flows.ingest_archives import backfill_state, ingest_archives, log_problems, publish
-from flows.run_settings import load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources, load_run_settings
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now
@@ -52,16 +51,7 @@ class BackfillParameters:
     async def run(
         self, flow: str, *, shard: Shard | None = None, engine: str = LOCAL
     ) -> State[dict[str, Any]]:
-        """Run the backfill, and return the state with its report.
-
-        Args:
-            flow: name of the flow, which the graph records.
-            shard: the part of the work that is done; None: all of it.
-            engine: as the flow `backfill` describes it.
-
-        Raises:
-            TurnetlError: a parameter is not valid, or the run could not be finished.
-        """
+        """Run the backfill, or a shard of it; the graph records the name of the flow."""
         settings, options = await self.settings(), self.options(flow, shard=shard)
         if engine != LOCAL:
             report = await _on_dask(engine.removeprefix("dask:"), self)
@@ -80,11 +70,6 @@ class BackfillParameters:
     def options(
         self, flow: str, *, shard: Shard | None = None, wait_seconds: float = 0
     ) -> pipeline.RunOptions:
-        """Return the options of the run.
-
-        Raises:
-            BadUsage: one is not valid.
-        """
         return pipeline.RunOptions(
             shard=shard,
             since=self.since,
@@ -100,11 +85,6 @@ class BackfillParameters:
         )
 
     async def settings(self) -> Settings:
-        """Return the settings of this process, below the parameters.
-
-        Raises:
-            BadUsage: one is not valid.
-        """
         return await load_run_settings(
             self.config,
             self.lake,
@@ -121,12 +101,7 @@ class BackfillParameters:
 
 
 async def _on_dask(address: str, parameters: BackfillParameters) -> BackfillReport:
-    """Run the backfill on a Dask cluster.
-
-    Raises:
-        BadUsage: the packages for it are not installed.
-        TurnetlError: as `backfill_on_dask`.
-    """
+    """Run the backfill on a Dask cluster; raises `BadUsage` if its packages are not installed."""
     try:
         from flows.dask_engine import backfill_on_dask  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:

@@ -1,22 +1,27 @@
-"""A backfill on the workers of an existing Dask cluster, through Prefect's task runner for it."""
+"""A backfill on the workers of an existing Dask cluster, which may be lost meanwhile."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
+from distributed import Client
 from distributed.client import ClosedClientError, FutureCancelledError
-from prefect import Task
-from prefect_dask.task_runners import DaskTaskRunner
+from distributed.scheduler import KilledWorker
+from prefect import State, Task, get_run_logger
+from prefect.client.orchestration import get_client
+from prefect.exceptions import ObjectNotFound
+from prefect.states import Crashed
+from prefect_dask.task_runners import DaskTaskRunner, PrefectDaskFuture
 
 from flows.backfill_run import BackfillParameters
-from flows.dask_results import ClusterLost, Pack, PackResults, lost_scheduler
 from flows.dask_tasks import Profile, ingest_task, parse_task, profile_here, refusal
 from flows.events import emit_ingested
-from flows.lost_tasks import crash_tasks
 from flows.run_settings import absolute_paths, check_shared_graph
 from turnetl.backfill_report import BackfillReport
-from turnetl.base.errors import BadUsage, TurnetlError
+from turnetl.base.errors import BadUsage, Fatal, Retryable, TurnetlError
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.parsing import ParseReport
@@ -29,6 +34,99 @@ from turnetl.pipeline.packed_backfill import (
 )
 from turnetl.settings import Settings
 
+Pack = PrefectDaskFuture[Any]
+
+_INTERVAL = 0.1
+"""Seconds between two checks of the packs."""
+_CHECK_INTERVAL = 5.0
+"""Seconds between two checks of the workers."""
+_ABSENCE = 60.0
+"""The default: Kubernetes and the nanny of a worker start another one earlier."""
+
+
+class ClusterLost(Retryable):
+    """The scheduler or all workers were lost: nobody knows whether a pack was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackResults:
+    """Waits for packs for as long as the cluster can do them."""
+
+    client: Client
+    address: str
+    """Of the scheduler, for messages."""
+    absence: float = _ABSENCE
+    """Seconds without any worker after which the packs are given up."""
+
+    async def wait(self, packs: Sequence[Pack]) -> list[Any]:
+        """Return the result of each pack, or the TurnetlError with which it ended, in their order.
+
+        A pack that is not done when the cluster is lost ends with that error.
+        """
+        lost = await self._until_ended(packs)
+        return [await self._result(pack, lost) for pack in packs]
+
+    async def _until_ended(self, packs: Sequence[Pack]) -> ClusterLost | None:
+        """Wait until all packs have ended, or return why the others cannot."""
+        clock = asyncio.get_running_loop().time
+        checked = seen = clock()
+        # Not in a thread that blocks: the process of a cancelled run could not end.
+        while not all(_of_dask(pack).done() for pack in packs):
+            await asyncio.sleep(_INTERVAL)
+            if clock() - checked < min(_CHECK_INTERVAL, self.absence):
+                continue
+            checked = clock()
+            if await asyncio.to_thread(self._has_workers):
+                seen = clock()
+            elif clock() - seen >= self.absence:
+                return self._no_worker()
+        return None
+
+    def _has_workers(self) -> bool:
+        return bool(self.client.scheduler_info(n_workers=1)["workers"])
+
+    async def _result(self, pack: Pack, lost: ClusterLost | None) -> Any:
+        if not _of_dask(pack).done():
+            return lost
+        try:
+            return await asyncio.to_thread(pack.result)
+        except TurnetlError as error:
+            return error
+        except FutureCancelledError:
+            return lost_scheduler(self.address)
+        except KilledWorker:
+            return _killed()
+        except Exception as error:  # noqa: BLE001 - of the task, of Prefect or of Dask: a pack failed
+            get_run_logger().exception("a pack was not done")
+            return Fatal(f"a task on the Dask cluster failed ({type(error).__name__}: {error})")
+
+    def _no_worker(self) -> ClusterLost:
+        return ClusterLost(
+            f"the Dask cluster at `{self.address}` has lost all its workers: start one with "
+            f"`dask worker {self.address}`, then start this run again; it continues with what is "
+            "not done"
+        )
+
+
+def lost_scheduler(address: str) -> ClusterLost:
+    return ClusterLost(
+        f"the connection to the Dask scheduler at `{address}` was lost: see that it and its "
+        "workers run, then start this run again; it continues with what is not done"
+    )
+
+
+def _of_dask(pack: Pack) -> Any:
+    """Return the future of Dask, which has no types."""
+    return pack.wrapped_future
+
+
+def _killed() -> Fatal:
+    return Fatal(
+        "a pack was given up, because the Dask workers that did it ended one after the other: "
+        "see their logs, and give them more memory or a lower `group_concurrency`"
+    )
+
+
 _CONNECT = 15
 """Seconds for the connection to the scheduler."""
 _PROBE = 120
@@ -36,16 +134,13 @@ _PROBE = 120
 
 
 async def backfill_on_dask(address: str, parameters: BackfillParameters) -> BackfillReport:
-    """Parse, filter and ingest archives on the workers of a cluster.
+    """Parse, filter and ingest archives on the workers of the cluster at `tcp://host:8786`.
 
-    Args:
-        address: of the scheduler, as `tcp://host:8786`.
-        parameters: of the run, which the workers get too; no secret is among them.
+    The workers get the parameters too; no secret is among them.
 
     Raises:
         BadUsage: there is no cluster or no worker, a worker would do something else than this
             process, or a parameter cannot be divided.
-        TurnetlError: archives could not be parsed.
     """
     settings = await parameters.settings()
     _check_divisible(settings, parameters)
@@ -113,11 +208,7 @@ class DaskPacks:
 
 
 def _connected(address: str) -> DaskTaskRunner:
-    """Return a task runner whose scheduler responds; it is connected when it is entered.
-
-    Raises:
-        BadUsage: the scheduler does not respond.
-    """
+    """Return a task runner whose scheduler responds; it is connected when it is entered."""
     try:
         with _runner(address) as probing:
             probing.client.scheduler_info()
@@ -136,12 +227,7 @@ def _runner(address: str) -> DaskTaskRunner:
 def _checked_workers(
     runner: DaskTaskRunner, parameters: BackfillParameters, expected: Profile
 ) -> int:
-    """Return the number of workers, each of which would do what this process would.
-
-    Raises:
-        BadUsage: there is none, or one of them would not.
-        ClusterLost: the scheduler was lost.
-    """
+    """Return the number of workers, each of which would do what this process would."""
     client: Any = runner.client
     workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
     if not workers:
@@ -166,11 +252,7 @@ def _checked_workers(
 
 
 def _check_divisible(settings: Settings, parameters: BackfillParameters) -> None:
-    """Check that nothing is asked that the tasks of a cluster cannot share.
-
-    Raises:
-        BadUsage: something is.
-    """
+    """Check that nothing is asked that the tasks of a cluster cannot share."""
     check_shared_graph(settings, "the workers of a cluster", "the engine `local`")
     if settings.budget.usd is not None or settings.budget.tokens is not None:
         raise BadUsage(
@@ -186,3 +268,15 @@ def _check_divisible(settings: Settings, parameters: BackfillParameters) -> None
 
 def _name(groups: Sequence[GroupId]) -> str:
     return groups[0] if len(groups) == 1 else f"{groups[0]} and {plural(len(groups) - 1, 'other')}"
+
+
+async def crash_tasks(tasks: Sequence[UUID], message: str) -> None:
+    """Set tasks to Crashed that have begun and not ended: else they would count as running."""
+    state: State[Any] = Crashed(message=message)
+    async with get_client() as client:
+        for task in tasks:
+            # No process has begun it.
+            with suppress(ObjectNotFound):
+                found = (await client.read_task_run(task)).state
+                if found is None or not found.is_final():
+                    await client.set_task_run_state(task, state, force=True)

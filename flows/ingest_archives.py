@@ -12,8 +12,8 @@ from flows.artifacts import page_link, publish_report, publish_summaries
 from flows.events import emit_ingested
 from flows.executor import PrefectTasks
 from flows.progress import ProgressArtifacts
+from flows.run_flow import budget_stopped, failed
 from flows.run_settings import absolute_paths
-from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.activity_report.report_file import ReportRequest, write_report
 from turnetl.backfill_report import BackfillReport
@@ -42,22 +42,13 @@ async def ingest_archives(
     """Run a backfill, show its progress, and publish its report and events.
 
     Args:
-        archives: as of the flows.
-        settings: of the run.
-        options: of the run.
-        format_name: as of `pipeline.backfill`.
-        report_file: where `turnetl report` is written after the run; None: it is not.
-        executor: runs the stages.
-
-    Raises:
-        BadUsage: no page can be written to `report_file`.
-        TurnetlError: as `pipeline.backfill`.
+        report_file: where `turnetl report` is written after the run; None: it is not. `BadUsage` if
+            no page can be written there.
     """
     report_page = Path(absolute_paths([report_file])[0]) if report_file else None
     if report_page is not None:
         check_page(report_page)
-    progress = ProgressArtifacts()
-    async with progress.publishing():
+    async with ProgressArtifacts().publishing() as progress:
         report = await pipeline.backfill(
             absolute_paths(archives),
             settings,

@@ -9,29 +9,14 @@ from typing import Any
 from prefect import State, flow
 from prefect.states import Completed
 
+from flows import parameters
 from flows.artifacts import publish_comparison, publish_migration_plan
 from flows.events import emit_ingested
 from flows.executor import PrefectTasks
-from flows.names import archives_name
-from flows.parameters import (
-    AbsolutePath,
-    ArchivePatterns,
-    Budget,
-    GraphUrl,
-    LakeLocation,
-    Minutes,
-    Name,
-    Names,
-    Passes,
-    TimeToAssume,
-    Turns,
-)
 from flows.progress import ProgressArtifacts
-from flows.run_flow import VERSION, run_flow
-from flows.run_settings import absolute_paths, load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_flow import VERSION, budget_stopped, failed, run_flow
+from flows.run_settings import SettingSources, absolute_paths, load_run_settings
 from flows.stages import DAY
-from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.results import plain
@@ -45,29 +30,29 @@ from turnetl.views import ingest, migration, migration_change
 
 @flow(
     name="migrate",
-    flow_run_name=archives_name,
+    flow_run_name=parameters.archives_name,
     version=VERSION,
     timeout_seconds=2 * DAY,
     persist_result=False,
 )
 async def migrate(
-    archives: ArchivePatterns,
+    archives: parameters.ArchivePatterns,
     *,
-    groups: Names | None = None,
-    plan_file: AbsolutePath | None = None,
-    format: Name | None = None,  # noqa: A002 - named as the option of the command
-    lake: LakeLocation | None = None,
-    graph: GraphUrl | None = None,
-    config: AbsolutePath | None = None,
+    groups: parameters.Names | None = None,
+    plan_file: parameters.AbsolutePath | None = None,
+    format: parameters.Name | None = None,  # noqa: A002 - named as the option of the command
+    lake: parameters.LakeLocation | None = None,
+    graph: parameters.GraphUrl | None = None,
+    config: parameters.AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
     extractor: ExtractorName | None = None,
-    limit: Turns | None = None,
-    close_after: Minutes | None = None,
-    assume_time: TimeToAssume | None = None,
+    limit: parameters.Turns | None = None,
+    close_after: parameters.Minutes | None = None,
+    assume_time: parameters.TimeToAssume | None = None,
     preprocessing: str | None = None,
-    reflexion: Passes | None = None,
-    budget: Budget | None = None,
-    questions: AbsolutePath | None = None,
+    reflexion: parameters.Passes | None = None,
+    budget: parameters.Budget | None = None,
+    questions: parameters.AbsolutePath | None = None,
     cutover: bool = False,
     accept: bool = False,
 ) -> State[dict[str, Any]]:
@@ -115,8 +100,7 @@ async def migrate(
             extractor=extractor,
             close_after_minutes=close_after,
         )
-        progress = ProgressArtifacts()
-        async with progress.publishing():
+        async with ProgressArtifacts().publishing() as progress:
             outcome = await stages.migrate(
                 absolute_paths(archives),
                 settings,

@@ -5,21 +5,12 @@ from typing import Annotated, Any
 from prefect import State, flow, get_run_logger
 from pydantic import Field, PositiveInt
 
+from flows import parameters
 from flows.artifacts import publish_digest
 from flows.executor import PrefectTasks
 from flows.ingest_archives import backfill_state, ingest_archives
-from flows.names import dated_name
-from flows.parameters import (
-    AbsolutePath,
-    ArchivePatterns,
-    Budget,
-    GraphUrl,
-    LakeLocation,
-    TimeToAssume,
-)
 from flows.run_flow import VERSION, run_flow
-from flows.run_settings import load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_settings import SettingSources, load_run_settings
 from flows.stages import DAY
 from turnetl import pipeline
 from turnetl.backfill_report import BackfillReport
@@ -33,30 +24,30 @@ from turnetl.views import summarize as summaries
 
 @flow(
     name="nightly",
-    flow_run_name=dated_name,
+    flow_run_name=parameters.dated_name,
     version=VERSION,
     timeout_seconds=DAY,
     persist_result=False,
 )
 async def nightly(
-    archives: ArchivePatterns,
+    archives: parameters.ArchivePatterns,
     *,
-    lake: LakeLocation | None = None,
-    graph: GraphUrl | None = None,
-    config: AbsolutePath | None = None,
+    lake: parameters.LakeLocation | None = None,
+    graph: parameters.GraphUrl | None = None,
+    config: parameters.AbsolutePath | None = None,
     settings_from: SettingSources | None = None,
     group: str | None = None,
-    group_map: AbsolutePath | None = None,
+    group_map: parameters.AbsolutePath | None = None,
     extractor: ExtractorName | None = None,
-    assume_time: TimeToAssume | None = None,
-    budget: Budget | None = None,
+    assume_time: parameters.TimeToAssume | None = None,
+    budget: parameters.Budget | None = None,
     batch_size: PositiveInt = 200,
     jobs: PositiveInt | None = None,
     group_concurrency: PositiveInt | None = None,
     model_slots: str | None = None,
     digest_days: Annotated[int, Field(ge=1, le=31)] = 1,
     summarize: bool = True,
-    report_file: AbsolutePath | None = None,
+    report_file: parameters.AbsolutePath | None = None,
 ) -> State[dict[str, Any]]:
     """Ingest what is new, write deferred summaries, and publish a digest of the last days.
 

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Self
 from uuid import UUID
 
 import httpx
@@ -37,11 +38,11 @@ class ProgressArtifacts:
         self._latest[_name(update)] = update
 
     @asynccontextmanager
-    async def publishing(self) -> AsyncIterator[None]:
+    async def publishing(self) -> AsyncIterator[Self]:
         """Publish what is kept, and the last updates in the end."""
         task = asyncio.create_task(self._publish_repeatedly())
         try:
-            yield
+            yield self
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError):

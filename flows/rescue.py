@@ -8,14 +8,11 @@ from pydantic import PositiveInt
 
 from flows.executor import PrefectTasks
 from flows.ingest_archives import log_problems
-from flows.names import archives_name
-from flows.parameters import AbsolutePath, ArchivePatterns, LakeLocation
+from flows.parameters import AbsolutePath, ArchivePatterns, LakeLocation, archives_name
 from flows.progress import ProgressArtifacts
-from flows.run_flow import VERSION, run_flow
-from flows.run_settings import absolute_paths, load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_flow import VERSION, failed, run_flow
+from flows.run_settings import SettingSources, absolute_paths, load_run_settings
 from flows.stages import HOUR
-from flows.states import failed
 from turnetl import pipeline
 from turnetl.base.results import plain
 from turnetl.views import parse as view
@@ -71,8 +68,7 @@ async def rescue(
             group_map=group_map,
             jobs=jobs,
         )
-        progress = ProgressArtifacts()
-        async with progress.publishing():
+        async with ProgressArtifacts().publishing() as progress:
             report = await pipeline.parse(
                 absolute_paths(archives),
                 settings,

@@ -1,4 +1,4 @@
-"""The log of turnetl in the log of a flow run."""
+"""The log of turnetl in the log of a flow run. A warning about templates passes once."""
 
 import logging
 from collections.abc import Iterator
@@ -9,8 +9,8 @@ from prefect import get_run_logger
 from prefect.exceptions import MissingContextError
 from prefect.logging.handlers import APILogHandler
 
-from flows.warnings import each_once
 from turnetl.base.control_characters import displayed_message
+from turnetl.console import unique_messages
 from turnetl.console.log import details
 
 
@@ -18,8 +18,7 @@ from turnetl.console.log import details
 def turnetl_log() -> Iterator[None]:
     """Send the records of turnetl, with their details, to the log of the current run.
 
-    Warnings about templates pass once. A worker whose setting PREFECT_LOGGING_EXTRA_LOGGERS names
-    turnetl sends its records already.
+    A worker whose setting PREFECT_LOGGING_EXTRA_LOGGERS names turnetl sends its records already.
     """
     logger, handler = logging.getLogger("turnetl"), _RunHandler()
     level = logger.level
@@ -49,3 +48,20 @@ class _RunHandler(logging.Handler):
             log = self._of_flow
         text = record.getMessage() + details(record)
         log.log(record.levelno, "%s", displayed_message(text), exc_info=record.exc_info)
+
+
+_LOGGERS = ("turnetl.extraction.config", "turnetl.extraction.templates")
+
+
+@contextmanager
+def each_once() -> Iterator[None]:
+    """Let each warning about templates pass once within this context."""
+    is_new = unique_messages()
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    for logger in loggers:
+        logger.addFilter(is_new)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_new)

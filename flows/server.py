@@ -57,12 +57,7 @@ async def server_client() -> AsyncIterator[PrefectClient]:
 
 
 async def _check_api(client: PrefectClient, url: str) -> None:
-    """Check that the URL is that of an API: without `/api` it is that of Prefect's UI.
-
-    Raises:
-        BadUsage: it is not, or the server refuses the login.
-        Retryable: the server failed.
-    """
+    """Check that the URL is that of an API: without `/api` it is that of Prefect's UI."""
     try:
         await client.api_version()
     except PrefectHTTPStatusError as error:

@@ -45,7 +45,6 @@ class ServerSetup:
 
         Raises:
             BadUsage: no server is configured, or there is no such block.
-            Retryable: the server did not respond.
         """
         async with server_client() as client:
             block = await self._block(client)
@@ -59,20 +58,16 @@ class ServerSetup:
         return SetupReport(self.pool, tuple(items))
 
     async def create_limit(self, client: PrefectClient) -> SetupItem:
-        """Create the limit for the model if it does not exist."""
         try:
-            found = await client.read_global_concurrency_limit_by_name(MODEL_LIMIT)
+            slots = (await client.read_global_concurrency_limit_by_name(MODEL_LIMIT)).limit
+            change = SetupChange.KEPT
         except ObjectNotFound:
-            await client.create_global_concurrency_limit(
-                GlobalConcurrencyLimitCreate(name=MODEL_LIMIT, limit=self.slots)
-            )
-            return _item(
-                ServerObjectKind.LIMIT, MODEL_LIMIT, SetupChange.CREATED, f"{self.slots} slots"
-            )
-        return _item(ServerObjectKind.LIMIT, MODEL_LIMIT, SetupChange.KEPT, f"{found.limit} slots")
+            limit = GlobalConcurrencyLimitCreate(name=MODEL_LIMIT, limit=self.slots)
+            await client.create_global_concurrency_limit(limit)
+            slots, change = self.slots, SetupChange.CREATED
+        return SetupItem(ServerObjectKind.LIMIT, MODEL_LIMIT, change, f"{slots} slots")
 
     async def create_variable(self, client: PrefectClient) -> SetupItem:
-        """Create the variable with the lake if it does not exist."""
         found = await client.read_variable_by_name(LAKE_VARIABLE)
         change = SetupChange.KEPT
         if found is None:
@@ -80,7 +75,7 @@ class ServerSetup:
                 VariableCreate(name=LAKE_VARIABLE, value=self.lake)
             )
             change = SetupChange.CREATED
-        return _item(ServerObjectKind.VARIABLE, LAKE_VARIABLE, change, str(found.value))
+        return SetupItem(ServerObjectKind.VARIABLE, LAKE_VARIABLE, change, str(found.value))
 
     async def _block(self, client: PrefectClient) -> Any:
         if self.notify is None:
@@ -99,14 +94,12 @@ class ServerSetup:
 
     async def _pool(self, client: PrefectClient) -> SetupItem:
         try:
-            found = await client.read_work_pool(self.pool)
+            found, change = await client.read_work_pool(self.pool), SetupChange.KEPT
         except ObjectNotFound:
             template = ProcessWorker.get_default_base_job_template()
-            found = await client.create_work_pool(
-                WorkPoolCreate(name=self.pool, type="process", base_job_template=template)
-            )
-            return _item(ServerObjectKind.WORK_POOL, self.pool, SetupChange.CREATED, found.type)
-        return _item(ServerObjectKind.WORK_POOL, self.pool, SetupChange.KEPT, found.type)
+            pool = WorkPoolCreate(name=self.pool, type="process", base_job_template=template)
+            found, change = await client.create_work_pool(pool), SetupChange.CREATED
+        return SetupItem(ServerObjectKind.WORK_POOL, self.pool, change, found.type)
 
     async def _queue(self, client: PrefectClient, name: str, priority: int) -> SetupItem:
         try:
@@ -117,7 +110,7 @@ class ServerSetup:
                 name, priority=priority, work_pool_name=self.pool
             )
             change = SetupChange.CREATED
-        return _item(ServerObjectKind.QUEUE, name, change, f"priority {found.priority}")
+        return SetupItem(ServerObjectKind.QUEUE, name, change, f"priority {found.priority}")
 
     async def _automation(self, client: PrefectClient, block: Any) -> SetupItem:
         existing = await client.read_automations_by_name(AUTOMATION)
@@ -130,9 +123,8 @@ class ServerSetup:
             change, enabled = SetupChange.CHANGED, wanted.enabled
         else:
             change, enabled = SetupChange.KEPT, existing[0].enabled
-        return _item(
-            ServerObjectKind.AUTOMATION, AUTOMATION, change, "enabled" if enabled else "disabled"
-        )
+        state = "enabled" if enabled else "disabled"
+        return SetupItem(ServerObjectKind.AUTOMATION, AUTOMATION, change, state)
 
 
 def _automation(block: Any) -> AutomationCore:
@@ -153,7 +145,3 @@ def _automation(block: Any) -> AutomationCore:
         ),
         actions=[action],
     )
-
-
-def _item(kind: ServerObjectKind, name: str, change: SetupChange, value: str) -> SetupItem:
-    return SetupItem(kind, name, change, value)

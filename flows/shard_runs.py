@@ -15,8 +15,8 @@ from prefect.states import Completed
 
 from flows.artifacts import publish_shards
 from flows.backfill_run import BackfillParameters
+from flows.run_flow import BUDGET_STOPPED, budget_stopped, failed
 from flows.run_settings import check_shared_graph
-from flows.states import BUDGET_STOPPED, budget_stopped, failed
 from turnetl.base.errors import BadUsage
 from turnetl.base.shard import Shard
 from turnetl.settings import Settings

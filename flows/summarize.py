@@ -6,14 +6,11 @@ from prefect import State, flow
 from prefect.states import Completed
 
 from flows.executor import PrefectTasks
-from flows.names import groups_name
-from flows.parameters import AbsolutePath, Budget, GraphUrl, LakeLocation, Names
+from flows.parameters import AbsolutePath, Budget, GraphUrl, LakeLocation, Names, groups_name
 from flows.progress import ProgressArtifacts
-from flows.run_flow import VERSION, run_flow
-from flows.run_settings import load_run_settings
-from flows.setting_sources import SettingSources
+from flows.run_flow import VERSION, budget_stopped, failed, run_flow
+from flows.run_settings import SettingSources, load_run_settings
 from flows.stages import DAY
-from flows.states import budget_stopped, failed
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.exit_code import is_failure
@@ -68,8 +65,7 @@ async def summarize(
             budget=budget,
             extractor=extractor,
         )
-        progress = ProgressArtifacts()
-        async with progress.publishing():
+        async with ProgressArtifacts().publishing() as progress:
             report = await PrefectTasks(batch_size=None).run_stage(
                 "summaries",
                 lambda: pipeline.summarize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.activity_report.rows import rows
 from tests.builders import GROUP, START
-from turnetl.activity_report.usage import older_archives, subagent_rows, used_messages
+from turnetl.activity_report.usage import subagent_rows, used_messages
 from turnetl.base.model import GroupId, MessageCounts, SubagentUsage
 from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.lake import ArchiveMetadata, TurnFile
@@ -65,4 +65,4 @@ def test_without_subagents_there_are_no_rows() -> None:
 def test_an_archive_that_was_read_before_all_tokens_were_recorded_is_counted() -> None:
     old = TurnFile(Path("a.parquet"), METADATA)
     new = TurnFile(Path("a.parquet"), replace(METADATA, tokens=TOKENS))
-    assert older_archives([old, new]) == 1
+    assert [one.metadata.is_older for one in (old, new)] == [True, False]

@@ -19,11 +19,10 @@ HEAVY = (
 UNUSED_WITHOUT_CHANGES = (
     "httpx", "openai", "graphiti_core", "neo4j", "prefect", "kingfisher_sdk", "tantivy", "numpy",
     "obstore", "pyarrow", "pydantic_settings", "turnetl.formats.port", "turnetl.formats.claude",
-    "turnetl.formats.codex",
-    "turnetl.parsing.archive_job", "turnetl.parsing.batches", "turnetl.parsing.workers",
+    "turnetl.formats.codex", "turnetl.parsing.batches", "turnetl.parsing.workers",
     "turnetl.redact.engine", "turnetl.redact.pii", "turnetl.episodes.content",
     "turnetl.episodes.text", "turnetl.episodes.chunking", "turnetl.episodes.partitions",
-    "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decision_rules",
+    "turnetl.extraction.structural.extractor", "turnetl.extraction.structural.decisions",
     "turnetl.llm.journal", "turnetl.llm.meter", "turnetl.index.catalog", "turnetl.index.port",
     "turnetl.index.snapshot", "turnetl.base.terms", "turnetl.retrieval",
 )  # fmt: skip

@@ -29,16 +29,13 @@ CONTRACTS = {
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
     "Guesses": "one implementation, ResolutionGuesses, of the extractor that knows the prompts",
-    "LadybugConnection": "the methods of a library's class that the store calls",
+    "OpenFile": "one implementation, LadybugFile, which imports the module of the port",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
-    "MigrationStore": "a part of GraphStore, whose contract suite has its methods",
     "PackRunner": "one implementation, DaskPacks of the flows, which import the module of the port",
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
     "ReportPage": "one implementation, ActivityPageFile, which a command passes in",
     "SessionLevelGraph": "a part of GraphStore, whose contract suite has its methods",
-    "SessionLevelReader": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
-    "UnrecordedReader": "a part of GraphStore, whose contract suite has its methods",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
     "_GroupResult": "attributes that the reports of groups have in common",

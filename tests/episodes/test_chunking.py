@@ -9,7 +9,7 @@ from tests import frames
 from tests.builders import turn
 from turnetl.episodes import chunking
 from turnetl.episodes.chunking import estimate_tokens
-from turnetl.episodes.versions import CHUNK_LIMIT
+from turnetl.episodes.filters import CHUNK_LIMIT
 
 SPEAKERS = ("user: ", "assistant: ", "tools: ")
 WORDS = "The cart was empty because the fixture forgot an item. "

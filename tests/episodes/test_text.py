@@ -8,8 +8,7 @@ from tests import frames
 from tests.builders import tool, turn
 from tests.episodes.content.samples import SAMPLES
 from turnetl.base.model import ClosedBy, ToolCall, Turn
-from turnetl.episodes.text import render_turns
-from turnetl.episodes.tool_calls import SEARCHED_CHARS
+from turnetl.episodes.text import SEARCHED_CHARS, render_turns
 
 
 def text(patterns: Sequence[str] = (), **fields: Any) -> str:

@@ -11,17 +11,16 @@ from tests.builders import GROUP, START, episode
 from turnetl.base.model import Entity, Fact
 from turnetl.evaluation.compare_templates import (
     ComparedTemplate,
-    EmbeddedFacts,
     EmbeddedLabels,
+    ExpectedFact,
     TrialDates,
     compared_templates,
-    statements,
 )
-from turnetl.evaluation.expected_facts import ExpectedFact
 from turnetl.evaluation.template_trial import TrialResult, TrialSide
 from turnetl.extraction.catalog import GivenTemplate
 from turnetl.extraction.config import Template
 from turnetl.extraction.port import DiscardReason
+from turnetl.migration.matching import EmbeddedFacts, stated
 
 TURN, LATER = episode("p0"), episode("p1", first_line=5)
 NO_TEMPLATE = GivenTemplate("none", None, None)
@@ -66,8 +65,8 @@ def compare(
 ) -> list[ComparedTemplate]:
     sides = (first, second)
     facts = [
-        EmbeddedFacts(tuple(said), rows([one.text for one in said]))
-        for said in map(statements, sides)
+        EmbeddedFacts(said, rows([one.text for one in said]))
+        for said in (stated(one.facts, one.entities) for one in sides)
     ]
     labels = None
     if expected is not None:

@@ -1,7 +1,6 @@
 """Configurations of prompts that no template file decides."""
 
-from turnetl.extraction.config import ExtractionConfig, PreprocessingMode
-from turnetl.extraction.prompt_config import PromptConfigs
+from turnetl.extraction.config import ExtractionConfig, PreprocessingMode, PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 
 

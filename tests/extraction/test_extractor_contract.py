@@ -22,11 +22,11 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadTurn, ModelUnusable
 from turnetl.base.ids import RecipeParts, recipe_digest
 from turnetl.base.model import Entity, Episode, Fact, GroupId, SessionId, Usage
+from turnetl.extraction.config import PromptConfigs
 from turnetl.extraction.hybrid import HybridExtractor
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, Ontology
 from turnetl.extraction.port import Extractor, Resolved
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel

@@ -8,10 +8,9 @@ from tests.servers.prompt_cache import PromptCache
 from tests.servers.provider import KEY, FakeProvider
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.model import Usage
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.ontology import CODING
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices

@@ -9,8 +9,7 @@ from tests.extraction.fixed_prompt import fixed_prompt
 from turnetl.base.errors import BadUsage
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import GroupId
-from turnetl.extraction.config import ExtractionConfig
-from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
+from turnetl.extraction.config import ExtractionConfig, PromptConfig, PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 
 SHOP, OTHER = GroupId("shop"), GroupId("other")

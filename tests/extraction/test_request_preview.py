@@ -23,8 +23,8 @@ from turnetl.base.model import GroupId
 from turnetl.base.results import plain
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.llm import LlmExtractor
+from turnetl.extraction.port import RequestPreview
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
-from turnetl.extraction.request_preview import RequestPreview
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder

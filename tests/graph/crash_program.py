@@ -6,6 +6,7 @@ python -m tests.graph.crash_program URL STATEMENT [long]
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -28,7 +29,7 @@ def crashing_store(url: str, countdown: Countdown, *, timeout_seconds: float = 3
     if parts.scheme == "ladybug":
         file = LadybugFile.open(Path(parts.path), write=True)
         connection = CrashingConnection(file.connection, countdown)
-        return LadybugStore(connection, file.close, write=True)
+        return LadybugStore(replace(file, connection=connection))
     driver: Any = AsyncGraphDatabase.driver(
         f"{parts.scheme}://{parts.hostname}:{parts.port}",
         auth=(parts.username or "", parts.password or ""),

@@ -48,6 +48,9 @@ class CrashingConnection:
             self._countdown.tick()
         return self._connection.execute(query, parameters)
 
+    def close(self) -> None:
+        self._connection.close()
+
 
 class CrashingDriver:
     """A Neo4j driver, session or transaction that crashes before its nth statement or commit."""

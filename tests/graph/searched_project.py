@@ -11,7 +11,7 @@ from turnetl.base import ids
 from turnetl.base.graph_model import Community, GroupProfile
 from turnetl.base.model import Change, Entity, Fact, GroupId, TurnId, Vector
 from turnetl.graph.port import GraphStore
-from turnetl.graph.search.adapters import SearchedGroup
+from turnetl.graph.search import SearchedGroup
 
 EMBEDDER = ToyEmbedder()
 PROFILE = GroupProfile(EMBEDDER.name, EMBEDDER.dimensions, "recipe-1")

@@ -154,7 +154,7 @@ async def test_a_commit_that_may_not_fit_is_not_begun_and_closing_leaves_the_log
     path = tmp_path / "graph.lbug"
     free = [1e12]
     file = LadybugFile.open(path, write=True, free_bytes=lambda _: free[0])
-    store = LadybugStore(file.connection, file.close, write=True, space=file.space)
+    store = LadybugStore(file)
     await store.prepare()
     lease = await store.acquire(
         GROUP, PROFILE, owner="host:1", now=NOW, ttl=TTL, is_dead=lambda _: True

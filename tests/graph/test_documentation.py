@@ -12,7 +12,6 @@ from turnetl.base import schema
 from turnetl.base.graph_model import Lease
 from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher
-from turnetl.graph.neo4j import rows as neo4j_rows
 
 GRAPH = (
     (Path(__file__).parents[2] / "docs" / "data-model.md").read_text().split("\n## The graph\n")[1]
@@ -51,7 +50,7 @@ def test_every_column_of_a_receipt_and_of_a_run_is_documented(
 
 def test_every_property_of_a_turn_group_is_documented() -> None:
     rows = re.findall(r"^\| `(\w+)` \|", section("TurnGroup"), re.MULTILINE)
-    of_a_lease = neo4j_rows.group_properties(Lease(GROUP, "o", NOW, 1), PROFILE)
+    of_a_lease = to_rows.group_row(Lease(GROUP, "o", NOW, 1), PROFILE)
     assert rows == [*of_a_lease, "sequence", "creation_id"]
 
 

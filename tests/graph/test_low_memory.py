@@ -12,8 +12,9 @@ from tests.graph.committing import fill as fill_graph
 from tests.graph.sample_changes import long_history
 from tests.graph.statements import run_statement
 from turnetl.base.model import GroupId
-from turnetl.graph.ladybug.client import LadybugClient, OpenConnection
+from turnetl.graph.ladybug.client import LadybugClient
 from turnetl.graph.ladybug.database import SeparateConnections
+from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.open import open_graph
 
 ROWS = 40_000
@@ -33,18 +34,12 @@ def fill(path: Path) -> None:
 async def client(path: Path, pool: int) -> AsyncIterator[LadybugClient]:
     """Open the file; it reopens in low memory with a buffer pool of `pool` bytes."""
 
-    def reopen(low_memory: bool) -> OpenConnection:
+    def reopen(low_memory: bool) -> LadybugFile:
         size = pool if low_memory else 0
         database = ladybug.Database(path, read_only=True, buffer_pool_size=size, max_num_threads=1)
-        connection = ladybug.Connection(database, num_threads=1)
+        return LadybugFile(ladybug.Connection(database, num_threads=1), database, None)
 
-        def close() -> None:
-            connection.close()
-            database.close()
-
-        return connection, close
-
-    opened = LadybugClient(*reopen(False), reopen=reopen)
+    opened = LadybugClient(reopen(False), reopen)
     yield opened
     await opened.close()
 
@@ -77,7 +72,7 @@ def test_a_connection_per_statement_reads_what_one_connection_reads(tmp_path: Pa
         path, read_only=True, buffer_pool_size=SUFFICIENT, max_num_threads=1
     ) as database:
         separate = SeparateConnections(database)
-        opened = LadybugClient(separate, separate.close)
+        opened = LadybugClient(LadybugFile(separate, database, None))
         some = "MATCH (n:Note) WHERE n.number > $number RETURN n.number AS number"
         for number in (0, ROWS - 3):
             assert opened.table(some, {"number": number}).num_rows == ROWS - number

@@ -26,7 +26,7 @@ from turnetl.graph.migrations import (
     MigrationPhase,
     TurnMigration,
     decoded,
-    encoded,
+    migration_row,
 )
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
@@ -47,10 +47,10 @@ async def test_a_state_is_read_as_it_was_saved_and_is_replaced(store: GraphStore
     lease = await acquire(store)
     later = replace(MIGRATION, migration_id="ffffffff", started_at=NOW + timedelta(hours=1))
     for state in (later, MIGRATION):
-        await store.save_migration(lease, state, now=NOW, ttl=TTL)
+        await store.migrate([lease], None, state, now=NOW, ttl=TTL)
     assert list(await store.migrations()) == [MIGRATION, later]
     ready = replace(MIGRATION, phase=MigrationPhase.READY, turns=3)
-    await store.save_migration(lease, ready, now=NOW, ttl=TTL)
+    await store.migrate([lease], None, ready, now=NOW, ttl=TTL)
     assert list(await store.migrations()) == [ready, later]
 
 
@@ -74,12 +74,15 @@ async def test_a_state_is_saved_only_under_the_lease(store: GraphStore) -> None:
     lost = await acquire(store)
     await acquire(store, "host:2", now=NOW + 2 * TTL)
     with pytest.raises(GraphUnusable, match="lost the lease"):
-        await store.save_migration(lost, MIGRATION, now=NOW, ttl=TTL)
+        await store.migrate([lost], None, MIGRATION, now=NOW, ttl=TTL)
     assert list(await store.migrations()) == []
 
 
 def test_of_a_state_with_another_layout_only_its_head_is_known() -> None:
-    newer = msgspec.json.decode(encoded(MIGRATION)) | {"layout": LAYOUT + 1, "moved": {"other": 1}}
+    newer = msgspec.json.decode(migration_row(MIGRATION)["state"]) | {
+        "layout": LAYOUT + 1,
+        "moved": {"other": 1},
+    }
     [read] = decoded([msgspec.json.encode(newer).decode()])
     assert (read.layout, read.group_id, read.phase) == (LAYOUT + 1, GROUP, MigrationPhase.RUNNING)
     assert read.moved == ()

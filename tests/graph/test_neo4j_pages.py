@@ -6,16 +6,18 @@ import pytest
 
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import LINK, NODE, in_pages
+from turnetl.graph.neo4j.cypher import LINK, in_pages
 
 pytestmark = pytest.mark.neo4j
 
 NUMBERS = 20_000
 """Nodes: more than the pages that are read ahead."""
 FIRST_DELETED = 15_000
-NODES = in_pages("MATCH (item:Number {group_id: $group})", NODE, "[item.number, labels(item)]")
+NODES = in_pages("MATCH (item:Number {group_id: $group})", "[item.number, labels(item)]")
 LINKS = in_pages(
-    "MATCH (:Number {group_id: $group})-[item:TWICE]->()", LINK, "[startNode(item).number]"
+    "MATCH (:Number {group_id: $group})-[item:TWICE]->()",
+    "[startNode(item).number]",
+    is_there=LINK,
 )
 
 

@@ -22,9 +22,15 @@ from turnetl.base import ids
 from turnetl.base.model import GroupId
 from turnetl.graph.mirror.similarity import ScoredUuid
 from turnetl.graph.open import open_graph
-from turnetl.graph.search.adapters import SearchedGraph, SearchedGroup, SearchIndexes
-from turnetl.graph.search.recipes import ScoredResults, run_recipe, search_config
-from turnetl.llm.float_lists import floats
+from turnetl.graph.search import (
+    ScoredResults,
+    SearchedGraph,
+    SearchedGroup,
+    SearchIndexes,
+    run_recipe,
+    search_config,
+)
+from turnetl.llm.embedders.port import floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 from turnetl.retrieval.recipes import Recipe
 
@@ -176,7 +182,7 @@ async def test_a_query_word_that_names_the_group_matches_everything_only_in_neo4
     driver, limit = both.graphiti.driver, ALL_RESULTS
     theirs = await edge_fulltext_search(driver, GROUP, SearchFilters(), [GROUP], limit)
     assert len(theirs) == len(both.graph.facts)
-    assert SearchIndexes(both.graph).facts.matching(GROUP, limit) == []
+    assert SearchIndexes(both.graph).facts.matching(GROUP, None, limit) == []
 
 
 async def test_a_full_text_query_to_neo4j_in_several_groups_finds_in_the_last_one_only(
@@ -191,7 +197,7 @@ async def test_a_full_text_query_to_neo4j_in_several_groups_finds_in_the_last_on
     )
     assert {edge.group_id for edge in theirs} == {GROUP}
     indexes = SearchIndexes(SearchedGraph.of([other, shop], EMBEDDER))
-    ours = indexes.facts.matching("postgres", ALL_RESULTS)
+    ours = indexes.facts.matching("postgres", None, ALL_RESULTS)
     assert {fact.group_id for fact in ours} == {"other", GROUP}
 
 

@@ -31,17 +31,17 @@ from tests.servers import order_sensitive_responses
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from turnetl.base.graph_model import GroupContents
-from turnetl.base.model import Fact
+from turnetl.base.model import Entity, Fact
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.mirror.similarity import ScoredUuid, query_matrix
 from turnetl.graph.open import open_graph
-from turnetl.graph.search.adapters import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
+from turnetl.graph.search import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 
 pytestmark = pytest.mark.neo4j
 
@@ -141,7 +141,7 @@ async def compare_searches(
             await node_similarity_search(driver, vector, ALL, [GROUP], ENTITY_LIMIT, MIN_SCORE)
             for driver in (served, mirror)
         ]
-        (near,) = candidates.nearest_entities(query_matrix([vector]), ALL_RESULTS, -1)
+        (near,) = candidates.nearest(Entity, query_matrix([vector]), ALL_RESULTS, -1)
         yield compared("entities", nodes, near)
     for fact, other in list(pairwise(contents.facts))[::3]:
         text = f"{fact.text[:50]} {other.text[-50:]}"
@@ -153,7 +153,7 @@ async def compare_searches(
                 )
                 for driver in (served, mirror)
             ]
-            (near,) = candidates.nearest_facts(query_matrix([vector]), ALL_RESULTS, -1)
+            (near,) = candidates.nearest(Fact, query_matrix([vector]), ALL_RESULTS, -1)
             yield compared(f"facts{of}", edges, near)
             edges = [
                 await edge_fulltext_search(driver, text, pair, [GROUP], FACT_LIMIT)

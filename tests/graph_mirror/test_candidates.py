@@ -25,7 +25,7 @@ from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 
 pytestmark = pytest.mark.full
 

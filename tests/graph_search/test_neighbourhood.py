@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.graph.sample_changes import entity, fact, turn_id
 from turnetl.base.graph_model import Mention
 from turnetl.base.model import Fact
-from turnetl.graph.search.adapters import Neighbourhood
+from turnetl.graph.search import Neighbourhood
 
 Pairs = list[tuple[str, str]]
 

@@ -10,7 +10,7 @@ from tests.graph.sample_changes import vector
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.graph_model import GroupContents, GroupProfile, Subgraphs
 from turnetl.base.model import GroupId
-from turnetl.graph.search.adapters import SearchedGraph, SearchedGroup
+from turnetl.graph.search import SearchedGraph, SearchedGroup
 
 
 async def group(name: GroupId = GROUP, profile: GroupProfile | None = None) -> SearchedGroup:

@@ -11,7 +11,7 @@ from jinja2 import DictLoader, UndefinedError
 
 from tests.html.html_parsing import ParsedPage
 from turnetl.html import pages
-from turnetl.html.charts import Series, column_chart, line_chart, share
+from turnetl.html.charts import Series, column_chart, share
 from turnetl.html.references import FactReference, TurnReference, file_href, source_lines
 
 START = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
@@ -34,7 +34,7 @@ TEMPLATE = """
 <p>{{ show.turn(turn) }}</p><p>{{ show.fact(fact) }}</p><p>{{ show.fact(invalid) }}</p>
 {{ show.table(text, [text, "number"], [[text, text]], numbers=1) }}
 {{ show.cut(1, 2, text) }}{{ show.missing(text) }}
-{{ show.chart(columns) }}{{ show.chart(lines) }}<p>{{ show.bar(50.0) }}</p>
+{{ show.chart(columns) }}<p>{{ show.bar(50.0) }}</p>
 {% endblock %}
 """
 ENVIRONMENT = pages.environment([DictLoader({"page.html": TEMPLATE})])
@@ -152,11 +152,6 @@ def test_the_columns_of_a_chart_stay_in_its_box_and_stand_on_each_other(
         )
 
 
-def test_a_line_chart_is_drawn_from_the_lower_edge_to_the_highest_value() -> None:
-    chart = line_chart("t", "u", ["x", "y"], [Series("a", (0, 4))])
-    assert [line.points for line in chart.lines] == ["5,100 15,0"]
-
-
 def test_a_chart_of_nothing_but_zeros_has_no_column() -> None:
     assert column_chart("t", "u", ["x"], [Series("a", (0,))]).columns == ()
     assert share(0, 0) == 0
@@ -166,9 +161,9 @@ def test_a_chart_with_another_number_of_values_than_labels_is_refused() -> None:
     with pytest.raises(ValueError, match="a value for each"):
         column_chart("t", "u", ["x"], [Series("a", (1, 2))])
     with pytest.raises(ValueError, match="labels"):
-        line_chart("t", "u", [], [])
+        column_chart("t", "u", [], [])
     with pytest.raises(ValueError, match="at most 6"):
-        line_chart("t", "u", ["x"], [Series("a", (1,))] * 7)
+        column_chart("t", "u", ["x"], [Series("a", (1,))] * 7)
 
 
 def check_page(text: str) -> None:
@@ -197,6 +192,5 @@ def page(text: str) -> str:
         turn=turn,
         fact=fact,
         invalid=invalid,
-        columns=column_chart(text, text, [text], [Series(text, (1,)), Series(text, (2,))]),
-        lines=line_chart(text, text, [text, text], [Series(text, (1.5, 2))]),
+        columns=column_chart(text, text, [text], [Series(text, (1,)), Series(text, (1.5,))]),
     )

@@ -24,7 +24,6 @@ from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.redo import GroupRedoPlan, RedoneGroup, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import RedoSelection
-from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake
 
@@ -95,17 +94,8 @@ async def carry_out(
     progress: Callable[[str, int, int], None] = lambda *_: None,
     run_ahead: int = 0,
 ) -> RedoneGroup:
-    run, rehearsal = new_run(run_id, run_ahead), None
-    if resources.extractor.model is not None:
-        rehearsal = Rehearsal(
-            resources.store,
-            resources.extractor,
-            resources.embedder,
-            run,
-            TurnAdmission(),
-            summaries=resources.summaries,
-        )
-    return await redo_group(planned, resources, run, rehearsal, progress)
+    run = new_run(run_id, run_ahead)
+    return await redo_group(planned, resources, run, TurnAdmission(), progress)
 
 
 async def redo(

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from turnetl.base.model import GroupId
-from turnetl.ingestion.missing_archives import missing_archives
 from turnetl.lake import ArchiveMetadata, absolute_path_text
+from turnetl.pipeline.group_status import missing_archives
 
 
 def origin(archive: Path) -> ArchiveMetadata:

@@ -11,8 +11,12 @@ import pytest
 
 from tests.builders import START, episode
 from turnetl.base.model import Episode, SessionId, TurnId
-from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.prefetch import MAX_PREFETCHED_CHARS, prefetch_extractions, with_context
+from turnetl.ingestion.admission import (
+    MAX_PREFETCHED_CHARS,
+    TurnAdmission,
+    prefetch_turns,
+    with_context,
+)
 
 
 def episodes_of(sessions: str) -> list[Episode]:
@@ -67,7 +71,8 @@ async def test_very_long_turns_are_not_prefetched_together(length: int, window: 
     yielded: list[TurnId] = []
     largest = 0
     admission = TurnAdmission()
-    prefetched = prefetch_extractions(episodes, context, extract, limit=6, admission=admission)
+    turns = with_context(episodes, context)
+    prefetched = prefetch_turns(turns, extract, limit=6, admission=admission)
     async with aclosing(prefetched) as ahead:
         async for turn in ahead:
             await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from turnetl.base.graph_model import RunOutcome
 from turnetl.base.model import GroupId, Usage
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_report import GroupReport, IngestReport
-from turnetl.ingestion.run_recorder import RunRecorder
+from turnetl.ingestion.ingest_run import RunRecorder
 from turnetl.pipeline.run_scope import recording
 
 END = NOW + timedelta(minutes=3)

@@ -201,7 +201,8 @@ def test_a_single_slice_gives_the_bytes_of_the_whole_table(lake: Lake) -> None:
     rows = episodes_frame(*(builders.episode(str(number)) for number in range(50)))
     path = lake.episodes_folder / f"{SHOP}.parquet"
     version = schema.EPISODES.version
-    write_table(path, rows, schema.EPISODES, f'{{"rules":"1","schema":"{version}"}}')
+    metadata = f'{{"rules":"1","schema":"{version}"}}'
+    write_table(path, rows, schema.EPISODES, metadata, lake.files.replace)
     before = path.read_bytes()
     lake.write_episodes(SHOP, iter([rows]), lambda: {"rules": "1"})
     assert path.read_bytes() == before

@@ -109,7 +109,7 @@ def test_an_old_manifest_counts_only_for_files_that_are_as_they_were(
     fill(here, "/y", size=2)
     fill(here, "/new")
     (deleted,) = [file.path for file in here.turn_files() if file.metadata.archive == "/z"]
-    here.delete_turns_file(deleted)
+    here.files.delete(deleted)
     here.files.replace(manifest(here), lambda file: file.write(old))
     there = open_lake(url, tmp_path / "b")
     assert archives(there) == {"/new": 1, "/x": 1, "/y": 2}

@@ -18,7 +18,7 @@ from turnetl.base.clock import now
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId
 from turnetl.base.progress import ProgressUpdate
-from turnetl.graph.migrations import TurnMigration, encoded
+from turnetl.graph.migrations import TurnMigration, migration_row
 from turnetl.graph.open import open_graph
 from turnetl.migration.cutover import ChangeOptions, execute_change
 from turnetl.migration.moves import MigrationCommand
@@ -142,9 +142,10 @@ def stopped(
 
 def set_layout(url: str, state: str | None = None, **changes: object) -> None:
     """Replace fields of the state of the only migration, as another version would write it."""
-    text = json.dumps(json.loads(encoded(state_of(url))) | changes) if state is None else state
+    if state is None:
+        state = json.dumps(json.loads(migration_row(state_of(url))["state"]) | changes)
     # A JSON text without a backslash or a quotation mark of the query language's own.
-    asyncio.run(run_statement(url, f"MATCH (m:TurnMigration) SET m.state = '{text}'"))
+    asyncio.run(run_statement(url, f"MATCH (m:TurnMigration) SET m.state = '{state}'"))
 
 
 class StoppedError(Exception):

@@ -14,7 +14,7 @@ from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable
 from turnetl.base.model import Usage, Vector
 from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryPolicy

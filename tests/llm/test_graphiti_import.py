@@ -13,7 +13,7 @@ PLANTED = "HTTPS_PROXY=http://planted.example\nPLANTED_NAME=planted\n"
 SHOW = "\nimport os, sys\nassert 'graphiti_core' in sys.modules\nprint(os.environ.get('{}'))\n"
 PROGRAMS = {
     "model": "import turnetl.llm.graphiti",
-    "recipes": "import turnetl.graph.search.recipes",
+    "recipes": "import turnetl.graph.search",
     "graph": "import turnetl.graph.mirror.convert",
     "extractor": "import turnetl.extraction.llm.extract",
     "Graphiti after turnetl": "import turnetl, graphiti_core",

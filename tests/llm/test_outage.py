@@ -15,9 +15,8 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base import clock
 from turnetl.base.errors import ModelBusy, ModelUnusable, TurnetlError
 from turnetl.base.model import Episode
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import ExtractionConfig, PromptConfigs
 from turnetl.extraction.llm import LlmExtractor
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import TemplateResolver
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore

@@ -17,7 +17,7 @@ from tests.index.test_session_index import episode as session_episode
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents, Mention
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
-from turnetl.graph.migrations import MigrationPhase
+from turnetl.graph.migrations import MigrationPhase, TurnMigration
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.comparison import (
@@ -25,26 +25,26 @@ from turnetl.migration.comparison import (
     GroupComparison,
     ProbeResult,
     SearchProbe,
-    Thresholds,
-    verdict_reasons,
 )
 from turnetl.migration.matching import (
-    ComparedData,
+    EmbeddedFacts,
     FactStatement,
     OldData,
     compare,
     generated_probes,
-    new_facts,
     of_known_sessions,
-    old_facts,
     rank_of,
     read_probes,
     replaced_part,
+    stated,
 )
+from turnetl.migration.run_comparison import verdict_reasons
+from turnetl.settings.sections import MigrationSettings
 
 S1, S2 = SessionId("s1"), SessionId("s2")
 RECEIPTS = tuple(receipt(episode(name, session_id=S1)) for name in ("p0", "p1"))
-LIMITS = Thresholds(fact_similarity=0.6, min_expressed=0.5, min_probe_hits=0.9)
+MIGRATION = TurnMigration("0" * 8, GROUP, MigrationPhase.READY, (), (), (), START, START)
+LIMITS = MigrationSettings(fact_similarity=0.6, min_expressed=0.5, min_probe_hits=0.9)
 
 
 def entity(name: str) -> Entity:
@@ -84,24 +84,17 @@ def one_hot(facts: Sequence[FactStatement], texts: Sequence[str]) -> Matrix:
     return matrix
 
 
-def compared(old: OldData, new: GroupContents) -> ComparedData:
+def compared(old: OldData, new: GroupContents) -> GroupComparison:
     texts = sorted({one.text for one in (*old.data.facts, *new.facts)})
-    rows = (one_hot(old_facts(old), texts), one_hot(new_facts(new), texts))
-    return compare(old, new, *rows, similarity=0.6)
+    facts = [
+        EmbeddedFacts(said, one_hot(said, texts))
+        for said in (stated(side.facts, side.entities) for side in (old.data, new))
+    ]
+    return compare(MIGRATION, old, new, *facts, similarity=0.6)
 
 
-def group_of(found: ComparedData, *probes: ProbeResult) -> GroupComparison:
-    return GroupComparison(
-        GROUP,
-        "0" * 8,
-        found.sessions,
-        found.old,
-        found.new,
-        found.entities_lost,
-        found.entities_gained,
-        probes,
-        are_probes_generated=True,
-    )
+def group_of(found: GroupComparison, *probes: ProbeResult) -> GroupComparison:
+    return replace(found, probes=probes)
 
 
 KEPT = fact("cart rounds", "cart.py", "total", "e1")
@@ -162,15 +155,15 @@ def test_old_data_without_a_session_are_a_row_of_their_own_and_sums_add_up() -> 
 def test_a_session_without_a_turn_is_a_reason_to_refuse() -> None:
     old = old_data(KEPT, names=["cart.py"], sessions={"e1": S2})
     reasons = verdict_reasons(group_of(compared(old, NEW)), LIMITS, MigrationPhase.READY)
-    assert "1 of the old sessions have no turn" in reasons
+    assert "1 of the old sessions have no turn" in list(reasons)
 
 
 def test_each_threshold_has_its_reason_and_a_good_comparison_none() -> None:
     found = compared(OLD, NEW)
     missed = ProbeResult(SearchProbe("q", (S1,)), 1, None)
     hit = ProbeResult(SearchProbe("q", (S1,)), None, 1)
-    strict = Thresholds(0.6, min_expressed=1, min_probe_hits=0.9)
-    assert verdict_reasons(group_of(found, hit), LIMITS, MigrationPhase.READY) == ()
+    strict = MigrationSettings(fact_similarity=0.6, min_expressed=1, min_probe_hits=0.9)
+    assert tuple(verdict_reasons(group_of(found, hit), LIMITS, MigrationPhase.READY)) == ()
     lost, unfound = verdict_reasons(group_of(found, missed, hit), strict, MigrationPhase.READY)
     assert "express 50% of 2 old facts, less than 100%" in lost
     assert "50% of 2 probes, less than 90%" in unfound
@@ -189,7 +182,7 @@ def test_a_share_of_a_few_facts_may_be_chance_and_refuses_nothing(
     said = [fact(one.text, "x", "y", RECEIPTS[0].turn_id) for one in old[:expressed]]
     new = new_data(*said, names=["x", "y"])
     found = compared(old_data(*old, names=["x", "y"], sessions={"e1": S1}), new)
-    limits = Thresholds(fact_similarity=0.6, min_expressed=0.1, min_probe_hits=0)
+    limits = MigrationSettings(fact_similarity=0.6, min_expressed=0.1, min_probe_hits=0)
     reasons = verdict_reasons(group_of(found), limits, MigrationPhase.READY)
     assert any("old facts" in reason for reason in reasons) is is_refused
 

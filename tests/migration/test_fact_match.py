@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.matching import FactStatement, best_matches, entity_key
+from turnetl.migration.matching import (
+    EmbeddedFacts,
+    FactMatch,
+    FactStatement,
+    best_matches,
+    entity_key,
+)
 
 
 def rows(*numbers: tuple[float, float]) -> Matrix:
@@ -19,10 +25,16 @@ def fact(text: str, *entities: str) -> FactStatement:
     return FactStatement(text, entities)
 
 
+def matches_of(
+    old: list[FactStatement], new: list[FactStatement], old_rows: Matrix, new_rows: Matrix
+) -> list[FactMatch]:
+    return best_matches(EmbeddedFacts(old, old_rows), EmbeddedFacts(new, new_rows))
+
+
 def test_a_less_similar_fact_about_the_same_entity_is_preferred() -> None:
     old = [fact("the cart rounds", "cart.py")]
     new = [fact("it rounds", "tax.py"), fact("it rounds up", "src/shop/Cart.py")]
-    [match] = best_matches(old, new, rows((1, 0)), rows((1, 0), (1, 1)))
+    [match] = matches_of(old, new, rows((1, 0)), rows((1, 0), (1, 1)))
     assert (match.position, match.shares_entity) == (1, True)
     assert match.similarity == pytest.approx(np.sqrt(0.5))
 
@@ -30,14 +42,14 @@ def test_a_less_similar_fact_about_the_same_entity_is_preferred() -> None:
 def test_a_fact_whose_text_names_the_entity_shares_it() -> None:
     old = [fact("x", "release party")]
     new = [fact("a party", "Ada"), fact("The Release of the next party.", "Ada")]
-    [match] = best_matches(old, new, rows((1, 0)), rows((1, 0), (0, 1)))
+    [match] = matches_of(old, new, rows((1, 0)), rows((1, 0), (0, 1)))
     assert (match.position, match.shares_entity) == (1, True)
 
 
 def test_without_a_shared_entity_the_nearest_fact_is_named_as_such() -> None:
     old = [fact("x", "cart.py"), fact("y"), fact("z", "")]
     new = [fact("a", "tax.py"), fact("b", "mycart.py")]
-    matches = best_matches(old, new, rows((1, 0), (0, 1), (0, 1)), rows((1, 0), (0, 1)))
+    matches = matches_of(old, new, rows((1, 0), (0, 1), (0, 1)), rows((1, 0), (0, 1)))
     assert [(one.position, one.shares_entity) for one in matches] == [
         (0, False),
         (1, False),
@@ -46,7 +58,7 @@ def test_without_a_shared_entity_the_nearest_fact_is_named_as_such() -> None:
 
 
 def test_no_new_fact_matches_nothing() -> None:
-    [match] = best_matches([fact("x", "a")], [], rows((1, 0)), np.zeros((0, 2), np.float32))
+    [match] = matches_of([fact("x", "a")], [], rows((1, 0)), np.zeros((0, 2), np.float32))
     assert (match.position, match.similarity) == (None, 0.0)
 
 
@@ -81,9 +93,7 @@ def test_the_blocks_find_what_a_comparison_of_all_pairs_finds(
         return [fact(text, *names) for text, names, _ in facts]
 
     cosines = matrix(old) @ matrix(new).T
-    matches = best_matches(
-        stated(old) * 40, stated(new), np.tile(matrix(old), (40, 1)), matrix(new)
-    )
+    matches = matches_of(stated(old) * 40, stated(new), np.tile(matrix(old), (40, 1)), matrix(new))
     assert matches == matches[: len(old)] * 40
     for row, match in enumerate(matches[: len(old)]):
         if not new:

@@ -11,7 +11,7 @@ from tests import frames
 from tests.builders import START, tool, turn
 from turnetl import noise
 from turnetl.base.model import ClosedBy, Turn
-from turnetl.noise import ON_DEMAND, RULES, features
+from turnetl.noise import ON_DEMAND, RULES, rules
 
 ASKED = (tool("mcp__turnetl__search", '{"query":"cart"}', "1 hit, best first."),)
 WORK = (tool("Bash", "pytest -q", "3 passed"),)
@@ -379,7 +379,7 @@ def test_conditions_are_true_or_false_for_every_turn() -> None:
         prompted("ok", "ok"),
         prompted("ok", tool_calls=WORK),
     ]
-    frame = features.add_features(frames.turns(*turns))
+    frame = rules.add_features(frames.turns(*turns))
     results = frame.select(
         rule.condition.alias(rule.name) for rule in (*RULES, *ON_DEMAND)
     ).collect()

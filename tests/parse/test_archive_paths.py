@@ -12,7 +12,7 @@ from turnetl.lake import Lake
 from turnetl.parsing.archive_paths import find_archive, is_redacted
 from turnetl.parsing.grouping import load_grouping
 from turnetl.redact import SecretRedactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 
 REDACTOR = SecretRedactor(b"key")
 PERSONAL = SecretRedactor(b"key", pii=True)

@@ -93,7 +93,7 @@ def test_an_archive_with_more_turns_than_a_batch_keeps_them_all_in_order() -> No
 def archive_of(turns: list[RawTurn], group: str, path: str) -> ArchiveTurns:
     chars = [one.chars for one in turns]
     redacted = RedactedTurns(turns, chars, [0] * len(turns), None, path)
-    return ArchiveTurns(redacted, "claude_code", GroupId(group), path)
+    return ArchiveTurns(redacted, "claude_code", GroupId(group))
 
 
 def turn(text: str) -> RawTurn:

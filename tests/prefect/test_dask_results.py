@@ -10,8 +10,7 @@ from distributed import Client, LocalCluster
 from distributed.scheduler import KilledWorker
 from prefect_dask.task_runners import DaskTaskRunner
 
-from flows.dask_engine import DaskPacks
-from flows.dask_results import Pack, PackResults
+from flows.dask_engine import DaskPacks, Pack, PackResults
 from turnetl.base.errors import BadUsage, Fatal, Retryable
 
 pytestmark = [pytest.mark.prefect, pytest.mark.full]

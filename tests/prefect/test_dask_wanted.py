@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from prefect import State
 
-from flows.dask_wanted import while_wanted
+from flows.dask_tasks import while_wanted
 
 pytestmark = [pytest.mark.prefect, pytest.mark.full]
 

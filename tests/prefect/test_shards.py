@@ -11,8 +11,8 @@ import httpx
 import pytest
 from prefect.client.schemas.objects import FlowRun, State, StateType
 
+from flows.run_flow import budget_stopped
 from flows.shard_runs import divided_budget, state_of
-from flows.states import budget_stopped
 from tests.cli.sharded import LakeAndGraph, write_projects
 from tests.prefect.test_setting_sources import save_secret
 from tests.servers.neo4j_server import Neo4jServer

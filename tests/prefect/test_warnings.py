@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.warnings import each_once
+from flows.run_log import each_once
 from turnetl.extraction.config import ExtractionConfig
 from turnetl.extraction.templates import TemplateResolver
 

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from tests.redact.canaries import CANARIES
 from turnetl.redact import known_literals
 from turnetl.redact.known_literals import RequiredLiterals, required_literals
-from turnetl.redact.literal_search import LiteralSearch, RuleMatcher, literal_search
+from turnetl.redact.literal_search import LiteralSearch, RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.pii import PII_RULES
 from turnetl.redact.prefilter import candidates
-from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 

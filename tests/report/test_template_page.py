@@ -12,13 +12,15 @@ from tests.html.html_parsing import ParsedPage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.evaluation.compare_templates import (
+    CheckedFact,
     ComparedTemplate,
     DistinctFact,
+    ExpectedFact,
+    LabelScore,
     SampledTurn,
     TemplateComparison,
     TrialDates,
 )
-from turnetl.evaluation.expected_facts import CheckedFact, ExpectedFact, LabelScore
 from turnetl.evaluation.template_trial import FailedTurn
 from turnetl.extraction.port import DiscardReason
 from turnetl.report_pages.template_page import template_page

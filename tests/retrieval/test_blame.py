@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests import builders
 from tests.builders import START
-from turnetl.base.archived_edit import ArchivedEdit, NotRead
+from turnetl.base.model import ArchivedEdit, NotRead
 from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.retrieval.why import (

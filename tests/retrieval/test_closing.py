@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnetl.episode_text.closing import Closing, closing
+from turnetl.episode_text.conversation import Closing, closing
 
 
 def test_the_outcome_is_the_last_paragraph() -> None:

@@ -16,7 +16,7 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
-from turnetl.graph.search.adapters import SearchedGroup
+from turnetl.graph.search import SearchedGroup
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.retrieval.recipe_search import RecipeResults, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions

@@ -15,7 +15,7 @@ from graphiti_core.search.search_config import (
 from tests.graph.sample_changes import entity
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.graph.search.recipes import search_config
+from turnetl.graph.search import search_config
 from turnetl.retrieval.recipe_search import find_entity
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 

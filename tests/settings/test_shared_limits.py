@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from turnetl.settings import Settings
-from turnetl.wiring.limits import shared_name
+from turnetl.wiring.clients import shared_name
 
 LLM = {"provider": "openai-compatible", "model": "m", "base_url": "https://host.example/v1"}
 

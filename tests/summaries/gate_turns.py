@@ -51,7 +51,7 @@ def summarised(*known: Fact, at: datetime = START, turns: Sequence[datetime] = (
 
 
 def decide(state: GateState, change: NodeDelta, now: datetime | None = None) -> GateReason:
-    return should_refresh(state, change, now or change.at, LIMITS).reason
+    return should_refresh(state, change, now or change.at, LIMITS)
 
 
 class Turns:
@@ -69,7 +69,7 @@ class Turns:
         decision = should_refresh(self.state, change, at, self.limits)
         self.state = after_turn(self.state, change, decision, at, self.limits)
         self.known += added
-        self.reasons.append(decision.reason)
+        self.reasons.append(decision)
 
 
 times = st.integers(0, 20_000).map(minutes)

@@ -25,11 +25,11 @@ from turnetl.summaries.communities.clustering import (
     propagate_labels,
 )
 from turnetl.summaries.communities.plan import (
+    CommunityInput,
     CommunityPlan,
     community_changes,
     plan_communities,
-    rule_community_summary,
-    rule_name,
+    rule_text,
 )
 from turnetl.summaries.rule_summary import MAX_CHARS
 
@@ -164,18 +164,17 @@ def test_a_community_whose_members_did_not_change_is_kept() -> None:
     changes = community_changes(ZOO, existing(AB, CD), [AB, EF])
     assert changes.kept == tuple(existing(AB))
     assert changes.missing == existing(EF)
-    assert changes.stale == tuple(existing(CD))
 
 
 def test_a_community_that_lost_a_member_is_written_again() -> None:
     [uuid] = existing(AB)
     changes = community_changes(ZOO, {uuid: ("a",)}, [AB])
-    assert (changes.kept, changes.stale, changes.missing) == ((), (uuid,), {uuid: AB})
+    assert (changes.kept, changes.missing) == ((), {uuid: AB})
 
 
 def test_a_community_of_another_program_is_replaced_even_with_the_same_members() -> None:
     changes = community_changes(ZOO, {"random": AB}, [AB])
-    assert (changes.kept, changes.stale, changes.missing) == ((), ("random",), existing(AB))
+    assert (changes.kept, changes.missing) == ((), existing(AB))
 
 
 @given(PAIRS)
@@ -183,7 +182,6 @@ def test_after_a_build_there_is_nothing_to_change(pairs: Sequence[str]) -> None:
     found = clusters(network(facts(*pairs)))
     changes = community_changes(ZOO, existing(*found), found)
     assert not changes.missing
-    assert not changes.stale
 
 
 def test_the_uuid_of_a_community_depends_on_its_group_and_members_alone() -> None:
@@ -197,18 +195,19 @@ def test_the_name_has_the_most_closely_connected_members_first() -> None:
     plan = plan_communities(ZOO, of_entities, facts("ab", "ac", "ad", "bc", "bd"), [])
     [community] = plan.missing
     assert [member.uuid for member in community.members] == list("abcd")
-    assert rule_name(community.members) == "a.py, b.py, c.py"
+    assert rule_text(community).name == "a.py, b.py, c.py"
 
 
 def test_a_name_is_bounded_and_names_nothing_twice() -> None:
-    members = [entity("a", "x" * 500), entity("b", "x" * 500), entity("c", " two\n lines")]
-    assert rule_name(members) == f"{'x' * 59}…, two lines"
+    members = (entity("a", "x" * 500), entity("b", "x" * 500), entity("c", " two\n lines"))
+    text = rule_text(CommunityInput("uuid", members, ()))
+    assert text.name == f"{'x' * 59}…, two lines"
 
 
 def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> None:
     plan = plan_communities(ZOO, entities("abcxy"), facts("ab", "bc", "ac", "xy"), [])
     community = next(one for one in plan.missing if len(one.members) == 3)
-    summary = rule_community_summary(community.members, community.facts)
+    summary = rule_text(community).summary
     assert summary.splitlines() == [
         "3 entities: a, b, c.",
         "2026-03-01: bc 1",
@@ -219,7 +218,7 @@ def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> Non
 
 def test_the_summary_of_a_very_large_community_is_bounded() -> None:
     members = [entity(f"e{number:05}", f"{'name' * 200} {number}") for number in range(10_000)]
-    summary = rule_community_summary(members, [])
+    summary = rule_text(CommunityInput("uuid", tuple(members), ())).summary
     assert len(summary) <= MAX_CHARS
     assert summary.startswith("10,000 entities: ")
 

@@ -11,7 +11,6 @@ from tests.summaries.groups import ZOO, clique, entities, facts
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import PROMPTS, ChatRequest, ChatResponse
 from turnetl.summaries.communities.model_naming import (
-    PER_REQUEST,
     PROMPT,
     ModelCommunityWriter,
     estimate_usage,
@@ -24,6 +23,7 @@ from turnetl.summaries.communities.plan import (
     plan_communities,
     rule_text,
 )
+from turnetl.summaries.model_summariser import PER_REQUEST
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 

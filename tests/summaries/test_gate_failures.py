@@ -21,7 +21,6 @@ from tests.summaries.gate_turns import (
 from turnetl.summaries.gate import (
     MAX_DOUBLINGS,
     MAX_PENDING,
-    Decision,
     GateState,
     NodeDelta,
     after_turn,
@@ -30,7 +29,7 @@ from turnetl.summaries.gate import (
     should_refresh,
     without_text,
 )
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import SKIPPED, GateReason
 
 
 def test_an_invalidation_whose_refresh_gave_no_text_is_known_to_the_next_attempt() -> None:
@@ -41,14 +40,14 @@ def test_an_invalidation_whose_refresh_gave_no_text_is_known_to_the_next_attempt
     # Though the turn is part of a burst: what no longer holds is not deferred.
     later = delta([WRITES], [READS], at=minutes(1))
     assert decide(state, later) is GateReason.INVALIDATED
-    decision = Decision(GateReason.INVALIDATED)
+    decision = GateReason.INVALIDATED
     assert after_turn(state, later, decision, minutes(1), LIMITS).ended == ()
 
 
 def test_an_invalidation_of_an_edited_summary_is_known_when_the_edit_is_gone() -> None:
     change = delta(known=[READS], ended=[replace(ALSO_READS, invalid_at=START)])
     state = summarised(READS, ALSO_READS)
-    state = after_turn(state, change, Decision(GateReason.EDITED), START, LIMITS)
+    state = after_turn(state, change, GateReason.EDITED, START, LIMITS)
     assert decide(state, delta(known=[READS], at=minutes(1))) is GateReason.INVALIDATED
 
 
@@ -76,9 +75,9 @@ def attempts(
         change = delta([new], entity.known, at=at, contradictions=contradictions)
         decision = should_refresh(entity.state, change, at, limits)
         entity.known.append(new)
-        if decision.refresh:
+        if decision not in SKIPPED:
             asked.append(number)
-        if decision.refresh and number not in successes:
+        if decision not in SKIPPED and number not in successes:
             entity.state = failed(entity.state, change)
         else:
             entity.state = after_turn(entity.state, change, decision, at, LIMITS)
@@ -102,15 +101,15 @@ def test_a_text_ends_the_pauses() -> None:
 def test_while_no_attempt_is_made_the_reason_is_counted_under_its_own_name() -> None:
     state = failed(failed(GateState(), delta([READS])), delta([READS]))
     decision = should_refresh(state, delta([WRITES], [READS]), START, LIMITS)
-    assert decision == Decision(GateReason.BACKOFF)
-    assert not decision.refresh
+    assert decision == GateReason.BACKOFF
+    assert decision in SKIPPED
     assert not may_flush(state)
 
 
 def after_pause(state: GateState) -> GateState:
     """Return the state after turns that only add a fact, when the next turn may ask again."""
     while state.pause > 1:
-        decision = Decision(GateReason.BACKOFF)
+        decision = GateReason.BACKOFF
         state = after_turn(state, delta([ALSO_READS], [READS]), decision, START, LIMITS)
     return state
 

@@ -12,7 +12,7 @@ from turnetl.index.selection import Selection
 from turnetl.lake import Lake
 from turnetl.transfer.content import ExportContent
 from turnetl.transfer.parquet import to_parquet
-from turnetl.transfer.select import condition
+from turnetl.transfer.run_export import condition
 
 SHOP = GroupId("shop")
 

@@ -18,7 +18,7 @@ from turnetl.redact.port import RedactedTexts
 from turnetl.transfer.content import ExportContent
 from turnetl.transfer.lake_import import import_lake
 from turnetl.transfer.parquet import ParquetExport, to_parquet
-from turnetl.transfer.select import condition
+from turnetl.transfer.run_export import condition
 from turnetl.transfer.transfer_report import ImportOutcome
 
 SHOP = GroupId("shop")

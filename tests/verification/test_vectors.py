@@ -9,7 +9,7 @@ from tests.verification.planted_errors import NOTE
 from tests.verification.verifying import fill, plant
 from turnetl.base.model import Vector
 from turnetl.verification.check import Check
-from turnetl.verification.vector_checks import EmbedAgain, vector_checks
+from turnetl.verification.graph_checks import EmbedAgain, vector_checks
 
 
 async def embed(texts: Sequence[str]) -> Sequence[Vector]:

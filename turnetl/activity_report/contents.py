@@ -1,7 +1,4 @@
-"""What a lake holds: turns and sessions by project and week.
-
-Numbers over days or weeks, by name: the largest names are a series each, the others one.
-"""
+"""What a lake holds: turns and sessions by project and week, and numbers over time by name."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -38,10 +35,8 @@ def activity(
     """Return sums of a value over time; None if no row has a time.
 
     Args:
-        rows: rows with a `started_at`.
-        name: column with the name of the series.
-        value: what is summed.
-        period: what each label is about.
+        rows: with a `started_at`.
+        name: column with the name of the series: the largest are one each, the others are together.
         limit: at most this many labels, the last ones; earlier values are counted as omitted.
     """
     dated = rows.filter(pl.col("started_at").is_not_null()).select(
@@ -72,6 +67,17 @@ def activity(
     return Activity(tuple(_label(day, period) for day in days), tuple(series), omitted)
 
 
+def activities(
+    rows: pl.DataFrame, name: str, value: pl.Expr, *, period: Period, limit: int
+) -> tuple[Activity | None, Activity | None]:
+    """Return the `activity`, and that by month if it leaves out values."""
+    found = activity(rows, name, value, period=period, limit=limit)
+    if found is None or not found.omitted:
+        return found, None
+    months = activity(rows, name, value, period=Period.MONTH, limit=model.CHART_MONTHS)
+    return found, months
+
+
 def _largest(rows: pl.DataFrame) -> list[str]:
     """Return the names with a series of their own, the largest first."""
     sums = rows.group_by("name").agg(pl.col("value").sum())
@@ -88,7 +94,6 @@ def _days(days: Sequence[date], period: Period, limit: int) -> list[date]:
 
 
 def _before(day: date, period: Period) -> date:
-    """Return the beginning of the period before the one that begins on a day."""
     if period is Period.MONTH:
         return (day - timedelta(days=1)).replace(day=1)
     return day - timedelta(days=7 if period is Period.WEEK else 1)
@@ -106,14 +111,12 @@ def week_name(day: date) -> str:
 
 
 def contents(rows: pl.DataFrame) -> Contents:
-    """Return the turns of a report by project and week.
-
-    Args:
-        rows: rows of `turns.ROWS`.
-    """
+    """Return the turns of a report, rows of `turns.ROWS`, by project and week."""
     started = rows["started_at"].drop_nulls()
-    by_week = _turns(rows, Period.WEEK, model.CHART_WEEKS)
-    is_long = by_week is not None and by_week.omitted > 0
+    one = pl.lit(1, pl.Int64)
+    by_week, by_month = activities(
+        rows, "group_id", one, period=Period.WEEK, limit=model.CHART_WEEKS
+    )
     return Contents(
         turns=rows.height,
         sessions=rows.select("group_id", "session_id").n_unique() if rows.height else 0,
@@ -125,18 +128,14 @@ def contents(rows: pl.DataFrame) -> Contents:
         last=started.max() if len(started) else None,  # type: ignore[arg-type]
         projects=listed(_projects(rows), model.PROJECTS),
         by_week=by_week,
-        by_month=_turns(rows, Period.MONTH, model.CHART_MONTHS) if is_long else None,
+        by_month=by_month,
     )
-
-
-def _turns(rows: pl.DataFrame, period: Period, limit: int) -> Activity | None:
-    return activity(rows, "group_id", pl.lit(1, pl.Int64), period=period, limit=limit)
 
 
 def _projects(rows: pl.DataFrame) -> tuple[ProjectContents, ...]:
     weeks = _weeks(rows)
     by_group = (
-        rows.group_by("group_id")
+        rows.group_by(group="group_id")
         .agg(
             pl.col("format").unique().sort().alias("formats"),
             pl.col("session_id").n_unique().alias("sessions"),
@@ -146,19 +145,11 @@ def _projects(rows: pl.DataFrame) -> tuple[ProjectContents, ...]:
             pl.col("started_at").min().alias("first"),
             pl.col("started_at").max().alias("last"),
         )
-        .sort(["turns", "group_id"], descending=[True, False])
+        .sort(["turns", "group"], descending=[True, False])
     )
     return tuple(
         ProjectContents(
-            group=row["group_id"],
-            formats=tuple(row["formats"]),
-            sessions=row["sessions"],
-            turns=row["turns"],
-            noise=row["noise"],
-            in_graph=row["in_graph"],
-            first=row["first"],
-            last=row["last"],
-            weeks=weeks.get(row["group_id"], Listed()),
+            **row | {"formats": tuple(row["formats"])}, weeks=weeks.get(row["group"], Listed())
         )
         for row in by_group.iter_rows(named=True)
     )

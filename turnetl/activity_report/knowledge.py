@@ -23,13 +23,7 @@ from turnetl.retrieval.fix import Occurrence, error_history
 
 
 def knowledge(index: PersistentIndex, selection: Selection, book: TurnBook) -> Knowledge:
-    """Return what the turns that meet conditions state.
-
-    Args:
-        index: of the graph.
-        selection: the conditions, with ids of groups.
-        book: the turns of these groups.
-    """
+    """Return what turns of `book` state that meet the conditions, which have ids of groups."""
     overview = index.lookup().overview(index.select(selection))
     counts = overview.counts()
     labels = overview.most_stated(model.ENTITIES)

@@ -1,9 +1,4 @@
-"""The parts of a report. All texts are redacted; all times are aware and UTC.
-
-How long the lists of a report are. Each says how many items it leaves out.
-
-A whole report, what it is about, and the file with it.
-"""
+"""The parts of a report. All texts are redacted; all times are aware and UTC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -367,14 +362,9 @@ class ReportScope:
     redacts_persons: bool
 
     @property
-    def is_ranged(self) -> bool:
-        """Whether it is about the turns of a time."""
-        return self.since is not None or self.until is not None
-
-    @property
     def is_selection(self) -> bool:
         """Whether it is about a part of the turns."""
-        return self.is_ranged or bool(self.groups)
+        return bool(self.since or self.until or self.groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,4 @@
-"""Turns that are not in the graph, and turns in it that a run would commit differently today.
-
-The turns that noise rules mark, with examples.
-"""
+"""Turns that are not in the graph or that a run would commit differently today, and noise."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +17,11 @@ from turnetl.activity_report.model import (
 from turnetl.activity_report.turns import TurnBook, reported
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.reason import R
+from turnetl.graph.migrations import migration_message
+from turnetl.ingestion.ingest_report import error_messages, stale_part_line
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StaleReason
+from turnetl.status_report import GroupStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +40,11 @@ def pending_turns(
     book: TurnBook,
     *,
     is_ranged: bool = False,
-    stale_parts: Sequence[str] = (),
-    missing_archives: Sequence[str] = (),
-    messages: Sequence[str] = (),
+    statuses: Sequence[GroupStatus] = (),
 ) -> PendingTurns:
     """Return the turns that need attention, by reason.
 
-    Args:
-        groups: the groups of the report.
-        rows: the turns of the report: rows of `turns.ROWS`.
-        book: all turns of its groups.
-        is_ranged: the report has a range of time; a quarantined turn that the lake has lost is
-            then left out.
-        stale_parts: sentences: which part of a recipe changed.
-        missing_archives: archives that no longer exist.
-        messages: sentences about groups that stopped.
+    A quarantined turn that the lake has lost has no time: a report of a range leaves it out.
     """
     selected = frozenset(rows["turn_id"].to_list())
     entries = [
@@ -72,9 +62,18 @@ def pending_turns(
         quarantined=listed([_quarantined(*one, book) for one in entries], model.QUARANTINED),
         gaps=_by_reason(gaps, selected, book),
         stale=_by_reason(stale, selected, book),
-        stale_parts=tuple(stale_parts),
-        missing_archives=listed(missing_archives, model.ARCHIVES),
-        messages=tuple(messages),
+        stale_parts=tuple(
+            f"{group.group}: {stale_part_line(part).strip('()')}"
+            for group in statuses
+            for part in group.stale_parts
+        ),
+        missing_archives=listed(
+            sorted({name for group in statuses for name in group.missing_archives}), model.ARCHIVES
+        ),
+        messages=(
+            *error_messages(statuses),
+            *(migration_message(group.migration) for group in statuses if group.migration),
+        ),
     )
 
 
@@ -113,12 +112,7 @@ def _quarantined(entry: QuarantineEntry, group: GroupId, book: TurnBook) -> Quar
 
 
 def noise_counts(rows: pl.DataFrame, descriptions: Mapping[str, str]) -> tuple[NoiseOfRule, ...]:
-    """Return the noise by rule, the rule of most turns first.
-
-    Args:
-        rows: rows of `turns.ROWS`, oldest first.
-        descriptions: of the rules, by name; a rule that no longer exists has none.
-    """
+    """Return the noise of rows of `turns.ROWS`, oldest first, the rule of most turns first."""
     marked = rows.filter(pl.col("noise").is_not_null())
     counts = marked["noise"].value_counts().sort(["count", "noise"], descending=[True, False])
     return tuple(

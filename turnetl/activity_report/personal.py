@@ -1,7 +1,4 @@
-"""A report without personal data: what `--redact-pii` would have removed from the lake, too.
-
-Find and replace values inside frozen dataclasses and tuples.
-"""
+"""A report without personal data: what `--redact-pii` would have removed from the lake, too."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -17,10 +14,6 @@ def without_personal_data(report: ActivityReport, redactor: Redactor) -> Activit
     """Return the report with placeholders in place of personal data.
 
     A name that one text reveals is redacted in all of them. Ids that turnetl made stay.
-
-    Args:
-        report: as it was collected.
-        redactor: redacts persons.
     """
     paths = {*_paths(report)}
     texts = list(dict.fromkeys(values_of(report, str)))
@@ -34,17 +27,12 @@ def without_personal_data(report: ActivityReport, redactor: Redactor) -> Activit
         name = redacted_path(text, redacted) if text in paths else redacted[text]
         return path_without_persons(name, users, redactor.person_placeholder)
 
-    def same(text: str) -> str:
-        return text
-
     by_field = {"archive": path, "lake": path, "missing_archives": path}
-    return replaced_values(
-        report, by_field | {"turn_id": same, "run_id": same}, redacted.__getitem__
-    )
+    # Ids stay as they are.
+    return replaced_values(report, by_field | {"turn_id": str, "run_id": str}, redacted.__getitem__)
 
 
 def _paths(report: ActivityReport) -> set[str]:
-    """Return the paths in the report."""
     turns = values_of(report, ReportedTurn)
     return {report.scope.lake, *(turn.archive for turn in turns)} | {
         *report.pending.missing_archives.items
@@ -70,13 +58,7 @@ def values_of(value: Any, kind: type[T]) -> Iterator[T]:
 def replaced_values(
     value: V, by_field: Mapping[str, Callable[[str], str]], other: Callable[[str], str]
 ) -> V:
-    """Return a value with all texts replaced.
-
-    Args:
-        value: a dataclass, a tuple, a text, or anything else, which stays.
-        by_field: replaces the texts of fields with these names.
-        other: replaces all other texts.
-    """
+    """Return a value with all texts replaced: by the name of their field, or by `other`."""
     return _replaced(value, by_field, other)  # type: ignore[no-any-return]
 
 

@@ -1,7 +1,5 @@
 """The report on everything: reads the lake, the index, the graph and the journal.
 
-What a report is made of: read from the lake, the index, the graph and the journal.
-
 A part that cannot be read is left out, and recorded as missing with the reason.
 """
 
@@ -23,11 +21,9 @@ from turnetl.activity_report.model import (
     ActivityReport,
     Listed,
     OwnCost,
-    PendingTurns,
     ReportFile,
     ReportScope,
 )
-from turnetl.activity_report.own_cost import own_cost, usage_in_range
 from turnetl.activity_report.pending import GroupGaps, noise_counts, pending_turns
 from turnetl.activity_report.personal import without_personal_data
 from turnetl.activity_report.turns import (
@@ -39,7 +35,7 @@ from turnetl.activity_report.turns import (
     timeline_rows,
     with_receipts,
 )
-from turnetl.activity_report.usage import agent_usage, older_archives, subagent_rows
+from turnetl.activity_report.usage import agent_usage, own_cost, subagent_rows, usage_in_range
 from turnetl.base.clock import Clock
 from turnetl.base.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
 from turnetl.base.graph_model import Receipt
@@ -48,21 +44,18 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.object_url import without_credentials
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episode_text.passages import prompt_title
-from turnetl.graph.migration_phases import migration_message
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
 from turnetl.ingestion.group import candidate_rows
-from turnetl.ingestion.ingest_report import error_messages, stale_part_line
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.run_report import RunsReport
-from turnetl.lake import Lake, TurnFile
+from turnetl.lake import TurnFile
 from turnetl.llm.journal import JournalStats
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import turn_files
 from turnetl.pipeline.group_status import status
-from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
 from turnetl.pipeline.recorded_runs import runs
 from turnetl.pipeline.run_options import RunOptions, ingest_scope
@@ -107,9 +100,10 @@ class ReportRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportSources:
+class _Sources:
     """What a report is made of, read once. A part that cannot be read is None."""
 
+    groups: Sequence[GroupId]
     rows: pl.DataFrame
     """All turns of the groups."""
     subagents: pl.DataFrame
@@ -121,90 +115,101 @@ class ReportSources:
     status: StatusReport | None
 
 
-async def opened_index(
-    stack: AsyncExitStack,
-    settings: Settings,
-    clock: Clock,
-    progress: Progress,
-    missing: MissingParts,
-) -> OpenIndex | None:
-    """Open the index, brought up to date; None if there is no graph, or it cannot be read."""
-    try:
-        opened = await stack.enter_async_context(open_index(settings, clock, progress))
-    except (GraphUnusable, IndexUnusable, Retryable) as error:
-        missing.add(error, "decisions", "entities", "errors")
-        return None
-    if opened.unread:
-        missing.add(opened.unread, "the newest turns of the graph")
-    return opened
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    settings: Settings
+    request: ReportRequest
+    clock: Clock
+    missing: MissingParts
 
+    async def index(self, stack: AsyncExitStack, progress: Progress) -> PersistentIndex | None:
+        """Open the index, brought up to date; None if there is no graph."""
+        try:
+            opened = await stack.enter_async_context(
+                open_index(self.settings, self.clock, progress)
+            )
+        except (GraphUnusable, IndexUnusable, Retryable) as error:
+            self.missing.add(error, "decisions", "entities", "errors")
+            return None
+        if opened.unread:
+            self.missing.add(opened.unread, "the newest turns of the graph")
+        return opened.index
 
-async def read_status(
-    settings: Settings, request: ReportRequest, clock: Clock, missing: MissingParts
-) -> StatusReport | None:
-    """Return the status of the groups; None if the graph cannot be read."""
-    try:
-        report = await status(settings, RunOptions(groups=request.groups), clock)
-    except (GraphUnusable, Retryable) as error:
-        missing.add(error, "cost by project", "missing archives")
-        return None
-    return report
+    async def status(self) -> StatusReport | None:
+        try:
+            return await status(self.settings, RunOptions(groups=self.request.groups), self.clock)
+        except (GraphUnusable, Retryable) as error:
+            self.missing.add(error, "cost by project", "missing archives")
+            return None
 
+    async def sources(self, index: PersistentIndex | None, report: StatusReport | None) -> _Sources:
+        """Read the turns of the lake, and from the index what the graph holds of them."""
+        lake, damaged = wiring.lake(self.settings), set[GroupId]()
 
-def report_groups(
-    settings: Settings,
-    request: ReportRequest,
-    report: StatusReport | None,
-    opened: OpenIndex | None,
-) -> list[GroupId]:
-    """Return the groups of the report."""
-    in_index = (
-        [] if opened is None else [one.group_id for one in opened.index.groups() if one.turns]
-    )
-    in_status = [] if report is None else [one.group for one in report.groups]
-    existing = sorted({*wiring.lake(settings).groups(), *in_status, *in_index})
-    return select_groups(existing, request.groups)
+        def on_damaged(group: GroupId, error: str) -> None:
+            damaged.add(group)
+            self.missing.add(error, f"turns of group `{group}`")
 
+        groups = self._groups(index, report)
+        files = {group: found for group, found in turn_files(lake).items() if group in groups}
+        unfiltered = {
+            group for group, found in files.items() if not episodes.holds_turns(lake, group, found)
+        }
+        in_lake = [group for group in groups if group in files]
+        rows = read_lake(lake, in_lake, unfiltered, on_damaged)
+        receipts = {} if index is None else await _receipts(self.settings, groups)
+        all_receipts = [receipt for of_group in receipts.values() for receipt in of_group]
+        lost = [receipt.turn_id for receipt in lost_receipts(rows, all_receipts)]
+        prompts = {} if index is None else _prompts(index, lost)
+        rows = with_receipts(rows, all_receipts, prompts)
+        subagents = self._subagents(tuple(chain.from_iterable(files.values())))
+        return _Sources(groups, rows, subagents, receipts, frozenset(damaged), index, report)
 
-async def read_turns(
-    settings: Settings,
-    groups: Sequence[GroupId],
-    opened: OpenIndex | None,
-    report: StatusReport | None,
-    missing: MissingParts,
-) -> ReportSources:
-    """Read the turns of the lake, and from the index what the graph holds of them."""
-    lake, damaged = wiring.lake(settings), set[GroupId]()
+    def _groups(self, index: PersistentIndex | None, report: StatusReport | None) -> list[GroupId]:
+        in_index = [] if index is None else [one.group_id for one in index.groups() if one.turns]
+        in_status = [] if report is None else [one.group for one in report.groups]
+        existing = sorted({*wiring.lake(self.settings).groups(), *in_status, *in_index})
+        return select_groups(existing, self.request.groups)
 
-    def on_damaged(group: GroupId, error: str) -> None:
-        damaged.add(group)
-        missing.add(error, f"turns of group `{group}`")
+    def _subagents(self, files: Sequence[TurnFile]) -> pl.DataFrame:
+        if number := sum(file.metadata.is_older for file in files):
+            archives = "archive" if number == 1 else "archives"
+            self.missing.add(
+                "an earlier version of turnetl did not record them: run `turnetl parse` with these "
+                "archives again, as far as they exist",
+                f"tokens of the cache, and some of subagents, in {number} {archives}",
+            )
+        return subagent_rows(files)
 
-    files = {group: found for group, found in turn_files(lake).items() if group in groups}
-    unfiltered = {
-        group for group, found in files.items() if not episodes.holds_turns(lake, group, found)
-    }
-    rows = read_lake(lake, [group for group in groups if group in files], unfiltered, on_damaged)
-    index = None if opened is None else opened.index
-    receipts = {} if index is None else await _receipts(settings, groups)
-    all_receipts = [receipt for of_group in receipts.values() for receipt in of_group]
-    lost = [receipt.turn_id for receipt in lost_receipts(rows, all_receipts)]
-    prompts = {} if index is None else _prompts(index, lost)
-    rows = with_receipts(rows, all_receipts, prompts)
-    subagents = _subagents(tuple(chain.from_iterable(files.values())), missing)
-    return ReportSources(rows, subagents, receipts, frozenset(damaged), index, report)
+    def journal(self) -> JournalStats | None:
+        try:
+            with wiring.journal(self.settings, self.clock) as journal:
+                return journal.stats()
+        except JournalUnusable as error:
+            self.missing.add(error, "cost by prompt")
+            return None
 
+    async def runs(self, groups: Sequence[GroupId]) -> RunsReport | None:
+        """Return the runs that wrote the groups."""
+        try:
+            found = await runs(self.settings)
+        except (GraphUnusable, Retryable) as error:
+            self.missing.add(error, "runs")
+            return None
+        of_groups = found.runs
+        if self.request.groups:
+            wrote = set(groups)
+            of_groups = tuple(one for one in found.runs if wrote.intersection(one.run.groups))
+        return RunsReport(of_groups, len(of_groups))
 
-def _subagents(files: Sequence[TurnFile], missing: MissingParts) -> pl.DataFrame:
-    """Return the tokens of subagents that are in no turn."""
-    if number := older_archives(files):
-        archives = "archive" if number == 1 else "archives"
-        missing.add(
-            "an earlier version of turnetl did not record them: run `turnetl parse` with these "
-            "archives again, as far as they exist",
-            f"tokens of the cache, and some of subagents, in {number} {archives}",
-        )
-    return subagent_rows(files)
+    def usage_by_group(self, sources: _Sources) -> dict[GroupId, Usage]:
+        """Return the usage of the turns in the graph that the report is about."""
+        if not self.request.is_ranged:
+            groups = () if sources.status is None else sources.status.groups
+            return {one.group: one.usage for one in groups if one.usage is not None}
+        if sources.index is None and sources.status is not None:
+            self.missing.add("the search index could not be read", "cost by project")
+        return usage_in_range(sources.receipts, self.request.since, self.request.until)
 
 
 async def _receipts(
@@ -220,30 +225,6 @@ def _prompts(index: PersistentIndex, turn_ids: Sequence[TurnId]) -> dict[str, st
     """Return the first line of the prompts of these turns."""
     turns = index.turns(index.lookup().turn_keys(turn_ids).values()).values()
     return {turn.receipt.turn_id: prompt_title(turn.text) for turn in turns}
-
-
-def read_journal(settings: Settings, clock: Clock, missing: MissingParts) -> JournalStats | None:
-    try:
-        with wiring.journal(settings, clock) as journal:
-            return journal.stats()
-    except JournalUnusable as error:
-        missing.add(error, "cost by prompt")
-        return None
-
-
-async def read_runs(
-    settings: Settings, request: ReportRequest, groups: Sequence[GroupId], missing: MissingParts
-) -> RunsReport | None:
-    """Return the runs that wrote the groups; None if the graph cannot be read."""
-    try:
-        found = await runs(settings)
-    except (GraphUnusable, Retryable) as error:
-        missing.add(error, "runs")
-        return None
-    of_groups = found.runs
-    if request.groups:
-        of_groups = tuple(one for one in found.runs if set(groups).intersection(one.run.groups))
-    return RunsReport(of_groups, len(of_groups))
 
 
 _PARTS = 5
@@ -269,21 +250,7 @@ async def write_report(
     *,
     progress: Progress = ignore_progress,
 ) -> ReportFile:
-    """Write the report on everything as one page; an earlier one is replaced.
-
-    Args:
-        path: of the page; its folder exists.
-        settings: the lake, the graph and its index.
-        clock: returns the current time.
-        request: what is asked for.
-        page: shows the report.
-        progress: called after each part.
-
-    Raises:
-        BadUsage: the file cannot be written, or is no page of turnetl; an unknown group, or
-            settings that are not valid.
-        Fatal, LakeBusy: the lake cannot be read at all.
-    """
+    """Write the report on everything as one page; an earlier one is replaced."""
     page.check(path)
     report = await activity_report(settings, clock, request, progress=progress)
     held = report.contents
@@ -305,37 +272,20 @@ async def activity_report(
     *,
     progress: Progress = ignore_progress,
 ) -> ActivityReport:
-    """Return what the lake, the graph and the journal hold. Writes nothing but the search index.
-
-    What cannot be read is left out, and the report says what and why.
-
-    Args:
-        settings: the lake, the graph and its index.
-        clock: returns the current time.
-        request: what is asked for.
-        progress: called after each part.
-
-    Raises:
-        BadUsage: an unknown group, or settings that are not valid.
-        Fatal, LakeBusy: the lake cannot be read at all.
-    """
-    missing = MissingParts()
-    step = _steps(progress)
+    """Return what the lake, the graph and the journal hold. Writes nothing but the search index."""
+    missing, step = MissingParts(), _steps(progress)
+    reader = _Reader(settings, request, clock, missing)
     async with AsyncExitStack() as stack:
-        opened = await opened_index(stack, settings, clock, progress, missing)
+        index = await reader.index(stack, progress)
         step("index")
-        report = await read_status(settings, request, clock, missing)
+        report = await reader.status()
         step("status")
-        groups = report_groups(settings, request, report, opened)
-        sources = await read_turns(settings, groups, opened, report, missing)
+        sources = await reader.sources(index, report)
         step("turns")
-        made = _report(settings, clock(), request, groups, sources)
+        made = _report(settings, clock(), request, sources)
         step("facts")
-    cost = own_cost(
-        read_journal(settings, clock, missing),
-        _usage_by_group(request, sources, missing),
-        await read_runs(settings, request, groups, missing),
-    )
+    by_prompt, by_group = reader.journal(), reader.usage_by_group(sources)
+    cost = own_cost(by_prompt, by_group, await reader.runs(sources.groups))
     step("cost")
     made = replace(made, own_cost=cost, missing=missing.sentences())
     if not request.redact_personal:
@@ -344,28 +294,14 @@ async def activity_report(
     return without_personal_data(made, wiring.redactor(with_persons, stores=False))
 
 
-def _usage_by_group(
-    request: ReportRequest, sources: ReportSources, missing: MissingParts
-) -> dict[GroupId, Usage]:
-    """Return the usage of the turns in the graph that the report is about."""
-    if not request.is_ranged:
-        groups = () if sources.status is None else sources.status.groups
-        return {one.group: one.usage for one in groups if one.usage is not None}
-    if sources.index is None and sources.status is not None:
-        missing.add("the search index could not be read", "cost by project")
-    return usage_in_range(sources.receipts, request.since, request.until)
-
-
 def _report(
-    settings: Settings,
-    now: datetime,
-    request: ReportRequest,
-    groups: Sequence[GroupId],
-    sources: ReportSources,
+    settings: Settings, now: datetime, request: ReportRequest, sources: _Sources
 ) -> ActivityReport:
     """Return the report but for its cost and for what is missing."""
-    rows, book = in_range(sources.rows, request.since, request.until), TurnBook(sources.rows)
-    selection = Selection(groups=tuple(groups), since=request.since, until=request.until)
+    since, until = request.since, request.until
+    rows, book = in_range(sources.rows, since, until), TurnBook(sources.rows)
+    groups = tuple(sources.groups)
+    selection = Selection(groups=groups, since=since, until=until)
     index = sources.index if groups else None
     shown = timeline_rows(rows)["turn_id"].to_list()
     decisions, problems = ({}, {}) if index is None else stated_by(index, shown, book)
@@ -373,9 +309,9 @@ def _report(
         scope=ReportScope(
             lake=str(settings.lake_url or settings.lake),
             graph=without_credentials(settings.graph_url),
-            groups=tuple(groups) if request.groups else (),
-            since=request.since,
-            until=request.until,
+            groups=groups if request.groups else (),
+            since=since,
+            until=until,
             made_at=now,
             redacts_persons=request.redact_personal,
         ),
@@ -386,52 +322,33 @@ def _report(
         noise=noise_counts(
             rows, {rule.name: rule.description for rule in wiring.noise_rules(settings)}
         ),
-        usage=agent_usage(rows, in_range(sources.subagents, request.since, request.until)),
+        usage=agent_usage(rows, in_range(sources.subagents, since, until)),
         own_cost=OwnCost((), 0.0, (), Listed()),
-        pending=_pending(
-            settings, now, request, groups=groups, sources=sources, rows=rows, book=book
+        pending=pending_turns(
+            _gaps(settings, now, sources),
+            rows,
+            book,
+            is_ranged=request.is_ranged,
+            statuses=() if sources.status is None else sources.status.groups,
         ),
     )
 
 
-def _pending(
-    settings: Settings,
-    now: datetime,
-    request: ReportRequest,
-    *,
-    groups: Sequence[GroupId],
-    sources: ReportSources,
-    rows: pl.DataFrame,
-    book: TurnBook,
-) -> PendingTurns:
-    lake, of_groups = wiring.lake(settings), sources.status.groups if sources.status else ()
-    readable = [group for group in groups if group not in sources.damaged]
-    return pending_turns(
-        [_group_turns(settings, now, lake, group, sources) for group in readable],
-        rows,
-        book,
-        is_ranged=request.is_ranged,
-        stale_parts=[
-            f"{group.group}: {stale_part_line(part).strip('()')}"
-            for group in of_groups
-            for part in group.stale_parts
-        ],
-        missing_archives=sorted({name for group in of_groups for name in group.missing_archives}),
-        messages=[
-            *error_messages(of_groups),
-            *(migration_message(group.migration) for group in of_groups if group.migration),
-        ],
-    )
+def _gaps(settings: Settings, now: datetime, sources: _Sources) -> list[GroupGaps]:
+    """Compare the episodes of each group with what the graph holds of it."""
+    readable = [group for group in sources.groups if group not in sources.damaged]
+    return [
+        _group_gaps(settings, now, group, sources.receipts.get(group, ())) for group in readable
+    ]
 
 
-def _group_turns(
-    settings: Settings, now: datetime, lake: Lake, group: GroupId, sources: ReportSources
+def _group_gaps(
+    settings: Settings, now: datetime, group: GroupId, committed: Sequence[Receipt]
 ) -> GroupGaps:
-    """Compare the episodes of a group with what the graph holds of it."""
-    scope = ingest_scope(settings, RunOptions(), now)
+    lake, scope = wiring.lake(settings), ingest_scope(settings, RunOptions(), now)
     with lake.reading_episodes(group):
         rows = candidate_rows(lake, group, scope).select(*COLUMNS).collect()
-    receipts = {receipt.turn_id: receipt for receipt in sources.receipts.get(group, ())}
+    receipts = {receipt.turn_id: receipt for receipt in committed}
     entries = Quarantine(lake.files, group).entries()
     failed = {TurnId(entry.turn_id) for entry in entries}
     stale: dict[StaleReason, list[TurnId]] = {}
@@ -452,6 +369,5 @@ def _recipe(settings: Settings, group: GroupId) -> Callable[[str], str] | None:
 
 
 def _steps(progress: Progress) -> Callable[[str], None]:
-    """Return a function that reports that one more part is done."""
     numbers = count(1)
     return lambda part: progress(ProgressUpdate("report", part, next(numbers), _PARTS))

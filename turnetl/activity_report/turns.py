@@ -1,7 +1,4 @@
-"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost.
-
-The last turns by day and session, with the decisions and failures they state.
-"""
+"""The turns of a report: one row each, from the lake, and from the graph what the lake has lost."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -38,13 +35,7 @@ def timeline(
     decisions: Mapping[str, Sequence[ReportedFact]],
     problems: Mapping[str, int],
 ) -> ReportTimeline:
-    """Return the last turns, the newest day first; its sessions by their first turn.
-
-    Args:
-        rows: rows of `turns.ROWS`, oldest first.
-        decisions: of the turns, by their id.
-        problems: how many failures a turn states, by its id.
-    """
+    """Return the last turns, the newest day first; `rows` of `turns.ROWS` are oldest first."""
     shown = timeline_rows(rows)
     by_day = groupby(shown.iter_rows(named=True), key=lambda row: row["started_at"].date())
     days = []
@@ -97,8 +88,6 @@ def read_lake(
     """Return the turns of groups as rows of `ROWS`, none of them in the graph yet.
 
     Args:
-        lake: the lake.
-        groups: groups of it.
         unfiltered: those of them whose turns files may hold turns that no episodes table has.
         on_damaged: called with the group and the error of a table that cannot be read; its turns
             are left out.
@@ -121,13 +110,7 @@ def lost_receipts(rows: pl.DataFrame, receipts: Iterable[Receipt]) -> list[Recei
 def with_receipts(
     rows: pl.DataFrame, receipts: Collection[Receipt], prompts: Mapping[str, str]
 ) -> pl.DataFrame:
-    """Return the rows with what the graph holds: which turns, and those that the lake has lost.
-
-    Args:
-        rows: of `read_lake`.
-        receipts: of the same groups.
-        prompts: the prompts of turns that the lake has lost, by their id.
-    """
+    """Return rows of `read_lake` with what the graph holds; `prompts`: of turns only there."""
     committed = [receipt.turn_id for receipt in receipts]
     marked = rows.with_columns(is_in_graph=pl.col("turn_id").is_in(committed))
     lost = [
@@ -166,7 +149,6 @@ class TurnBook:
 
 
 def reported(row: Mapping[str, Any]) -> ReportedTurn:
-    """Return a row of `ROWS` as a turn."""
     return ReportedTurn(
         turn_id=row["turn_id"],
         group=row["group_id"],

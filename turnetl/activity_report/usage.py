@@ -1,20 +1,32 @@
-"""The tokens that the agents used, as their archives record them; subagents included.
+"""The tokens that the agents used, as their archives record them, and what turnetl itself paid.
 
-Tokens of API messages in no turn, from the metadata of the turns files.
+Subagents are in no turn: their tokens are in the metadata of the turns files.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import polars as pl
 
 from turnetl.activity_report import model
-from turnetl.activity_report.contents import Period, activity
-from turnetl.activity_report.model import Activity, AgentUsage, TokenCount, listed
+from turnetl.activity_report.contents import Period, activities
+from turnetl.activity_report.model import (
+    AgentUsage,
+    Listed,
+    NamedUsage,
+    OwnCost,
+    ReportedRun,
+    TokenCount,
+    listed,
+)
 from turnetl.base import ids, schema
-from turnetl.base.model import SubagentUsage
+from turnetl.base.graph_model import Receipt
+from turnetl.base.model import GroupId, SubagentUsage, Usage
 from turnetl.base.schema import TOKEN_COUNTS
+from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.lake import ArchiveMetadata, TurnFile
+from turnetl.llm.journal import JournalStats
 from turnetl.noise.rules import COPY
 
 _UNKNOWN = "unknown"
@@ -25,30 +37,22 @@ _IS_SPLIT = pl.col("usage").is_not_null()
 
 
 def agent_usage(turns: pl.DataFrame, subagents: pl.DataFrame) -> AgentUsage:
-    """Return what the agents used.
-
-    Args:
-        turns: rows of `turns.ROWS`.
-        subagents: rows of `SUBAGENTS`: of messages that are in no turn.
-    """
+    """Return what the agents used: in rows of `turns.ROWS`, and in rows of `SUBAGENTS`."""
     originals = turns.filter(pl.col("noise").ne_missing(COPY.name))
     messages = used_messages(turns, subagents)
-    by_day = _over_time(messages, Period.DAY, model.CHART_DAYS)
-    is_long = by_day is not None and by_day.omitted > 0
+    dated = messages.with_columns(started_at=pl.col("day").cast(pl.Datetime("us", "UTC")))
+    by_day, by_month = activities(
+        dated, "model", _TOKENS, period=Period.DAY, limit=model.CHART_DAYS
+    )
     return AgentUsage(
         total=next(iter(_by(originals, messages, pl.lit("all"))), TokenCount("all", 0, 0, 0)),
         by_model=listed(_by(originals, messages, pl.col("model")), model.MODELS),
         by_project=listed(_by(originals, messages, pl.col("group_id")), model.PROJECTS),
         by_format=tuple(_by(originals, messages, pl.col("format"))),
         by_day=by_day,
-        by_month=_over_time(messages, Period.MONTH, model.CHART_MONTHS) if is_long else None,
+        by_month=by_month,
         older_turns=originals.filter(~_IS_SPLIT, "is_in_lake").height,
     )
-
-
-def _over_time(messages: pl.DataFrame, period: Period, limit: int) -> Activity | None:
-    dated = messages.with_columns(started_at=pl.col("day").cast(pl.Datetime("us", "UTC")))
-    return activity(dated, "model", _TOKENS, period=period, limit=limit)
 
 
 def used_messages(turns: pl.DataFrame, subagents: pl.DataFrame) -> pl.DataFrame:
@@ -56,12 +60,11 @@ def used_messages(turns: pl.DataFrame, subagents: pl.DataFrame) -> pl.DataFrame:
 
     Archives that hold the same message may hold a part of it: of each count the greatest value
     counts. A turn that an older turnetl wrote is like one message.
-
-    Args:
-        turns: as for `agent_usage`.
-        subagents: as for `agent_usage`.
     """
-    rows = pl.concat([_of_turns(turns), _of_older_turns(turns), _of_subagents(subagents)])
+    columns = ("message", *_OF_MESSAGE, *TOKEN_COUNTS)
+    of_subagents = subagents.with_columns(day=pl.col("started_at").dt.date())
+    sources = (_of_turns(turns), _of_older_turns(turns), of_subagents)
+    rows = pl.concat([one.select(columns) for one in sources])
     started = pl.col("started_at").dt.date()
     return (
         rows.group_by("message", maintain_order=True)
@@ -91,7 +94,7 @@ def _of_turns(turns: pl.DataFrame) -> pl.DataFrame:
         *("group_id", "format", "started_at"),
         *fields,
         is_of_subagent=pl.col("agent_id").is_not_null(),
-    ).select("message", *_OF_MESSAGE, *TOKEN_COUNTS)
+    )
 
 
 def _of_older_turns(turns: pl.DataFrame) -> pl.DataFrame:
@@ -101,12 +104,6 @@ def _of_older_turns(turns: pl.DataFrame) -> pl.DataFrame:
         message=pl.col("turn_id"),
         day=pl.lit(None, pl.Date),
         is_of_subagent=pl.col("agent_id").is_not_null(),
-    ).select("message", *_OF_MESSAGE, *TOKEN_COUNTS)
-
-
-def _of_subagents(subagents: pl.DataFrame) -> pl.DataFrame:
-    return subagents.with_columns(day=pl.col("started_at").dt.date()).select(
-        "message", *_OF_MESSAGE, *TOKEN_COUNTS
     )
 
 
@@ -118,7 +115,8 @@ def _by(turns: pl.DataFrame, messages: pl.DataFrame, name: pl.Expr) -> list[Toke
         messages.with_columns(named)
         .group_by("name")
         .agg(
-            *[_sum_of_known(name) for name in TOKEN_COUNTS],
+            # Null if a count is recorded nowhere.
+            *[pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in TOKEN_COUNTS],
             tokens=_TOKENS.sum(),
             subagent_tokens=_TOKENS.filter("is_of_subagent").sum(),
         )
@@ -128,11 +126,6 @@ def _by(turns: pl.DataFrame, messages: pl.DataFrame, name: pl.Expr) -> list[Toke
     )
     ordered = both.sort(["tokens", "turns", "name"], descending=[True, True, False]).drop("tokens")
     return [TokenCount(**row) for row in ordered.iter_rows(named=True)]
-
-
-def _sum_of_known(name: str) -> pl.Expr:
-    """Return the sum of a count; null if it is recorded nowhere."""
-    return pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()).alias(name)
 
 
 _TYPES = {column.name: column.dtype for column in schema.TURNS.columns}
@@ -145,13 +138,7 @@ the same subagent, model and UTC day."""
 
 
 def subagent_rows(files: Iterable[TurnFile]) -> pl.DataFrame:
-    """Return the messages in no turn as rows of `SUBAGENTS`.
-
-    Several archives may hold the same message.
-
-    Args:
-        files: turns files, with their metadata.
-    """
+    """Return the messages in no turn as rows of `SUBAGENTS`; several archives may hold the same."""
     found = [
         row
         for file in files
@@ -178,6 +165,43 @@ def _rows(metadata: ArchiveMetadata, one: SubagentUsage) -> Iterator[dict[str, A
         yield {"message": name, **shared, **{count: getattr(one, count) for count in TOKEN_COUNTS}}
 
 
-def older_archives(files: Iterable[TurnFile]) -> int:
-    """Return the number of archives some of whose tokens are not known."""
-    return sum(file.metadata.is_older for file in files)
+def own_cost(
+    journal: JournalStats | None, by_group: Mapping[GroupId, Usage], runs: RunsReport | None
+) -> OwnCost:
+    """Return the cost. None: a part that cannot be read. `by_group`: of the turns in the graph."""
+    by_prompt = {} if journal is None else journal.by_prompt
+    recorded = () if runs is None else runs.runs
+    return OwnCost(
+        by_prompt=tuple(NamedUsage(name or "-", one.usage) for name, one in by_prompt.items()),
+        saved=0.0 if journal is None else journal.total.saved_cost,
+        by_group=tuple(NamedUsage(group, one) for group, one in by_group.items() if one.calls),
+        runs=Listed(tuple(map(_run, recorded[: model.RUNS])), 0 if runs is None else runs.count),
+    )
+
+
+def usage_in_range(
+    receipts: Mapping[GroupId, Sequence[Receipt]], since: datetime | None, until: datetime | None
+) -> dict[GroupId, Usage]:
+    """Return the usage of the turns that started in a time, by group. None: no limit."""
+    return {
+        group: sum((one.usage for one in of_group if _is_in(one, since, until)), Usage())
+        for group, of_group in receipts.items()
+    }
+
+
+def _is_in(receipt: Receipt, since: datetime | None, until: datetime | None) -> bool:
+    started_at = receipt.started_at
+    return (since is None or started_at >= since) and (until is None or started_at < until)
+
+
+def _run(recorded: RecordedRun) -> ReportedRun:
+    run = recorded.run
+    return ReportedRun(
+        run_id=run.run_id,
+        started_at=run.started_at,
+        state=recorded.state.value,
+        committed=run.committed,
+        quarantined=run.quarantined,
+        model=run.model,
+        usage=run.usage,
+    )

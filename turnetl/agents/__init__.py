@@ -3,9 +3,15 @@
 The environment, the home folder and the platform are arguments: nothing here reads them.
 """
 
-from turnetl.agents.find import find_sources, source_paths
 from turnetl.agents.locations import AgentMachine
-from turnetl.agents.sources_report import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.agents.sources_report import (
+    ArchiveState,
+    FoundArchive,
+    Source,
+    SourcesReport,
+    find_sources,
+    source_paths,
+)
 
 __all__ = [
     "AgentMachine",

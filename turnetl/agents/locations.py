@@ -111,10 +111,7 @@ def _opencode(machine: AgentMachine) -> Location:
 
 
 def _folder(machine: AgentMachine, variable: str) -> Path | None:
-    """Return the folder that a variable names; None if it is not set or not absolute.
-
-    As the XDG Base Directory Specification says, a relative path is ignored.
-    """
+    """Return the folder that a variable names, or None: a relative path is ignored, as XDG says."""
     value = machine.environment.get(variable, "")
     if value.startswith("~/"):
         return machine.home / value[2:]

@@ -7,7 +7,7 @@ from turnetl.api.arguments import Conditions, Path, check_limit, selection_of
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.settings import Settings, load_settings
-from turnetl.transfer import run_export, run_import
+from turnetl.transfer import lake_import, run_export
 from turnetl.transfer.run_export import ExportOptions
 from turnetl.transfer.transfer_report import ExportFormat, ExportReport, ImportReport
 
@@ -65,7 +65,7 @@ def import_lake(
         BadUsage: there is no lake, no name of the machine, or it is the same lake.
         Fatal: either lake has another schema version, or the lake cannot be written.
     """
-    return run_import.import_lake(
+    return lake_import.import_folder(
         FilePath(source),
         settings or load_settings(),
         machine=machine,

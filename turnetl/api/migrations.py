@@ -9,9 +9,8 @@ from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation.estimator import PilotOptions
 from turnetl.migration import run_comparison
 from turnetl.migration.comparison import MigrationComparison
-from turnetl.migration.estimate import plan_estimated_migration
 from turnetl.migration.migration_report import EstimatedMigration
-from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.plan import MigrationOptions, plan_estimated_migration
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings
 

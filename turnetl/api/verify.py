@@ -35,11 +35,8 @@ async def verify(
         GraphUnusable: there is no graph, or it cannot be opened.
     """
     loaded = settings or load_settings()
-    report = await pipeline.verify(
-        loaded, groups, examples=examples, vectors=vectors, progress=progress
-    )
+    options = pipeline.VerifyOptions(tuple(groups), examples, vectors)
+    report = await pipeline.verify(loaded, options, progress)
     if not (fix and report.can_repair):
         return report
-    return await pipeline.repair_graph(
-        loaded, report, now, groups, examples=examples, vectors=vectors, progress=progress
-    )
+    return await pipeline.repair_graph(loaded, report, options, now, progress)

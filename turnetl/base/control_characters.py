@@ -1,8 +1,7 @@
 """Control characters in printed text: they are displayed, never obeyed.
 
-An escape sequence in a tool result or in the name of a file could move the cursor, change the title
-of the window or write to the clipboard; bidirectional controls could show a command in another
-order than it has. The letters of right-to-left scripts are no controls.
+In a tool result or the name of a file they could move the cursor, change the title of the window,
+write to the clipboard, or show a command in another order than it has.
 """
 
 import logging
@@ -23,10 +22,7 @@ def displayed_text(text: str) -> str:
 
 
 def displayed_message(text: str) -> str:
-    """Return the displayed text; only its first line starts in the first column.
-
-    The name of a file may contain a newline, and then what looks like another message.
-    """
+    """Return the displayed text, indented after its first line: no name looks like a message."""
     return displayed_text(text).replace("\n", _CONTINUATION)
 
 
@@ -41,8 +37,6 @@ def displayed_json(encoded: str) -> str:
 
 
 class DisplayingFormatter(logging.Formatter):
-    """Formats records whose message and traceback have their control characters displayed."""
-
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - overrides
         return displayed_message(super().formatMessage(record))
 

@@ -10,22 +10,16 @@ _MARK = ".damaged-"
 
 
 def copy_name(path: Path) -> Path:
-    """Return the name under which the present content of a file is kept.
-
-    Raises:
-        OSError: there is no such file.
-    """
+    """Return the name under which the present content of a file is kept."""
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return path.with_name(f"{path.name}{_MARK}{written:%Y%m%dT%H%M%S.%fZ}")
 
 
 def is_copy(name: str) -> bool:
-    """Return whether a file name is that of a copy."""
     return _MARK in name
 
 
 def copies(path: Path) -> list[Path]:
-    """Return the copies of a file, oldest first."""
     prefix = f"{path.name}{_MARK}"
     return sorted(file for file in path.parent.iterdir() if file.name.startswith(prefix))
 
@@ -36,10 +30,5 @@ def too_many(path: Path, names: Iterable[str]) -> list[str]:
 
 
 def remove_old(path: Path) -> None:
-    """Remove all copies of a file but the newest `KEPT`.
-
-    Raises:
-        OSError: one cannot be removed.
-    """
     for old in copies(path)[:-KEPT]:
         old.unlink()

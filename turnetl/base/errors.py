@@ -169,10 +169,7 @@ _Error = TypeVar("_Error", bound=Exception)
 
 
 def equal_error(error: _Error) -> _Error:
-    """Return another error of the same class, message and attributes: it can be raised again.
-
-    Each that raises an error adds its frames to the traceback.
-    """
+    """Return an equal error that can be raised again: each raising adds frames to a traceback."""
     # The constructors of some errors take other arguments than the message. Not copy(): Dask
     # registers a reducer of errors whose copies share their attributes.
     equal = type(error).__new__(type(error), *error.args)

@@ -125,8 +125,8 @@ class Reverted:
     """A turn was undone."""
 
     entities_kept: tuple[str, ...]
-    """Uuids of those entities of `entities_removed` that an episode or a fact of another program
-    uses; they stay."""
+    """Uuids of those of `entities_removed` that stay: another program's episode or fact uses
+    them."""
 
 
 @dataclass(frozen=True, slots=True)

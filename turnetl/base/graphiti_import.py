@@ -1,14 +1,12 @@
 """How Graphiti is imported: without telemetry, and without the `.env` file that it would load.
 
-Graphiti loads the first `.env` file above its own folder, or above the working directory, into the
-environment of the process, when it is imported. A virtual environment is often inside the working
-directory, whose author may be somebody else: the file could name a proxy or an endpoint.
+It loads the first one above its own folder or the working directory into the environment of the
+process. Its author may be somebody else: the file could name a proxy or an endpoint.
 """
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
@@ -19,19 +17,13 @@ _TELEMETRY = "GRAPHITI_TELEMETRY_ENABLED"
 
 
 def prepare() -> None:
-    """Decide how Graphiti is imported in this process, unless it was imported already.
-
-    The variables of the process stay as they are, but for that of Graphiti's telemetry, which is
-    read whenever a `Graphiti` object is built. A value set by the user wins.
-    """
+    """Decide how Graphiti is imported in this process. A value set by the user wins."""
     os.environ.setdefault(_TELEMETRY, "false")  # noqa: TID251 - read there only
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
 
 
 class _Finder(MetaPathFinder):
-    """Finds Graphiti, where the path would find it."""
-
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
@@ -44,23 +36,16 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Imports Graphiti and, with it, all its modules that load the file."""
+    """Imports Graphiti, which then loads no `.env` file; the program may still load its own."""
 
     def exec_module(self, module: ModuleType) -> None:
-        with _no_dotenv():
+        environment = os.environ  # noqa: TID251 - read by python-dotenv only
+        before = environment.get(_NO_DOTENV)
+        environment[_NO_DOTENV] = "1"
+        try:
             super().exec_module(module)
-
-
-@contextmanager
-def _no_dotenv() -> Iterator[None]:
-    """Set the variable for the time of the import: the program may load its own files."""
-    environment = os.environ  # noqa: TID251 - read by python-dotenv only
-    before = environment.get(_NO_DOTENV)
-    environment[_NO_DOTENV] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del environment[_NO_DOTENV]
-        else:
-            environment[_NO_DOTENV] = before
+        finally:
+            if before is None:
+                del environment[_NO_DOTENV]
+            else:
+                environment[_NO_DOTENV] = before

@@ -1,12 +1,8 @@
 """Digests and deterministic ids: the same input gives the same id on every machine.
 
-The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ.
-
-The named parts of a recipe: everything that decides what is extracted from a turn.
-
-Names of the groups in which a migration keeps turns before its cutover, and old data after it.
-
-Two underscores follow each other in no name that `ids.group_id` makes, so no project has such one.
+The parts of an id are length-prefixed, so that ("ab", "c") and ("a", "bc") differ. Here are also
+the names of the groups in which a migration keeps turns before its cutover, and old data after it:
+with two underscores in a row, which `group_id` never makes.
 """
 
 import hashlib
@@ -21,8 +17,6 @@ from turnetl.base.model import GroupId, SessionId, TurnId
 
 @dataclass(frozen=True, slots=True)
 class RecipePart:
-    """One part of a recipe."""
-
     value: str
     """A version, a name or a digest: another value is another recipe."""
     name: str = ""
@@ -34,7 +28,6 @@ RecipeParts = Mapping[str, RecipePart]
 
 
 def recipe_digest(parts: RecipeParts) -> str:
-    """Return the digest of a recipe, which receipts record."""
     words = (word for name in sorted(parts) for word in (name, parts[name].value))
     return digest("recipe", *words)
 
@@ -72,12 +65,9 @@ def _update(hasher: hashlib.blake2b, *parts: str | bytes) -> None:
 
 
 def _id(kind: str, *parts: str) -> str:
-    return _uuid5(digest(kind, *parts))
-
-
-def _uuid5(name: str) -> str:
-    """Return the same as `uuid.uuid5` in a third of its time: every turn has one."""
-    return _uuid(hashlib.sha1(_NAMESPACE + name.encode(), usedforsecurity=False).hexdigest())
+    # As `uuid.uuid5`, in a third of its time: every turn has one.
+    name = _NAMESPACE + digest(kind, *parts).encode()
+    return _uuid(hashlib.sha1(name, usedforsecurity=False).hexdigest())
 
 
 def _uuid(digits: str) -> str:
@@ -112,7 +102,6 @@ def turn_ids(group: GroupId, format_name: str, natives: Iterable[str]) -> list[T
 
 
 def entity_id(group: GroupId, label: str, name: str) -> str:
-    """Return the id of an entity: the same file in fifty turns is one node."""
     return _id("entity", group, label, name)
 
 
@@ -144,8 +133,7 @@ def edge_id(kind: str, source: str, target: str) -> str:
 def group_id(name: str) -> GroupId:
     """Return a project's name as a group id: lower-case letters, digits and single underscores.
 
-    Accents are removed. A name with letters of another script ends in a digest, so that two such
-    names do not collide.
+    Accents are removed. A name with letters of another script ends in a digest: no two collide.
     """
     decomposed = unicodedata.normalize("NFKD", name)
     ascii_text = decomposed.encode("ascii", "ignore").decode().lower()

@@ -1,8 +1,4 @@
-"""Names that a package offers from its modules, each module imported at the first use of a name.
-
-A command then imports only what it needs: `turnetl search` does without polars, Graphiti and every
-client of a server.
-"""
+"""Names that a package offers from its modules, each module imported at the first use of a name."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -10,12 +6,7 @@ from typing import Any
 
 
 def lazy_exports(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a package.
-
-    Args:
-        package: its name. No exported name may be that of a module of the package.
-        modules: the exported names of each module.
-    """
+    """Return the `__getattr__` of a package; no exported name is that of one of its modules."""
     module_of = {name: module for module, names in modules.items() for name in names}
 
     def get(name: str) -> Any:

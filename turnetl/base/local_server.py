@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from turnetl.base.errors import BadUsage, Fatal
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 
 _MAX_PORT = 65_535
 _STOP_SECONDS = 3
@@ -26,8 +26,7 @@ _IS_ADMITTED = "is_admitted"
 class ConnectionLimits:
     """How many connections may be open without a request, and for how long.
 
-    Every program of the machine can connect, also without a token: connections that send no request
-    must not keep those out that do.
+    Every program of the machine can connect, also without a token, and must not keep others out.
     """
 
     seconds: float = 10.0
@@ -37,16 +36,7 @@ class ConnectionLimits:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that accepts connections of this machine.
-
-    Args:
-        host: `localhost`, or an address of this machine.
-        port: 0 picks a free one.
-
-    Raises:
-        BadUsage: other machines could reach the host, or the port is no port.
-        Fatal: the port is in use, or may not be used.
-    """
+    """Return a socket that accepts connections of this machine; port 0 picks a free one."""
     if not is_loopback(host):
         raise BadUsage(
             f"other machines may reach `{host}`: turnetl listens on 127.0.0.1 or ::1 only; "
@@ -83,10 +73,7 @@ async def answer(
 ) -> None:
     """Answer requests until this is cancelled; requests that have begun are then finished.
 
-    Args:
-        app: the application; it calls `admit`.
-        listening: is closed at the end.
-        limits: of connections without a request.
+    `app` calls `admit`; `listening` is closed at the end.
     """
     limits = limits or ConnectionLimits()
     config = uvicorn.Config(

@@ -125,8 +125,7 @@ class Episode:
     text: str
     """The episode body, as it is sent."""
     chunks: tuple[str, ...]
-    """`text` in chunks that fit into one prompt each; almost every turn has one. Each chunk becomes
-    an Episodic node."""
+    """`text` in chunks that fit into one prompt each, mostly one. Each becomes an Episodic node."""
     chars_before: int
     """Characters of the turn as in the archive."""
     chars_after: int
@@ -216,14 +215,10 @@ class MessageCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubagentUsage:
-    """Tokens in no turn, with one model on one UTC day.
-
-    They are those of a subagent, or of a session's own agent before the first prompt.
-    """
+    """Tokens in no turn, of one model and UTC day: of a subagent, or before the first prompt."""
 
     subagent: str
-    """Digest of the ids of its session and of itself: the same in every archive that holds it.
-    Empty: the session's own agent."""
+    """Digest of the ids of its session and of itself. Empty: the session's own agent."""
     model: str | None
     started_at: datetime | None
     """Time of the first message; None if the archive has no times."""
@@ -247,8 +242,7 @@ class Usage:
     prompt_tokens: Annotated[int, described("Tokens of the requests.")] = 0
     completion_tokens: Annotated[int, described("Tokens of the responses.")] = 0
     cost: Annotated[
-        float | None,
-        described("US dollars; null if a model without a price was used.", digits=6),
+        float | None, described("US dollars; null if a model without a price was used.", digits=6)
     ] = 0.0
     cached_tokens: Annotated[
         int, described("Prompt tokens that the provider took from its own cache.")
@@ -257,7 +251,6 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """Tokens of prompts and responses."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -299,8 +292,7 @@ class Change:
     mentioned_in: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The chunks that mention an entity, ascending, from 0, by the entity's uuid."""
     summaries: str = ""
-    """What the turn records about summaries, as `summaries.records.encode` makes it; empty if the
-    run keeps none."""
+    """What the turn records about summaries, from `summaries.records.encode`; empty: nothing."""
     summary_texts: Mapping[str, str] = field(default_factory=dict)
     """New summaries of entities that are not among `entities`, by uuid."""
     saga_texts: Mapping[SessionId, str] = field(default_factory=dict)
@@ -317,3 +309,24 @@ class SummaryWrites:
     """What committed turns record from now on."""
     usages: Mapping[TurnId, Usage] = field(default_factory=dict)
     """Of turns in `records`, what their receipts hold from now on."""
+
+
+class NotRead(StrEnum):
+    """Why the edits of a turn could not be read from its archive."""
+
+    MISSING = "missing"
+    """The archive is not there."""
+    UNREADABLE = "unreadable"
+    CHANGED = "changed"
+    """The archive no longer has the turn as it was committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedEdit:
+    """A change of a file as the archive of a turn has it, with its secrets."""
+
+    path: str
+    """As the tool call has it."""
+    added: tuple[str, ...]
+    """All lines that it added."""
+    at: datetime | None

@@ -2,13 +2,11 @@
 
 A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
 `Path` is expected it is the path that its URL makes, which has one slash after the scheme.
-
-URLs where a path is expected: a path of that text would be a folder named `s3:`.
 """
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,7 +34,6 @@ class ObjectUrl:
         return f"{self.scheme}://{self._path}"
 
     def below(self, folder: Path) -> Path:
-        """Return the folder of this URL below a folder of the machine."""
         return folder / self.scheme / self._path
 
     @property
@@ -48,69 +45,49 @@ def object_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
     """Return the URL in a text, or in a path that was made from it; None if it is another path.
 
     Raises:
-        ValueError: it has a scheme of `SCHEMES` and names no folder of an object store. The message
-            omits the text, which may hold a password.
+        ValueError: it names no folder of a store. The message omits the text: it may hold a
+            password.
     """
+    return _parsed(
+        text,
+        lambda part: _PART.fullmatch(part) and part.strip("."),
+        "prefix` with letters, digits, spaces and `._-=+@,`, and without a user, a password, a "
+        "query or `..`",
+    )
+
+
+def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
+    """Return the URL of an archive, or of a folder of archives; errors as `object_url`."""
+    return _parsed(
+        text,
+        lambda part: _NAME_PART.fullmatch(part) and part not in (".", ".."),
+        "name` without a user and a password, and without empty parts, `.`, `..` and control "
+        "characters in the name",
+    )
+
+
+def _parsed(
+    text: str | os.PathLike[str], is_part: Callable[[str], object], form: str
+) -> ObjectUrl | None:
     scheme = url_scheme(text)
     if scheme not in SCHEMES:
         return None
     # A `Path` has one slash after the colon.
-    rest = os.fspath(text).partition(":/")[2].removeprefix("/")
-    bucket, _, prefix = rest.partition("/")
-    prefix = prefix.removesuffix("/")
-    parts = prefix.split("/") if prefix else []
-    is_valid = _BUCKET.fullmatch(bucket) and all(
-        _PART.fullmatch(part) and part.strip(".") for part in parts
-    )
-    if not is_valid:
-        raise ValueError(
-            f"must be `{scheme}://bucket/prefix` with letters, digits, spaces and `._-=+@,`, and "
-            "without a user, a password, a query or `..`"
-        )
-    return ObjectUrl(scheme, bucket, prefix)
-
-
-def archive_url(text: str | os.PathLike[str]) -> ObjectUrl | None:
-    """Return the URL of an archive, or of a folder of archives; None if the text is another path.
-
-    Raises:
-        ValueError: it has a scheme of `SCHEMES` and names no object that a path can name. The
-            message omits the text, which may hold a password.
-    """
-    scheme = url_scheme(text)
-    if scheme not in SCHEMES:
-        return None
     bucket, _, name = os.fspath(text).partition(":/")[2].removeprefix("/").partition("/")
     name = name.removesuffix("/")
-    parts = name.split("/") if name else []
-    is_valid = _BUCKET.fullmatch(bucket) and all(
-        _NAME_PART.fullmatch(part) and part not in (".", "..") for part in parts
-    )
-    if not is_valid:
-        raise ValueError(
-            f"must be `{scheme}://bucket/name` without a user and a password, and without empty "
-            "parts, `.`, `..` and control characters in the name"
-        )
+    if not (_BUCKET.fullmatch(bucket) and all(map(is_part, name.split("/") if name else []))):
+        raise ValueError(f"must be `{scheme}://bucket/{form}")
     return ObjectUrl(scheme, bucket, name)
 
 
 def url_text(path: str) -> str | None:
-    """Return the URL that a path of an archive stands for; None if it is a path of this machine.
-
-    Args:
-        path: the text of the path.
-    """
+    """Return the URL that a path of an archive stands for; None if it is a path of this machine."""
     match = _URL_PATH.match(path)
     return f"{match[1]}://{path[match.end() :]}" if match else None
 
 
 def cache_folder(environment: Mapping[str, str], home: Path) -> Path:
-    """Return the folder of the copies of objects: in `$XDG_CACHE_HOME`, or in `~/.cache`.
-
-    Args:
-        environment: of the process. A relative path in it is ignored.
-        home: of the user.
-    """
+    """Return the folder of copies: in `$XDG_CACHE_HOME` if it is absolute, or `~/.cache`."""
     cache = Path(environment.get("XDG_CACHE_HOME", ""))
     return (cache if cache.is_absolute() else home / ".cache") / CACHE
 
@@ -147,10 +124,7 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 
 
 def url_scheme(path: str | os.PathLike[str]) -> str | None:
-    """Return the scheme of a URL, as `s3`; None if the text is a path of this machine.
-
-    A relative path that starts like a URL counts as one. Its absolute path does not.
-    """
+    """Return the scheme of a URL, as `s3`; None of a path, unless a relative one looks like it."""
     match = _URL.match(os.fspath(path))
     return match[1].lower() if match else None
 
@@ -160,3 +134,15 @@ def without_credentials(value: str) -> str:
     scheme, separator, rest = value.partition("://")
     is_local = not separator or scheme == "ladybug"
     return value if is_local else f"{scheme}://{rest.rpartition('@')[2]}"
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host of a URL is this machine. Only the name `localhost` is, everywhere."""
+    from ipaddress import ip_address  # noqa: PLC0415 - few commands need it
+
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

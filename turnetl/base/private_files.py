@@ -2,16 +2,11 @@
 
 A new file takes the rights of its folder: 0700 gives 0600, 0750 gives 0640. A folder that others
 than its owner and its group may enter counts as private: that is what the usual umask makes, and
-says nothing about who may read archives. What exists keeps its mode.
+says nothing about who may read archives. What exists keeps its mode; rights of all other users are
+always too many. Windows has other rights, which are not checked.
 
-Read a file whose name may lead elsewhere: a regular one, inside its folder, of limited size.
-
-A symbolic link could lead to any file of the user, a pipe would block, and a device may never end.
-
-Files and folders that more users may use than they should, and the removal of those rights.
-
-A lake may be open to a group: the rights of its folder say so. The rights of all
-other users are always too many. Windows has other rights, which are not checked.
+A file whose name may lead elsewhere is read if it is a regular one of limited size: a symbolic link
+could lead to any file of the user, a pipe would block, and a device may never end.
 """
 
 import os
@@ -32,11 +27,6 @@ class NotReadable(Exception):
 def read_inside(path: Path, folder: Path, max_bytes: int) -> bytes:
     """Return the content of a file in a folder; links that stay inside the folder are followed.
 
-    Args:
-        path: of the file.
-        folder: the folder, which may itself be a link.
-        max_bytes: of the file.
-
     Raises:
         NotReadable: it leads out of the folder, is no regular file, is too long, or cannot be read.
     """
@@ -52,15 +42,7 @@ def read_inside(path: Path, folder: Path, max_bytes: int) -> bytes:
 
 
 def read_regular(path: Path, max_bytes: int) -> bytes:
-    """Return the content of a file, and follow no link in its last name.
-
-    Args:
-        path: of the file.
-        max_bytes: of the file.
-
-    Raises:
-        NotReadable: as `read_inside`.
-    """
+    """Return the content of a file, and follow no link in its last name."""
     try:
         # Opening a device may already do something.
         if not S_ISREG(path.lstat().st_mode):
@@ -116,16 +98,11 @@ def loose_beside(file: Path) -> Iterator[LooseFile]:
 
 
 def loose_private(path: Path) -> Iterator[LooseFile]:
-    """Yield a file that not only its owner may use."""
     yield from _loose(path, _OWNER_FILE)
 
 
 def tighten_rights(loose: LooseFile) -> None:
-    """Take the rights away that are too many; never give any. Follows no link.
-
-    Raises:
-        OSError: it belongs to another user, or is gone.
-    """
+    """Take the rights away that are too many; never give any. Follows no link."""
     handle = os.open(loose.path, os.O_RDONLY | NO_FOLLOW)
     try:
         os.fchmod(handle, S_IMODE(os.fstat(handle).st_mode) & ~(_LOOSE_RIGHTS & ~loose.allowed))
@@ -158,12 +135,7 @@ NO_FOLLOW = sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O
 def create_folder(folder: Path, root: Path | None = None) -> None:
     """Create a folder and its parents, if they are missing.
 
-    Args:
-        folder: the folder. What is missing of it below the root gets the mode of its parent.
-        root: the root, which is created with 0700, as everything above it; None: the folder itself.
-
-    Raises:
-        OSError: it cannot be created, or a file has its name.
+    What is below `root` gets the mode of its parent; the root, or else the folder itself, 0700.
     """
     if folder.is_dir():
         return
@@ -183,12 +155,7 @@ def create_folder(folder: Path, root: Path | None = None) -> None:
 
 
 def create_file(path: Path) -> IO[bytes]:
-    """Create a file with the rights of its folder, and open it for writing and reading.
-
-    Raises:
-        FileExistsError: there is one.
-        OSError: it cannot be created.
-    """
+    """Create a file with the rights of its folder, and open it for writing and reading."""
     mode = rights_below(path.parent) & ~_EXECUTE
     handle = os.open(path, _CREATE, mode)
     if hasattr(os, "fchmod") and S_IMODE(os.fstat(handle).st_mode) != mode:
@@ -197,64 +164,37 @@ def create_file(path: Path) -> IO[bytes]:
 
 
 def open_or_create(path: Path, like: Path | None = None) -> IO[bytes]:
-    """Open a file for reading and writing; create it unless there is one.
-
-    A symbolic link is not followed: a user who may write the folder could otherwise choose a file
-    that this process creates or changes.
-
-    Args:
-        path: of the file.
-        like: as of `ensure_file`.
-
-    Raises:
-        OSError: it cannot be opened, is a link, or is no regular file.
-    """
+    """Open a file for reading and writing, created if missing; no link is followed."""
     ensure_file(path, like)
     return open_no_follow(path)
 
 
 def open_no_follow(path: Path, *, write: bool = True) -> IO[bytes]:
-    """Open an existing regular file, without following a link.
-
-    Args:
-        path: of the file.
-        write: for reading and writing; False: for reading only.
-
-    Raises:
-        OSError: as `open_or_create`.
-    """
-    handle = os.open(path, NO_FOLLOW | (os.O_RDWR if write else os.O_RDONLY))
-    if not S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise OSError(EINVAL, "is not a regular file", str(path))
-    return os.fdopen(handle, "rb+" if write else "rb")
+    """Open an existing regular file, without following a link."""
+    flags, mode = (os.O_RDWR, "rb+") if write else (os.O_RDONLY, "rb")
+    return _open(path, NO_FOLLOW | flags, mode)
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """Open an existing regular file for reading, unbuffered; links are followed.
+    """Open an existing regular file, and no pipe, for reading, unbuffered; follow links."""
+    return _open(path, _READ, "rb", buffering=0)
 
-    Raises:
-        OSError: it cannot be opened, or is no regular file: a pipe would block.
-    """
-    handle = os.open(path, _READ)
+
+def _open(path: Path, flags: int, mode: str, buffering: int = -1) -> IO[bytes]:
+    handle = os.open(path, flags)
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(EINVAL, "is not a regular file", str(path))
-    return os.fdopen(handle, "rb", buffering=0)
+    return os.fdopen(handle, mode, buffering)
 
 
 def read_whole(path: Path) -> bytes:
-    """Return the content of an existing regular file; raises as `open_regular`."""
     with open_regular(path) as file:
         return file.read()
 
 
 def check_no_link(path: Path) -> None:
-    """Check that a path is no symbolic link, before a library opens it and follows one.
-
-    Raises:
-        OSError: it is one.
-    """
+    """Check that a path is no symbolic link, before a library opens it and follows one."""
     if path.is_symlink():
         raise OSError(ELOOP, "is a symbolic link", str(path))
 
@@ -262,12 +202,7 @@ def check_no_link(path: Path) -> None:
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file, or leave it as it was; also if the process or the machine stops.
 
-    Args:
-        path: of the file. A link is replaced, not followed.
-        content: of the file, which only its owner may read, whatever the rights of its folder.
-
-    Raises:
-        OSError: it cannot be written.
+    Only its owner may read it, whatever the rights of its folder. A link is replaced, not followed.
     """
     temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
     try:
@@ -284,13 +219,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def ensure_file(path: Path, like: Path | None = None) -> None:
     """Create an empty file unless there is one, before a library creates it by the umask.
 
-    Args:
-        path: of the file.
-        like: a file whose mode it gets, but for the rights of others than its group; None: it gets
-            the rights of its folder.
-
-    Raises:
-        OSError: it cannot be created.
+    It gets the mode of `like`, but for the rights of others, or the rights of its folder.
     """
     if path.exists():
         return

@@ -42,8 +42,7 @@ class RunCost:
         described("Responses requested again, because a limit below the longest truncated them."),
     ] = 0
     unused_tokens: Annotated[
-        int,
-        described("Tokens of responses to requests that ran ahead and that no turn needed."),
+        int, described("Tokens of responses to requests that ran ahead and that no turn needed.")
     ] = 0
     """Part of `tokens`."""
 

@@ -1,7 +1,4 @@
-"""The base of the enums whose members are counted or reported as reasons.
-
-The reasons under which a line, a row, a document or an archive is counted as not used.
-"""
+"""Reasons that are counted or reported, such as those for which a row or an archive is not used."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -26,7 +23,6 @@ R = TypeVar("R", bound=Reason)
 
 
 def add_counts(counts: Mapping[R, int], more: Mapping[R, int]) -> Mapping[R, int]:
-    """Return the sums, sorted by reason."""
     reasons = sorted({*counts, *more})
     return {reason: counts.get(reason, 0) + more.get(reason, 0) for reason in reasons}
 

@@ -1,7 +1,6 @@
-"""Check regular expressions that the user wrote.
+"""Check regular expressions that the user wrote, in Rust syntax.
 
-They have Rust syntax, as in polars, whose matching time is linear in the text and in the pattern.
-This module bounds the size of a pattern after its repetitions are expanded.
+Their matching time is linear in the text and in the pattern, whose expanded size is limited here.
 """
 
 import re
@@ -9,8 +8,7 @@ import re
 MAX_CHARS = 1000
 """Maximum characters of a pattern."""
 _SAFETY_FACTOR = 8
-"""The engine compiles up to 10 MB. A pattern must fit this many times, because a larger one takes
-minutes for a long text."""
+"""A pattern must fit this often into the engine's 10 MB: larger ones take minutes."""
 _TOO_LARGE = (
     "is too large after its repetitions are expanded; repeat less often, or use narrower character"
     r" classes ([a-z0-9] instead of \w)"

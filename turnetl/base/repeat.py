@@ -11,12 +11,7 @@ class FixedDelays:
     """Delays of one length until a timeout, which starts with the first of them."""
 
     def __init__(self, timeout: float, interval: float) -> None:
-        """Start no delay yet.
-
-        Args:
-            timeout: seconds for all delays and the attempts between them; 0: no delay.
-            interval: seconds of one delay.
-        """
+        """Start no delay yet; `timeout` seconds are for all delays and attempts, 0: no delay."""
         self.remaining = timeout
         """Seconds until the timeout."""
         self._interval = interval
@@ -38,11 +33,7 @@ async def repeat_until(
 ) -> T:
     """Return the result of work; repeat it after each delay until it does not raise `busy`.
 
-    Args:
-        work: may be repeated after it raised `busy`.
-        delays: seconds before each repetition; after the last one the error is raised.
-        busy: the error after which another attempt may succeed.
-        on_busy: called with that error before each delay.
+    After the last delay the error is raised. `on_busy` is called with it before each delay.
     """
     left: Iterator[float] | None = None
     while True:

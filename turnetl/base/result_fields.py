@@ -21,8 +21,7 @@ ValidAtField = Annotated[
     datetime | None, described("Time from which the fact holds; null if unknown.")
 ]
 InvalidAtField = Annotated[
-    datetime | None,
-    described("Time at which the fact was invalidated; null if it still holds."),
+    datetime | None, described("Time at which the fact was invalidated; null if it still holds.")
 ]
 CaughtUpAtField = Annotated[
     datetime | None,

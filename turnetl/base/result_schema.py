@@ -20,9 +20,7 @@ Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """A time in UTC as ISO 8601 with `+00:00`, so that timestamps sort as text."""
 
 
-def definitions_of(
-    kinds: Sequence[type],
-) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
+def definitions_of(kinds: Sequence[type]) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
     """Return a reference to the schema of each kind of result, and all definitions by name."""
     references, definitions = msgspec.json.schema_components(
         [encoded_type(kind) for kind in kinds], ref_template="#/$defs/{name}"
@@ -69,7 +67,7 @@ def _meta(metadata: Any) -> Any:
 
 
 def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:
-    """Return the struct of a result; it has the same name and description.
+    """Return the struct of a result, with its name and description.
 
     That of `Answer[Turn]` is named `TurnAnswer`, and has the description of `Turn`.
     """

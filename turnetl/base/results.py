@@ -55,8 +55,6 @@ INLINED = described("", inlined=True)
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of the object of a result."""
-
     attribute: str
     """The field or property that has the value."""
     type: Any
@@ -89,12 +87,7 @@ def keys_of(kind: type) -> tuple[Key, ...]:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as `--json` prints it: of mappings, lists, texts, numbers and None.
-
-    Raises:
-        TypeError: a value in it is of a type that is not printed, such as a dataclass without a
-            described field.
-    """
+    """Return a value as `--json` prints it: of mappings, lists, texts, numbers and None."""
     match value:
         case Enum() | datetime() | Path():
             return _text(value)
@@ -126,7 +119,6 @@ def _text(value: Enum | datetime | Path) -> Any:
 
 
 def _items(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the keys of an object with their values."""
     kind: type = type(value)
     keys = keys_of(kind)
     if not keys:

@@ -21,17 +21,14 @@ TOOL_CALL = pl.Struct(
     }
 )
 
+TOKEN_COUNTS = (
+    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
+    *("output_tokens", "reasoning_tokens"),
+)
+"""The columns with counts of tokens, in the order of `formats.kit.usage.Tokens`."""
 MESSAGE_USAGE = pl.Struct(
-    {
-        "message": pl.String,
-        "model": pl.String,
-        "day": pl.Date,
-        "input_tokens": pl.Int64,
-        "cache_write_tokens": pl.Int64,
-        "cache_read_tokens": pl.Int64,
-        "output_tokens": pl.Int64,
-        "reasoning_tokens": pl.Int64,
-    }
+    {"message": pl.String, "model": pl.String, "day": pl.Date}
+    | dict.fromkeys(TOKEN_COUNTS, pl.Int64)
 )
 """`message` is a digest of the message's id; `day` is in UTC."""
 
@@ -58,11 +55,6 @@ class Table:
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
 
-TOKEN_COUNTS = (
-    *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
-    *("output_tokens", "reasoning_tokens"),
-)
-"""The columns with counts of tokens, in the order of `formats.kit.usage.Tokens`."""
 _CACHE_COLUMNS = frozenset({"cache_write_tokens", "cache_read_tokens", "reasoning_tokens", "usage"})
 TURNS = Table(
     "turns",
@@ -183,8 +175,8 @@ RECEIPTS = Table(
         Column("summary_reasons", TEXTS, "decisions about summaries: `3 unchanged`, ..."),
     ),
 )
-"""Properties of the TurnCommit nodes, the same in every graph. Both stores derive their tables,
-rows and statements from it. Its version is recorded on every TurnGroup."""
+"""Properties of the TurnCommit nodes, the same in every graph: both stores derive their statements
+from it. Its version is recorded on every TurnGroup."""
 
 RUNS = Table(
     "runs",

@@ -1,7 +1,7 @@
 """Shards: parts of the work of a run that separate processes, possibly on other machines, do.
 
-Archives and groups are assigned to shards by rendezvous hashing: no process needs to know of the
-others, and another number of shards moves as few keys as possible.
+Archives and groups are assigned by rendezvous hashing: no process needs to know of the others, and
+another number of shards moves as few keys as possible.
 """
 
 import re
@@ -54,10 +54,7 @@ class Shard:
         )
 
     def rank(self, key: str) -> str:
-        """Return the weight of the key for this shard: by it, each shard has an order of its own.
-
-        The shard with the highest rank owns the key.
-        """
+        """Return the weight of the key for this shard. The highest rank owns the key."""
         return _rank(key, self.number)
 
 

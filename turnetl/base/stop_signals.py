@@ -1,9 +1,8 @@
 """SIGINT and SIGTERM stop a process, and none of them is lost.
 
-Work on an event loop is cancelled by the loop: an exception at any other point could get into a
-library that does not expect it. Blocking work is interrupted by KeyboardInterrupt, but never inside
-polars. Python discards an exception in a finalizer or in the callback of a weak reference; the
-interrupt then comes again.
+Work on an event loop is cancelled by the loop: an exception could get into a library that does not
+expect it. Blocking work is interrupted by KeyboardInterrupt, but never inside polars. Python
+discards an exception in a finalizer or in the callback of a weak reference; it then comes again.
 """
 
 import signal
@@ -26,9 +25,8 @@ class StopSignals:
     def __init__(self, *, first_only: bool = False, max_deferral: float = 5.0) -> None:
         """Handle no signal yet.
 
-        Args:
-            first_only: ignore further signals, which would interrupt the work of the first.
-            max_deferral: seconds until a deferred signal interrupts in any case.
+        A deferred signal interrupts after `max_deferral` seconds in any case. `first_only` ignores
+        further signals, which would interrupt the work of the first.
         """
         self._first_only = first_only
         self._max_deferral = max_deferral
@@ -59,11 +57,9 @@ class StopSignals:
     def cancelling(self) -> Iterator[Callable[[Callable[[], object]], None]]:
         """Cancel the work of the block at the first signal; the block passes the way to do that.
 
-        Raises:
-            KeyboardInterrupt: at the end of the block, also in place of an exception, if a signal
-                arrived.
+        KeyboardInterrupt is raised at the end of the block, also in place of an exception.
         """
-        self._cancel = _do_nothing
+        self._cancel = lambda: None
         try:
             yield self._cancel_by
         finally:
@@ -72,11 +68,7 @@ class StopSignals:
 
     @contextmanager
     def blocking(self) -> Iterator[None]:
-        """Interrupt the work of the block, which blocks the event loop.
-
-        Raises:
-            KeyboardInterrupt: a signal arrived, in the block or earlier.
-        """
+        """Interrupt the block, which blocks the event loop; also for an earlier signal."""
         cancel, self._cancel = self._cancel, None
         try:
             self.check()
@@ -87,11 +79,7 @@ class StopSignals:
 
     @contextmanager
     def deferred(self) -> Iterator[None]:
-        """Interrupt after the block, which should be short, not within it.
-
-        Raises:
-            KeyboardInterrupt: a signal arrived.
-        """
+        """Interrupt after the block, which should be short, not within it."""
         self._is_deferred = True
         try:
             yield
@@ -124,10 +112,7 @@ class StopSignals:
             cancel()
 
     def _interrupt(self, frame: FrameType | None) -> None:
-        """Interrupt here, or a moment later if polars is at work.
-
-        Polars treats an interrupt as an error of its own and prints a long report.
-        """
+        """Interrupt here, or a moment later if polars is at work: it would print a long report."""
         if _HAS_TIMER and _is_in_polars(frame):
             self._interrupt_soon()
             return
@@ -163,7 +148,3 @@ def _is_in_polars(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
-
-
-def _do_nothing() -> None:
-    pass

@@ -1,9 +1,8 @@
 """Texts to terms: words, parts of identifiers, and stems.
 
 An identifier is a term as a whole and by its parts: `EnsureEntireGitignore` is also `ensure`,
-`entire` and `gitignore`; `src/cart_total.py` is also `src`, `cart`, `total` and `py`. English
-endings are stemmed lightly, so that "failing" matches "failed". Text in a script without spaces is
-split into pairs of characters.
+`entire` and `gitignore`. English endings are stemmed lightly, so that "failing" matches "failed".
+Text in a script without spaces is split into pairs of characters.
 """
 
 import re
@@ -47,7 +46,6 @@ class Tokenizer:
         self._terms: dict[str, tuple[str, ...]] = {}
 
     def count(self, text: str) -> Counter[str]:
-        """Return how often each term occurs in the text."""
         counts: Counter[str] = Counter()
         for word, times in Counter(_WORD.findall(text)).items():
             for term in self._terms_of(word):

@@ -14,12 +14,7 @@ def format_minute(time: datetime | None) -> str:
 
 
 def format_span(first: datetime | None, last: datetime | None) -> str:
-    """Return the time between two times, to the minute; a date or a time that repeats is left out.
-
-    Args:
-        first: the beginning; None if it is not known.
-        last: the end; None if it is not known.
-    """
+    """Return the time between two times, to the minute; what repeats is left out."""
     begin, end = format_minute(first), format_minute(last)
     if first is None or last is None or begin == end:
         return begin
@@ -37,7 +32,6 @@ _TITLE_CHARS = 300
 
 
 def one_line(text: str, limit: int = _TITLE_CHARS) -> str:
-    """Return the text on one line, truncated to `limit` characters."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
@@ -46,5 +40,4 @@ _MB = 1_000_000
 
 
 def size(count: int) -> str:
-    """Return a size in bytes as text."""
     return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"

@@ -51,12 +51,7 @@ _IN_ENGLISH = (
     rf"|(?:{_DAYS}|{_MONTH} {_DAY}(?:,? {_YEAR})?|{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?){_CLOCK}?"
 )
 _SHORT = r"([0-9]{1,5}) ?(min|h|d|w|mo|y)"
-_DURATION = rf"(?:last|past) ({_NUMBER} {_UNIT})"
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}
-_YEAR_ONLY = r"([0-9]{4})"
-_MONTH_ONLY = r"([0-9]{4})[-/]([0-9]{2})"
-_WEEK_ONLY = r"([0-9]{4})-w([0-9]{2})"
-_SLASHED = r"([0-9]{4})/([0-9]{2})/([0-9]{2})"
 
 
 class CalendarUnit(StrEnum):
@@ -77,11 +72,9 @@ class TimeSpan:
 
 
 def parse_time_span(text: str, now: datetime) -> TimeSpan | None:
-    """Return the span that an expression names; None if it cannot be read.
+    """Return the span that an ISO 8601 or English expression names; None if it cannot be read.
 
-    Args:
-        text: an ISO 8601 time, date, week, month or year, or English; case does not matter.
-        now: the current time, in the time zone in which times without a zone are meant.
+    Times without a zone are meant in that of `now`.
     """
     # Some characters grow many times when their case is folded.
     if len(text) > _MAX_CHARS:
@@ -94,16 +87,7 @@ def parse_time_span(text: str, now: datetime) -> TimeSpan | None:
 
 
 def check_between(since: datetime | None, ends: Mapping[str, datetime | None], name: str) -> None:
-    """Check that some time lies between a beginning and each end.
-
-    Args:
-        since: the beginning; None is before all ends.
-        ends: by the name that the message gives them, with its quotation marks; None is no end.
-        name: of the beginning, likewise.
-
-    Raises:
-        BadUsage: none does.
-    """
+    """Check that some time lies between a beginning and each end; names are quoted."""
     for end_name, end in ends.items():
         if since is not None and end is not None and end <= since:
             raise BadUsage(
@@ -134,22 +118,17 @@ def calendar_span(unit: CalendarUnit, moment: datetime) -> TimeSpan:
 
 
 def _iso(expression: str, now: datetime) -> TimeSpan | None:
-    """Read an expression of digits; None if it is English.
-
-    Raises:
-        ValueError: there is no such day or time.
-        OverflowError: it is before the first or after the last year of the calendar.
-    """
+    """Read an expression of digits; None if it is English."""
     if not expression[:4].isdecimal() or re.fullmatch(_SHORT, expression):
         return None
     unit, day = CalendarUnit.DAY, expression
-    if found := re.fullmatch(_YEAR_ONLY, expression):
+    if found := re.fullmatch(r"([0-9]{4})", expression):
         unit, day = CalendarUnit.YEAR, f"{found[1]}-01-01"
-    elif found := re.fullmatch(_MONTH_ONLY, expression):
+    elif found := re.fullmatch(r"([0-9]{4})[-/]([0-9]{2})", expression):
         unit, day = CalendarUnit.MONTH, f"{found[1]}-{found[2]}-01"
-    elif found := re.fullmatch(_WEEK_ONLY, expression):
+    elif found := re.fullmatch(r"([0-9]{4})-w([0-9]{2})", expression):
         unit, day = CalendarUnit.WEEK, f"{found[1]}-W{found[2]}-1"
-    elif found := re.fullmatch(_SLASHED, expression):
+    elif found := re.fullmatch(r"([0-9]{4})/([0-9]{2})/([0-9]{2})", expression):
         day = "-".join(found.groups())
     given = datetime.fromisoformat(day.upper())
     if given.tzinfo is None:
@@ -164,7 +143,7 @@ def _english(expression: str, now: datetime) -> TimeSpan | None:
         expression = f"{short[1]} {_UNITS[short[2]]} ago"
     if not re.fullmatch(_IN_ENGLISH, expression):
         return None
-    duration = re.fullmatch(_DURATION, expression)
+    duration = re.fullmatch(rf"(?:last|past) ({_NUMBER} {_UNIT})", expression)
     found = _interpret(f"{duration[1]} ago" if duration else expression, now)
     if found is None:
         return None

@@ -10,8 +10,6 @@ from turnetl.base.errors import BadUsage
 
 @dataclass(frozen=True, slots=True)
 class TsvRow:
-    """A row of a table."""
-
     line: int
     """In the file, from 1."""
     values: Mapping[str, str]
@@ -23,14 +21,7 @@ def read_tsv(
 ) -> list[TsvRow]:
     """Return the rows of a table whose first line names its columns. Quotes are ordinary text.
 
-    Args:
-        path: of a file of UTF-8 text.
-        required: columns that the table must have, and each row a value in.
-        optional: columns that it may have; others are ignored.
-        row_needs: what a row needs, as the end of a sentence.
-
-    Raises:
-        BadUsage: the file cannot be read, lacks a column, has no row, or a row lacks a value.
+    Each row needs a value in the required columns; `row_needs` says so as the end of a sentence.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -6,7 +6,8 @@ Nothing heavy is imported before a command is selected.
 import gc
 import os
 import sys
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from cyclopts import App, Group
 
@@ -14,32 +15,26 @@ from turnetl.cli import (
     backfill,
     completion,
     config,
-    evaluate,
     export,
-    forget,
     history,
     index,
     inspect,
-    journal,
     migrate,
     model,
     plan,
     prefect,
-    redo,
-    report,
-    runs,
     search,
     serve,
-    show,
     summarize,
     templates,
-    trust,
     undo,
     verify,
 )
-from turnetl.cli.help_format import PipedHelpFormatter
 from turnetl.cli.options import INSPECTION_COMMANDS, SETUP_COMMANDS
 from turnetl.console import run, terminal
+
+if TYPE_CHECKING:  # importing it takes a moment, which a command without `--help` must not spend
+    from cyclopts.help import PlainFormatter
 
 _MAIN = Group("Main command", sort_key=0)
 _STAGES = Group("Stages", sort_key=1)
@@ -78,20 +73,20 @@ app.command(
     help="Ingest, and try the quarantined turns again.",
 )
 app.command(summarize.summarize, group=_STAGES)
-app.command(redo.redo, group=_STAGES)
+app.command(undo.redo, group=_STAGES)
 app.command(undo.undo, group=_STAGES)
-app.command(forget.forget, group=_STAGES)
+app.command(undo.forget, group=_STAGES)
 app.command(export.import_, name="import", group=_STAGES)
 app.command(inspect.status, group=INSPECTION_COMMANDS)
-app.command(runs.app)
-app.command(report.report, group=INSPECTION_COMMANDS)
+app.command(inspect.runs_app)
+app.command(inspect.report, group=INSPECTION_COMMANDS)
 app.command(verify.verify, group=INSPECTION_COMMANDS)
 app.command(summarize.app)
 app.command(migrate.app)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
-app.command(evaluate.evaluate, group=INSPECTION_COMMANDS)
-app.command(show.show, group=_HISTORY)
+app.command(index.evaluate, group=INSPECTION_COMMANDS)
+app.command(history.show, group=_HISTORY)
 app.command(history.timeline, group=_HISTORY)
 app.command(history.digest, group=_HISTORY)
 app.command(history.entity, group=_HISTORY)
@@ -104,10 +99,10 @@ app.command(export.export, group=_HISTORY)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)
-app.command(model.app)
-app.command(journal.app)
+app.command(model.model_app)
+app.command(model.journal_app)
 app.command(config.app)
-app.command(trust.trust, group=SETUP_COMMANDS)
+app.command(config.trust, group=SETUP_COMMANDS)
 app.command(prefect.app)
 app.command(inspect.schema, group=SETUP_COMMANDS)
 app.command(completion.app)
@@ -138,6 +133,28 @@ READING_COMMANDS = frozenset(
     }
 )
 """Commands that write nothing but the search index: a second run starts from the beginning."""
+
+
+class PipedHelpFormatter:
+    """Prints the help as plain lines, for pipes and files: without boxes, and wraps nothing."""
+
+    def __call__(self, console: Any, options: Any, panel: Any) -> None:
+        self._plain(console, options, panel)
+
+    def render_usage(self, console: Any, options: Any, usage: Any) -> None:
+        # The usage is printed first: from here on, the console wraps nothing.
+        console.width = terminal.UNWRAPPED
+        self._plain.render_usage(console, options, usage)
+
+    def render_description(self, console: Any, options: Any, description: Any) -> None:
+        self._plain.render_description(console, options, description)
+
+    @cached_property
+    def _plain(self) -> "PlainFormatter":
+        from cyclopts.help import PlainFormatter
+
+        return PlainFormatter(max_width=terminal.UNWRAPPED)
+
 
 _UMASK = 0o077
 _GC_OBJECTS = 200_000

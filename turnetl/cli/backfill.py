@@ -1,7 +1,4 @@
-"""The main command and its stages: backfill, parse, filter, ingest, retry.
-
-`turnetl sources`, and the archives that `turnetl backfill` proposes.
-"""
+"""The main command and its stages: backfill, sources, parse, filter, ingest, retry."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -63,19 +60,16 @@ def backfill(
     options = selection.run_options(extraction=extraction, shard=shard)
     if not (paths := archives or proposed_archives(settings, common)):
         return ExitCode.DONE
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.backfill(
-                paths,
-                noise.applied_to(settings),
-                options,
-                now,
-                format_name=archive.format,
-                one_off=noise.one_off,
-                executor=pipeline.InProcess(console.interruptible),
-                progress=progress,
-            )
-        )
+    report = common.executed(
+        pipeline.backfill,
+        paths,
+        noise.applied_to(settings),
+        options,
+        now,
+        format_name=archive.format,
+        one_off=noise.one_off,
+        executor=pipeline.InProcess(console.interruptible),
+    )
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
     queries: Sequence[str] = ()
     # Imports the search, of which a run without new turns has no use.
@@ -172,8 +166,7 @@ def ingest(
 
     settings = selection.settings(common, **extraction.settings)
     options = selection.run_options(groups, extraction=extraction, shard=shard, retry=retry)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(pipeline.ingest(settings, options, now, progress=progress))
+    report = common.executed(pipeline.ingest, settings, options, now)
     console.print_messages(view.messages(report) + _preview_messages(settings, options))
     shown = (*view.view(report), *view.previews(report.requests))
     console.print_result(shown, report, as_json=common.json)

@@ -72,8 +72,7 @@ def export(
         limit=limit or _MAX_TURNS,
     )
     settings = common.settings(redact_pii=redact_pii)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(run_export.export(settings, options, now, progress=progress))
+    report = common.executed(run_export.export, settings, options, now)
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return ExitCode.DONE
@@ -95,12 +94,12 @@ def import_(
         machine: Name of the other machine [default: that of the export].
         dry_run: Write nothing; print what would be added.
     """
-    from turnetl.transfer.run_import import import_lake
+    from turnetl.transfer.lake_import import import_folder
     from turnetl.views import export as view
 
     settings = common.settings(redact_pii=redact_pii)
     with console.show_progress(as_json=common.json) as progress:
-        report = import_lake(
+        report = import_folder(
             source.expanduser(), settings, machine=machine, dry_run=dry_run, progress=progress
         )
     console.print_messages(view.import_messages(report))

@@ -1,9 +1,7 @@
-"""`turnetl timeline`, `entity`, `file`, `fix` and `why`.
-
-`turnetl digest`.
-"""
+"""`turnetl show`, `digest`, `timeline`, `entity`, `file`, `fix` and `why`."""
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -30,6 +28,8 @@ from turnetl.index.selection import Selection
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.pipeline.opened_items import IndexAnswer
+    from turnetl.views.nodes import View
+
 
 _DEFAULT = timedelta(days=1)
 """Before the beginning of today, in UTC."""
@@ -59,21 +59,12 @@ def digest(
     if since is None and until is None:
         since = now().replace(hour=0, minute=0, second=0, microsecond=0) - _DEFAULT
     selection = checked(Selection(groups=groups, since=since, until=until))
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.digest(
-                common.settings(),
-                now,
-                selection=selection,
-                by=DigestSections(by),
-                progress=progress,
-            )
-        )
-    print_age(found)
+    found = common.executed(
+        pipeline.digest, common.settings(), now, selection=selection, by=DigestSections(by)
+    )
     shown = view.view(found.value)
     text = render(shown, Path.cwd(), title="Digest") if markdown else shown
-    console.print_result(text, found, as_json=common.json, paged=not markdown)
-    return ExitCode.DONE
+    return _print_answer(found, text, common, paged=not markdown)
 
 
 _Limit = Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))]
@@ -110,15 +101,10 @@ def timeline(
             groups=groups, since=since, until=until, session=session, entity=entity, file=file
         )
     )
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.timeline(
-                common.settings(), now, selection=selection, limit=limit, progress=progress
-            )
-        )
-    print_age(found)
-    console.print_result(timeline_view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(
+        pipeline.timeline, common.settings(), now, selection=selection, limit=limit
+    )
+    return _print_answer(found, timeline_view(found.value), common)
 
 
 def entity(
@@ -176,20 +162,8 @@ def fix(
     from turnetl import pipeline
     from turnetl.views import fix as view
 
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.fix(
-                text,
-                common.settings(),
-                now,
-                groups=groups,
-                limit=limit,
-                progress=progress,
-            )
-        )
-    print_age(found)
-    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(pipeline.fix, text, common.settings(), now, groups=groups, limit=limit)
+    return _print_answer(found, view.view(found.value), common)
 
 
 def why(
@@ -209,13 +183,8 @@ def why(
     from turnetl.views import why as view
 
     path, line = split_line(place)
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.why(path, line, common.settings(), now, limit=limit, progress=progress)
-        )
-    print_age(found)
-    console.print_result(view.view(found.value), found, as_json=common.json, paged=True)
-    return ExitCode.DONE
+    found = common.executed(pipeline.why, path, line, common.settings(), now, limit=limit)
+    return _print_answer(found, view.view(found.value), common)
 
 
 def split_line(place: str) -> tuple[Path, int | None]:
@@ -226,11 +195,15 @@ def split_line(place: str) -> tuple[Path, int | None]:
     return Path(place), None
 
 
-def print_age(found: "IndexAnswer[Any]") -> None:
-    """Print how old the index is, if the graph could not be read."""
+def _print_answer(
+    found: "IndexAnswer[Any]", shown: "View | str", common: CommonOptions, *, paged: bool = True
+) -> int:
+    """Print an answer, and how old the index is if the graph could not be read."""
     from turnetl.views.index import unread_messages
 
     console.print_messages(unread_messages(found.unread, found.caught_up_at))
+    console.print_result(shown, found, as_json=common.json, paged=paged)
+    return ExitCode.DONE
 
 
 def _print_entity(
@@ -239,18 +212,91 @@ def _print_entity(
     from turnetl import pipeline
     from turnetl.views.details import entity_view
 
-    with console.show_progress(as_json=common.json) as progress:
-        found = console.run_async(
-            pipeline.entity(
-                name,
-                common.settings(),
-                now,
-                label=label,
-                groups=groups,
-                limit=limit,
-                progress=progress,
-            )
+    found = common.executed(
+        pipeline.entity, name, common.settings(), now, label=label, groups=groups, limit=limit
+    )
+    return _print_answer(found, entity_view(found.value), common)
+
+
+_KINDS = {"--full": "turn", "--neighbours": "turn", "--limit": "entity"}
+"""What the options are for."""
+
+
+def show(
+    id_: Annotated[str, Parameter(name="ID")],
+    /,
+    *,
+    full: Flag = False,
+    neighbours: Flag = False,
+    raw: Flag = False,
+    unredacted: Flag = False,
+    limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Show a turn, session, entity, file, error or fact.
+
+    Args:
+        id_: An id, the beginning of one, a name, the path of a file, or ARCHIVE:LINE.
+        full: Print the outcomes of all steps in full.
+        neighbours: Also print the turns before and after a turn.
+        raw: Print the lines of a turn in its archive, without secrets.
+        unredacted: Print them as they are, with any secrets.
+        limit: Print at most this many turns of an entity, the last ones [default: 20].
+    """
+    values = {"--full": full, "--neighbours": neighbours, "--limit": limit}
+    given = [option for option, value in values.items() if value]
+    if raw:
+        _check_raw(given)
+        return _show_raw(id_, common, redacted=not unredacted)
+    if unredacted:
+        raise BadUsage("`--unredacted` is an option of `--raw`: everything else has no secrets")
+
+    from turnetl import pipeline
+    from turnetl.views import details
+
+    found = common.executed(
+        pipeline.show,
+        id_,
+        common.settings(),
+        now,
+        directory=Path.cwd(),
+        limit=limit or _MAX_ENTITY_TURNS,
+    )
+    _check_kind(id_, found.value.kind, given)
+    view = details.view(found.value, full=full, neighbours=neighbours)
+    return _print_answer(found, view, common)
+
+
+def _check_raw(given: Sequence[str]) -> None:
+    """Check that no option is given that has no effect on the lines of an archive."""
+    if given:
+        raise BadUsage(
+            f"`{given[0]}` has no effect with `--raw`, which prints the lines of one turn: leave "
+            "one of the two out"
         )
-    print_age(found)
-    console.print_result(entity_view(found.value), found, as_json=common.json, paged=True)
+
+
+def _check_kind(id_: str, kind: str, given: Sequence[str]) -> None:
+    """Check that no option is given that has no effect on what was found."""
+    for option in given:
+        if _KINDS[option] != kind:
+            raise BadUsage(
+                f"`{option}` is an option for {_with_article(_KINDS[option])}, and `{id_}` is "
+                f"{_with_article(kind)}: leave it out"
+            )
+
+
+def _with_article(kind: str) -> str:
+    return f"an {kind}" if kind == "entity" else f"a {kind}"
+
+
+def _show_raw(id_: str, common: CommonOptions, *, redacted: bool) -> int:
+    from turnetl import pipeline
+
+    found = console.run_async(
+        pipeline.show_archive_lines(
+            id_, common.settings(), now, directory=Path.cwd(), redacted=redacted
+        )
+    )
+    console.print_result("\n".join(found.lines), found, as_json=common.json, paged=True)
     return ExitCode.DONE

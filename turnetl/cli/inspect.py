@@ -1,21 +1,30 @@
-"""Commands that write nothing: status, formats, rules.
+"""Commands that write nothing to lake and graph: status, runs, report, formats, rules, schema."""
 
-The JSON Schemas of the `--json` output.
-"""
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import (
+    INSPECTION_COMMANDS,
     NO_COMMON,
     NO_NOISE,
     NO_OUTPUT,
     CloseAfterMinutes,
     CommonOptions,
+    Flag,
     GroupNames,
     NoiseOptions,
+    NonEmptyPath,
     OutputOptions,
+    Since,
+    Until,
+    checked,
 )
+from turnetl.index.selection import Selection
 
 
 def status(
@@ -75,4 +84,76 @@ def schema(*command: str, output: OutputOptions = NO_OUTPUT) -> int:
         return ExitCode.DONE
     commands = schemas.commands_output()
     console.print_result("\n".join(commands.commands), commands, as_json=output.json)
+    return ExitCode.DONE
+
+
+_LIMIT = 20
+
+runs_app = App(
+    name="runs",
+    help="List the runs that wrote to the graph; `runs show` prints one.",
+    group=INSPECTION_COMMANDS,
+)
+
+
+@runs_app.default
+def runs(
+    *,
+    groups: GroupNames = (),
+    limit: Annotated[int, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = _LIMIT,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """List the runs that wrote to the graph, newest first; `runs show` prints one.
+
+    Args:
+        limit: Print at most this many runs.
+    """
+    from turnetl import pipeline
+    from turnetl.views import runs as view
+
+    report = console.run_async(pipeline.runs(common.settings(), groups, limit=limit))
+    console.print_result(view.view(report), report, as_json=common.json)
+    return ExitCode.DONE
+
+
+@runs_app.command(name="show")
+def show_run(run: str, /, *, common: CommonOptions = NO_COMMON) -> int:
+    """Print who started a run, what it did, what it cost, and how it ended.
+
+    Args:
+        run: Id of the run, or the beginning of it.
+    """
+    from turnetl import pipeline
+    from turnetl.views import runs as view
+
+    recorded = console.run_async(pipeline.show_run(common.settings(), run))
+    console.print_result(view.details(recorded), recorded, as_json=common.json)
+    return ExitCode.DONE
+
+
+def report(
+    *,
+    output: NonEmptyPath,
+    groups: GroupNames = (),
+    since: Since = None,
+    until: Until = None,
+    redact_personal: Flag = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Write one HTML page about everything: turns, decisions, errors, tokens, cost, gaps.
+
+    Args:
+        output: The file; an earlier page is replaced.
+        redact_personal: Redact personal data in the page, as --redact-pii does in the lake.
+    """
+    from turnetl.activity_report.report_file import ReportRequest, write_report
+    from turnetl.report_pages import activity_page as view
+
+    checked(Selection(groups=groups, since=since, until=until))
+    request = ReportRequest(groups, since, until, redact_personal)
+    written = common.executed(
+        write_report, output, common.settings(), now, request, view.ActivityPageFile()
+    )
+    console.print_messages(written.missing)
+    console.print_result(view.view(written), written, as_json=common.json)
     return ExitCode.DONE

@@ -1,17 +1,15 @@
-"""`turnetl migrate`: session-level data of other programs, replaced by the turns of archives.
-
-The commands of `turnetl migrate` that change whom a group belongs to.
-"""
+"""`turnetl migrate`: session-level data of other programs, replaced by the turns of archives."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
-from turnetl.cli.confirmation import Yes, check_options, execute_previewed
+from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import (
     INSPECTION_COMMANDS,
     NO_COMMON,
@@ -27,11 +25,6 @@ from turnetl.cli.options import (
     PilotTurns,
     SelectionOptions,
 )
-
-if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
-    from turnetl.migration.cutover import ChangeOptions
-    from turnetl.pipeline.run_options import RunOptions
-    from turnetl.settings import Settings
 
 _MOST_DAYS = 36_500
 MigratedGroup = Annotated[
@@ -55,11 +48,7 @@ def cutover(
         dry_run: Write nothing; print what would be moved.
         yes: Do not ask.
     """
-    from turnetl.migration.cutover import ChangeOptions
-    from turnetl.migration.moves import MigrationCommand
-
-    options = ChangeOptions(MigrationCommand.CUTOVER, group, accept=accept)
-    return _change(options, dry_run=dry_run, yes=yes, common=common)
+    return _change("cutover", group, Confirmation(dry_run, yes, common), accept=accept)
 
 
 def rollback(
@@ -77,11 +66,7 @@ def rollback(
         dry_run: Write nothing; print what would be moved.
         yes: Do not ask.
     """
-    from turnetl.migration.cutover import ChangeOptions
-    from turnetl.migration.moves import MigrationCommand
-
-    options = ChangeOptions(MigrationCommand.ROLLBACK, group, discard=discard)
-    return _change(options, dry_run=dry_run, yes=yes, common=common)
+    return _change("rollback", group, Confirmation(dry_run, yes, common), discard=discard)
 
 
 def finish(
@@ -101,29 +86,19 @@ def finish(
         dry_run: Write nothing; print what would be deleted.
         yes: Do not ask.
     """
-    from turnetl.migration.cutover import ChangeOptions
-    from turnetl.migration.moves import MigrationCommand
-
-    options = ChangeOptions(MigrationCommand.FINISH, group, keep_days=keep_days)
-    return _change(options, dry_run=dry_run, yes=yes, common=common)
+    return _change("finish", group, Confirmation(dry_run, yes, common), keep_days=keep_days)
 
 
-def _change(options: "ChangeOptions", *, dry_run: bool, yes: bool, common: CommonOptions) -> int:
+def _change(command: str, group: str | None, asking: Confirmation, **options: Any) -> int:
     """Show a change of a group, and carry it out if it is confirmed."""
-    check_options(dry_run=dry_run, yes=yes)
-    from turnetl.migration.cutover import execute_change, preview_change
+    from turnetl.migration.cutover import ChangeOptions, execute_change, preview_change
+    from turnetl.migration.moves import MigrationCommand
     from turnetl.views import migration_change as view
 
-    settings = common.settings()
-    preview = console.run_async(preview_change(settings, options, now))
-    return execute_previewed(
-        preview,
-        lambda progress: execute_change(settings, options, now, progress=progress),
-        view=view,
-        dry_run=dry_run,
-        yes=yes,
-        common=common,
-    )
+    change = ChangeOptions(MigrationCommand(command), group, **options)
+    settings = asking.common.settings()
+    preview = console.run_async(preview_change(settings, change, now))
+    return asking.execute(preview, partial(execute_change, settings, change, now), view)
 
 
 PlanFile = Annotated[
@@ -153,19 +128,15 @@ class MigrationSelection:
     dry_run: Flag = False
     "Write nothing and send no request; print what would be ingested."
 
-    def settings(self, common: CommonOptions, **arguments: Any) -> "Settings":
-        return common.settings(
-            extractor=self.extractor, close_after_minutes=self.close_after, **arguments
-        )
-
-    def run_options(self, extraction: ExtractionOptions) -> "RunOptions":
-        selected = SelectionOptions(
+    def as_of_ingest(self) -> SelectionOptions:
+        return SelectionOptions(
+            extractor=self.extractor,
             limit=self.limit,
+            close_after=self.close_after,
             assume_time=self.assume_time,
             wait=self.wait,
             dry_run=self.dry_run,
         )
-        return selected.run_options(extraction=extraction, retry=self.retry)
 
 
 NO_MIGRATION_SELECTION = MigrationSelection()
@@ -199,26 +170,27 @@ def plan(
         write: Write the ambiguous episodes into this new file, for --plan.
     """
     from turnetl.estimation.estimator import PilotOptions
-    from turnetl.migration.estimate import plan_estimated_migration
-    from turnetl.migration.plan import MigrationOptions, check_plan_file, write_plan_file
+    from turnetl.migration.plan import (
+        MigrationOptions,
+        plan_estimated_migration,
+        write_plan_file,
+    )
+    from turnetl.migration.plan_file import check_new
     from turnetl.views import migration as view
 
     options = MigrationOptions(groups=groups, format_name=format, plan_file=plan_file)
     settings = common.settings(extractor=extractor, **extraction.settings)
     if write is not None:
-        check_plan_file(write)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            plan_estimated_migration(
-                archives,
-                settings,
-                options,
-                extraction.run_options(),
-                now,
-                pilot=None if pilot is None else PilotOptions(pilot),
-                progress=progress,
-            )
-        )
+        check_new(write)
+    report = common.executed(
+        plan_estimated_migration,
+        archives,
+        settings,
+        options,
+        extraction.run_options(),
+        now,
+        pilot=None if pilot is None else PilotOptions(pilot),
+    )
     if write is not None:
         write_plan_file(write, report.plan)
     console.print_messages(view.plan_messages(report, written=write))
@@ -248,18 +220,16 @@ def run(
     from turnetl.migration.run_migration import run_migration
     from turnetl.views import migration as view
 
-    settings = selection.settings(common, **extraction.settings)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            run_migration(
-                archives,
-                settings,
-                MigrationOptions(groups, format, plan_file),
-                selection.run_options(extraction),
-                now,
-                progress=progress,
-            )
-        )
+    selected = selection.as_of_ingest()
+    settings = selected.settings(common, **extraction.settings)
+    report = common.executed(
+        run_migration,
+        archives,
+        settings,
+        MigrationOptions(groups, format, plan_file),
+        selected.run_options(extraction=extraction, retry=selection.retry),
+        now,
+    )
     console.print_messages(view.run_messages(report))
     console.print_result(view.run_view(report), report, as_json=common.json)
     return exit_code_of(report)
@@ -287,12 +257,9 @@ def compare(
 
     if html is not None:
         check_page(html)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            compare_migration(
-                common.settings(), now, groups=groups, questions=questions, progress=progress
-            )
-        )
+    report = common.executed(
+        compare_migration, common.settings(), now, groups=groups, questions=questions
+    )
     if html is not None:
         write_page(html, migration_page(report))
     console.print_messages(view.messages(report))

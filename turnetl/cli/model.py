@@ -1,21 +1,28 @@
-"""Commands about the language model."""
+"""`turnetl model`, and `turnetl journal` with the stored responses of models."""
 
-from cyclopts import App
+from datetime import timedelta
+from typing import Annotated
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from turnetl import console
 from turnetl.base.clock import now
+from turnetl.base.errors import BadUsage
+from turnetl.base.exit_code import ExitCode
 from turnetl.cli.options import (
     MODEL_COMMANDS,
     NO_COMMON,
     NO_EXTRACTION,
     CommonOptions,
     ExtractionOptions,
+    Flag,
 )
 
-app = App(name="model", help="The language model.", group=MODEL_COMMANDS)
+model_app = App(name="model", help="The language model.", group=MODEL_COMMANDS)
 
 
-@app.command
+@model_app.command
 def check(
     *, extraction: ExtractionOptions = NO_EXTRACTION, common: CommonOptions = NO_COMMON
 ) -> int:
@@ -28,3 +35,53 @@ def check(
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)
+
+
+journal_app = App(
+    name="journal",
+    help="The stored responses of models, so that none is paid for twice.",
+    group=MODEL_COMMANDS,
+)
+
+
+@journal_app.command
+def stats(*, common: CommonOptions = NO_COMMON) -> int:
+    """Print the contents of the journal by prompt and model, and the cost that it saved."""
+    from turnetl import wiring
+    from turnetl.views import journal as view
+
+    with wiring.journal(common.settings(), now) as journal:
+        contents = journal.stats()
+    console.print_result(view.view(contents), contents, as_json=common.json)
+    return ExitCode.DONE
+
+
+@journal_app.command
+def prune(
+    *,
+    older_than: Annotated[float | None, Parameter(validator=Number(gte=0, lte=36_500))] = None,
+    model: str | None = None,
+    everything: Annotated[Flag, Parameter(name="--all")] = False,
+    dry_run: Flag = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Remove responses from the journal. The graph stays; the same requests cost again.
+
+    Args:
+        older_than: Responses older than this many days.
+        model: Responses of this model, with or without its provider; combines with --older-than.
+        everything: All responses.
+        dry_run: Remove nothing; print what would be removed.
+    """
+    if older_than is None and model is None and not everything:
+        raise BadUsage("select responses with --older-than DAYS, --model NAME, or --all")
+    from turnetl import wiring
+    from turnetl.views import journal as view
+
+    before = now() - timedelta(days=older_than) if older_than is not None else None
+    with wiring.journal(common.settings(), now) as journal:
+        pruned = journal.prune(
+            older_than=before, model=model, everything=everything, dry_run=dry_run
+        )
+    console.print_result(view.pruned_view(pruned), pruned, as_json=common.json)
+    return ExitCode.DONE

@@ -1,26 +1,20 @@
-"""Options that several commands share, each with its line of help.
+"""Options that several commands share, each with its line of help, and checks of their values.
 
-Values of options that are text on the command line.
-
-The options that take a path. An empty one is an error, and not the working directory.
-
-A script whose variable is not set (`--output "$OUTPUT"`) would write there.
-
-The options that take a time. All of them read the same expressions.
-
-Checks of texts and of the options that select turns, before anything is opened.
+An empty path is an error, and not the working directory: a script whose variable is not set
+(`--output "$OUTPUT"`) would write there.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec, TypeVar
 
 from cyclopts import Group, Parameter, Token
 from cyclopts.validators import Number
 
+from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
@@ -32,13 +26,12 @@ if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spe
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.settings import LoadedSettings, Settings
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 
 def joined_words(command: str, words: Sequence[str]) -> str:
-    """Return the words of a text that may start with a hyphen.
-
-    Raises:
-        BadUsage: a word looks like an option that the command does not have.
-    """
+    """Return the words of a text that may start with a hyphen."""
     from turnetl.cli import app
     from turnetl.console.usage_errors import check_words
 
@@ -49,12 +42,7 @@ def joined_words(command: str, words: Sequence[str]) -> str:
 def checked(selection: Selection, **options: str) -> Selection:
     """Return what options select after a check, with the path of a file from the working directory.
 
-    Args:
-        selection: the conditions.
-        options: the names of options that are not those of their conditions.
-
-    Raises:
-        BadUsage: no time lies between --since and --until, or --as-of; an option is empty.
+    `options`: the names of options that are not those of their conditions.
     """
 
     def named(condition: str) -> str:
@@ -73,11 +61,7 @@ def checked(selection: Selection, **options: str) -> Selection:
 
 
 def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
-    """Return the settings that the option `--budget` makes; none without it.
-
-    Raises:
-        BadUsage: it is no amount.
-    """
+    """Return the settings that the option `--budget` makes; none without it."""
     if not budget:
         return {}
     from turnetl.settings.sections import parse_budget
@@ -86,11 +70,7 @@ def budget_settings(budget: tuple[str, ...]) -> dict[str, Any]:
 
 
 def read_assumed_time(text: str | None) -> "AssumedTime | None":
-    """Return the time that the option `--assume-time` names.
-
-    Raises:
-        BadUsage: it names none.
-    """
+    """Return the time that the option `--assume-time` names."""
     if text is None:
         return None
     from turnetl.ingestion import plan
@@ -99,11 +79,7 @@ def read_assumed_time(text: str | None) -> "AssumedTime | None":
 
 
 def read_shard(text: str | None) -> "Shard | None":
-    """Return the shard that the option names.
-
-    Raises:
-        BadUsage: it names none.
-    """
+    """Return the shard that the option names."""
     from turnetl.base.shard import Shard
 
     return None if text is None else Shard.parse(text)
@@ -218,6 +194,14 @@ class OutputOptions(DiagnosticOptions):
 
     json: Annotated[bool, _OUTPUT_FLAG] = False
     "Print one JSON object on standard output; `turnetl schema COMMAND` prints its schema."
+
+    def executed(
+        self, verb: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **options: P.kwargs
+    ) -> T:
+        """Execute a verb that takes `progress`, and show its progress."""
+        with console.show_progress(as_json=self.json) as progress:
+            # A `ParamSpec` cannot say that the verb takes one option more.
+            return console.run_async(verb(*args, **options, progress=progress))  # type: ignore[arg-type]
 
 
 @Parameter(name="*")

@@ -1,6 +1,6 @@
 """The command that estimates a run before anything is spent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -24,11 +24,11 @@ from turnetl.cli.options import (
     PilotTurns,
     Since,
     Until,
+    read_assumed_time,
 )
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.ingestion.redo_report import RedoSelection
-    from turnetl.pipeline.run_options import RunOptions
 
 
 @Parameter(name="*")
@@ -113,21 +113,27 @@ def plan(
         **_archive_settings(archives, groups, archive),
         **extraction.settings,
     )
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            run_plan.plan(
-                noise.applied_to(settings),
-                _run_options(() if archives else groups, turns, extraction),
-                now,
-                archives=archives,
-                format_name=archive.format,
-                one_off=noise.one_off,
-                redo=_selection(redone, groups, turns),
-                exact=redone.exact,
-                pilot=None if pilot is None else PilotOptions(pilot),
-                progress=progress,
-            )
-        )
+    options = replace(
+        extraction.run_options(),
+        groups=() if archives else groups,
+        since=turns.since,
+        until=turns.until,
+        limit=turns.limit,
+        assumed_time=read_assumed_time(turns.assume_time),
+        dry_run=True,
+    )
+    report = common.executed(
+        run_plan.plan,
+        noise.applied_to(settings),
+        options,
+        now,
+        archives=archives,
+        format_name=archive.format,
+        one_off=noise.one_off,
+        redo=_selection(redone, groups, turns),
+        exact=redone.exact,
+        pilot=None if pilot is None else PilotOptions(pilot),
+    )
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return report.exit_code
@@ -147,25 +153,6 @@ def _archive_settings(
         "group_map": archive.group_map,
         "redact_pii": archive.redact_pii,
     }
-
-
-def _run_options(
-    groups: tuple[str, ...], turns: PlannedTurnOptions, extraction: ExtractionOptions
-) -> "RunOptions":
-    from turnetl.ingestion import plan
-    from turnetl.pipeline.run_options import RunOptions
-
-    assumed = turns.assume_time
-    return RunOptions(
-        groups=groups,
-        since=turns.since,
-        until=turns.until,
-        limit=turns.limit,
-        assumed_time=plan.parse_assumed_time(assumed, now()) if assumed is not None else None,
-        dry_run=True,
-        preprocessing=extraction.preprocessing,
-        reflexion=extraction.reflexion,
-    )
 
 
 def _selection(

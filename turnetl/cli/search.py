@@ -1,7 +1,4 @@
-"""`turnetl search`.
-
-The options of `turnetl search` that run one of Graphiti's recipes.
-"""
+"""`turnetl search`, also with one of Graphiti's recipes."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -65,43 +62,6 @@ class RecipeArguments:
 
 
 NO_RECIPE = RecipeArguments()
-
-
-def search_with_recipe(
-    query: str,
-    name: str,
-    arguments: RecipeArguments,
-    common: CommonOptions,
-    *,
-    selection: Selection,
-    by_time: bool,
-    limit: int | None,
-) -> int:
-    """Run the recipe with this name and print its results."""
-    from turnetl.retrieval.recipes import Recipe, RecipeOptions
-
-    options = RecipeOptions(Recipe.named(name), arguments.center, arguments.bfs)
-
-    from turnetl import pipeline
-    from turnetl.views import recipe_results as view
-    from turnetl.views.search_hits import usage_messages
-
-    results = console.run_async(
-        pipeline.search_recipe(
-            query,
-            common.settings(),
-            options,
-            now,
-            groups=selection.groups,
-            since=selection.since,
-            until=selection.until,
-            by_time=by_time,
-            limit=limit,
-        )
-    )
-    console.print_messages(usage_messages(results.usage))
-    console.print_result(view.view(results), results, as_json=common.json)
-    return ExitCode.DONE
 
 
 _FILTERS = Group("Filters", sort_key=1)
@@ -177,15 +137,42 @@ def search(
         return _search_turns(text, selection, ranking, common)
     recipe.check_ranking(rerank=ranking.rerank, nearest=ranking.nearest)
     filters.check_recipe()
-    return search_with_recipe(
-        text,
-        recipe.recipe,
-        recipe,
-        common,
-        selection=selection,
-        by_time=ranking.sort == "time",
-        limit=ranking.limit,
+    return _search_with_recipe(text, recipe.recipe, recipe, selection, ranking, common=common)
+
+
+def _search_with_recipe(
+    query: str,
+    name: str,
+    arguments: RecipeArguments,
+    selection: Selection,
+    ranking: RankingOptions,
+    *,
+    common: CommonOptions,
+) -> int:
+    from turnetl.retrieval.recipes import Recipe, RecipeOptions
+
+    options = RecipeOptions(Recipe.named(name), arguments.center, arguments.bfs)
+
+    from turnetl import pipeline
+    from turnetl.views import recipe_results as view
+    from turnetl.views.search_hits import usage_messages
+
+    results = console.run_async(
+        pipeline.search_recipe(
+            query,
+            common.settings(),
+            options,
+            now,
+            groups=selection.groups,
+            since=selection.since,
+            until=selection.until,
+            by_time=ranking.sort == "time",
+            limit=ranking.limit,
+        )
     )
+    console.print_messages(usage_messages(results.usage))
+    console.print_result(view.view(results), results, as_json=common.json)
+    return ExitCode.DONE
 
 
 def _search_turns(
@@ -196,20 +183,17 @@ def _search_turns(
     from turnetl.views import search_hits as view
     from turnetl.views.index import unread_messages
 
-    with console.show_progress(as_json=common.json) as progress:
-        result = console.run_async(
-            pipeline.search_turns(
-                query,
-                common.settings(),
-                now,
-                selection=selection,
-                order=Order(ranking.sort),
-                limit=ranking.limit or _MAX_TURNS,
-                nearest=ranking.nearest,
-                rerank=ranking.rerank,
-                progress=progress,
-            )
-        )
+    result = common.executed(
+        pipeline.search_turns,
+        query,
+        common.settings(),
+        now,
+        selection=selection,
+        order=Order(ranking.sort),
+        limit=ranking.limit or _MAX_TURNS,
+        nearest=ranking.nearest,
+        rerank=ranking.rerank,
+    )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
     no_hits = view.no_hits_message(query, result.found.distant)

@@ -1,7 +1,4 @@
-"""`turnetl serve`.
-
-`turnetl mcp`.
-"""
+"""`turnetl serve` and `turnetl mcp`."""
 
 import secrets
 import sys

@@ -1,7 +1,4 @@
-"""`turnetl summarize`: the summaries that are still deferred.
-
-`turnetl communities`: clusters of entities that facts connect closely.
-"""
+"""`turnetl summarize`, which writes deferred summaries, and `turnetl communities`."""
 
 from typing import Annotated, Literal
 
@@ -44,18 +41,9 @@ def summarize(
     from turnetl.views import summarize as view
 
     settings = common.settings(extractor=extractor, **budget_settings(budget))
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.summarize(
-                settings,
-                now,
-                groups,
-                dry_run=dry_run,
-                edited=edited,
-                audit=audit,
-                progress=progress,
-            )
-        )
+    report = common.executed(
+        pipeline.summarize, settings, now, groups, dry_run=dry_run, edited=edited, audit=audit
+    )
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)
@@ -105,10 +93,7 @@ def build(
         max_seconds=max_seconds,
         dry_run=dry_run,
     )
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.build_communities(settings, options, now, progress=progress)
-        )
+    report = common.executed(pipeline.build_communities, settings, options, now)
     console.print_messages(view.messages(report))
     console.print_result(view.view(report), report, as_json=common.json)
     return view.exit_code(report)

@@ -120,12 +120,9 @@ def compare(
     settings = common.settings(extractor=extractor, **budget_settings(budget))
     assumed = read_assumed_time(assume_time)
     options = ComparisonOptions(group, sample, seed, expect, assumed)
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            compare_templates(
-                first, second, settings, options, now, directory=Path.cwd(), progress=progress
-            )
-        )
+    report = common.executed(
+        compare_templates, first, second, settings, options, now, directory=Path.cwd()
+    )
     if output is not None:
         write_page(output, template_page(report))
     console.print_messages(view.messages(report))

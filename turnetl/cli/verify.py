@@ -1,5 +1,6 @@
 """The command that verifies the graph against the lake and the search index."""
 
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -8,7 +9,7 @@ from cyclopts.validators import Number
 from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
-from turnetl.cli.confirmation import Yes, execute_previewed
+from turnetl.cli.confirmation import Confirmation, Yes
 from turnetl.cli.options import NO_COMMON, CommonOptions, Flag, GroupNames
 
 _EXAMPLES = 5
@@ -37,35 +38,12 @@ def verify(
     from turnetl.views import verify as view
 
     settings = common.settings()
-    with console.show_progress(as_json=common.json) as progress:
-        report = console.run_async(
-            pipeline.verify(
-                settings,
-                groups,
-                examples=examples,
-                vectors=vectors,
-                config=common.config,
-                progress=progress,
-            )
-        )
+    options = pipeline.VerifyOptions(tuple(groups), examples, vectors, common.config)
+    report = common.executed(pipeline.verify, settings, options)
     if not (fix and report.can_repair):
         console.print_messages(view.messages(report))
         console.print_result(view.result(report), report, as_json=common.json)
         return view.exit_code(report)
-    return execute_previewed(
-        report,
-        lambda progress: pipeline.repair_graph(
-            settings,
-            report,
-            now,
-            groups,
-            examples=examples,
-            vectors=vectors,
-            config=common.config,
-            progress=progress,
-        ),
-        view=view,
-        dry_run=False,
-        yes=yes,
-        common=common,
-    )
+    asking = Confirmation(dry_run=False, yes=yes, common=common)
+    repair = partial(pipeline.repair_graph, settings, report, options, now)
+    return asking.execute(report, repair, view)

@@ -1,7 +1,4 @@
-"""The log on standard error: warnings as sentences, and with `--verbose` everything.
-
-A filter for a log that repeats itself.
-"""
+"""The log on standard error: warnings as sentences, and with `--verbose` everything."""
 
 import logging
 import sys
@@ -37,10 +34,7 @@ def install(*, verbose: bool, debug: bool) -> None:
 
     Without `verbose`, the log has the warnings of turnetl, each once, and no record of any other
     package: those are not written for users. With `verbose` it has every record of turnetl.
-
-    Args:
-        verbose: log everything.
-        debug: log also the records with the traceback of an error.
+    `debug` adds the records with the traceback of an error.
     """
     logger = logging.getLogger("turnetl")
     handler = logging.StreamHandler()

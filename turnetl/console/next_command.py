@@ -15,7 +15,6 @@ def next_command(
 
     Args:
         program: the path of this process's program; `__main__.py` was run with `python -m`.
-        directory: the working directory.
         words: the name of the command, and its arguments.
         options: `--lake`, `--graph`, `--config` as they were given; None if they were not.
     """

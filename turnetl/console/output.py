@@ -1,9 +1,4 @@
-"""Printing of results, messages and progress.
-
-Views in which the control characters of archives are displayed.
-
-Long results on a terminal are shown in the user's pager.
-"""
+"""Printing of results, messages and progress. Control characters of archives are displayed."""
 
 import os
 import shlex
@@ -57,13 +52,9 @@ def print_view(view: "View | str") -> None:
 
 
 def print_result(view: "View | str", output: object, *, as_json: bool, paged: bool = False) -> None:
-    """Print the result on standard output; control characters in it are displayed.
+    """Print the result on standard output, or the `output` of `--json`.
 
-    Args:
-        view: nodes, or a text that is printed as it is otherwise.
-        output: the result that `--json` prints.
-        as_json: print the object.
-        paged: on a terminal, show the view in the user's pager.
+    A long view is shown in the user's pager on a terminal, if it is `paged`.
     """
     if as_json:
         from turnetl.base.results import encoded

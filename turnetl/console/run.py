@@ -1,7 +1,4 @@
-"""One command from its arguments to its exit code: every error becomes one sentence.
-
-The work of a command, which a signal may stop.
-"""
+"""One command from its arguments to its exit code: every error becomes one sentence."""
 
 import os
 import sys
@@ -49,10 +46,7 @@ class _Flags:
 def run(app: Callable[..., Any], arguments: Sequence[str], *, reading: Collection[str] = ()) -> int:
     """Run a command and return its exit code. Raises nothing.
 
-    Args:
-        app: parses the arguments and calls the command.
-        arguments: the name of the command, then its own arguments.
-        reading: the names of the commands that only read: none of their work is left to continue.
+    Nothing is left to continue of the commands in `reading`, which only read.
     """
     flags = _Flags.of(arguments)
     try:
@@ -111,9 +105,6 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
 
     The first signal cancels it and waits, so that responses that are paid for are stored. A second
     signal stops the wait.
-
-    Raises:
-        KeyboardInterrupt: a signal arrived.
     """
     with stop_signals.current().cancelling() as cancel_by:
         # Takes 50 ms to import, which `--help` must not spend.

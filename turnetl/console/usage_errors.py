@@ -51,23 +51,23 @@ def usage_sentence(error: CycloptsError) -> str:
             problem = _out_of_range(error)
         case _:
             problem = _as_worded(error)
-    see = " See" if problem.endswith("?") else "; see"
-    return f"{problem}{see} `{_command(error)} --help`"
+    return _with_help(problem, _command(error))
 
 
 def check_words(app: App, command: str, words: Iterable[str]) -> None:
     """Check that no word of a text that may start with a hyphen looks like an option.
 
     `--- FAIL: TestCart` does not, nor a text with a space.
-
-    Raises:
-        BadUsage: a word does; the message names the nearest option of the command.
     """
     for word in words:
         if (option := _OPTION.fullmatch(word)) is not None:
             problem = _option_problem(option[1], app[command].assemble_argument_collection())
-            see = " See" if problem.endswith("?") else "; see"
-            raise BadUsage(f"{problem}{see} `{' '.join(app.name)} {command} --help`")
+            raise BadUsage(_with_help(problem, " ".join((*app.name, command))))
+
+
+def _with_help(problem: str, command: str) -> str:
+    see = " See" if problem.endswith("?") else "; see"
+    return f"{problem}{see} `{command} --help`"
 
 
 def _unknown_command(error: UnknownCommandError) -> str:

@@ -30,7 +30,6 @@ def split_passages(text: str) -> list[Passage]:
 
 
 def user_text(text: str) -> str:
-    """Return what the user wrote in an episode text."""
     return "\n".join(section for role, section in _sections(text) if role == "user")
 
 

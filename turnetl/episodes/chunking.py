@@ -3,15 +3,12 @@
 Boundaries in order of preference: between messages, paragraphs, lines, sentences and words. A block
 of code that fits one chunk is never split.
 
-Find fenced blocks of code (``` or ~~~) in an episode text.
-
-Estimate the tokens of a text from its bytes alone, in any language.
-
-A tokenizer begins a new token where the class of character changes (word, number, punctuation) and
-has long tokens for words only. So the weight of a byte depends on its class and on that of the byte
-before it. The estimate is within a third of a tokenizer with 32,000 tokens for prose, code, logs,
-JSON, Chinese, Japanese, Arabic, Hindi, German, hexadecimal digits and base64, and too high for
-Cyrillic; for Korean, emoji and words of no language that tokenizer needs up to three times as many.
+Tokens are estimated from the bytes of a text alone, in any language. A tokenizer begins a new token
+where the class of character changes (word, number, punctuation) and has long tokens for words only.
+So the weight of a byte depends on its class and on that of the byte before it. The estimate is
+within a third of a tokenizer with 32,000 tokens for prose, code, logs, JSON, Chinese, Japanese,
+Arabic, Hindi, German, hexadecimal digits and base64, and too high for Cyrillic; for Korean, emoji
+and words of no language that tokenizer needs up to three times as many.
 """
 
 import re
@@ -23,7 +20,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from turnetl.episodes.versions import CHUNK_LIMIT
+from turnetl.episodes.filters import CHUNK_LIMIT
 
 _MARKER = re.compile(
     r"(?P<message>\n\n(?=(?:user|assistant|tools): ))"
@@ -50,8 +47,6 @@ def fenced_blocks(text: str, start: int, stop: int, open_fence: str = "") -> lis
     """Return the blocks between `start` and `stop`, in order.
 
     Args:
-        text: the text of an episode.
-        start: where the search begins.
         stop: where the search ends; a block that continues after it is not `closed`.
         open_fence: the fence of the block that contains `start`; empty if there is none. That
             block starts before `start`.
@@ -83,8 +78,6 @@ def _closes(marker: re.Match[str], fence: str) -> bool:
     )
 
 
-__all__ = ["chunk_texts", "chunks", "estimate_expr", "split_in_half"]
-
 _CHARS_PER_TOKEN = 8
 """Characters per token of a chunk that are searched for the end of a block of code."""
 _BOUNDARIES = tuple(
@@ -99,23 +92,18 @@ _BOUNDARIES = tuple(
     )
 )
 _LINE_BOUNDARY = 3
-"""Index of the line break in `_BOUNDARIES`: the edges of a code block are as good as a line
-break."""
+"""Index of the line break in `_BOUNDARIES`; the edges of a code block are as good."""
 _MESSAGE = re.compile(r"(?:\n\n|\n(?=tools))(user|assistant|tools): ")
 _SPEAKER = re.compile(r"(?:user|assistant|tools): ")
 _WHITESPACE = re.compile(r"\s*")
 _COMBINING = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20d0-\u20ff\U0001f3fb-\U0001f3ff]")
-"""Characters that combine with the preceding one: accents, variation selectors, joiners, skin
-tones."""
+"""Characters that combine with the one before: accents, selectors, joiners, skin tones."""
 _MAX_CHARACTER = 32
 """Code points of the longest displayed character that is kept together."""
 
 
 def chunk_texts(texts: pl.Series, limit: int = CHUNK_LIMIT) -> pl.Series:
-    """Return `chunks`: the list of chunks of each text.
-
-    A text of at most `limit` tokens is one chunk, unchanged: its list is empty.
-    """
+    """Return `chunks` of each text: an empty list if its one chunk is the text, unchanged."""
     rows = texts.to_frame("text").with_row_index()
     # No byte is more than a token, so shorter texts need no estimate.
     candidates = rows.filter(pl.col("text").str.len_bytes() > limit)
@@ -144,10 +132,7 @@ def chunks(text: str, limit: int = CHUNK_LIMIT) -> Iterator[str]:
 
 
 def split_in_half(text: str) -> tuple[str, ...]:
-    """Return the text in two chunks, rarely three, split at a natural boundary.
-
-    A message that continues in the next chunk is prefixed with its speaker again.
-    """
+    """Return the text in two `chunks`, rarely three, split at a natural boundary."""
     # The boundary lies in the second half of what fits; at 70 % the rest fits a second chunk too,
     # unless the repeated speaker makes it too long.
     limit = -(-_weight(text) * 7 // (10 * TOKEN_WEIGHT))
@@ -191,17 +176,13 @@ def _reach(text: str, start: int, stop: int, max_weight: int) -> int:
 
 
 def _fits(text: str, block: FencedBlock, end: int, max_weight: int) -> bool:
-    """Return whether the block fits a chunk of its own."""
     if block.end <= end:
         return True
     return block.closed and _weight(text[block.start : block.end]) <= max_weight
 
 
 def _best_boundary(text: str, low: int, end: int, unsplit: list[FencedBlock]) -> int | None:
-    """Return the last boundary of the best kind in `low..end`, outside the blocks of `unsplit`.
-
-    None if there is no boundary.
-    """
+    """Return the last boundary of the best kind in `low..end`, outside the blocks of `unsplit`."""
     edges = [edge for block in unsplit for edge in (block.start, block.end) if low <= edge <= end]
     for rank, boundary in enumerate(_BOUNDARIES):
         positions = [match.end() for match in boundary.finditer(text, low, end)]
@@ -266,7 +247,6 @@ def _weight(text: str) -> int:
 Weights = NDArray[np.uint8]
 
 TOKEN_WEIGHT = 20
-"""The weight of one token."""
 
 _LOWER, _UPPER, _DIGIT, _PUNCTUATION, _SPACE, _BREAK, _LEAD, _LEAD4, _REST = range(9)
 """Classes of bytes. Outside ASCII: the first byte of a character, the first byte of a character of
@@ -275,7 +255,6 @@ _SHIFT = 4
 
 
 def _byte_classes() -> bytes:
-    """Return the class of every byte value."""
     classes = bytearray([_PUNCTUATION] * 0x80 + [_REST] * 0x40 + [_LEAD] * 0x30 + [_LEAD4] * 0x10)
     classes[ord("a") : ord("z") + 1] = [_LOWER] * 26
     classes[ord("A") : ord("Z") + 1] = [_UPPER] * 26
@@ -312,7 +291,6 @@ def estimate_expr(text: pl.Expr) -> pl.Expr:
 
 
 def estimate_tokens(texts: pl.Series) -> pl.Series:
-    """Return the estimate for each text, rounded up; 0 for null."""
     strings = texts.cast(pl.String)
     counts = [
         _estimate_batch(strings.slice(start, _BATCH_ROWS))

@@ -178,7 +178,6 @@ def _sum(kind: type[_C], counts: Iterable[_C]) -> _C:
 
 
 def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
-    """Return the counts of a group's episodes table."""
     kept = episodes.filter(pl.col("noise").is_null())
     marked = episodes.drop_nulls("noise").group_by("noise")
     noise = marked.agg(pl.len(), pl.col("chars_before").sum()).sort("noise")
@@ -198,7 +197,6 @@ def group_report(group: GroupId, episodes: pl.DataFrame) -> FilteredGroup:
 
 
 def to_json(report: FilteredGroup) -> str:
-    """Return the report as it is stored in the metadata of a table."""
     return msgspec.json.encode(report).decode()
 
 

@@ -1,6 +1,7 @@
-"""The user's choices for the filter: noise rules, and patterns removed from texts.
+"""What an episodes table is made with: the user's choices, kinds of turns, versions of the code.
 
-The kinds of turns. `turnetl.episodes.table` says which turn is of which kind.
+A table of other versions is built again. A run that finds all tables current imports this, and none
+of the modules that it is about.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +32,6 @@ class Filters:
     them."""
 
     def patterns_for(self, group: GroupId, kind: str) -> tuple[str, ...]:
-        """Return the patterns that apply to turns of that group and kind."""
         default = self.overrides.get((ALL_GROUPS, kind), self.patterns)
         return self.overrides.get((group, kind), default)
 
@@ -52,3 +52,16 @@ class Filters:
 ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY = "error_heavy", "code_heavy", "tool_heavy"
 CONVERSATIONAL, ORDINARY = "conversational", "ordinary"
 KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)
+
+DEDUP_VERSION = 1
+"""Version of the rules in `order` that decide which rows are one turn, and which are closed."""
+TEXT_VERSION = 7
+"""Version of the texts. Raise it with every change that alters a text, in `text` or in a module
+that it calls."""
+CHUNK_LIMIT = 6000
+"""Maximum size of a chunk, in estimated tokens."""
+CHUNKING_VERSION = 3
+"""Version of the column `chunks`; raise it with every change of `chunking` that moves a split
+position, and of what the column lists."""
+CLASSIFICATION_VERSION = 1
+"""Raise it with every change of the results of `classify`."""

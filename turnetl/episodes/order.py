@@ -1,12 +1,9 @@
 """Select the turns of a group from its rows, each once, and put them in order.
 
-Reads few columns and no text, so a group may be larger than memory.
-
-Decide which rows of several archives are the same turn, and which session owns it.
-
-Most copies share one `turn_id`, because it derives from the prompt's native id. Two kinds of copies
-do not: a session that two formats of one tool contain, and a fork whose tool wrote its parent's
-history again under new ids.
+Reads few columns and no text, so a group may be larger than memory. Most copies share one
+`turn_id`, because it derives from the prompt's native id. Two kinds of copies do not: a session
+that two formats of one tool contain, and a fork whose tool wrote its parent's history again under
+new ids.
 """
 
 from collections.abc import Mapping
@@ -33,22 +30,15 @@ _COUNTS = ("copies", "variants")
 def order_turns(keys: pl.DataFrame) -> pl.DataFrame:
     """Return each turn once, oldest first: `row`, `RESOLVED`, `started_at` and `chars`.
 
-    The result does not depend on the order of the rows or of the archives.
-
-    Args:
-        keys: `KEYS` of all rows of a group, including copies of turns; and `row`, the number of
-            each row.
+    The result does not depend on the order of the rows or of the archives. `keys` are `KEYS` of all
+    rows of a group, including copies of turns, and `row`, the number of each row.
     """
     ordered = _in_order(_deduplicated(merge_copies(keys)))
     return ordered.select("row", *RESOLVED, "started_at", "chars")
 
 
 def unique_turns(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return each turn of a group once, oldest first, with `copies` and `variants`.
-
-    Args:
-        rows: the columns of `schema.TURNS`.
-    """
+    """Return each turn of `schema.TURNS` once, oldest first, with `copies` and `variants`."""
     numbered = rows.with_row_index("row")
     order = order_turns(numbered.select("row", *KEYS).collect()).drop("started_at", "chars")
     unresolved = numbered.drop([name for name in RESOLVED if name not in _COUNTS])
@@ -121,9 +111,6 @@ def merge_copies(keys: pl.DataFrame) -> pl.DataFrame:
     - `replayed`: the row belongs to a fork whose tool wrote the turn again, or to the history of
       prompts, which has no responses.
     - `maybe_replayed`: the archive ends in another session, so the row may be a copy.
-
-    Args:
-        keys: the columns `order.KEYS`, in any order of rows.
     """
     replayed = _replayed(keys)
     aliases = _across_formats(keys) | replayed
@@ -204,7 +191,6 @@ def _replayed(keys: pl.DataFrame) -> dict[str, str]:
 
 
 def _differing(pairs: pl.DataFrame) -> dict[str, str]:
-    """Map each `turn_id` to its `original`, where they differ."""
     rows = pairs.select("turn_id", "original").iter_rows()
     return {turn: original for turn, original in rows if turn != original}
 

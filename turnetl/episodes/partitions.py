@@ -4,15 +4,12 @@ The key columns of all rows are read first, and the turns are ordered and marked
 read next: they stay in memory if they fit its limit; otherwise each file is read once and its rows
 are spilled to disk, by partition. Partitions depend on the turns alone, not on how the rows arrive.
 
-Prompts of Claude Code's history that a transcript holds too: they are copies of its turns.
-
-The history has no id of a prompt. A prompt is the same if it has the same text, as a prompt or as
-what was typed while the agent worked, in the same session or at about the same time; or if it was
-sent in the same session within seconds and its text says that the transcript has another: what was
-pasted, or the text of a command. What a transcript holds once is the same as one prompt of the
-history: the nearest. Others stay turns.
-
-Mark the turns of an episodes table again: no rule changes a text, so that none is rendered.
+A prompt of Claude Code's history that a transcript holds too is a copy of its turn. The history has
+no id of a prompt. A prompt is the same if it has the same text, as a prompt or as what was typed
+while the agent worked, in the same session or at about the same time; or if it was sent in the same
+session within seconds and its text says that the transcript has another: what was pasted, or the
+text of a command. What a transcript holds once is the same as one prompt of the history: the
+nearest. Others stay turns.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -47,20 +44,18 @@ def partition(
     max_chars: int = PARTITION_CHARS,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Generator[pl.DataFrame]:
-    """Yield each turn once, in table order.
+    """Yield each turn of a group once, in table order, marked by the rules.
 
-    The columns are those of `schema.TURNS`, `copies`, `variants` and `noise`. Close the
-    generator if you stop early: it then deletes its files from the folder.
+    The columns are those of `schema.TURNS`, `copies`, `variants` and `noise`. Close the generator
+    if you stop early: it then deletes its files from the folder.
 
     Args:
-        batches: rows of `schema.TURNS`, of one group.
-        rules: by precedence: the first that matches gives the turn its rule name.
         folder: receives spilled rows if they exceed the memory limit.
-        max_chars: maximum characters of a partition.
-        memory_limit: bytes of rows that may be held in memory.
     """
     keys, rows = _read(batches, rules, memory_limit)
-    keys = merge_recorded(keys, lambda: _prompts(batches, rows))
+    keys = merge_recorded(
+        keys, lambda: read_prompts(batches) if rows is None else rows.select(prompt_columns())
+    )
     turns = _marked(keys, rules).with_columns(partition_numbers(max_chars))
     del keys
     if rows is None:
@@ -112,15 +107,12 @@ def _read(
     return pl.concat(keys).with_row_index("row"), pl.concat(rows) if rows else None
 
 
-def _prompts(batches: Sequence[Batch], rows: pl.DataFrame | None) -> pl.DataFrame:
-    """Return the prompts of all rows, which only groups with a history of prompts need."""
-    if rows is not None:
-        return rows.select(prompt_columns())
+def read_prompts(batches: Sequence[Batch]) -> pl.DataFrame:
+    """Return `prompt_columns` of all rows, which only groups with a history of prompts need."""
     return pl.concat([batch.read(*prompt_columns()) for batch in batches])
 
 
 def _marked(keys: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
-    """Return the turns in table order, with `noise`."""
     turns = ordering.order_turns(keys.select("row", *ordering.KEYS))
     resolved = _resolved(keys.drop("row")[turns["row"]], turns)
     marked = noise.mark(resolved.lazy(), rules).select("noise").collect()
@@ -128,7 +120,6 @@ def _marked(keys: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
 
 
 def _resolved(rows: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the resolved columns of the turns at the same positions."""
     return rows.with_columns(turns[name] for name in ordering.RESOLVED)
 
 
@@ -151,11 +142,6 @@ def _from_disk(
 
 @contextmanager
 def _spill_folder(folder: Path) -> Iterator[Path]:
-    """Create a temporary folder, and delete it with its files.
-
-    Raises:
-        Fatal: the folder or a file in it cannot be written.
-    """
     try:
         # The parent of the folder is the lake.
         with temporary_folder(folder, folder.parent) as created:
@@ -218,9 +204,7 @@ def prompt_columns() -> list[pl.Expr]:
 def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> pl.DataFrame:
     """Give prompts of the history that a transcript holds the id and the session of its turn.
 
-    Args:
-        keys: the columns `order.KEYS` of all rows of a group.
-        prompts: returns `prompt_columns` of the same rows.
+    Both frames are of the same rows: `order.KEYS` and `prompt_columns`.
     """
     if not keys.select(_IS_HISTORY.any()).item():
         return keys
@@ -253,7 +237,6 @@ def merge_recorded(keys: pl.DataFrame, prompts: Callable[[], pl.DataFrame]) -> p
 
 
 def _same_session(typed: pl.DataFrame, texts: pl.DataFrame) -> pl.DataFrame:
-    """Return the pairs with the same text in one session."""
     prompts = typed.with_columns(pl.col("prompts").list.first())
     return _pairs(
         prompts.join(
@@ -338,23 +321,10 @@ def remark_table(
     stored: Mapping[str, str],
     metadata: Callable[[FilteredGroup], Mapping[str, str]],
 ) -> FilteredGroup:
-    """Replace the table of a group by the same with the marks of other rules.
+    """Replace the table of a group by the same with the marks of other rules; return its report.
 
-    If no mark changes, the rows are copied as they are.
-
-    Args:
-        lake: the lake of the table.
-        group: the group.
-        rules: by precedence: the first that matches gives the turn its rule name.
-        stored: the metadata of the table.
-        metadata: returns the new metadata from the report.
-
-    Returns:
-        The report of the new table.
-
-    Raises:
-        TableUnusable: the table is damaged, or was replaced in the meantime.
-        Fatal: it cannot be written.
+    No rule changes a text, so that none is rendered. If no mark changes, the rows are copied as
+    they are. `stored` is the metadata of the table, `metadata` returns the new one.
     """
     rows = lake.scan_episodes(group)
     counted = [pl.col(name).alias(f"counted_{name}") for name in COUNTED]
@@ -375,7 +345,6 @@ def remark_table(
 
 
 def _marks(keys: pl.DataFrame, rules: tuple[NoiseRule, ...]) -> pl.Series:
-    """Return `noise` of each row."""
     marked = noise.mark(keys.lazy(), rules)
     # The same as `EMPTY.condition`, without the texts.
     is_empty = pl.when(pl.col("counted_chars_after") == 0).then(pl.lit(noise.EMPTY.name))

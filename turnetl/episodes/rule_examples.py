@@ -24,7 +24,7 @@ from turnetl.base.result_fields import (
 from turnetl.base.results import described
 from turnetl.episodes import order
 from turnetl.episodes.filters import Filters
-from turnetl.episodes.partitions import key_columns, merge_recorded, partition, prompt_columns
+from turnetl.episodes.partitions import key_columns, merge_recorded, partition, read_prompts
 from turnetl.episodes.table import render_texts
 from turnetl.lake import Batch, Lake
 from turnetl.noise import EMPTY, ListedRule, NoiseRule
@@ -111,19 +111,7 @@ def explain(
     examples: int = 5,
     progress: Callable[[int, int], None] | None = None,
 ) -> RuleExplanation:
-    """Return what a rule marks by itself.
-
-    Args:
-        lake: holds the turns files.
-        groups: the groups to search.
-        rule: any rule, active or not.
-        filters: the active rules, and what is removed from texts.
-        examples: maximum number of examples.
-        progress: called after each group with the number of groups done and their total.
-
-    Raises:
-        Fatal: a table cannot be read.
-    """
+    """Return what a rule, active or not, marks by itself; `progress` gets groups done and all."""
     counts, examples_by_group = [], []
     for done, group in enumerate(groups, 1):
         rows = _matching(lake.turn_batches(group), rule, filters)
@@ -145,7 +133,7 @@ def _matching(batches: Sequence[Batch], rule: NoiseRule, filters: Filters) -> pl
     none = pl.DataFrame(schema=schema.TURNS.polars).select(columns)
     rows = merge_recorded(
         pl.concat([none, *(batch.read(*columns) for batch in batches)]),
-        lambda: pl.concat([batch.read(*prompt_columns()) for batch in batches]),
+        lambda: read_prompts(batches),
     )
     marked = noise.mark(order.unique_turns(rows.lazy()), filters.rules)
     alone = noise.mark(marked.rename({"noise": "marked_by"}), [rule])

@@ -26,7 +26,7 @@ import polars as pl
 
 from turnetl.base import schema
 from turnetl.base.model import GroupId
-from turnetl.episodes import chunking, text, tool_calls
+from turnetl.episodes import chunking, text
 from turnetl.episodes.filter_report import COUNTED, FilteredGroup, group_report
 from turnetl.episodes.filters import (
     CODE_HEAVY,
@@ -52,11 +52,7 @@ class RenderedTexts:
     """The rendered columns of a group's table."""
 
     def __init__(self, lake: Lake, group: GroupId) -> None:
-        """Read which turns the table has.
-
-        Raises:
-            TableUnusable: the table is damaged.
-        """
+        """Read which turns the table has, which must not be damaged."""
         lake.verify_episodes(group)
         self._lake, self._group = lake, group
         self._rows = lake.scan_episodes(group)
@@ -64,27 +60,19 @@ class RenderedTexts:
             self._turns = self._rows.select(INPUTS).with_row_index("position").collect()
 
     def of(self, turns: pl.DataFrame) -> pl.DataFrame:
-        """Return `RENDERED` of the turns that the table has unchanged, with their `index`.
-
-        The index is the position among `turns`, in ascending order.
-        """
+        """Return `RENDERED` of the turns that the table has unchanged, with `index` in `turns`."""
         keys = turns.select(INPUTS).with_row_index()
         known = keys.join(
             self._turns, on=INPUTS, how="inner", nulls_equal=True, maintain_order="left"
         )
-        first = known["position"].min() if known.height else None
-        last = known["position"].max()
-        if not isinstance(first, int) or not isinstance(last, int):
-            return self._read(0, 0).with_columns(index=pl.lit(0, pl.UInt32))
+        first, last = known["position"].min(), known["position"].max()
+        length = last - first + 1 if isinstance(first, int) and isinstance(last, int) else 0
         # Turns that are far apart in the table are rendered again: its rows may exceed the memory.
-        length = last - first + 1
-        if length > _MAX_SPREAD * known.height:
-            return self._read(0, 0).with_columns(index=pl.lit(0, pl.UInt32))
-        return self._read(first, length)[known["position"] - first].with_columns(known["index"])
-
-    def _read(self, first: int, length: int) -> pl.DataFrame:
+        if not isinstance(first, int) or length > _MAX_SPREAD * known.height:
+            known, first, length = known.clear(), 0, 0
         with self._lake.reading_episodes(self._group):
-            return self._rows.slice(first, length).select(RENDERED).collect()
+            rows = self._rows.slice(first, length).select(RENDERED).collect()
+        return rows[known["position"] - first].with_columns(known["index"])
 
 
 def write_table(
@@ -94,18 +82,7 @@ def write_table(
     metadata: Callable[[FilteredGroup], Mapping[str, str]],
     previous: RenderedTexts | None = None,
 ) -> FilteredGroup:
-    """Write the table of a group from its turns files, and return its report.
-
-    Args:
-        lake: holds the turns files and receives the table.
-        group: the group.
-        filters: which turns are noise, and what is removed from a text.
-        metadata: returns the metadata of the table from its report.
-        previous: texts that need not be rendered again: see `episode_rows`.
-
-    Raises:
-        Fatal: a table cannot be read or written.
-    """
+    """Write the table of a group from its turns files, with metadata from its report."""
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
 
     @cache
@@ -141,12 +118,9 @@ _SEPARATOR = "\0"
 def episode_rows(
     turns: pl.DataFrame, filters: Filters, previous: RenderedTexts | None = None
 ) -> pl.DataFrame:
-    """Return the rows of `schema.EPISODES` for ordered and marked turns, each independently.
+    """Return the rows of `schema.EPISODES` for a partition of turns, each independently.
 
-    Args:
-        turns: a partition from `partitions.partition`.
-        filters: what is removed from a text.
-        previous: texts that were rendered with the same filters and need not be rendered again.
+    `previous` has texts that were rendered with the same filters.
     """
     rendered = (
         rendered_columns(turns, filters)
@@ -201,7 +175,6 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
 
 
 def _digests(chunked: pl.DataFrame) -> pl.Series:
-    """Return `text_hash` from `text` and `chunks`."""
     in_chunks = pl.col("chunks").list.len() > 0
     joined = pl.when(in_chunks).then(pl.col("chunks").list.join(_SEPARATOR)).otherwise("text")
     texts = chunked.select(joined.cast(pl.Binary)).to_series()
@@ -218,7 +191,6 @@ _PROMPT_CHARS, _TEXT_CHARS = 1000, 20_000
 """Characters of a prompt that are searched for failure words (a long plan mentions everything);
 characters of prompt and of response that are searched for everything else."""
 
-_FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
 _TRACE = (
     r"Traceback \(most recent call last\)|(?m:^[ \t]+at [\w.$<>]+ ?\()"
     r"|(?m:^thread '.*' panicked at)|(?m:^goroutine \d+ \[)"
@@ -234,9 +206,9 @@ _FAILED_OUTPUT = (
 
 _NAME, _RESULT = (pl.element().struct.field(name) for name in ("name", "result"))
 _IS_FAILED = pl.element().struct.field("is_error") | (
-    _NAME.str.contains(tool_calls.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
+    _NAME.str.contains(text.RUN_TOOLS) & _RESULT.str.contains(_FAILED_OUTPUT)
 )
-_IS_EDIT = _NAME.str.contains(tool_calls.EDIT_TOOLS)
+_IS_EDIT = _NAME.str.contains(text.EDIT_TOOLS)
 _TOOL_CALLS = pl.col("tool_calls")
 _CALLS = _TOOL_CALLS.list.len()
 _FAILED = _TOOL_CALLS.list.eval(_IS_FAILED.cast(pl.UInt32)).list.sum()
@@ -246,8 +218,8 @@ _TEXT = (
     + "\n"
     + pl.col("assistant_text").str.head(_TEXT_CHARS)
 )
-_BLOCKS = _TEXT.str.count_matches(_FENCED)
-_PROSE_CHARS = _TEXT.str.replace_all(_FENCED, "").str.len_chars()
+_BLOCKS = _TEXT.str.count_matches(text.FENCED)
+_PROSE_CHARS = _TEXT.str.replace_all(text.FENCED, "").str.len_chars()
 _CODE_CHARS = _TEXT.str.len_chars() - _PROSE_CHARS
 
 # A fifth of all calls, rounded up; `_CALLS` occurs once, since polars evaluates it at each use.

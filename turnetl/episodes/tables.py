@@ -1,16 +1,22 @@
 """Episodes tables: built from the turns files, if they are not current."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from turnetl import noise
 from turnetl.base import ids, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import shown_name
-from turnetl.episodes import versions
 from turnetl.episodes.filter_report import FilteredGroup, FilterReport, from_json, to_json
-from turnetl.episodes.filters import Filters
+from turnetl.episodes.filters import (
+    CHUNK_LIMIT,
+    CHUNKING_VERSION,
+    CLASSIFICATION_VERSION,
+    DEDUP_VERSION,
+    TEXT_VERSION,
+    Filters,
+)
 from turnetl.lake import Lake, TurnFile
 
 log = logging.getLogger(__name__)
@@ -43,16 +49,8 @@ def build(
     is damaged. A group whose turns cannot be read does not stop the others.
 
     Args:
-        lake: holds the turns files and receives the episodes tables.
-        groups: the groups to build, in the order of the report.
-        filters: which turns are noise, and what is removed from a text.
-        progress: called after each group with the number of groups done and their total.
         on_damaged: called with the error of each group that has a damaged turns file. None: the
             first one is raised after the last group.
-
-    Raises:
-        TableUnusable: a turns file is damaged.
-        Fatal: a table has another schema version, or cannot be written.
     """
     reports, damaged = [], []
     for done, group in enumerate(groups, 1):
@@ -80,10 +78,7 @@ def is_current(
     It can if `build` would produce the same table from these turns files and filters, or if the
     table was built from the same turns files with one-off filters.
     """
-    try:
-        stored = lake.episodes_metadata(group) or {}
-    except TableUnusable:
-        return False
+    stored = _stored(lake, group)
     if stored.get(_ONE_OFF) and stored.get(_TURNS_DIGEST) == _turns_digest(files):
         return True
     return stored.get(_INPUTS_DIGEST) == _inputs_digest(group, files, filters)
@@ -91,11 +86,15 @@ def is_current(
 
 def holds_turns(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
     """Return whether the group's table was built from these turns files. Reads no row."""
+    return _stored(lake, group).get(_TURNS_DIGEST) == _turns_digest(files)
+
+
+def _stored(lake: Lake, group: GroupId) -> Mapping[str, str]:
+    """Return the metadata of the group's table; empty if there is none, or it is damaged."""
     try:
-        stored = lake.episodes_metadata(group) or {}
+        return lake.episodes_metadata(group) or {}
     except TableUnusable:
-        return False
-    return stored.get(_TURNS_DIGEST) == _turns_digest(files)
+        return {}
 
 
 def repair(lake: Lake, group: GroupId, files: Sequence[TurnFile], filters: Filters) -> None:
@@ -149,11 +148,7 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
 
 
 def _check_groups(group: GroupId, files: Sequence[TurnFile]) -> None:
-    """Check that the turns files are those of the group in whose folder they are.
-
-    Raises:
-        TableUnusable: one is that of another group: its turns would be committed twice.
-    """
+    """Raise TableUnusable if a file holds another group: its turns would be committed twice."""
     for file in files:
         if file.metadata.group != group:
             raise TableUnusable(
@@ -196,7 +191,6 @@ def _stored_report(lake: Lake, group: GroupId, inputs_digest: str) -> FilteredGr
 
 
 def _inputs_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters) -> str:
-    """Return the digest of everything that determines the content of a table."""
     one_off = "one-off" if filters.one_off else ""
     decisions = (*noise.recipes(filters.rules), *filters.recipe(group))
     return ids.digest(_turns_digest(files), one_off, *decisions)
@@ -209,19 +203,17 @@ def _content_digest(group: GroupId, files: Sequence[TurnFile], filters: Filters)
 
 
 def _turns_digest(files: Sequence[TurnFile]) -> str:
-    """Return the digest of the turns files and of the versions of the code that renders them."""
     rules = noise.recipes((*noise.RULES, noise.EMPTY))
     return ids.digest(*_code_versions(), *rules, *_archives(files))
 
 
 def _code_versions() -> tuple[str, ...]:
-    rows = (schema.TURNS.version, schema.EPISODES.version, versions.DEDUP, versions.TEXT)
-    recipe = (*rows, versions.CHUNK_LIMIT, versions.CHUNKING, versions.CLASSIFICATION)
+    rows = (schema.TURNS.version, schema.EPISODES.version, DEDUP_VERSION, TEXT_VERSION)
+    recipe = (*rows, CHUNK_LIMIT, CHUNKING_VERSION, CLASSIFICATION_VERSION)
     return tuple(map(str, recipe))
 
 
 def _archives(files: Sequence[TurnFile]) -> list[str]:
-    """Return what identifies the content of each turns file, sorted."""
     return sorted(
         f"{file.path.name}/{file.metadata.sha256}/{file.metadata.format}"
         f"/{file.metadata.reader_version}/{file.metadata.redactor_version}"

@@ -1,6 +1,11 @@
 """Render a turn as episode text: `user: ...`, `assistant: ...`, `tools: ...`.
 
-Replace the long fenced blocks in an agent's text by a summary of their content type.
+A tool call is one line: tool name and input, and after an arrow the result: whether the call
+failed, and what its content type keeps of it. The role of a tool decides what that is. Two other
+modules interpret tool names: `structural.tool_calls` and `parsing.table`. They do not share this
+table, because their errors cost different things. Here a pattern also matches unknown names, since
+a wrong role only condenses a result differently; there only known names count, since a wrong role
+would create a false fact, or change what is stored of a turn.
 """
 
 from collections.abc import Sequence
@@ -8,32 +13,29 @@ from collections.abc import Sequence
 import polars as pl
 
 from turnetl.base.model import ClosedBy
-from turnetl.episodes import content, tool_calls
+from turnetl.episodes import content
+from turnetl.noise.machine_prompts import HISTORY_CALL
 
 _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 """What coding agents write where the user interrupts them."""
 
 
 def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `text`, one per row: prompt, response, steering, user answers and tool calls.
+    """Return `text`, one per row of `schema.TURNS`: prompt, response, steering, answers, calls.
 
-    What the user typed is complete. A blank line separates messages.
-
-    Args:
-        turns: rows with the columns of `schema.TURNS`; each is rendered independently.
-        patterns: regular expressions (Rust syntax). What they match is removed from the agent's
-            text, from tool calls and from their results.
+    What the user typed is complete. What the patterns (Rust syntax) match is removed from the
+    agent's text, from tool calls and from their results. A blank line separates messages.
     """
-    unmatched = tool_calls.remove_patterns(pl.col("assistant_text"), patterns)
+    unmatched = remove_patterns(pl.col("assistant_text"), patterns)
     agent = turns.with_columns(unmatched, _cwd())
     cleaned = agent.with_columns(
-        tool_calls.clean_messages(agent["user_text"]),
-        tool_calls.clean_messages(condense_code_blocks(agent)),
-        tool_calls.call_lines(agent, patterns),
+        clean_messages(agent["user_text"]),
+        clean_messages(condense_code_blocks(agent)),
+        call_lines(agent, patterns),
     )
     messages = pl.concat_list(
         _message("user", pl.col("user_text")),
-        _message("assistant", tool_calls.clean_prose(pl.col("assistant_text"))),
+        _message("assistant", clean_prose(pl.col("assistant_text"))),
         _messages("user", "steering"),
         _messages("user", "user_answers"),
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
@@ -63,11 +65,11 @@ def _message(speaker: str, text: pl.Expr) -> pl.Expr:
 
 
 def _messages(speaker: str, column: str) -> pl.Expr:
-    texts = pl.col(column).list.eval(_message(speaker, tool_calls.clean_user_text(pl.element())))
+    texts = pl.col(column).list.eval(_message(speaker, clean_user_text(pl.element())))
     return texts.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
 
 
-_FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
+FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
 _START, _END = "\ue000", "\ue001"
 """Delimiters from Unicode's private use area; a text that contains one is left unchanged."""
 _SHORT_CHARS, _SHORT_BREAKS = 700, 14
@@ -75,11 +77,7 @@ _SHORT_CHARS, _SHORT_BREAKS = 700, 14
 
 
 def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
-    """Return `assistant_text`, one per turn, with each long block replaced by one line.
-
-    Args:
-        turns: columns `assistant_text` and `cwd`.
-    """
+    """Return `assistant_text`, one per turn, with each long block replaced by one line."""
     text = pl.col("assistant_text")
     rows = turns.select("assistant_text", "cwd").with_row_index()
     may_have_long = (text.str.len_bytes() > _SHORT_BREAKS) & text.str.contains("```", literal=True)
@@ -93,7 +91,7 @@ def condense_code_blocks(turns: pl.DataFrame) -> pl.Series:
 
 def _condensed(rows: pl.DataFrame) -> pl.DataFrame:
     """Return `index` and `text`: the blocks split from the prose, condensed, and joined again."""
-    delimited = pl.col("assistant_text").str.replace_all(_FENCED, f"{_START}$0{_END}")
+    delimited = pl.col("assistant_text").str.replace_all(FENCED, f"{_START}$0{_END}")
     # A segment is a block and the prose after it; the first segment has only prose, as `block`.
     segments = (
         rows.with_columns(delimited.str.split(_START).alias("segment"))
@@ -125,3 +123,246 @@ def _summaries(blocks: pl.DataFrame) -> pl.Series:
     labelled = condensed.with_columns(blocks.select(language=language)["language"])
     label = pl.when(pl.col("language") == "").then(pl.lit("code")).otherwise("language")
     return labelled.select(pl.format("[{}, {}]", label, "text").alias("summary"))["summary"]
+
+
+_HEAD, _TAIL = 400, 100
+"""Characters kept of a long call: the last step of a long command comes after a long text."""
+_MAX_RESULTS = 3
+"""Results kept of the same call: the first ones and the last."""
+_STRING = r'":"((?:[^"\\]|\\.)*)"'
+
+
+def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
+    """Return `calls`, one list per turn: its calls in order, each once with all its results."""
+    rows = turns.select("cwd", "tool_calls").with_row_index()
+    calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
+    # What turnetl itself answered was said in other turns, and at other times.
+    is_aside = pl.col("name").is_in(BOOKKEEPING_TOOLS) | pl.col("name").str.contains(HISTORY_CALL)
+    relevant = calls.filter(~is_aside).with_columns(
+        remove_patterns(pl.col("input", "result"), patterns)
+    )
+    # In steps, because polars evaluates an expression at each use.
+    cleaned = clean_inputs(relevant).with_columns(tool_role())
+    condensed = _with_call(cleaned).with_columns(condense_results(cleaned))
+    distinct = condensed.group_by("index", "call", maintain_order=True).agg(
+        pl.col("result").unique(maintain_order=True)
+    )
+    arrow = pl.when(pl.col("result") != "").then(" -> " + pl.col("result"))
+    line = pl.concat_str("call", arrow, ignore_nulls=True)
+    lines = _with_joined_results(distinct).group_by("index", maintain_order=True)
+    joined = rows.select("index").join(
+        lines.agg(line.alias("calls")), on="index", how="left", maintain_order="left"
+    )
+    none = pl.lit([], dtype=pl.List(pl.String))
+    return joined.select(pl.coalesce("calls", none).alias("calls"))["calls"]
+
+
+def _with_joined_results(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls with `result`, a list of the results in order, as one text."""
+    result = pl.col("result")
+    results = result.list.eval(pl.element().replace("", "done"))
+    ends = results.list.head(_MAX_RESULTS - 1).list.concat(results.list.tail(1))
+    kept = pl.when(result.list.len() > _MAX_RESULTS).then(ends).otherwise(results)
+    joined = kept.list.join(", then ").alias("result")
+    return apply_where(calls, result.list.len() > 1, joined, result.list.first())
+
+
+def _with_call(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls with `call`: tool name and input, with paths relative to `cwd`."""
+    call = pl.col("input")
+    is_json = call.str.contains(r"^[{\[]")
+    readable = apply_where(calls, is_json, _from_json().alias("input"), _relative(call))
+    name = pl.col("name").str.replace(r"^mcp__.*__", "")
+    one_line = _without_middle(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "))
+    return readable.with_columns(call=(name + " " + one_line).str.strip_chars_end())
+
+
+def _without_middle(call: pl.Expr) -> pl.Expr:
+    ends = call.str.head(_HEAD) + "..." + call.str.tail(_TAIL)
+    return pl.when(call.str.len_chars() > _HEAD + _TAIL).then(ends).otherwise(call)
+
+
+def _from_json() -> pl.Expr:
+    """Return a JSON input as text: a search as pattern and place, other input without escapes."""
+    folder = (" in " + _relative(_json_field("path"))).fill_null("")
+    files = (" of " + pl.coalesce(_json_field("glob"), _json_field("include"))).fill_null("")
+    unescaped = pl.col("input").str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ")
+    search = _json_field("pattern") + folder + files
+    return pl.coalesce(search, unescaped.str.replace_all(r'\\"', '"'))
+
+
+def _json_field(name: str) -> pl.Expr:
+    value = pl.col("input").str.extract(rf'^\{{(?:.*[,{{])?"{name}{_STRING}')
+    return value.str.replace_all(r'\\(["\\/])', "$1")
+
+
+def _relative(call: pl.Expr) -> pl.Expr:
+    cwd = pl.col("cwd")
+    relative = call.str.strip_prefix("cd " + cwd + " && ").str.strip_prefix(cwd + "/")
+    return pl.when(cwd == "").then(call).otherwise(relative)
+
+
+def condense_results(calls: pl.DataFrame) -> pl.Series:
+    """Return `result`, one per call with `role`, `result`, `is_error` and `cwd`, on one line."""
+    texts = calls.select(text="result", role="role", failed="is_error", cwd="cwd")
+    # Most text is discarded: drop it before any pattern reads it.
+    text = pl.when(content.DISCARDED).then(pl.lit("")).otherwise("text").alias("text")
+    cleaned = clean_results(texts.with_columns(text))
+    condensed = content.condense(cleaned, content.RESULTS)
+    failure = pl.format("failed: {}", "text").str.strip_chars_end(": ")
+    result = pl.when("failed").then(failure).otherwise("text")
+    return texts.select("failed").with_columns(condensed).select(result=result)["result"]
+
+
+BOOKKEEPING_TOOLS = ("TodoWrite", "TodoRead", "TaskUpdate", "TaskList", "TaskGet", "update_plan")
+"""Names of tools that manage an agent's own lists; the other calls contain the work itself."""
+
+RUN_TOOLS = r"(?i-u:bash|shell|exec|terminal|command|(?:^|_)run_|(?:^|_)test|write_stdin)"
+"""Names of tools that run commands."""
+_READ_TOOLS = (
+    r"^(?i-u:(?:notebook)?read|(?:read|open|view|get|cat)_?(?:many_?)?files?(?:_contents?)?|view|cat"
+    r"|ls|list|list_?(?:dir|directory|files|file_tree)|lsp|skill|toolsearch|tool_search)$"
+)
+_SEARCH_TOOLS = (
+    r"^(?i-u:grep|glob|rg|find|grep_search|file_search|codebase_search|search_files?(?:_content)?"
+    r"|search_for_pattern|find_file|find_symbol)$"
+)
+EDIT_TOOLS = (
+    r"^(?i-u:(?:multi_?|notebook)?edit|(?:multi_?)?replace|write|update|patch|apply_(?:patch|diff)"
+    r"|(?:write|create|edit|delete|insert|search|str|string)_(?:to_|and_|_)?(?:file|replace|edit)\w*)$"
+)
+"""Names of tools that change files."""
+_REPORT_TOOLS = r"^(?i-u:task|agent|(?:google_)?web_?(?:search|fetch)|fetch|spawn_agent|wait)$"
+
+_DISPLAY_COMMAND = (
+    r"(?:cat|head|tail|sed|grep|egrep|rg|ls|find|fd|jq|wc|tree|nl|awk|less|sort|cut|column|echo|pwd|cd"
+    r"|which|file|stat|du|type|Get-Content|Get-ChildItem|Select-String|dir|git blame)"
+)
+_COMMAND_START = r"(?:^|&& *|; *|\|\| *)"
+_ANY_COMMAND = _COMMAND_START + r"[A-Za-z./_(\[{]"
+_ONLY_DISPLAY = _COMMAND_START + _DISPLAY_COMMAND + r"(?-u:\b)"
+
+
+def tool_role() -> pl.Expr:
+    """Return `role` from columns `name` and `input`: what kind of result to expect.
+
+    - read: a file or a listing.
+    - edit: a confirmation of a change.
+    - search: matches, or the output of a command that only displays something.
+    - report: the findings of a subagent, or a web page.
+    - run: the output of a command that may change something.
+    - other: unknown.
+    """
+    name = pl.col("name")
+    role_of_name = (
+        pl.when(name.str.contains(_READ_TOOLS))
+        .then(pl.lit("read"))
+        .when(name.str.contains(EDIT_TOOLS))
+        .then(pl.lit("edit"))
+        .when(name.str.contains(_SEARCH_TOOLS))
+        .then(pl.lit("search"))
+        .when(name.str.contains(_REPORT_TOOLS))
+        .then(pl.lit("report"))
+        .when(name.str.contains(RUN_TOOLS))
+        .then(pl.when(_only_displays()).then(pl.lit("search")).otherwise(pl.lit("run")))
+        .otherwise(pl.lit("other"))
+    )
+    return role_of_name.alias("role")
+
+
+def _only_displays() -> pl.Expr:
+    """Return whether each command of a line is one that only displays something."""
+    call = pl.col("input")
+    return call.str.count_matches(_ANY_COMMAND) == call.str.count_matches(_ONLY_DISPLAY)
+
+
+_COLOUR = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])"
+_REMINDER = r"(?s)<system-reminder>.*?</system-reminder>"
+_TRUNCATED_REMINDER = r"(?s)<system-reminder>.*"
+_BASE64 = r"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?[A-Za-z0-9+/]{400,}={0,2}"
+_BLOB = r"[A-Za-z0-9+/]{400}"
+_OVERWRITTEN = r"(?m)^[^\n]*\r"
+_BAR_CHARACTERS = "█▓▒░▏▎▍▌▋▊▉━─═╌┄┈■□▪▫●○⣿⣀#=*-"
+_BAR = rf"[{_BAR_CHARACTERS}]{{8,}}>?"
+_CONTROL_MARKERS = ["\x1b", "\r", "<system-reminder>"]
+_RESULT_MARKERS = [*_CONTROL_MARKERS, *(character * 8 for character in _BAR_CHARACTERS)]
+"""A tool result without any of these contains nothing to remove but base64; so does a prompt, a
+response or a tool input without `_CONTROL_MARKERS`."""
+_SIGNED = "Co-Authored-By: "
+_SIGNATURE = r"(?:🤖 Generated with \S+ \S+ +)?Co-Authored-By: [^<\n]{0,60}<[^>\n]*> ?"
+"""The signature that a coding agent appends to commit messages."""
+SEARCHED_CHARS = 50_000
+"""Characters of a text, from its start, that the user's patterns search. A pattern whose every
+match looks ahead to the end of the text costs the square of this: seconds here, days for 50 MB."""
+_BOLD = r"(?m)(^|[ \t|>])\*\*([^*\s/][^*\n]*[^*\s(,])\*\*"
+"""Bold text in Markdown; not powers, glob patterns or keyword arguments."""
+_BLANK_LINES = r"\n[ \t]*(?:\n[ \t]*)+\n"
+
+
+def clean_user_text(text: pl.Expr) -> pl.Expr:
+    """Return the user's text without text that the client inserted."""
+    return (
+        text.str.replace_all(_COLOUR, "")
+        .str.replace_all(_REMINDER, "")
+        .str.replace_all(_BASE64, "[base64]")
+        .str.replace_all("\r\n", "\n", literal=True)
+        .str.strip_chars()
+    )
+
+
+def clean_messages(texts: pl.Series) -> pl.Series:
+    """Return `clean_user_text` of each text; a single scan selects the few that need it."""
+    text = pl.col(texts.name)
+    affected = text.str.contains_any(_CONTROL_MARKERS) | text.str.contains(_BLOB)
+    cleaned = apply_where(texts.to_frame(), affected, clean_user_text(text), text.str.strip_chars())
+    return cleaned[texts.name]
+
+
+def clean_prose(text: pl.Expr) -> pl.Expr:
+    """Return an agent's text with single blank lines and without bold markers."""
+    return text.str.replace_all(_BOLD, "$1$2").str.replace_all(_BLANK_LINES, "\n\n")
+
+
+def clean_output(text: pl.Expr) -> pl.Expr:
+    """Return the output of a program as a terminal finally displays it."""
+    closed = clean_user_text(text).str.replace(_TRUNCATED_REMINDER, "")
+    return closed.str.replace_all(_OVERWRITTEN, "").str.replace_all(_BAR, " ").str.strip_chars()
+
+
+def clean_results(texts: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `clean_output` of `text`; a single scan selects the few that need it."""
+    text = pl.col("text")
+    affected = text.str.contains_any(_RESULT_MARKERS) | text.str.contains(_BLOB)
+    return apply_where(texts, affected, clean_output(text), text.str.strip_chars())
+
+
+def clean_inputs(calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows with `input` without terminal escapes and client reminders."""
+    call = pl.col("input")
+    affected = call.str.contains_any([*_CONTROL_MARKERS, _SIGNED]) | call.str.contains(_BLOB)
+    return apply_where(calls, affected, clean_user_text(call).str.replace_all(_SIGNATURE, ""), call)
+
+
+def apply_where(
+    rows: pl.DataFrame, condition: pl.Expr, matching: pl.Expr, others: pl.Expr
+) -> pl.DataFrame:
+    """Return the rows in their order; each expression is evaluated for its own rows only.
+
+    Both replace the same column: `matching` where the condition, never null, is true.
+    """
+    marked = rows.with_row_index("position").with_columns(condition.alias("matching"))
+    if not marked["matching"].any():
+        return rows.with_columns(others)
+    unmatched = marked.filter(~pl.col("matching")).with_columns(others)
+    matched = marked.filter("matching").with_columns(matching)
+    return pl.concat([unmatched, matched]).sort("position").drop("position", "matching")
+
+
+def remove_patterns(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
+    """Return the text without what the patterns (Rust syntax) match in `SEARCHED_CHARS`."""
+    if not patterns:
+        return text
+    searched = text.str.head(SEARCHED_CHARS)
+    for pattern in patterns:
+        searched = searched.str.replace_all(pattern, "")
+    return searched + text.str.slice(SEARCHED_CHARS)

@@ -1,7 +1,4 @@
-"""Predicts the usage of planned turns: from a pilot, else from history, else from their prompts.
-
-The wall time of a run, from the latency of its requests or from the speed of earlier runs.
-"""
+"""The usage and time of planned turns: from a pilot, else from history, else from their prompts."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -36,11 +33,7 @@ _MAX_SURVEYED = 500
 
 @dataclass(frozen=True, slots=True)
 class PilotOptions:
-    """The size of a pilot, and which turns it draws.
-
-    Raises:
-        BadUsage: too few turns.
-    """
+    """The size of a pilot, and which turns it draws."""
 
     turns: int
     seed: int = 0
@@ -78,47 +71,28 @@ class Prediction:
     pilot: PilotResult | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Estimator:
     """Predicts what planned turns will use. Writes nothing to the graph."""
 
-    def __init__(
-        self,
-        workloads: Sequence[Workload],
-        resources: PilotResources,
-        preview: Extractor[Any],
-        knowledge: ModelKnowledge,
-        progress: Progress,
-    ) -> None:
-        """Make an estimator of one run.
-
-        Args:
-            workloads: the turns, group by group.
-            resources: with which turns are extracted and resolved.
-            preview: the `llm` extractor over a `SilentModel`.
-            knowledge: what is known of the model.
-            progress: called after each turn that is looked at.
-        """
-        self._workloads = workloads
-        self._resources = resources
-        self._preview = preview
-        self._knowledge = knowledge
-        self._progress = progress
+    workloads: Sequence[Workload]
+    resources: PilotResources
+    preview: Extractor[Any]
+    """The `llm` extractor over a `SilentModel`."""
+    knowledge: ModelKnowledge
+    progress: Progress
 
     async def predict(self, options: PilotOptions | None) -> Prediction:
-        """Predict the usage; with a pilot, pay for its turns first.
-
-        Raises:
-            ModelUnusable, ModelBusy: the model did not respond to the pilot.
-        """
-        pilot = Pilot(self._resources, self._workloads)
-        price = self._knowledge.price
+        """Predict the usage; with a pilot, pay for its turns first."""
+        pilot = Pilot(self.resources, self.workloads)
+        price = self.knowledge.price
         answered = at_prices(
-            [turn for workload in self._workloads for turn in await pilot.answered(workload)], price
+            [turn for workload in self.workloads for turn in await pilot.answered(workload)], price
         )
         done = {turn.turn_id for turn in answered}
         pending = [
             turn
-            for workload in self._workloads
+            for workload in self.workloads
             for turn in workload.pending()
             if turn.turn_id not in done
         ]
@@ -131,7 +105,7 @@ class Estimator:
         requests, usage = answered_usage([*answered, *surveyed])
         predicted = self._predicted(pending, piloted, surveyed, answered)
         usage_range = predicted.usage
-        if any(workload.undo is not None for workload in self._workloads):
+        if any(workload.undo is not None for workload in self.workloads):
             least = from_prompts((), surveyed, price=price)
             usage_range = with_lower_ends(usage_range, least)
         return replace(
@@ -150,7 +124,7 @@ class Estimator:
         surveyed: Sequence[TurnRequests],
         answered: Sequence[TurnRequests],
     ) -> Prediction:
-        known, model = self._knowledge, self._knowledge.name_for
+        known, model = self.knowledge, self.knowledge.name_for
         if not pending:
             return Prediction(PredictedUsage(NO_USAGE, {}, {}), EstimateMethod.JOURNAL, 0)
         if piloted:
@@ -170,12 +144,12 @@ class Estimator:
     async def _run_pilot(
         self, pilot: Pilot, answered: Collection[TurnId], options: PilotOptions
     ) -> PilotResult:
-        turns = [turn for workload in self._workloads for turn in workload.pending()]
+        turns = [turn for workload in self.workloads for turn in workload.pending()]
         leading, drawn = choose(turns, answered, options.turns, seed=options.seed)
         total = len(leading) + len(drawn)
 
         def advance(done: int) -> None:
-            self._progress(ProgressUpdate("pilot", "turns", done, total))
+            self.progress(ProgressUpdate("pilot", "turns", done, total))
 
         return await pilot.run(leading, drawn, advance)
 
@@ -186,8 +160,8 @@ class Estimator:
 
         Without a journal, the prompts are needed for lower bounds only, and some are enough.
         """
-        has_journal = bool(self._knowledge.journal.total.entries)
-        is_bounded = not has_pilot and len(self._knowledge.history) == 0
+        has_journal = bool(self.knowledge.journal.total.entries)
+        is_bounded = not has_pilot and len(self.knowledge.history) == 0
         if not has_journal and not is_bounded:
             return []
         seen = {turn.turn_id for turn in piloted}
@@ -196,15 +170,15 @@ class Estimator:
             rest = draw(stratify(rest, _MAX_SURVEYED), _MAX_SURVEYED, seed=0) if rest else []
         wanted = {turn.turn_id for turn in rest}
         found: list[TurnRequests] = []
-        for workload in self._workloads:
+        for workload in self.workloads:
             before = len(found)
 
             def advance(done: int, before: int = before) -> None:
-                self._progress(ProgressUpdate("estimate", "turns", before + done, len(rest)))
+                self.progress(ProgressUpdate("estimate", "turns", before + done, len(rest)))
 
             turns = wanted.intersection(workload.plan.turns.to_commit)
             if turns:
-                found += await survey(workload, turns, self._preview, advance)
+                found += await survey(workload, turns, self.preview, advance)
         return found
 
 

@@ -1,10 +1,7 @@
-"""The usage of turns predicted from a pilot, from history, or from their prompts alone.
-
-What a request that was not sent would use, from requests that were.
-"""
+"""The usage of turns predicted from a pilot, from history, or from their prompts alone."""
 
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import stdev
 
@@ -18,7 +15,6 @@ from turnetl.estimation.usage_range import (
     UsageByPrompt,
     UsageRange,
     minimum_usage,
-    negative,
     predict_usage,
     prompts_of,
     scaled,
@@ -54,13 +50,7 @@ class Calibration:
         price: Callable[[str], Price | None],
         earlier: Mapping[str, PromptMeans],
     ) -> None:
-        """Learn from requests.
-
-        Args:
-            observed: those that were sent teach; the others do not.
-            price: returns the price of the model of a prompt.
-            earlier: of earlier runs, for prompts of which none was sent.
-        """
+        """Learn from the requests that were sent; `earlier`: of prompts of which none was sent."""
         sent: dict[str, list[ObservedRequest]] = {}
         for request in observed:
             if request.usage is not None and request.usage.calls:
@@ -74,14 +64,12 @@ class Calibration:
 
     def usage(self, requests: Iterable[ObservedRequest]) -> UsageByPrompt:
         """Return the usage of requests by prompt: as counted, else as expected."""
-        found: dict[str, Usage] = {}
-        for request in requests:
-            usage = request.usage if request.usage is not None else self._expected(request)
-            found[request.prompt] = found.get(request.prompt, Usage()) + usage
-        return found
+        return _summed(
+            (one.prompt, one.usage if one.usage is not None else self._expected(one))
+            for one in requests
+        )
 
     def seconds(self, prompt: str) -> float:
-        """Return the mean latency of the requests of a prompt."""
         return self._of(prompt).seconds
 
     def completion_margin(self, prompt: str) -> float:
@@ -92,9 +80,8 @@ class Calibration:
         means = self._of(request.prompt)
         prompt_tokens = round(request.tokens * means.ratio * means.calls)
         completion_tokens = round(means.completion_tokens)
-        price = self._price(request.prompt)
         usage = Usage(1, prompt_tokens, completion_tokens, None, 0, means.seconds)
-        return usage if price is None else replace(usage, cost=price.cost(usage))
+        return _priced(usage, self._price(request.prompt))
 
     def _of(self, prompt: str) -> PromptMeans:
         if (means := self._by_prompt.get(prompt)) is not None:
@@ -161,30 +148,23 @@ def from_pilot(
     """Predict from the turns of a pilot; None if it saw too few.
 
     Args:
-        pending: the turns to predict, also those of the pilot.
-        piloted: the turns of the pilot.
         surveyed: what the journal answers of the other turns.
         answered: turns that are not pending, as the journal answers all their requests.
-        price: returns the price of the model of a prompt.
-        earlier: means of prompts of earlier runs.
     """
     seen = (*answered, *piloted)
-    everything = [one for turn in seen for one in (*turn.extraction, *turn.resolution)]
+    everything = [one for turn in seen for one in turn.requests]
     calibration = Calibration(everything, price, earlier)
     resolved = [turn for turn in seen if turn.is_resolved]
     drawn = {turn.turn_id: turn for turn in piloted if not turn.is_resolved}
     rest = [turn for turn in pending if turn.turn_id not in {one.turn_id for one in resolved}]
     unseen = _unseen(resolved, drawn.values(), calibration)
-    full = {
-        turn: _sum(calibration.usage((*one.extraction, *one.resolution)), unseen)
-        for turn, one in drawn.items()
-    }
+    full = {turn: _sum(calibration.usage(one.requests), unseen) for turn, one in drawn.items()}
     # The journal has what extracted them.
     known: dict[TurnId, UsageByPrompt] = {
         turn: _sum(calibration.usage(one.resolution), unseen) for turn, one in drawn.items()
     }
     strata = merged(stratify(rest, len(drawn)), drawn.keys()) if rest else ()
-    if any(not _is_sampled(stratum, drawn.keys()) for stratum in strata):
+    if any(not stratum.is_sampled(drawn.keys()) for stratum in strata):
         return None
     known |= _subtracted(surveyed)
     predicted = _predict(strata, full, known)
@@ -203,8 +183,6 @@ def from_history(
     """Predict from turns that were ingested before; None if there are too few.
 
     Args:
-        pending: all turns.
-        history: turns that the model has extracted.
         surveyed: what the journal answers of the pending turns.
         shares: of each prompt in the usage of the model; their sum is 1, or there are none.
     """
@@ -223,13 +201,7 @@ def from_prompts(
     *,
     price: Callable[[str], Price | None],
 ) -> PredictedUsage:
-    """Return lower bounds: the prompts that extract the turns, without any response.
-
-    Args:
-        pending: all turns.
-        surveyed: the requests that extract them, or some of them.
-        price: returns the price of the model of a prompt.
-    """
+    """Return lower bounds: the prompts that extract the turns, without any response."""
     scale = max(len(pending) / len(surveyed), 1.0) if surveyed else 0.0
     sent = [_prompt_usage(turn.extraction, price) for turn in surveyed]
     known = [{prompt: scaled(used, scale) for prompt, used in usage.items()} for usage in sent]
@@ -246,10 +218,6 @@ def with_lower_ends(usage: PredictedUsage, least: PredictedUsage) -> PredictedUs
 
     For turns that were resolved before: if their extraction gives what it gave then, the journal
     answers the requests that resolve them.
-
-    Args:
-        usage: as predicted.
-        least: the requests that extract the turns.
     """
     nothing = minimum_usage(())
     by_prompt = {
@@ -262,10 +230,7 @@ def with_lower_ends(usage: PredictedUsage, least: PredictedUsage) -> PredictedUs
 def answered_usage(turns: Iterable[TurnRequests]) -> tuple[int, Usage]:
     """Return the requests of these turns that the journal answers, and what they cost."""
     usages = [
-        request.usage
-        for turn in turns
-        for request in (*turn.extraction, *turn.resolution)
-        if request.usage is not None
+        request.usage for turn in turns for request in turn.requests if request.usage is not None
     ]
     return len(usages), sum(usages, Usage())
 
@@ -326,15 +291,11 @@ def _assigned(
 ) -> list[tuple[Stratum, list[Usage]]]:
     """Return each stratum with the earlier turns of its length; strata with too few are joined."""
     found: list[tuple[Stratum, list[Usage]]] = []
-    shortest = -1
+    shortest = -1.0
     for number, stratum in enumerate(strata, start=1):
-        is_last = number == len(strata)
-        drawn = [
-            turn.usage
-            for turn in history
-            if turn.chars > shortest and (is_last or stratum.holds(turn.chars))
-        ]
-        shortest = stratum.turns[-1].chars
+        longest = math.inf if number == len(strata) else stratum.turns[-1].chars
+        drawn = [turn.usage for turn in history if shortest < turn.chars <= longest]
+        shortest = longest
         if found and min(len(found[-1][1]), len(drawn)) < MIN_SAMPLE:
             before, earlier = found.pop()
             found.append((Stratum((*before.turns, *stratum.turns)), [*earlier, *drawn]))
@@ -347,8 +308,8 @@ def _unseen(
     resolved: Sequence[TurnRequests], drawn: Iterable[TurnRequests], calibration: Calibration
 ) -> UsageByPrompt:
     """Return the mean usage of prompts that only turns show which the model resolved."""
-    simulated = {one.prompt for turn in drawn for one in (*turn.extraction, *turn.resolution)}
-    usages = [calibration.usage((*turn.extraction, *turn.resolution)) for turn in resolved]
+    simulated = {one.prompt for turn in drawn for one in turn.requests}
+    usages = [calibration.usage(turn.requests) for turn in resolved]
     only = [prompt for prompt in prompts_of(usages) if prompt not in simulated]
     return {
         prompt: _mean([{prompt: one.get(prompt, Usage())} for one in usages]) for prompt in only
@@ -359,31 +320,32 @@ def _subtracted(surveyed: Iterable[TurnRequests]) -> dict[TurnId, UsageByPrompt]
     """Return what the journal answers of each turn, as negative usage by prompt."""
     found: dict[TurnId, UsageByPrompt] = {}
     for turn in surveyed:
-        usages: dict[str, Usage] = {}
-        for request in turn.extraction:
-            if request.usage is not None:
-                less = negative(request.usage)
-                usages[request.prompt] = usages.get(request.prompt, Usage()) + less
+        usages = _summed(
+            (one.prompt, scaled(one.usage, -1)) for one in turn.extraction if one.usage is not None
+        )
         if usages:
             found[turn.turn_id] = usages
     return found
 
 
-def _is_sampled(stratum: Stratum, drawn: Collection[TurnId]) -> bool:
-    count = sum(turn.turn_id in drawn for turn in stratum.turns)
-    return count >= min(MIN_SAMPLE, len(stratum.turns))
-
-
 def _prompt_usage(
     requests: Iterable[ObservedRequest], price: Callable[[str], Price | None]
 ) -> UsageByPrompt:
+    return _summed(
+        (one.prompt, _priced(Usage(1, one.tokens, 0, None), price(one.prompt)))
+        for one in requests
+        if one.usage is None
+    )
+
+
+def _priced(usage: Usage, price: Price | None) -> Usage:
+    return usage if price is None else replace(usage, cost=price.cost(usage))
+
+
+def _summed(usages: Iterable[tuple[str, Usage]]) -> UsageByPrompt:
     found: dict[str, Usage] = {}
-    for request in requests:
-        if request.usage is None:
-            usage, priced = Usage(1, request.tokens, 0, None), price(request.prompt)
-            cost = None if priced is None else priced.cost(usage)
-            usage = Usage(1, request.tokens, 0, cost)
-            found[request.prompt] = found.get(request.prompt, Usage()) + usage
+    for prompt, usage in usages:
+        found[prompt] = found.get(prompt, Usage()) + usage
     return found
 
 

@@ -1,9 +1,4 @@
-"""What a model has used before: from the receipts in the graph, and from the journal.
-
-What earlier requests would cost now: prices change, and may have been unknown then.
-
-How many bytes an ingest adds, from what is there or from what other graphs took.
-"""
+"""What a model used before, at the prices of now, and how many bytes an ingest adds."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -62,12 +57,6 @@ async def earlier_turns(
 
 
 def prompt_means(stats: JournalStats, model_of: Callable[[str], str]) -> Mapping[str, PromptMeans]:
-    """Return the means of the responses in a journal, by prompt.
-
-    Args:
-        stats: of the journal.
-        model_of: returns the name of the model of a prompt.
-    """
     return {
         prompt: PromptMeans(
             requests=totals.entries,
@@ -81,12 +70,7 @@ def prompt_means(stats: JournalStats, model_of: Callable[[str], str]) -> Mapping
 
 
 def prompt_shares(stats: JournalStats, model_of: Callable[[str], str]) -> Mapping[str, float]:
-    """Return the share of each prompt in the tokens of a model; sorted by name.
-
-    Args:
-        stats: of the journal.
-        model_of: returns the name of the model of a prompt.
-    """
+    """Return the share of each prompt in the tokens of a model, sorted by name."""
     usages = {prompt: totals.usage for prompt, totals in _of_model(stats, model_of).items()}
     tokens = {name: one.tokens for name, one in usages.items()}
     total = sum(tokens.values())
@@ -113,12 +97,7 @@ def _of_model(stats: JournalStats, model_of: Callable[[str], str]) -> dict[str, 
 
 
 def at_price(usage: Usage, price: Price | None) -> Usage:
-    """Return the usage of requests of one model with the cost at this price.
-
-    Args:
-        usage: of any number of requests, which count as equally long.
-        price: of now; None if it is unknown, and so is the cost.
-    """
+    """Return the usage of requests of one model, equally long, with the cost at this price."""
     if not usage.calls:
         return usage
     if price is None:
@@ -131,12 +110,7 @@ def at_price(usage: Usage, price: Price | None) -> Usage:
 def at_prices(
     turns: Iterable[TurnRequests], price: Callable[[str], Price | None]
 ) -> list[TurnRequests]:
-    """Return the turns with the costs of their requests at the prices of now.
-
-    Args:
-        turns: in any order.
-        price: returns the price of the model of a prompt.
-    """
+    """Return the turns with the costs of their requests at the prices of now."""
 
     def priced(requests: Iterable[ObservedRequest]) -> tuple[ObservedRequest, ...]:
         return tuple(
@@ -168,15 +142,12 @@ def disk_growth(
     requests: Range,
     completion_tokens: Range,
 ) -> Mapping[str, Range]:
-    """Return the bytes that each part of the data will grow by, in whole ones.
+    """Return by how many bytes each part of the data will grow.
 
     Args:
-        turns: to ingest.
         committed: turns that graph and index hold now.
         graph: the file of an embedded graph; None: the graph is on a server, and is left out.
-        index: the folder of the index.
-        requests: to send.
-        completion_tokens: of their responses.
+        completion_tokens: of the responses to `requests`.
     """
     journal = requests * _JOURNAL_ROW_BYTES + completion_tokens * _TOKEN_BYTES
     parts = {

@@ -5,8 +5,6 @@ are all requests that extract a turn, as they depend on its session alone; and, 
 of a group, those that resolve it. For any other turn the requests that resolve it are made and not
 sent: the run makes them against a group that nobody knows yet.
 
-Models that record which requests a piece of work sends, and with which usage.
-
 The record of a request is that of its context, as with accounts: a request that Graphiti sends
 belongs to the turn for which it is sent, though Graphiti does not know the turn.
 """
@@ -30,15 +28,18 @@ from turnetl.base.errors import BadTurn, RunStopped, TooLong
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
-from turnetl.extraction.preview_builder import model_for, placeholder_response
-from turnetl.graph.mirror.group import MirrorGroup
+from turnetl.extraction.preview_builder import placeholder_response
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
-from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
-from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns
+from turnetl.ingestion.commit import (
+    MirroredGroup,
+    ResolvedTurn,
+    as_bad_turn,
+    resolve_turn,
+)
+from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.accounts import charged_to
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 
@@ -48,7 +49,6 @@ class ObservedRequest:
     """One request of a turn."""
 
     prompt: str
-    """Name of the prompt."""
     tokens: int
     """Estimated tokens of its messages."""
     usage: Usage | None
@@ -71,66 +71,47 @@ def recording_to(record: Record) -> Iterator[None]:
         _record.reset(token)
 
 
+@dataclass(frozen=True, slots=True)
 class ObservedModel:
     """A model that sends its requests, and records them."""
 
-    def __init__(self, model: ChatModel, estimate: Callable[[str], int]) -> None:
-        """Record the requests to a model with its wrappers.
-
-        Args:
-            model: receives the requests.
-            estimate: estimates the tokens of a text.
-        """
-        self._model = model
-        self._estimate = estimate
+    model: ChatModel
+    estimate: Callable[[str], int]
 
     @property
     def name(self) -> str:
-        return self._model.name
+        return self.model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
-            response = await self._model.complete(request)
+            response = await self.model.complete(request)
         except BadTurn as error:
-            _observe(request, self._estimate, error.usage)
+            _observe(request, self.estimate, error.usage)
             raise
-        _observe(request, self._estimate, response.usage)
+        _observe(request, self.estimate, response.usage)
         return response
 
     async def close(self) -> None:
-        await self._model.close()
+        await self.model.close()
 
 
+@dataclass(frozen=True, slots=True)
 class SilentModel:
     """A model that sends nothing: the journal responds, else a placeholder without content."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        journal: Journal | None,
-        parameters: str,
-        estimate: Callable[[str], int],
-    ) -> None:
-        """Simulate a model.
-
-        Args:
-            model: of which only the names are used.
-            journal: the responses that are known; None if there are none.
-            parameters: of every request, as the journal's keys have them.
-            estimate: estimates the tokens of a text.
-        """
-        self._model = model
-        self._journal = journal
-        self._parameters = parameters
-        self._estimate = estimate
+    model: ChatModel
+    journal: Journal | None
+    parameters: str
+    """As in the keys of the journal."""
+    estimate: Callable[[str], int]
 
     @property
     def name(self) -> str:
-        return self._model.name
+        return self.model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         known = await self._known(request)
-        _observe(request, self._estimate, None if known is None else known.usage)
+        _observe(request, self.estimate, None if known is None else known.usage)
         if known is not None and known.truncated:
             raise TooLong(f"the response to `{request.prompt_name}` was truncated", known.usage)
         return known or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
@@ -139,10 +120,10 @@ class SilentModel:
         """Do nothing: there are no connections."""
 
     async def _known(self, request: ChatRequest) -> ChatResponse | None:
-        if self._journal is None:
+        if self.journal is None:
             return None
-        name = model_for(self._model, request.prompt_name).name
-        return await self._journal.get_async(request_key(name, request, self._parameters))
+        name = model_for(self.model, request.prompt_name).name
+        return await self.journal.get_async(request_key(name, request, self.parameters))
 
 
 def _observe(request: ChatRequest, estimate: Callable[[str], int], usage: Usage | None) -> None:
@@ -165,6 +146,10 @@ class TurnRequests:
     resolution: tuple[ObservedRequest, ...]
     is_resolved: bool
     """Whether the requests that resolve it were sent, too, so that the run sends none."""
+
+    @property
+    def requests(self) -> tuple[ObservedRequest, ...]:
+        return (*self.extraction, *self.resolution)
 
 
 @dataclass
@@ -200,21 +185,13 @@ class PilotResources:
     """Turns that may be extracted at the same time."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PilotGroup:
-    """A group in memory."""
-
-    mirror: MirrorGroup
-    summaries: TurnSummaries
-
-
 class Pilot:
     """Extracts and resolves turns of several groups. Writes nothing to the graph."""
 
     def __init__(self, resources: PilotResources, workloads: Sequence[Workload]) -> None:
         self._resources = resources
         self._workloads = {workload.group: workload for workload in workloads}
-        self._groups: dict[GroupId, _PilotGroup] = {}
+        self._groups: dict[GroupId, MirroredGroup] = {}
         self.result = PilotResult()
 
     async def answered(self, workload: Workload) -> list[TurnRequests]:
@@ -231,7 +208,7 @@ class Pilot:
                 break
             if any(request.usage is None for request in (*extraction, *resolution)):
                 break
-            self._apply(resolved)
+            self._groups[resolved.receipt.group_id].apply(resolved)
             found.append(_turn_requests(episode, extraction, resolution, is_resolved=True))
         return found
 
@@ -243,15 +220,7 @@ class Pilot:
     ) -> PilotResult:
         """Send the requests of the turns, up to the budget.
 
-        Args:
-            leading: turns with which their groups begin, in the order of the run: these are
-                resolved by the model.
-            drawn: turns from anywhere.
-            progress: called with the number of turns so far.
-
-        Raises:
-            ModelUnusable: the user must act first.
-            ModelBusy: no response after all retries.
+        The model resolves the leading turns, with which their groups begin.
         """
         turns = [*leading, *drawn]
         resolved_by_model = {turn.turn_id for turn in leading}
@@ -286,7 +255,6 @@ class Pilot:
         )
 
     async def _take(self, turn: PrefetchedTurn, record: Record, *, is_sent: bool) -> None:
-        """Resolve an extracted turn and apply it to its group in memory."""
         resolution, episode = Record(), turn.episode
         with turn.admitted, charged_to(turn.admitted.account):
             try:
@@ -296,7 +264,7 @@ class Pilot:
             except BadTurn:
                 self.result.failed += 1
             else:
-                self._apply(resolved)
+                self._groups[resolved.receipt.group_id].apply(resolved)
                 turn.admitted.commit(resolved.change.usage)
         self.result.turns.append(_turn_requests(episode, record, resolution, is_resolved=is_sent))
 
@@ -308,25 +276,20 @@ class Pilot:
             resources.embedder,
             episode,
             extracted,
-            group.mirror,
+            group.with_summariser(rules.summariser),
             run_id=_RUN_ID,
             now=resources.clock(),
-            summaries=group.summaries.with_summariser(rules.summariser),
         )
 
-    async def _group(self, group: GroupId) -> "_PilotGroup":
+    async def _group(self, group: GroupId) -> MirroredGroup:
         if group not in self._groups:
             resources = self._resources
             contents = await self._workloads[group].contents(resources.store, resources.embedder)
-            summaries = resources.sending_summaries.of_group(contents)
-            mirror = MirrorGroup(summaries.decided(contents))
-            self._groups[group] = _PilotGroup(mirror, summaries)
+            self._groups[group] = MirroredGroup.of(contents, resources.sending_summaries)
         return self._groups[group]
 
     def _apply(self, resolved: ResolvedTurn) -> None:
-        group = self._groups[resolved.receipt.group_id]
-        group.mirror.apply(resolved.for_mirror, resolved.receipt)
-        group.summaries.apply(resolved.change)
+        self._groups[resolved.receipt.group_id].apply(resolved)
 
     def _episodes(
         self, turns: Iterable[PendingTurn]
@@ -350,12 +313,6 @@ async def survey(
     """Return the requests that extract turns, as far as they are known without sending any.
 
     A request that follows from a response is known only if the journal has that response.
-
-    Args:
-        workload: the group.
-        turns: of it.
-        simulating: over a `SilentModel`.
-        progress: called with the number of turns so far.
     """
     found: list[TurnRequests] = []
     for episode, context in workload.episodes(turns):

@@ -1,7 +1,4 @@
-"""An estimate of what turns take, and the plan of a run.
-
-Estimates as the lake keeps them, to be compared with the run.
-"""
+"""What turns take, the plan of a run, and the estimates that the lake keeps for a comparison."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -124,14 +121,7 @@ class PlanReport:
 def record_estimate(
     lake: Path, workloads: Sequence[Workload], estimate: Estimate, made_at: datetime
 ) -> None:
-    """Keep an estimate in the lake, as a whole and by group.
-
-    Args:
-        lake: the folder of the lake.
-        workloads: the turns, group by group.
-        estimate: of them.
-        made_at: the current time.
-    """
+    """Keep an estimate of turns in the lake, as a whole and by group."""
     turns = [turn for workload in workloads for turn in workload.plan.turns.to_commit]
     whole = RecordedEstimate(
         workload=workload_id(turns, estimate.extractor, estimate.model),

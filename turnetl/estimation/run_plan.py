@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -59,27 +59,15 @@ async def plan(
     """Estimate what an ingest, a backfill or a redo takes. Writes nothing to the graph.
 
     Args:
-        settings: everything that is configured.
-        options: which turns are ingested, and how.
-        clock: returns the current time.
         archives: files, folders or globs that a backfill would read first; they are parsed into a
             copy of the tables, which is deleted. Empty: the turns that the lake has.
-        format_name: the format of all archives; None: each is detected by its content.
-        one_off: the noise rules apply to this run only.
-        redo: the committed turns that a redo would repeat; None: no redo.
-        exact: of a redo.
         pilot: pay for some turns, to know more; None: send no request.
-        progress: called after each archive, group and turn.
-
-    Raises:
-        BadUsage: settings or options that are not valid.
-        ModelUnusable, ModelBusy: the model did not respond to the pilot.
-        GraphBusy, GraphUnusable: the graph cannot be read.
     """
     if redo is not None and archives:
         raise BadUsage("a redo repeats turns of the lake: leave out the archives, or --redo")
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
+    options = replace(options, dry_run=True)
     planning = _Planning(settings, options, clock, pilot, progress)
     if redo is not None:
         return await planning.redo(redo, exact=exact)
@@ -94,27 +82,16 @@ async def plan(
         return replace(report, parsed=parsed)
 
 
+@dataclass(frozen=True, slots=True)
 class _Planning:
-    """The plan of one run."""
-
-    def __init__(
-        self,
-        settings: Settings,
-        options: RunOptions,
-        clock: Clock,
-        pilot: PilotOptions | None,
-        progress: Progress,
-    ) -> None:
-        self._settings = settings
-        self._options = replace(options, dry_run=True)
-        self._clock = clock
-        self._pilot = pilot
-        self._progress = progress
+    settings: Settings
+    options: RunOptions
+    clock: Clock
+    pilot: PilotOptions | None
+    progress: Progress
 
     async def ingest(self, tables: Settings, options: RunOptions, work: Work) -> PlanReport:
-        """Plan an ingest of the tables of a lake."""
-        options = replace(options, dry_run=True)
-        async with wiring.store(self._settings, write=False) as store:
+        async with wiring.store(self.settings, write=False) as store:
             if work == "backfill" and not options.groups:
                 return await self._report(store, (), (), work)
             planned = await plan_groups_in(
@@ -122,7 +99,7 @@ class _Planning:
                 turn_files(wiring.lake(tables)),
                 tables,
                 options,
-                self._clock,
+                self.clock,
                 verify=True,
             )
             groups = planned.report.groups
@@ -134,11 +111,10 @@ class _Planning:
             return await self._report(store, workloads, groups, work)
 
     async def redo(self, selection: RedoSelection, *, exact: bool) -> PlanReport:
-        """Plan a redo."""
-        planning = RedoPlanning(self._settings, selection, self._options, self._clock, exact)
+        planning = RedoPlanning(self.settings, selection, self.options, self.clock, exact)
         planning.check()
-        check_graph(self._settings)
-        async with wiring.store(self._settings, write=False) as store:
+        check_graph(self.settings)
+        async with wiring.store(self.settings, write=False) as store:
             planned = await planning.plan(store)
             workloads = [Workload(one.ingest, one.redo.undo) for one in planned.plans.values()]
             return await self._report(store, workloads, planned.groups, "redo")
@@ -150,16 +126,16 @@ class _Planning:
         groups: Sequence[GroupReport],
         work: Work,
     ) -> PlanReport:
-        settings = settings_for_run(self._settings, self._options)
+        settings = settings_for_run(self.settings, self.options)
         estimate = await estimate_workloads(
             workloads,
             store,
             settings,
-            self._clock,
-            pilot=self._pilot,
-            progress=self._progress,
+            self.clock,
+            pilot=self.pilot,
+            progress=self.progress,
         )
-        record_estimate(settings.lake, workloads, estimate, self._clock())
+        record_estimate(settings.lake, workloads, estimate, self.clock())
         errors = [group for group in groups if group.error is not None]
         is_stopped = estimate.pilot is not None and estimate.pilot.stopped is not None
         code = min((group.exit_code for group in errors), default=ExitCode.DONE)
@@ -173,7 +149,6 @@ class _Planning:
 
 
 def _left_out(groups: Sequence[GroupReport]) -> dict[PendingReason, int]:
-    """Count the turns that the run would leave out, by reason."""
     counts: dict[PendingReason, int] = {}
     for group in groups:
         for reason, count in group.uncommitted_reasons.items():
@@ -184,10 +159,7 @@ def _left_out(groups: Sequence[GroupReport]) -> dict[PendingReason, int]:
 
 @contextmanager
 def _copied_tables(settings: Settings) -> Iterator[Settings]:
-    """Yield settings with a copy of the lake's tables, which is deleted afterwards.
-
-    The files are linked where that is possible: no table is changed in its place.
-    """
+    """Yield settings with a copy of the lake's tables; files are linked, as none is changed."""
     # The key of the lake decides the placeholders of secrets, and with them the prompts.
     wiring.redactor(settings, stores=True)
     estimates = settings.lake / estimate_record.FOLDER

@@ -1,9 +1,7 @@
-"""A sample of the pending turns, stratified by their length.
+"""The turns that a run would ingest, and a sample of them, stratified by their length.
 
 The strata have about the same amount of text, so that long turns, which decide the cost, are drawn
 more often than short ones.
-
-The turns that a run would ingest, group by group: what an estimate is made of.
 """
 
 import random
@@ -17,9 +15,9 @@ from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.usage_range import MIN_SAMPLE
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import group
+from turnetl.ingestion.admission import with_context
 from turnetl.ingestion.group import GroupPlan
-from turnetl.ingestion.prefetch import with_context
-from turnetl.ingestion.rehearsal import undone_contents
+from turnetl.ingestion.redo import undone_contents
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.lake import CHUNK_COUNT
 from turnetl.llm.embedders.port import Embedder
@@ -54,9 +52,10 @@ class Stratum:
     turns: tuple[PendingTurn, ...]
     """Shortest first."""
 
-    def holds(self, chars: int) -> bool:
-        """Return whether a turn of this length belongs here rather than to a longer stratum."""
-        return chars <= self.turns[-1].chars
+    def is_sampled(self, drawn: Collection[TurnId]) -> bool:
+        """Return whether enough of its turns are drawn."""
+        count = sum(turn.turn_id in drawn for turn in self.turns)
+        return count >= min(MIN_SAMPLE, len(self.turns))
 
 
 def choose(
@@ -64,16 +63,8 @@ def choose(
 ) -> tuple[list[PendingTurn], list[PendingTurn]]:
     """Choose the turns of a pilot: some with which the largest group begins, and drawn ones.
 
-    A pilot that is repeated chooses the same turns, although the journal answers the first ones.
-
-    Args:
-        turns: all turns of the plan, in the order of the run.
-        answered: those whose requests the journal answers, which a pilot does not take.
-        size: turns of the pilot.
-        seed: equal seeds draw equal turns.
-
-    Returns:
-        The leading turns, in the order of the run, and the drawn ones, as `draw` orders them.
+    A pilot that is repeated chooses the same turns, although the journal answers the first ones:
+    these are not returned. Leading turns are in the order of the run, others as `draw` orders them.
     """
     pending = [turn for turn in turns if turn.turn_id not in answered]
     if size >= len(pending):
@@ -92,12 +83,7 @@ def choose(
 
 
 def stratify(turns: Sequence[PendingTurn], sample_size: int) -> tuple[Stratum, ...]:
-    """Divide turns by length, shortest first, so that each part can be sampled.
-
-    Args:
-        turns: in any order.
-        sample_size: of the whole sample; decides the number of strata.
-    """
+    """Divide turns by length, shortest first, as finely as a sample of this size allows."""
     ordered = sorted(turns, key=lambda turn: (turn.chars, turn.turn_id))
     count = max(1, min(_MAX_STRATA, sample_size // _PER_STRATUM))
     total = sum(turn.chars + _FIXED_CHARS for turn in ordered)
@@ -117,11 +103,6 @@ def draw(strata: Sequence[Stratum], sample_size: int, *, seed: int) -> list[Pend
 
     The order is that in which a pilot takes them: one of each stratum in turn, so that a pilot that
     ends early has seen short and long turns.
-
-    Args:
-        strata: of the turns.
-        sample_size: at most the number of turns.
-        seed: equal seeds draw equal turns.
     """
     # Not for secrets: the same plan draws the same turns.
     generator = random.Random(seed)  # noqa: S311
@@ -141,11 +122,11 @@ def merged(strata: Sequence[Stratum], drawn: Collection[TurnId]) -> tuple[Stratu
     """Return the strata, those with too few drawn turns joined with their neighbour."""
     joined: list[Stratum] = []
     for stratum in strata:
-        if joined and not _is_covered(joined[-1], drawn):
+        if joined and not joined[-1].is_sampled(drawn):
             joined[-1] = Stratum((*joined[-1].turns, *stratum.turns))
         else:
             joined.append(stratum)
-    if len(joined) > 1 and not _is_covered(joined[-1], drawn):
+    if len(joined) > 1 and not joined[-1].is_sampled(drawn):
         last = joined.pop()
         joined[-1] = Stratum((*joined[-1].turns, *last.turns))
     return tuple(joined)
@@ -158,11 +139,6 @@ def _leading(turns: Sequence[PendingTurn], size: int) -> list[PendingTurn]:
         by_group.setdefault(turn.group_id, []).append(turn)
     count = min(max(size // _LEADING, _MIN_LEADING), _MAX_LEADING)
     return max(by_group.values(), key=len)[:count]
-
-
-def _is_covered(stratum: Stratum, drawn: Collection[TurnId]) -> bool:
-    count = sum(turn.turn_id in drawn for turn in stratum.turns)
-    return count >= min(MIN_SAMPLE, len(stratum.turns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +164,7 @@ class Workload:
         return [PendingTurn(TurnId(turn), self.group, *sizes) for turn, *sizes in rows.iter_rows()]
 
     def episodes(self, turns: Collection[TurnId]) -> Iterator[tuple[Episode, list[Episode]]]:
-        """Yield these turns, each with its context, in the order of the run.
-
-        Args:
-            turns: some of those of the plan.
-        """
+        """Yield these turns, each with its context, in the order of the run."""
         planned = self.plan.turns
         context = {turn: planned.context[turn] for turn in planned.to_commit if turn in turns}
         required = {*context, *(earlier for of_turn in context.values() for earlier in of_turn)}

@@ -1,6 +1,4 @@
-"""The usage of many turns as ranges, predicted from the usage of some of them.
-
-Totals predicted from a stratified sample, each with a prediction interval.
+"""The usage of many turns, predicted from that of some: totals of a stratified sample, as ranges.
 
 The method is that of survey sampling: the mean of each stratum times the turns of it that were not
 drawn (Cochran, Sampling Techniques, chapter 5). The interval is that of Student's distribution with
@@ -47,13 +45,7 @@ class StratumValues:
 def predict(
     strata: Sequence[StratumValues], *, known: float = 0.0, confidence: float = CONFIDENCE
 ) -> Range:
-    """Return the total over the turns that were not drawn, plus what is known.
-
-    Args:
-        strata: the sample.
-        known: part of the total that needs no prediction; may be negative.
-        confidence: of the interval, two-sided.
-    """
+    """Return the total over the turns that were not drawn, plus what is known, also if negative."""
     expected, parts = known, list[tuple[float, int]]()
     for stratum in strata:
         if not stratum.others:
@@ -72,14 +64,10 @@ def predict(
 
 
 def student_quantile(probability: float, freedom: float) -> float:
-    """Return the quantile of Student's distribution.
+    """Return the quantile of Student's distribution for a probability above 0.5.
 
     Exact for one and two degrees of freedom; from three on within 1 % (Abramowitz and Stegun,
     26.7.5). Degrees between are rounded down, which makes the interval wider.
-
-    Args:
-        probability: above 0.5.
-        freedom: degrees of freedom, at least 1.
     """
     degrees = max(math.floor(freedom), 1)
     if degrees == 1:
@@ -114,23 +102,10 @@ class UsageRange:
     ]
 
     def scaled(self, factor: float) -> "UsageRange":
-        """Return a share of it."""
-        return UsageRange(
-            requests=self.requests * factor,
-            prompt_tokens=self.prompt_tokens * factor,
-            completion_tokens=self.completion_tokens * factor,
-            tokens=self.tokens * factor,
-            seconds=self.seconds * factor,
-            cost=None if self.cost is None else self.cost * factor,
-        )
+        return self._each(self, lambda amount, _: amount * factor)
 
     def widened(self, completion_tokens: float, cost: float) -> "UsageRange":
-        """Return it with wider ends: the error of the length of responses comes on top.
-
-        Args:
-            completion_tokens: half the interval of that error.
-            cost: the same in US dollars.
-        """
+        """Add half the interval of an error to both ends, in tokens of responses and US dollars."""
         return replace(
             self,
             completion_tokens=_widened(self.completion_tokens, completion_tokens),
@@ -140,17 +115,14 @@ class UsageRange:
 
     def down_to(self, least: "UsageRange") -> "UsageRange":
         """Return it with lower ends that are not above those of another one."""
+        return self._each(least, _down_to)
+
+    def _each(self, other: "UsageRange", combined: Callable[[Range, Range], Range]) -> "UsageRange":
+        changed = {name: combined(getattr(self, name), getattr(other, name)) for name in _METRICS}
         cost = self.cost
-        if cost is not None and least.cost is not None:
-            cost = _down_to(cost, least.cost)
-        return UsageRange(
-            requests=_down_to(self.requests, least.requests),
-            prompt_tokens=_down_to(self.prompt_tokens, least.prompt_tokens),
-            completion_tokens=_down_to(self.completion_tokens, least.completion_tokens),
-            tokens=_down_to(self.tokens, least.tokens),
-            seconds=_down_to(self.seconds, least.seconds),
-            cost=cost,
-        )
+        if cost is not None and other.cost is not None:
+            cost = combined(cost, other.cost)
+        return UsageRange(**changed, cost=cost)
 
 
 NO_USAGE = UsageRange(*(exactly(0.0) for _ in range(6)))
@@ -175,13 +147,7 @@ class StratumUsage:
 def predict_usage(
     strata: Sequence[StratumUsage], known: Iterable[UsageByPrompt], prompt: str | None = None
 ) -> UsageRange:
-    """Return the usage of the turns that were not drawn, plus what is known.
-
-    Args:
-        strata: the sample.
-        known: parts of the total that need no prediction; see `negative`.
-        prompt: only its requests; None: all requests.
-    """
+    """Return the usage of the turns that were not drawn plus the known one; None: all prompts."""
     drawn = [([_select(one, prompt) for one in part.drawn], part.others) for part in strata]
     added = sum((_select(one, prompt) for one in known), Usage())
 
@@ -202,18 +168,6 @@ def minimum_usage(known: Iterable[UsageByPrompt], prompt: str | None = None) -> 
     return UsageRange(**ranges, cost=None if added.cost is None else at_least(added.cost))
 
 
-def negative(usage: Usage) -> Usage:
-    """Return the usage to subtract: of requests that are not sent again."""
-    return Usage(
-        calls=-usage.calls,
-        prompt_tokens=-usage.prompt_tokens,
-        completion_tokens=-usage.completion_tokens,
-        cost=None if usage.cost is None else -usage.cost,
-        cached_tokens=-usage.cached_tokens,
-        seconds=-usage.seconds,
-    )
-
-
 def scaled(usage: Usage, factor: float) -> Usage:
     """Return a multiple of a usage, in whole requests and tokens."""
     return Usage(
@@ -227,7 +181,6 @@ def scaled(usage: Usage, factor: float) -> Usage:
 
 
 def prompts_of(usages: Iterable[UsageByPrompt]) -> list[str]:
-    """Return the names of all prompts, sorted."""
     return sorted({prompt for usage in usages for prompt in usage})
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from turnetl import wiring
@@ -22,18 +22,18 @@ from turnetl.estimation.estimator import (
     from_speeds,
     without_model,
 )
+from turnetl.estimation.extrapolation import PredictedUsage
 from turnetl.estimation.history import disk_growth, earlier_turns, speeds
 from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
 from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary
 from turnetl.estimation.sample import Workload
-from turnetl.estimation.usage_range import NO_USAGE, exactly
-from turnetl.extraction.preview_builder import model_for
+from turnetl.estimation.usage_range import NO_USAGE, UsageRange
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import index_folder
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.ingestion.estimate_record import EstimateMethod, Range
-from turnetl.llm.chat import ChatModel
+from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.journal.store import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
 from turnetl.llm.prices import Prices
@@ -56,44 +56,36 @@ async def estimate_workloads(
     pilot: PilotOptions | None = None,
     progress: Progress = ignore_progress,
 ) -> Estimate:
-    """Return what it takes to ingest the turns. Writes nothing to the graph.
+    """Return what it takes to ingest the turns into `store`. Writes nothing to the graph.
 
-    Args:
-        workloads: the turns, group by group.
-        store: the graph that they would be ingested into; only read.
-        settings: of that run: its lake, its journal, extractor, model and limits.
-        clock: returns the current time.
-        pilot: extract some of the turns and pay for it, up to the budget of the settings; None:
-            send no request.
-        progress: called after each turn that is looked at.
-
-    Raises:
-        BadUsage: a pilot without a journal.
-        ModelUnusable, ModelBusy: the model did not respond to the pilot.
-        GraphBusy, GraphUnusable: the graph cannot be read.
+    With a pilot, some of the turns are extracted and paid for, up to the budget of the settings.
     """
+    run = _EstimatedRun(workloads, store, settings, clock)
     if not settings.uses_model:
-        return await _without_model(workloads, store, settings)
+        nothing = PredictedUsage(NO_USAGE, {}, {})
+        return await run.estimate(Prediction(nothing, EstimateMethod.NO_MODEL, 0), None)
     if pilot is not None and not settings.journal:
         raise BadUsage(_NO_JOURNAL)
     async with AsyncExitStack() as opened:
         stack = await opened.enter_async_context(wiring.model_stack(settings, clock))
         prices, model = wiring.prices(clock()), wiring.model(settings)
         opened.push_async_callback(model.close)
-        knowledge = await _knowledge(store, settings, stack, prices, model)
-        resources = await _resources(opened, store, settings, clock, stack=stack, model=model)
-        simulated = _simulated(model, stack, settings)
+        knowledge = await run.knowledge(stack, prices, model)
+        resources = await run.resources(opened, stack, model)
+        simulated = run.simulated(stack, model)
         preview = wiring.model_extractor(settings)(simulated, resources.embedder)
-        estimator = Estimator(workloads, resources, preview, knowledge, _with_cost(progress, stack))
+        estimator = Estimator(workloads, resources, preview, knowledge, with_cost(progress, stack))
         prediction = await estimator.predict(pilot)
         paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
     summary = _pilot_summary(prediction, pilot, paid)
-    return await _estimate(
-        workloads, store, settings, prediction, pilot=summary, prices=prices, model=model
-    )
+    usage = prediction.usage
+    names = sorted({model_for(model, prompt).name for prompt in (*usage.by_prompt, "")})
+    missing = tuple(prices.missing(name) for name in names if prices.find(name) is None)
+    estimate = await run.estimate(prediction, model.name)
+    return replace(estimate, pilot=summary, missing_prices=missing)
 
 
-def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
+def with_cost(progress: Progress, stack: ModelStack) -> Progress:
     """Return the callback with the cost so far in each update."""
 
     def advance(update: ProgressUpdate) -> None:
@@ -103,129 +95,113 @@ def _with_cost(progress: Progress, stack: ModelStack) -> Progress:
     return advance
 
 
-async def _knowledge(
-    store: GraphStore, settings: Settings, stack: ModelStack, prices: Prices, model: ChatModel
-) -> ModelKnowledge:
-    def name_for(prompt: str) -> str:
-        return model_for(model, prompt).name
+@dataclass(frozen=True, slots=True)
+class _EstimatedRun:
+    workloads: Sequence[Workload]
+    store: GraphStore
+    settings: Settings
+    clock: Clock
 
-    extractor = settings.extractor_name
-    history = await earlier_turns(
-        wiring.lake(settings),
-        store,
-        extractor=extractor,
-        model=model.name,
-        price=prices.find(model.name),
-    )
-    stats = stack.journal.stats() if stack.journal is not None else JournalStats(Path())
-    return ModelKnowledge(lambda prompt: prices.find(name_for(prompt)), name_for, history, stats)
+    async def knowledge(
+        self, stack: ModelStack, prices: Prices, model: ChatModel
+    ) -> ModelKnowledge:
+        def name_for(prompt: str) -> str:
+            return model_for(model, prompt).name
 
+        history = await earlier_turns(
+            wiring.lake(self.settings),
+            self.store,
+            extractor=self.settings.extractor_name,
+            model=model.name,
+            price=prices.find(model.name),
+        )
+        stats = stack.journal.stats() if stack.journal is not None else JournalStats(Path())
+        return ModelKnowledge(
+            lambda prompt: prices.find(name_for(prompt)), name_for, history, stats
+        )
 
-async def _resources(
-    opened: AsyncExitStack,
-    store: GraphStore,
-    settings: Settings,
-    clock: Clock,
-    *,
-    stack: ModelStack,
-    model: ChatModel,
-) -> PilotResources:
-    """Open what a pilot uses."""
-    embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
-    construct = wiring.extractor_over(settings)
-    observed = ObservedModel(wiring.model(settings, stack), estimated_tokens)
-    silent = _simulated(model, stack, settings)
-    sending, simulating = construct(observed, embedder), construct(silent, embedder)
-    opened.push_async_callback(sending.close)
-    opened.push_async_callback(simulating.close)
-    return PilotResources(
-        store,
-        embedder,
-        sending,
-        simulating,
-        wiring.flush_rules(settings, observed),
-        wiring.flush_rules(settings, silent),
-        TurnAdmission(stack.budget),
-        clock,
-        settings.prefetch,
-    )
+    async def resources(
+        self, opened: AsyncExitStack, stack: ModelStack, model: ChatModel
+    ) -> PilotResources:
+        settings = self.settings
+        embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
+        construct = wiring.extractor_over(settings)
+        observed = ObservedModel(wiring.model(settings, stack), estimated_tokens)
+        silent = self.simulated(stack, model)
+        sending, simulating = construct(observed, embedder), construct(silent, embedder)
+        opened.push_async_callback(sending.close)
+        opened.push_async_callback(simulating.close)
+        return PilotResources(
+            self.store,
+            embedder,
+            sending,
+            simulating,
+            wiring.flush_rules(settings, observed),
+            wiring.flush_rules(settings, silent),
+            TurnAdmission(stack.budget),
+            self.clock,
+            settings.prefetch,
+        )
 
+    def simulated(self, stack: ModelStack, model: ChatModel) -> SilentModel:
+        journal = stack.journal
+        readable = journal if journal is not None and journal.path.exists() else None
+        return SilentModel(model, readable, self.settings.llm.effort or "", estimated_tokens)
 
-def _simulated(model: ChatModel, stack: ModelStack, settings: Settings) -> SilentModel:
-    journal = stack.journal
-    readable = journal if journal is not None and journal.path.exists() else None
-    return SilentModel(model, readable, settings.llm.effort or "", estimated_tokens)
+    async def estimate(self, prediction: Prediction, model: str | None) -> Estimate:
+        """Return the estimate but for the pilot and the prices that are missing."""
+        usage, settings = prediction.usage, self.settings
+        return Estimate(
+            method=prediction.method,
+            extractor=settings.extractor_name,
+            model=model,
+            groups=tuple(_group(workload, usage.by_turn) for workload in self.workloads),
+            total=usage.total,
+            by_prompt=usage.by_prompt,
+            basis=prediction.basis,
+            answered_turns=len(prediction.answered),
+            answered=prediction.answered_usage,
+            answered_requests=prediction.answered_requests,
+            seconds=await self._seconds(prediction, model),
+            disk=await self._disk(usage.total),
+            pilot=None,
+            missing_prices=(),
+        )
 
+    async def _seconds(self, prediction: Prediction, model: str | None) -> Range | None:
+        usage, settings = prediction.usage, self.settings
+        by_group = Counter({one.group: len(one.plan.turns.to_commit) for one in self.workloads})
+        limits = RateLimits(
+            settings.llm.concurrency,
+            settings.group_concurrency,
+            settings.llm.requests_per_minute,
+            settings.llm.tokens_per_minute,
+        )
+        earlier = speeds(await self.store.runs(), settings.extractor_name, model)
+        match prediction.method:
+            case EstimateMethod.PILOT:
+                return from_latency(usage, by_group, limits)
+            case EstimateMethod.BOUNDS:
+                return from_limits(usage, limits)
+            case EstimateMethod.NO_MODEL:
+                return from_speeds(by_group.total(), earlier) or without_model(by_group.total())
+            case _:
+                return from_speeds(by_group.total(), earlier) or from_limits(usage, limits)
 
-async def _estimate(
-    workloads: Sequence[Workload],
-    store: GraphStore,
-    settings: Settings,
-    prediction: Prediction,
-    *,
-    pilot: PilotSummary | None,
-    prices: Prices,
-    model: ChatModel,
-) -> Estimate:
-    """Return the estimate of a run with a model."""
-    usage = prediction.usage
-    by_group = Counter({one.group: len(one.plan.turns.to_commit) for one in workloads})
-    limits = RateLimits(
-        settings.llm.concurrency,
-        settings.group_concurrency,
-        settings.llm.requests_per_minute,
-        settings.llm.tokens_per_minute,
-    )
-    earlier = speeds(await store.runs(), settings.extractor_name, model.name)
-    seconds: Range | None = from_limits(usage, limits)
-    if prediction.method is EstimateMethod.PILOT:
-        seconds = from_latency(usage, by_group, limits)
-    elif prediction.method is not EstimateMethod.BOUNDS:
-        seconds = from_speeds(by_group.total(), earlier) or seconds
-    names = sorted({model_for(model, prompt).name for prompt in (*usage.by_prompt, "")})
-    return Estimate(
-        method=prediction.method,
-        extractor=settings.extractor_name,
-        model=model.name,
-        groups=tuple(_group(workload, usage.by_turn) for workload in workloads),
-        total=usage.total,
-        by_prompt=usage.by_prompt,
-        basis=prediction.basis,
-        answered_turns=len(prediction.answered),
-        answered=prediction.answered_usage,
-        answered_requests=prediction.answered_requests,
-        seconds=seconds,
-        disk=await _disk(
-            workloads, store, settings, usage.total.requests, usage.total.completion_tokens
-        ),
-        pilot=pilot,
-        missing_prices=tuple(prices.missing(name) for name in names if prices.find(name) is None),
-    )
-
-
-async def _without_model(
-    workloads: Sequence[Workload], store: GraphStore, settings: Settings
-) -> Estimate:
-    groups = tuple(_group(workload, {}) for workload in workloads)
-    turns = sum(group.turns for group in groups)
-    earlier = speeds(await store.runs(), settings.extractor_name, None)
-    nothing = exactly(0.0)
-    return Estimate(
-        method=EstimateMethod.NO_MODEL,
-        extractor=settings.extractor_name,
-        model=None,
-        groups=groups,
-        total=NO_USAGE,
-        by_prompt={},
-        basis=0,
-        answered_turns=0,
-        answered=Usage(),
-        answered_requests=0,
-        seconds=from_speeds(turns, earlier) or without_model(turns),
-        disk=await _disk(workloads, store, settings, nothing, nothing),
-        pilot=None,
-        missing_prices=(),
-    )
+    async def _disk(self, total: UsageRange) -> Mapping[str, Range]:
+        committed = 0
+        for group in await self.store.groups():
+            committed += len(await self.store.turn_ids(group))
+        # What a redo ingests takes the place of what it undoes.
+        added = [workload.plan.turns for workload in self.workloads if workload.undo is None]
+        return disk_growth(
+            sum(len(plan.to_commit) for plan in added),
+            committed,
+            graph=embedded_file(self.settings.graph_url),
+            index=index_folder(self.settings.lake, self.settings.graph_url),
+            requests=total.requests,
+            completion_tokens=total.completion_tokens,
+        )
 
 
 def _group(workload: Workload, by_turn: Mapping[TurnId, Usage]) -> GroupEstimate:
@@ -241,28 +217,6 @@ def _group(workload: Workload, by_turn: Mapping[TurnId, Usage]) -> GroupEstimate
         requests=round(max(total.calls, 0)),
         tokens=round(max(total.tokens, 0)),
         cost=None if total.cost is None else max(total.cost, 0.0),
-    )
-
-
-async def _disk(
-    workloads: Sequence[Workload],
-    store: GraphStore,
-    settings: Settings,
-    requests: Range,
-    completion_tokens: Range,
-) -> Mapping[str, Range]:
-    committed = 0
-    for group in await store.groups():
-        committed += len(await store.turn_ids(group))
-    # What a redo ingests takes the place of what it undoes.
-    added = [workload.plan.turns for workload in workloads if workload.undo is None]
-    return disk_growth(
-        sum(len(plan.to_commit) for plan in added),
-        committed,
-        graph=embedded_file(settings.graph_url),
-        index=index_folder(settings.lake, settings.graph_url),
-        requests=requests,
-        completion_tokens=completion_tokens,
     )
 
 

@@ -1,7 +1,4 @@
-"""Compare what two templates made of the same turns. Pure.
-
-What a comparison of two templates found.
-"""
+"""Compare what two templates made of the same turns, and with the facts that a user expects."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,17 +7,83 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
+from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Entity, Fact, Turn, TurnId, Usage
 from turnetl.base.result_fields import GroupField, TurnIdField
-from turnetl.base.results import described
-from turnetl.evaluation.expected_facts import ExpectedFact, LabelScore, score_labels
+from turnetl.base.results import INLINED, described
+from turnetl.base.tsv_file import read_tsv
+from turnetl.evaluation.question_set import LocatedTurns
 from turnetl.evaluation.template_trial import FailedTurn, TrialResult, TrialSide
 from turnetl.extraction import stoplist
 from turnetl.extraction.catalog import GivenTemplate
 from turnetl.extraction.port import DiscardReason
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.matching import EntityIndex, FactStatement, best_matches, entity_key
+from turnetl.migration.matching import (
+    EmbeddedFacts,
+    EntityIndex,
+    FactStatement,
+    best_matches,
+    entity_key,
+)
+
+_ENTITIES = ("source", "target")
+_ROW_NEEDS = (
+    "a turn (its id, or the file of its archive, `:` and a line) and a fact, separated by a tab"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedFact:
+    """A labelled fact."""
+
+    turn_id: Annotated[TurnId, described("The turn of the label.")]
+    text: Annotated[str, described("The label.", name="fact")]
+    """As a sentence."""
+    entities: tuple[str, ...]
+    """Names that the extracted fact must be about or name; possibly none."""
+    line: Annotated[int, described("Of the label in its file.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFact:
+    """A labelled fact, and the most similar fact of its turn."""
+
+    expected: Annotated[ExpectedFact, INLINED]
+    is_found: Annotated[bool, described("Whether a fact of the turn says it.", name="found")]
+    nearest: Annotated[str, described("The most similar fact of the turn; empty if it has none.")]
+    similarity: Annotated[float, described("Of the two texts, from 0 to 1.")]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """Labelled facts and those of a template."""
+
+    checked: Annotated[
+        tuple[CheckedFact, ...],
+        described("The labels, in the order of the file.", name="labels"),
+    ]
+    extracted: Annotated[int, described("Facts of the turns with labels.", name="facts")]
+    matching: Annotated[int, described("Those of them that a label says.")]
+    """A label of their turn."""
+
+    @property
+    def recall(
+        self,
+    ) -> Annotated[
+        float | None, described("Share of the labels that were found; null without labels.")
+    ]:
+        found = sum(one.is_found for one in self.checked)
+        return found / len(self.checked) if self.checked else None
+
+    @property
+    def precision(
+        self,
+    ) -> Annotated[
+        float | None,
+        described("Share of the facts of turns with labels that a label says; null without facts."),
+    ]:
+        return self.matching / self.extracted if self.extracted else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,27 +225,27 @@ _MARGIN = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class EmbeddedFacts:
-    """The facts of one template as they are compared, in the order of `TrialSide.facts`."""
-
-    statements: tuple[FactStatement, ...]
-    rows: Matrix
-    """Embeddings of their texts."""
-
-
-@dataclass(frozen=True, slots=True)
 class EmbeddedLabels:
     """The labels of the compared turns."""
 
     expected: tuple[ExpectedFact, ...]
     rows: Matrix
-    """Embeddings of their texts."""
 
 
-def statements(side: TrialSide) -> list[FactStatement]:
-    """Return the facts of a template as they are compared, in their order."""
-    names = {one.uuid: one.name for one in side.entities}
-    return [FactStatement(fact.text, _ends(fact, names)) for fact in side.facts]
+def read_expected(path: Path, turns: LocatedTurns) -> list[ExpectedFact]:
+    """Read a table of `turn` and `fact`, separated by tabs.
+
+    `source` and `target` may name entities that the fact must be about.
+    """
+    expected = []
+    for row in read_tsv(path, ("turn", "fact"), _ENTITIES, row_needs=_ROW_NEEDS):
+        try:
+            turn = turns.find(row.values["turn"])
+        except BadUsage as error:
+            raise BadUsage(f"`{path}`, line {row.line}: {error}") from error
+        names = tuple(name for one in _ENTITIES if (name := row.values[one]))
+        expected.append(ExpectedFact(turn.turn_id, row.values["fact"], names, row.line))
+    return expected
 
 
 def compared_templates(
@@ -194,16 +257,7 @@ def compared_templates(
     similarity: float,
     estimate_tokens: Callable[[str], int],
 ) -> list[ComparedTemplate]:
-    """Return each template with what it made of the turns, in their order.
-
-    Args:
-        given: two templates.
-        result: of their trial.
-        facts: of each template.
-        labels: of the compared turns; None: there is no file of labels.
-        similarity: cosine from which two facts that share an entity say the same.
-        estimate_tokens: estimates the tokens of a text.
-    """
+    """Return each template with what it made of the turns, in their order."""
     turns = {episode.turn_id: episode.turn for episode in result.turns}
     compared = []
     for place, (template, side) in enumerate(zip(given, result.sides, strict=True)):
@@ -224,23 +278,41 @@ def compared_templates(
                 junk=_junk(side.entities),
                 failed=tuple(side.failed),
                 usage=side.usage,
-                labels=None if labels is None else _score(side, own, labels, similarity),
+                labels=None if labels is None else _score(labels, side, own, similarity),
             )
         )
     return compared
 
 
 def _score(
-    side: TrialSide, facts: EmbeddedFacts, labels: EmbeddedLabels, similarity: float
+    labels: EmbeddedLabels, side: TrialSide, facts: EmbeddedFacts, similarity: float
 ) -> LabelScore:
-    return score_labels(
-        labels.expected,
-        facts.statements,
-        [fact.turns for fact in side.facts],
-        labels.rows,
-        facts.rows,
-        similarity=similarity,
-    )
+    """Compare the facts of a template with the labels of the same turns.
+
+    A fact says what a label says if it has the entities of the label, and the texts are similar.
+    """
+    turns = [fact.turns for fact in side.facts]
+    expected, index = labels.expected, EntityIndex(facts.statements)
+    cosines = labels.rows @ facts.rows.T if facts.statements else None
+    matching: set[int] = set()
+    checked = []
+    for row, label in enumerate(expected):
+        of_turn = [position for position, stated in enumerate(turns) if label.turn_id in stated]
+        if cosines is None or not of_turn:
+            checked.append(CheckedFact(label, is_found=False, nearest="", similarity=0.0))
+            continue
+        named = [set(index.sharing([name]).tolist()) for name in label.entities]
+        fitting = [position for position in of_turn if all(position in one for one in named)]
+        found = [position for position in fitting if cosines[row, position] >= similarity]
+        matching.update(found)
+        nearest = max(fitting or of_turn, key=lambda position: float(cosines[row, position]))
+        cosine = max(0.0, float(cosines[row, nearest]))
+        checked.append(
+            CheckedFact(label, bool(found), facts.statements[nearest].text, round(cosine, 4))
+        )
+    labelled = {label.turn_id for label in expected}
+    extracted = sum(not labelled.isdisjoint(stated) for stated in turns)
+    return LabelScore(tuple(checked), extracted, len(matching))
 
 
 def _distinct(
@@ -252,7 +324,7 @@ def _distinct(
 ) -> Iterable[DistinctFact]:
     """Yield the facts of a side that the other one does not express."""
     names = {one.uuid: one.name for one in side.entities}
-    matches = best_matches(own.statements, other.statements, own.rows, other.rows)
+    matches = best_matches(own, other)
     for fact, match in zip(side.facts, matches, strict=True):
         if match.shares_entity and match.similarity >= similarity:
             continue
@@ -303,7 +375,3 @@ def _junk(entities: Sequence[Entity]) -> dict[DiscardReason, tuple[str, ...]]:
         if reason is not None:
             found[reason].append(name)
     return {reason: tuple(of_reason) for reason, of_reason in sorted(found.items())}
-
-
-def _ends(fact: Fact, names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(names[end] for end in (fact.source, fact.target) if end in names)

@@ -1,6 +1,6 @@
 """Questions with the turns that answer them: read from a file, or written by a model.
 
-Turns as a user names them in a table: by id, or by a file and a line of it.
+A user names a turn in a table by its id, or by a file and a line of it.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped, Skip
+from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.results import described
 from turnetl.base.tsv_file import read_tsv
@@ -34,31 +35,27 @@ class LocatedTurn:
     last_line: int
 
 
+AnyTurn = LocatedTurn | Receipt
+
+
 class LocatedTurns:
     """The turns that a table may name."""
 
-    def __init__(self, turns: Iterable[LocatedTurn]) -> None:
+    def __init__(self, turns: Iterable[AnyTurn]) -> None:
         self._turns = {turn.turn_id: turn for turn in turns}
 
-    def find(self, text: str) -> LocatedTurn:
+    def find(self, text: str) -> AnyTurn:
         """Return the turn with this id, or the beginning of one, or at this `file:line`.
 
         A file is the path of an archive or the end of one.
-
-        Raises:
-            BadUsage: no turn, or several.
         """
         found = self.find_all(text)
         if len(found) > 1:
             raise _ambiguous(text, found)
         return found[0]
 
-    def find_all(self, text: str) -> list[LocatedTurn]:
-        """Return the same; of an archive that several groups have, the turns of all of them.
-
-        Raises:
-            BadUsage: no turn, or several others.
-        """
+    def find_all(self, text: str) -> list[AnyTurn]:
+        """Return the same; of an archive that several groups have, the turns of all of them."""
         name = text.strip()
         if (exact := self._turns.get(TurnId(name.lower()))) is not None:
             return [exact]
@@ -74,7 +71,7 @@ class LocatedTurns:
             raise _ambiguous(text, found)
         return found
 
-    def _at(self, file: str, line: int) -> list[LocatedTurn]:
+    def _at(self, file: str, line: int) -> list[AnyTurn]:
         end = "/" + file.replace("\\", "/").removeprefix("./").lstrip("/")
         return [
             turn
@@ -84,7 +81,7 @@ class LocatedTurns:
         ]
 
 
-def _ambiguous(text: str, found: Sequence[LocatedTurn]) -> BadUsage:
+def _ambiguous(text: str, found: Sequence[AnyTurn]) -> BadUsage:
     first, second = found[:2]
     return BadUsage(
         f"`{text.strip()}` names {len(found):,} turns, such as `{first.turn_id}` "
@@ -139,13 +136,7 @@ class WrittenQuestions:
 
 
 def read_question_file(path: Path, located: LocatedTurns) -> list[EvaluationQuestion]:
-    """Read a table separated by tabs with the columns `question` and `turn`.
-
-    A question may be in several rows, with a turn each.
-
-    Raises:
-        BadUsage: the file cannot be read, or a row lacks a question or names no turn; says where.
-    """
+    """Read a table of `question` and `turn`, separated by tabs; questions may repeat."""
     turns: dict[str, set[TurnId]] = {}
     groups: dict[str, GroupId] = {}
     for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
@@ -188,11 +179,7 @@ async def written_questions(
     model: ChatModel,
     progress: Callable[[int], None],
 ) -> WrittenQuestions:
-    """Let a model write a question about each turn, up to the budget.
-
-    Raises:
-        TurnetlError: as the model, unless the budget ended.
-    """
+    """Let a model write a question about each turn, up to the budget."""
     result = WrittenQuestions([])
     for start in range(0, len(turns), _BATCH):
         batch = turns[start : start + _BATCH]

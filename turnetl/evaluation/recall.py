@@ -1,7 +1,4 @@
-"""Where each stage of the search has the turns that answer a question.
-
-What an evaluation of the search found, and how it compares with an earlier one.
-"""
+"""Where each stage of the search has the turns that answer a question, and had them before."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,7 +91,6 @@ class Searcher:
 
     @property
     def stages(self) -> tuple[RankingStage, ...]:
-        """The stages that are measured, in their order."""
         return tuple(
             stage
             for stage in RankingStage
@@ -119,23 +115,14 @@ class Searcher:
         return EvaluatedQuestion(question, ranks, has_hits=bool(shown.hits))
 
     async def reranked(self, evaluated: EvaluatedQuestion) -> EvaluatedQuestion:
-        """Return the same with the rank after reranking.
-
-        Raises:
-            RunStopped: the budget ended.
-            TurnetlError: as the model.
-        """
+        """Return the same with the rank after reranking."""
         question = evaluated.question
         found = await self.found(question.text, RankingStage.RERANKING)
         ranks = {**evaluated.ranks, RankingStage.RERANKING: rank_of(question.turns, found)}
         return EvaluatedQuestion(question, ranks, evaluated.has_hits)
 
     async def found(self, text: str, stage: RankingStage) -> list[TurnId]:
-        """Return the first ten turns after a stage, also if none is close to the question.
-
-        Raises:
-            TurnetlError: as the model or the embedder.
-        """
+        """Return the first ten turns after a stage, also if none is close to the question."""
         found = await search(
             self.index,
             text,
@@ -153,11 +140,7 @@ class Searcher:
 async def rerank_all(
     searcher: Searcher, evaluated: Sequence[EvaluatedQuestion]
 ) -> tuple[list[EvaluatedQuestion], RunStopped | None]:
-    """Return the questions with their ranks after reranking, as far as the budget goes.
-
-    Raises:
-        TurnetlError: as the model, unless the budget ended; that is returned.
-    """
+    """Return the questions with their ranks after reranking, and the error if the budget ended."""
     reranked = list(evaluated)
     for place, one in enumerate(evaluated):
         try:
@@ -213,7 +196,6 @@ class StageRecall:
         return self.at(10)
 
     def at(self, depth: int) -> float | None:
-        """Return recall@depth; None without questions."""
         return self.found[depth] / self.questions if self.questions else None
 
 
@@ -324,7 +306,6 @@ class EvaluationReport:
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
-        """The groups with questions, sorted."""
         return tuple(sorted({one.question.group_id for one in self.questions}))
 
     @property
@@ -333,7 +314,6 @@ class EvaluationReport:
         return ExitCode.DONE if self.stopped is None else ExitCode.STOPPED
 
     def recall(self, stage: RankingStage, group: GroupId | None = None) -> StageRecall:
-        """Return the recall of a stage; of one group, or of all."""
         chosen = (one for one in self.questions if group in (None, one.question.group_id))
         return stage_recall(stage, chosen)
 
@@ -378,11 +358,7 @@ def stage_recall(stage: RankingStage, questions: Iterable[EvaluatedQuestion]) ->
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Return an earlier evaluation that was written with --save or --json.
-
-    Raises:
-        BadUsage: the file cannot be read, or is no evaluation.
-    """
+    """Return an earlier evaluation that was written with --save or --json."""
     try:
         saved = msgspec.json.decode(path.read_bytes(), type=encoded_type(EvaluationReport))
         return Baseline(

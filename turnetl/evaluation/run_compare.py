@@ -1,9 +1,6 @@
-"""Compare two templates on a sample of the turns of a group. Opens no graph.
+"""Compare two templates on a sample of the turns of a group. Opens no graph."""
 
-The turns of a comparison of templates: which ones, and how each template renders them.
-"""
-
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,20 +13,20 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, TurnId
-from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.table import rendered_columns
 from turnetl.estimation.sample import PendingTurn, Workload
+from turnetl.estimation.workloads import with_cost
 from turnetl.evaluation.compare_templates import (
     ComparedTemplate,
-    EmbeddedFacts,
     EmbeddedLabels,
+    ExpectedFact,
     SampledTurn,
     TemplateComparison,
     compared_templates,
-    statements,
+    read_expected,
 )
-from turnetl.evaluation.expected_facts import ExpectedFact, read_expected
 from turnetl.evaluation.question_set import LocatedTurn, LocatedTurns
 from turnetl.evaluation.template_trial import (
     TemplateTrial,
@@ -39,12 +36,12 @@ from turnetl.evaluation.template_trial import (
     sample_turns,
 )
 from turnetl.extraction.catalog import GivenTemplate, given_template
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import TurnAdmission, with_context
 from turnetl.ingestion.plan import AssumedTime, TurnPlan
-from turnetl.ingestion.prefetch import with_context
 from turnetl.lake import episode_from_row
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack
+from turnetl.migration.matching import embedded_facts
 from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
@@ -58,11 +55,7 @@ DEFAULT_SAMPLE = 20
 
 @dataclass(frozen=True, slots=True)
 class ComparisonOptions:
-    """Which turns are compared.
-
-    Raises:
-        BadUsage: the sample has no turn.
-    """
+    """Which turns are compared."""
 
     group: str | None = None
     """Group id or project name; None: the only one of the lake."""
@@ -81,12 +74,7 @@ class ComparisonOptions:
 
 
 async def trial_workload(settings: Settings, options: ComparisonOptions, clock: Clock) -> Workload:
-    """Return all turns of the group that an ingest into an empty graph would commit.
-
-    Raises:
-        BadUsage: no such group, or none is named and the lake has several; no turn.
-        Fatal: the group is not filtered, or its table is damaged.
-    """
+    """Return all turns of the group that an ingest into an empty graph would commit."""
     group = _group(settings, options)
     run = RunOptions(groups=(group,), assumed_time=options.assumed_time, dry_run=True)
     files = turn_files(wiring.lake(settings))
@@ -127,11 +115,7 @@ def _reasons(plan: TurnPlan) -> str:
 
 
 def expected_facts(workload: Workload, options: ComparisonOptions) -> list[ExpectedFact] | None:
-    """Return the labelled facts; None without a file of them.
-
-    Raises:
-        BadUsage: the file is not valid, or names a turn that the group does not have.
-    """
+    """Return the labelled facts; None without a file of them."""
     if options.expected is None:
         return None
     columns = ("turn_id", "group_id", "archive", "first_line", "last_line")
@@ -196,7 +180,6 @@ class _EmptyGraph:
         return {}
 
 
-_STAGE = "compare"
 _SET_MODEL = "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY"
 _NO_JOURNAL = (
     "a comparison needs the journal, so that a second one does not pay for the same responses "
@@ -219,19 +202,8 @@ async def compare_templates(
     Writes nothing but the journal of the lake.
 
     Args:
-        first: the name of a template, a path, or `none`.
-        second: another one.
-        settings: of a run with a model: lake, extractor, model and budget.
-        options: which turns.
-        clock: returns the current time.
+        first: the name of a template, a path, or `none`; `second` is another one.
         directory: to which the paths of templates are relative.
-        progress: called after each turn.
-
-    Raises:
-        BadUsage: no model, no journal, a template that cannot be used, twice the same one, an
-            unknown group, no turn to compare, or a file of labels that is not valid.
-        ModelUnusable, ModelBusy: the model did not respond.
-        TableUnusable: the episodes table is damaged.
     """
     _check(settings)
     resolver = wiring.templates()
@@ -246,22 +218,13 @@ async def compare_templates(
     return await comparing.compare(workload, turns, expected)
 
 
+@dataclass(frozen=True, slots=True)
 class _Comparing:
-    """The comparison of two templates on turns that are chosen."""
-
-    def __init__(
-        self,
-        settings: Settings,
-        options: ComparisonOptions,
-        clock: Clock,
-        given: Sequence[GivenTemplate],
-        progress: Progress,
-    ) -> None:
-        self._settings = settings
-        self._options = options
-        self._clock = clock
-        self._given = given
-        self._progress = progress
+    settings: Settings
+    options: ComparisonOptions
+    clock: Clock
+    given: Sequence[GivenTemplate]
+    progress: Progress
 
     async def compare(
         self,
@@ -270,30 +233,32 @@ class _Comparing:
         expected: Sequence[ExpectedFact] | None,
     ) -> TemplateComparison:
         async with AsyncExitStack() as opened:
-            stack = await opened.enter_async_context(
-                wiring.model_stack(self._settings, self._clock)
-            )
+            stack = await opened.enter_async_context(wiring.model_stack(self.settings, self.clock))
             resources = await self._resources(opened, stack)
             trial = TemplateTrial(resources, workload.group)
-            result = await trial.run(turns, self._reporter(stack, len(turns)))
+            progress = with_cost(self.progress, stack)
+            result = await trial.run(
+                turns,
+                lambda done: progress(ProgressUpdate("compare", "turns", done, len(turns))),
+            )
             paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
             model = resources.extractors[0].model or ""
         compared = {episode.turn_id for episode in result.turns}
         used = None if expected is None else [one for one in expected if one.turn_id in compared]
         return TemplateComparison(
             group=workload.group,
-            seed=self._options.seed,
+            seed=self.options.seed,
             sampled=len(turns),
             candidates=len(workload.plan.turns.to_commit),
             turns=tuple(map(_sampled, result.turns)),
             templates=await self._templates(result, used),
-            fact_similarity=self._settings.migration.fact_similarity,
+            fact_similarity=self.settings.migration.fact_similarity,
             unused_labels=len(expected or ()) - len(used or ()),
             paid=paid,
             model=model,
-            extractor=self._settings.extractor_name,
+            extractor=self.settings.extractor_name,
             stopped=None if result.stopped is None else str(result.stopped),
-            compared_at=self._clock(),
+            compared_at=self.clock(),
         )
 
     async def _templates(
@@ -301,32 +266,29 @@ class _Comparing:
     ) -> tuple[ComparedTemplate, ComparedTemplate]:
         """Return both templates; all texts are embedded by the built-in embedder."""
         embedder = WordLlamaEmbedder()
-        facts = [
-            EmbeddedFacts(tuple(said), await embedded([one.text for one in said], embedder))
-            for said in map(statements, result.sides)
-        ]
+        facts = [await embedded_facts(one.facts, one.entities, embedder) for one in result.sides]
         embedded_labels = None
         if labels is not None:
             rows = await embedded([one.text for one in labels], embedder)
             embedded_labels = EmbeddedLabels(tuple(labels), rows)
         first, second = compared_templates(
-            self._given,
+            self.given,
             result,
             facts,
             embedded_labels,
-            similarity=self._settings.migration.fact_similarity,
+            similarity=self.settings.migration.fact_similarity,
             estimate_tokens=estimated_tokens,
         )
         return first, second
 
     async def _resources(self, opened: AsyncExitStack, stack: ModelStack) -> TrialResources:
-        settings = self._settings
+        settings = self.settings
         embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
         model = wiring.model(settings, stack)
         opened.push_async_callback(model.close)
         first, second = (
             wiring.extractor_over(settings, one.prompts(settings.extraction))(model, embedder)
-            for one in self._given
+            for one in self.given
         )
         opened.push_async_callback(first.close)
         opened.push_async_callback(second.close)
@@ -335,25 +297,12 @@ class _Comparing:
             embedder,
             wiring.flush_rules(settings, model),
             TurnAdmission(stack.budget),
-            self._clock,
+            self.clock,
             settings.prefetch,
         )
 
-    def _reporter(self, stack: ModelStack, total: int) -> Callable[[int], None]:
-        def report(done: int) -> None:
-            used = stack.used()
-            cost = RunCost(used.tokens, used.cost)
-            self._progress(ProgressUpdate(_STAGE, "turns", done, total, cost))
-
-        return report
-
 
 def _check(settings: Settings) -> None:
-    """Check that a model is configured, with a journal.
-
-    Raises:
-        BadUsage: it is not; says what is needed.
-    """
     if not settings.uses_model:
         has_model = settings.llm.provider != "none"
         remedy = "use --extractor llm, or hybrid" if has_model else _SET_MODEL

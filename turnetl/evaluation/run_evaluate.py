@@ -15,7 +15,6 @@ from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_prog
 from turnetl.base.text import plural
 from turnetl.evaluation.question_set import (
     EvaluationQuestion,
-    LocatedTurn,
     LocatedTurns,
     WrittenQuestions,
     read_question_file,
@@ -48,11 +47,7 @@ DEFAULT_QUESTIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class EvaluationOptions:
-    """The questions of an evaluation, and what is measured.
-
-    Raises:
-        BadUsage: the sample has no turn.
-    """
+    """The questions of an evaluation, and what is measured."""
 
     groups: tuple[str, ...] = ()
     """Group ids or project names that are searched; all if empty."""
@@ -73,7 +68,6 @@ class EvaluationOptions:
 
     @property
     def source(self) -> QuestionSource:
-        """Where the questions are from."""
         if self.questions is not None:
             return QuestionSource.FILE
         return QuestionSource.MODEL if self.baseline is None else QuestionSource.BASELINE
@@ -86,22 +80,7 @@ async def evaluate(
     *,
     progress: Progress = ignore_progress,
 ) -> EvaluationReport:
-    """Return how often each stage of the search finds the turn that answers a question.
-
-    Args:
-        settings: the graph, its index and its embedder; the model, with its budget.
-        options: the questions.
-        clock: returns the current time.
-        progress: called after each question, and while the index is brought up to date.
-
-    Raises:
-        BadUsage: an unknown group, no turn, a file that is not valid, or no model although one is
-            needed.
-        ModelUnusable, ModelBusy: the model did not respond.
-        RunStopped: the budget ended before there was a question.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
-    """
+    """Return how often each stage of the search finds the turn that answers a question."""
     check_graph(settings)
     baseline = None if options.baseline is None else read_baseline(options.baseline)
 
@@ -118,8 +97,6 @@ async def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class _Evaluation:
-    """One evaluation over an open index."""
-
     settings: Settings
     options: EvaluationOptions
     clock: Clock
@@ -161,11 +138,7 @@ class _Evaluation:
         )
 
     async def _receipts(self, index: PersistentIndex, names: Sequence[str]) -> list[Receipt]:
-        """Return the receipts of all turns of these groups; of all groups without names.
-
-        Raises:
-            BadUsage: an unknown group, or there is no turn.
-        """
+        """Return the receipts of all turns of these groups; of all groups without names."""
         known = sorted(group.group_id for group in index.groups() if group.turns)
         chosen = select_groups(known, names)
         with wiring.index_snapshot(self.settings) as snapshot:
@@ -184,7 +157,7 @@ class _Evaluation:
     ) -> WrittenQuestions:
         if self.options.questions is not None:
             every = await self._receipts(index, ()) if self.options.groups else receipts
-            asked = read_question_file(self.options.questions, LocatedTurns(map(_located, every)))
+            asked = read_question_file(self.options.questions, LocatedTurns(every))
             return WrittenQuestions(_about(asked, receipts, f"`{self.options.questions}`"))
         if baseline is not None:
             asked = [one.question for one in baseline.questions]
@@ -253,11 +226,6 @@ async def _model(
 def _about(
     asked: Sequence[EvaluationQuestion], receipts: Sequence[Receipt], source: str
 ) -> list[EvaluationQuestion]:
-    """Return the questions about turns that are searched.
-
-    Raises:
-        BadUsage: there is none.
-    """
     turns = {receipt.turn_id for receipt in receipts}
     found = [one for one in asked if not turns.isdisjoint(one.turns)]
     if not found:
@@ -268,13 +236,3 @@ def _about(
     if others := len(asked) - len(found):
         log.warning("%s of %s are about other turns: left out", plural(others, "question"), source)
     return found
-
-
-def _located(receipt: Receipt) -> LocatedTurn:
-    return LocatedTurn(
-        receipt.turn_id,
-        receipt.group_id,
-        receipt.archive,
-        receipt.first_line,
-        receipt.last_line,
-    )

@@ -1,10 +1,8 @@
-"""The same turns extracted and resolved with two templates, each into a shadow group in memory.
+"""A sample of turns extracted and resolved with two templates, each into a shadow group in memory.
 
 A shadow group starts empty and is never written anywhere: when the process ends, however it ends,
 nothing of it is left. Its turns are resolved oldest first, so that entities and facts are matched
 with those of the turns before, as an ingest matches them.
-
-A sample of turns by kind and length: each kind in its share, with short and long turns.
 """
 
 import asyncio
@@ -21,10 +19,14 @@ from turnetl.base.result_fields import TurnIdField
 from turnetl.base.results import described
 from turnetl.estimation.sample import PendingTurn, draw, stratify
 from turnetl.extraction.port import DiscardReason, Extractor
-from turnetl.graph.mirror.group import MirrorGroup, empty_contents
-from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_turns
-from turnetl.ingestion.resolved_turn import ResolvedTurn, as_bad_turn, resolve_turn
+from turnetl.graph.mirror.group import empty_contents
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns
+from turnetl.ingestion.commit import (
+    MirroredGroup,
+    ResolvedTurn,
+    as_bad_turn,
+    resolve_turn,
+)
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
@@ -91,25 +93,16 @@ class TemplateTrial:
     def __init__(self, resources: TrialResources, group: GroupId) -> None:
         self._resources = resources
         empty = empty_contents(group)
-        self._mirrors = [MirrorGroup(empty) for _ in range(_SIDES)]
-        self._summaries = [resources.summaries.of_group(empty) for _ in range(_SIDES)]
+        self._groups = [MirroredGroup.of(empty, resources.summaries) for _ in range(_SIDES)]
         self.result = TrialResult()
 
     async def run(
         self, turns: Sequence[tuple[TrialTurn, TrialTurn]], progress: Callable[[int], None]
     ) -> TrialResult:
-        """Extract and resolve the turns, up to the budget.
+        """Extract and resolve the turns, oldest first, up to the budget.
 
         A turn that one template cannot ingest, or that the budget does not cover, is part of
         neither side.
-
-        Args:
-            turns: each as both templates render it, oldest first.
-            progress: called with the number of turns so far.
-
-        Raises:
-            ModelUnusable: the user must act first.
-            ModelBusy: no response after all retries.
         """
         renderings = {first[0].turn_id: (first, second) for first, second in turns}
 
@@ -131,8 +124,8 @@ class TemplateTrial:
                     progress(done)
         except RunStopped as error:
             self.result.stopped = error
-        for side, mirror in zip(self.result.sides, self._mirrors, strict=True):
-            side.entities, side.facts = tuple(mirror.entities), tuple(mirror.facts)
+        for side, group in zip(self.result.sides, self._groups, strict=True):
+            side.entities, side.facts = tuple(group.mirror.entities), tuple(group.mirror.facts)
         return self.result
 
     async def _extract(self, renderings: tuple[TrialTurn, TrialTurn]) -> list[Any]:
@@ -183,10 +176,9 @@ class TemplateTrial:
                 resources.embedder,
                 episode,
                 extracted,
-                self._mirrors[side],
+                self._groups[side],
                 run_id=_RUN_ID,
                 now=resources.clock(),
-                summaries=self._summaries[side],
             )
         except BadTurn as error:
             failed = FailedTurn(episode.turn_id, str(error))
@@ -197,17 +189,13 @@ class TemplateTrial:
         result = self.result.sides[side]
         result.usage += resolved.change.usage
         result.discarded.update(resolved.resolved.discarded)
-        self._mirrors[side].apply(resolved.for_mirror, resolved.receipt)
-        self._summaries[side].apply(resolved.change)
+        self._groups[side].apply(resolved)
 
 
 def _longest(
     turns: Sequence[tuple[TrialTurn, TrialTurn]],
 ) -> Iterator[tuple[Episode, Sequence[Episode]]]:
-    """Yield each turn as the template renders it that leaves more of its text.
-
-    The admission expects the cost of a turn by its length.
-    """
+    """Yield each turn in its longer rendering: the admission expects the cost by the length."""
     for first, second in turns:
         yield max(first, second, key=lambda turn: len(turn[0].text))
 
@@ -219,13 +207,9 @@ def sample_turns(
     seed: int,
     first: Collection[TurnId] = (),
 ) -> frozenset[TurnId]:
-    """Return the sample: equal turns, size and seed give an equal one.
+    """Return a sample of the turns of all kinds, those of `first` before all others.
 
-    Args:
-        turns: all turns, by kind.
-        size: of the sample; all turns if there are not more.
-        seed: of the draw.
-        first: turns that come before all others.
+    Each kind has its share, with short and long turns. Equal arguments give an equal sample.
     """
     chosen = sorted(turn.turn_id for of_kind in turns.values() for turn in of_kind)
     preferred = [turn for turn in chosen if turn in first][:size]

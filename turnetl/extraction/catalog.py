@@ -1,10 +1,7 @@
-"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics.
+"""The catalog of templates and ontologies: the effective file, its cost, its diagnostics."""
 
-A template that a user names for a comparison: by name, by path, or `none`.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -17,6 +14,7 @@ from turnetl.extraction.config import (
     NO_PROMPT_VALUES,
     TEMPLATE_SUFFIX,
     ExtractionConfig,
+    PromptConfigs,
     PromptSetting,
     Template,
     parse_template,
@@ -30,7 +28,6 @@ from turnetl.extraction.ontology import (
     lint_ontology,
     warning_diagnostic,
 )
-from turnetl.extraction.prompt_config import PromptConfigs
 from turnetl.extraction.templates import (
     EMPTY_TEMPLATE,
     TemplateResolver,
@@ -104,13 +101,15 @@ class TemplateCatalog:
 
 @dataclass(frozen=True, slots=True)
 class _PromptContent:
-    """Text that one file adds to the prompts."""
-
     text: str = ""
     digest: str = ""
     tokens: tuple[int, ...] = (0,)
     """Per extraction prompt."""
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def _broken(problem: str) -> _PromptContent:
+    return _PromptContent(diagnostics=(error_diagnostic(problem),))
 
 
 def catalog(
@@ -119,11 +118,6 @@ def catalog(
     """Return an entry for each template and ontology in the config and in the folders.
 
     Instructions in the config come first, then templates, then ontologies.
-
-    Args:
-        config: names the templates in use and their turns.
-        templates: finds the files.
-        estimate: estimates the tokens of a text.
     """
     ontologies = templates.subfolder(ONTOLOGY_FOLDER)
     ontology = _ontology(config, ontologies)
@@ -145,11 +139,7 @@ def catalog(
 
 
 def select(entries: Sequence[CatalogEntry], names: Sequence[str]) -> tuple[CatalogEntry, ...]:
-    """Return the entries with these names, or all if `names` is empty.
-
-    Raises:
-        BadUsage: no entry has one of the names; the message lists those that exist.
-    """
+    """Return the entries with these names, or all if `names` is empty."""
     by_name = {entry.name: entry for entry in entries}
     selected = []
     for name in names:
@@ -168,21 +158,29 @@ def _entry(
     read: Callable[[Path], _PromptContent],
 ) -> CatalogEntry:
     paths = templates.find_all(file_name)
-    missing = _PromptContent(
-        diagnostics=(error_diagnostic(f"is in none of {templates.folder_list}"),)
-    )
+    missing = _broken(f"is in none of {templates.folder_list}")
     content = read(paths[0]) if paths else missing
+    source = _source(paths[0], templates) if paths else None
+    entry = _entry_of(name, content, source, _used_for(name, config))
+    diagnostics = (*content.diagnostics, *_identical_copy(paths, templates))
+    path = paths[0] if paths else None
+    return replace(entry, path=path, overrides=paths[1:], diagnostics=diagnostics)
+
+
+def _entry_of(
+    name: str, content: _PromptContent, source: TemplateSource | None, used_for: Iterable[str]
+) -> CatalogEntry:
     return CatalogEntry(
         name=name,
-        path=paths[0] if paths else None,
-        source=_source(paths[0], templates) if paths else None,
-        overrides=paths[1:],
+        path=None,
+        source=source,
+        overrides=(),
         prompt_text=content.text,
         digest=content.digest if content.text else "",
         tokens_per_request=max(content.tokens),
         tokens_per_turn=sum(content.tokens),
-        used_for=tuple(_used_for(name, config)),
-        diagnostics=(*content.diagnostics, *_identical_copy(paths, templates)),
+        used_for=tuple(used_for),
+        diagnostics=content.diagnostics,
     )
 
 
@@ -199,18 +197,12 @@ def _inline_entries(
         diagnostics = (
             (warning_diagnostic(problem),) if problem else tuple(_lint(text, tokens, ontology))
         )
-        yield CatalogEntry(
-            name=f"inline {number}",
-            path=None,
-            source=TemplateSource.CONFIG,
-            overrides=(),
-            prompt_text=text,
-            digest=ids.digest(text),
-            tokens_per_request=tokens,
-            tokens_per_turn=tokens * _EXTRACTION_PROMPTS,
-            used_for=tuple(used_for),
-            diagnostics=diagnostics,
-        )
+        content = _content(text, tokens, diagnostics)
+        yield _entry_of(f"inline {number}", content, TemplateSource.CONFIG, used_for)
+
+
+def _content(text: str, tokens: int, diagnostics: tuple[Diagnostic, ...]) -> _PromptContent:
+    return _PromptContent(text, ids.digest(text), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
 
 
 def _template_content(
@@ -218,18 +210,17 @@ def _template_content(
 ) -> _PromptContent:
     text, problem = templates.read_text(path)
     if text is None:
-        return _PromptContent(diagnostics=(error_diagnostic(problem or ""),))
+        return _broken(problem or "")
     try:
         template, unknown_keys = parse_template(text, path.stem)
     except BadUsage as invalid:
-        return _PromptContent(diagnostics=(error_diagnostic(str(invalid)),))
+        return _broken(str(invalid))
     unknown = [warning_diagnostic(unknown_keys)] if unknown_keys else []
     prompt = template.prompt
     if not (prompt or template.noise_patterns):
         return _PromptContent(diagnostics=(error_diagnostic(EMPTY_TEMPLATE), *unknown))
     tokens = estimate(prompt)
-    diagnostics = (*unknown, *_lint(prompt, tokens, ontology))
-    return _PromptContent(prompt, ids.digest(prompt), (tokens,) * _EXTRACTION_PROMPTS, diagnostics)
+    return _content(prompt, tokens, (*unknown, *_lint(prompt, tokens, ontology)))
 
 
 def _ontology_content(
@@ -237,11 +228,11 @@ def _ontology_content(
 ) -> _PromptContent:
     text, problem = ontologies.read_text(path)
     if text is None:
-        return _PromptContent(diagnostics=(error_diagnostic(problem or ""),))
+        return _broken(problem or "")
     parsed = lint_ontology(text)
     if any(diagnostic.severity == "error" for diagnostic in parsed.diagnostics):
         return _PromptContent(diagnostics=parsed.diagnostics)
-    ontology = Ontology(parsed.entities, parsed.relations, parsed.fields)
+    ontology = parsed.ontology
     prompt = "\n\n".join(text for text in ontology.prompt_texts if text)
     tokens = tuple(estimate(text) for text in ontology.prompt_texts)
     return _PromptContent(prompt, ontology.digest, tokens, parsed.diagnostics)
@@ -280,8 +271,7 @@ def _ontology(config: ExtractionConfig, ontologies: TemplateResolver) -> Ontolog
     """Return the ontology of the config; an empty one if it is invalid."""
     path = ontologies.find(config.ontology) if config.ontology else None
     text = ontologies.read_text(path)[0] if path is not None else None
-    parsed = lint_ontology(text or "")
-    return Ontology(parsed.entities, parsed.relations)
+    return lint_ontology(text or "").ontology
 
 
 def _template_names(config: ExtractionConfig) -> Iterator[str]:
@@ -337,7 +327,6 @@ class GivenTemplate:
 
     @property
     def noise_patterns(self) -> tuple[str, ...]:
-        """Patterns whose matches are removed from the texts of the turns."""
         return self.template.noise_patterns if self.template is not None else ()
 
     @property
@@ -346,10 +335,7 @@ class GivenTemplate:
         return ids.digest(self.prompt)
 
     def prompts(self, config: ExtractionConfig) -> PromptConfigs:
-        """Return the prompts of a run with this template for all turns of all groups.
-
-        Everything else is as configured: reflexion passes and where the instructions stand.
-        """
+        """Return the prompts of a run with this template for all turns."""
         if self.template is None:
             return PromptConfigs(config.with_prompt(None), _OneTemplate(None))
         name = self.name if self.name.endswith(TEMPLATE_SUFFIX) else f"{self.name}{TEMPLATE_SUFFIX}"
@@ -358,8 +344,6 @@ class GivenTemplate:
 
 @dataclass(frozen=True, slots=True)
 class _OneTemplate:
-    """A loader that finds one template under every name."""
-
     template: Template | None
 
     def load(self, name: str) -> Template | None:  # noqa: ARG002 - of the protocol
@@ -367,17 +351,10 @@ class _OneTemplate:
 
 
 def given_template(given: str, templates: TemplateResolver, folder: Path) -> GivenTemplate:
-    """Return the template that a user named.
+    """Return the template that a user named for a comparison.
 
-    Args:
-        given: `none`; a path, if it has a separator; else the name of a template, or of a file in
-            `folder` if there is no such template.
-        templates: finds names.
-        folder: to which paths are relative.
-
-    Raises:
-        TemplateUnusable: there is no such template or file, or nothing to read in it.
-        BadUsage: its front matter is invalid.
+    It is `none`, a path, if it has a separator, or the name of a template, or else of a file in
+    `folder`.
     """
     text = given.strip()
     if text.lower() in NO_PROMPT_VALUES:

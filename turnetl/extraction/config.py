@@ -1,10 +1,9 @@
-"""The `extraction` settings: which instructions the extraction prompts carry, and where.
+"""The `extraction` settings: which instructions the extraction prompts of a turn carry, and where.
 
-Parses templates: instructions for the model, and noise patterns removed from episode texts.
-
-A template may begin with front matter, YAML between two lines of `---`, with the keys `name`,
-`description`, `noise_patterns` and `focus_areas`. The rest is the instructions; without front
-matter the whole file is.
+A template has instructions for the model, and noise patterns removed from episode texts. It may
+begin with front matter, YAML between two lines of `---`, with the keys `name`, `description`,
+`noise_patterns` and `focus_areas`. The rest is the instructions; without front matter the whole
+file is.
 """
 
 import logging
@@ -17,6 +16,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_valida
 
 from turnetl.base import ids
 from turnetl.base.errors import BadUsage
+from turnetl.base.ids import RecipePart, RecipeParts
+from turnetl.base.model import GroupId
 from turnetl.base.regex_check import regex_error
 
 log = logging.getLogger(__name__)
@@ -30,8 +31,6 @@ _QUOTED_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A parsed template."""
-
     name: str
     instructions: str
     noise_patterns: tuple[str, ...] = ()
@@ -51,12 +50,7 @@ class Template:
 def parse_template_file(text: str, path: Path) -> Template:
     """Parse a template and log a warning about unknown keys.
 
-    Args:
-        text: the whole template.
-        path: its file, for messages; its stem is the name if the template has no `name`.
-
-    Raises:
-        BadUsage: as `parse_template`, with the file in the message.
+    The stem of its path is the name if the template has no `name`; messages name the file.
     """
     try:
         template, unknown_keys = parse_template(text, path.stem)
@@ -69,10 +63,6 @@ def parse_template_file(text: str, path: Path) -> Template:
 
 def parse_template(text: str, name: str) -> tuple[Template, str | None]:
     """Return the parsed template, and a message about unknown keys if there are any.
-
-    Args:
-        text: the whole template.
-        name: its name if it has no `name` key.
 
     Raises:
         BadUsage: the front matter is invalid. It is not ignored, because text that the noise
@@ -143,9 +133,6 @@ DEFAULT_ONTOLOGY = "coding.toml"
 TEMPLATE_SUFFIX = ".md"
 NO_PROMPT_VALUES = ("none", "null", "false", "off")
 """Strings that mean "no instructions" where only a string can be given; case is ignored."""
-
-"""Characters of a value that an error message quotes."""
-
 MAX_REFLEXION = 3
 
 PreprocessingMode = Literal["prepend", "append"]
@@ -262,7 +249,6 @@ class ExtractionConfig(BaseModel):
         )
 
     def prompt_for(self, group: str, kind: str = "") -> PromptSetting:
-        """Return the prompt setting for turns of this group and kind."""
         override = self.groups.get(group, GroupConfig())
         if kind in override.kinds:
             return override.kinds[kind]
@@ -301,3 +287,86 @@ def join_prompt(instructions: str | None, hints: str, mode: PreprocessingMode) -
     if mode == "append":
         parts.reverse()
     return "\n\n".join(part for part in parts if part)
+
+
+_TRUE_WARNING = "`preprocessing_prompt` is `true`, which names no template: no preprocessing"
+
+
+@dataclass(frozen=True, slots=True)
+class PromptConfig:
+    """Instructions and reflexion settings for one turn."""
+
+    name: str
+    """Name of the template, "inline" or "none"."""
+    instructions: str | None
+    """None leaves Graphiti's prompts unchanged."""
+    mode: PreprocessingMode
+    reflexion: int
+    """Number of reflexion passes."""
+    noise_patterns: tuple[str, ...] = ()
+    """Patterns removed from the texts of such turns; not part of the recipe, because the digest of
+    the text covers them."""
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the prompts are turnetl's compact ones: Graphiti's own without instructions."""
+        return self.instructions is not None
+
+    @property
+    def recipe_parts(self) -> RecipeParts:
+        """Everything here that decides the output."""
+        # The mode has an effect only if there are hints.
+        mode = self.mode if self.reflexion and self.instructions else ""
+        return {
+            "template": RecipePart(ids.digest(self.instructions or ""), self.name),
+            "reflexion": RecipePart(f"{self.reflexion} {mode}".strip()),
+        }
+
+    def with_hints(self, hints: str) -> str:
+        return join_prompt(self.instructions, hints, self.mode)
+
+
+class PromptConfigs:
+    """The prompt configurations of a run, by group and kind of turn.
+
+    Reads each template once, so that an edit during a run has no effect on it.
+    """
+
+    def __init__(self, config: ExtractionConfig, templates: TemplateLoader) -> None:
+        self._config = config
+        self._templates = templates
+        self._configs: dict[tuple[GroupId, str], PromptConfig] = {}
+        self._template_by_setting: dict[str | bool, Template | None] = {}
+
+    def for_turn(self, group: GroupId, kind: str = "") -> PromptConfig:
+        """Return the configuration; an empty kind means turns without a template of their own."""
+        if (group, kind) not in self._configs:
+            self._configs[group, kind] = self._build(group, kind)
+        return self._configs[group, kind]
+
+    def _build(self, group: GroupId, kind: str) -> PromptConfig:
+        setting = self._config.prompt_for(group, kind)
+        template = self._template(setting)
+        return PromptConfig(
+            name=_name(setting, template),
+            instructions=template.prompt or None if template is not None else None,
+            mode=self._config.mode_for(group),
+            reflexion=self._config.reflexion_for(group),
+            noise_patterns=template.noise_patterns if template is not None else (),
+        )
+
+    def _template(self, setting: PromptSetting) -> Template | None:
+        if setting is None or setting is False:
+            return None
+        if setting not in self._template_by_setting:
+            if problem := _TRUE_WARNING if setting is True else prompt_warning(setting):
+                log.warning(problem)
+            config = ExtractionConfig(preprocessing_prompt=setting)
+            self._template_by_setting[setting] = config.template(self._templates)
+        return self._template_by_setting[setting]
+
+
+def _name(setting: PromptSetting, template: Template | None) -> str:
+    if template is None or not isinstance(setting, str):
+        return "none"
+    return setting if setting.endswith(TEMPLATE_SUFFIX) else "inline"

@@ -9,11 +9,7 @@ from turnetl.base.errors import BadUsage
 
 
 def load(front_matter: str) -> Mapping[str, Any]:
-    """Return the keys and values of front matter.
-
-    Raises:
-        BadUsage: it is invalid; names the line.
-    """
+    """Return the keys and values of front matter; BadUsage names the line of an error."""
     try:
         values = _parse(front_matter)
     except yaml.MarkedYAMLError as error:
@@ -43,11 +39,7 @@ def _parse(front_matter: str) -> Any:
 
 
 def _reject_duplicate_keys(node: Any) -> None:
-    """Check that no key is repeated: YAML would silently use the second value.
-
-    Raises:
-        yaml.MarkedYAMLError: a key is repeated.
-    """
+    """Raise MarkedYAMLError for a repeated key: YAML would silently use the second value."""
     keys = [key for key, _ in node.value] if isinstance(node, yaml.MappingNode) else []
     seen: list[Any] = []
     for key in keys:

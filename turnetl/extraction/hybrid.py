@@ -27,22 +27,15 @@ LlmT = TypeVar("LlmT")
 
 
 def hybrid_recipe(structural: RecipeParts, llm: RecipeParts) -> RecipeParts:
-    """Return the recipe of two extractors together, from the recipe of each."""
     return {"merge rules": RecipePart(_VERSION), **structural, **llm}
 
 
 class HybridExtractor(Generic[StructuralT, LlmT]):
-    """Merges the results of two extractors."""
+    """Merges the results of two extractors: `structural` nodes are kept, `llm` adds to them."""
 
     name = "hybrid"
 
     def __init__(self, structural: Extractor[StructuralT], llm: Extractor[LlmT]) -> None:
-        """Combine two extractors.
-
-        Args:
-            structural: its nodes are kept.
-            llm: adds to them.
-        """
         self._structural = structural
         self._llm = llm
 
@@ -130,7 +123,6 @@ def _merge_chunks(
     llm: Mapping[str, tuple[int, ...]],
     mapping: Mapping[str, str],
 ) -> dict[str, tuple[int, ...]]:
-    """Return by entity the chunks in which either extractor finds it."""
     merged = dict(structural)
     for uuid, chunks in llm.items():
         target = mapping.get(uuid, uuid)

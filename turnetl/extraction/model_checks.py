@@ -1,9 +1,4 @@
-"""Requests of `turnetl model check` for prompts that Graphiti lacks.
-
-The request of `turnetl model check` for the prompt about several facts, which Graphiti lacks.
-
-Requests of `turnetl model check` for the prompts of a reflexion pass, which Graphiti lacks.
-"""
+"""Requests of `turnetl model check` for prompts that Graphiti lacks: several facts, reflexion."""
 
 from datetime import UTC, datetime
 
@@ -29,7 +24,6 @@ from turnetl.llm.checks.check import (
 )
 from turnetl.llm.graphiti import GraphitiModel
 
-_OTHER_FACT = "cart.py is written in Python."
 _MAX_TOKENS = 8_192
 
 
@@ -46,12 +40,14 @@ def fact_questions_check() -> CheckRequest:
         is_consistent = not any(one.contradicted_facts for one in by_id.values())
         return "" if is_consistent else "invalidates a fact that nothing contradicts"
 
-    questions = [_question("sqlite runs in the process of cart.py."), _question(SAMPLE_FACT)]
+    questions = [
+        _question("sqlite runs in the process of cart.py.", "cart.py is written in Python."),
+        _question(SAMPLE_FACT, SAMPLE_FACT),
+    ]
     return check_of(combined_request(questions), FactResolutions, find_problem)
 
 
-def _question(fact: str) -> ChatRequest:
-    known = SAMPLE_FACT if fact == SAMPLE_FACT else _OTHER_FACT
+def _question(fact: str, known: str) -> ChatRequest:
     context = {
         "existing_edges": [{"idx": 0, "fact": known}],
         "new_edge": fact,

@@ -2,10 +2,6 @@
 
 The built-in one has no fields: a type with fields costs one more request for each entity or fact
 of that type.
-
-Parses an ontology file and reports its problems.
-
-Diagnostics of a template or an ontology file.
 """
 
 import json
@@ -75,9 +71,7 @@ _FORM = '`Name = "meaning"`, or a table with `meaning` and `fields`'
 class ParsedOntology:
     """The content of a file as far as it could be parsed, and all its problems."""
 
-    entities: Mapping[str, str]
-    relations: Mapping[str, str]
-    fields: Mapping[str, Mapping[str, str]]
+    ontology: "Ontology"
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -86,21 +80,17 @@ def lint_ontology(text: str) -> ParsedOntology:
     try:
         tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as invalid:
-        return ParsedOntology(
-            {}, {}, {}, (error_diagnostic(f"is not TOML: {_first_line(invalid)}"),)
-        )
-    types = {name: _as_table(tables.get(name)) for name in _TABLES}
+        reason = (str(invalid).splitlines() or [""])[0]
+        return ParsedOntology(NO_ONTOLOGY, (error_diagnostic(f"is not TOML: {reason}"),))
+    types = {name: table if isinstance(table := tables.get(name), dict) else {} for name in _TABLES}
     entities, relations = (
         {name: _meaning(definition) for name, definition in types[table].items()}
         for table in _TABLES
     )
     definitions = {**types["entities"], **types["relations"]}
     fields = {name: own for name, definition in definitions.items() if (own := _fields(definition))}
-    return ParsedOntology(entities, relations, fields, tuple(_diagnostics(tables, types)))
-
-
-def _as_table(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    ontology = Ontology(entities, relations, fields)
+    return ParsedOntology(ontology, tuple(_diagnostics(tables, types)))
 
 
 def _meaning(definition: Any) -> str:
@@ -233,10 +223,6 @@ def _duplicates(types: Mapping[str, Mapping[str, Any]]) -> Iterator[Diagnostic]:
             yield warning_diagnostic(f"{count} types have the same meaning: {meaning[:60]}")
 
 
-def _first_line(invalid: Exception) -> str:
-    return (str(invalid).splitlines() or [""])[0]
-
-
 TypeModels = dict[str, type[BaseModel]]
 
 ONTOLOGY_FOLDER = "ontology"
@@ -254,31 +240,18 @@ class Ontology:
 
     @property
     def digest(self) -> str:
-        tables = (
-            ("entities", self.entities),
-            ("relations", self.relations),
-            *sorted(self.fields.items()),
-        )
-        parts = (
-            part
-            for name, meanings in tables
-            for part in (
-                name,
-                str(len(meanings)),
-                *(text for pair in meanings.items() for text in pair),
-            )
-        )
+        tables = (("entities", self.entities), ("relations", self.relations))
+        parts: list[str] = []
+        for name, meanings in (*tables, *sorted(self.fields.items())):
+            parts += [name, str(len(meanings))]
+            parts += [text for pair in meanings.items() for text in pair]
         return ids.digest(*parts)
 
     @property
     def prompt_texts(self) -> tuple[str, str]:
         """The text in the prompt for entities, and the text in the prompt for facts."""
         entities = [
-            {
-                "entity_type_id": number,
-                "entity_type_name": name,
-                "entity_type_description": meaning,
-            }
+            {"entity_type_id": number, "entity_type_name": name, "entity_type_description": meaning}
             for number, (name, meaning) in enumerate(self.entities.items(), 1)
         ]
         relations = [
@@ -328,9 +301,8 @@ NO_ONTOLOGY = Ontology({}, {})
 def load(name: str | None, templates: TemplateResolver) -> Ontology:
     """Return the ontology of this name; for None, Graphiti's own behaviour.
 
-    Raises:
-        BadUsage: no file has this name, or it is invalid. It is not ignored, because a graph with
-            other types than intended would have to be rebuilt.
+    A missing or invalid file is not ignored: a graph with other types than intended would have to
+    be rebuilt.
     """
     if name is None:
         return NO_ONTOLOGY
@@ -348,20 +320,12 @@ def load(name: str | None, templates: TemplateResolver) -> Ontology:
 
 
 def parse(text: str, path: Path) -> Ontology:
-    """Parse an ontology file.
-
-    Args:
-        text: TOML with the tables `entities` and `relations`.
-        path: the file, for messages.
-
-    Raises:
-        BadUsage: the file is invalid; the message names the first error.
-    """
+    """Parse an ontology file; BadUsage names the first error."""
     parsed = lint_ontology(text)
     for diagnostic in parsed.diagnostics:
         if diagnostic.severity == "error":
             raise BadUsage(f"ontology `{path}`: {diagnostic.message}")
-    return Ontology(parsed.entities, parsed.relations, parsed.fields)
+    return parsed.ontology
 
 
 def _built_in() -> Ontology:

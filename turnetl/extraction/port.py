@@ -3,19 +3,20 @@
 The two phases have plain inputs. `extract` needs only the turn and the earlier turns of its
 session, so it may run for the next turns while earlier ones commit. `resolve` needs the group as
 it is after the previous commit.
-
-The reasons under which extracted names and facts are counted as discarded.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId, Usage
 from turnetl.base.reason import Reason
+from turnetl.base.result_fields import TurnIdField
+from turnetl.base.results import described
 from turnetl.graph.mirror.group import GroupView
+from turnetl.llm.chat import ChatMessage
 
 
 class DiscardReason(Reason):
@@ -74,14 +75,9 @@ class Extractor(Protocol[Extracted]):
         ...
 
     def recipe_parts(self, group: GroupId, kind: str = "") -> RecipeParts:
-        """Return everything that decides the output, by name.
+        """Return everything that decides the output, by name: rules, template, ontology, model.
 
-        Rules, template, ontology and model are part of it.
-
-        Args:
-            group: the group of the turns.
-            kind: the kind of the turn; an empty string means turns without a template of their
-                own.
+        An empty kind means turns without a template of their own.
         """
         ...
 
@@ -106,3 +102,26 @@ class Extractor(Protocol[Extracted]):
     async def close(self) -> None:
         """Release all resources. Safe to repeat."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestPreview:
+    """A request that a run would send to a model."""
+
+    turn_id: TurnIdField
+    prompt: Annotated[str, described("Name of the prompt.")]
+    model: Annotated[str, described("Provider and model.")]
+    messages: Annotated[tuple[ChatMessage, ...], described("The messages, in order.")]
+    schema: Annotated[str, described("Name of the schema of the response; empty if it has none.")]
+    tokens: Annotated[int, described("Estimated tokens of the messages.")]
+    max_tokens: Annotated[int, described("Limit of the tokens of the response.")]
+    body: Annotated[
+        Mapping[str, Any] | None,
+        described("The body of the HTTP request; null if it is not known."),
+    ]
+    is_cached: Annotated[
+        bool, described("Whether the journal holds the response: nothing would be sent.")
+    ]
+    has_placeholder: Annotated[
+        bool, described("Whether a placeholder replaces what an earlier response would name.")
+    ]

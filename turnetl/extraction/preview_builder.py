@@ -12,9 +12,8 @@ from typing import Any, Protocol, runtime_checkable
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_batches
-from turnetl.extraction.port import Extractor
-from turnetl.extraction.request_preview import RequestPreview
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, PromptRouter
+from turnetl.extraction.port import Extractor, RequestPreview
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 from turnetl.llm.vectors import pack
@@ -55,14 +54,8 @@ async def preview_requests(
 ) -> tuple[RequestPreview, ...]:
     """Return the requests that the extraction of the turn would send, in order. Sends none.
 
-    Args:
-        episode: the turn.
-        context: the earlier turns, oldest first.
-        make_extractor: makes the extractor of a run with the model and embedder it is given.
-        model: the model of a run without wrappers; receives no request.
-        journal: the responses that are known already.
-        estimate: estimates the tokens of a text.
-        parameters: the model parameters of every request that are not part of the request.
+    The context is the earlier turns, oldest first. `make_extractor` makes the extractor of a run
+    with the model and embedder it is given. `model` has no wrappers, and receives no request.
     """
     recording = _RecordingModel(model, journal, parameters)
     extractor = make_extractor(recording, _FixedEmbedder())
@@ -79,11 +72,6 @@ async def preview_requests(
     return tuple(previews)
 
 
-def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
-    """Return the model that receives the requests of a prompt."""
-    return model.model_for(prompt_name) if isinstance(model, PromptRouter) else model
-
-
 def placeholder_response(request: ChatRequest) -> str:
     """Return a response without content, from which further requests follow."""
     if request.prompt_name == fact_batches.PROMPT:
@@ -95,7 +83,6 @@ def placeholder_response(request: ChatRequest) -> str:
 
 
 def _empty(field: Mapping[str, Any]) -> Any:
-    """Return the empty value of a field of a schema."""
     types = [field.get("type"), *(one.get("type") for one in field.get("anyOf", ()))]
     return None if "null" in types else _EMPTY.get(field.get("type", "array"))
 
@@ -111,28 +98,21 @@ def _preview(
         schema=request.schema.name if request.schema else "",
         tokens=tokens,
         max_tokens=request.max_tokens,
-        body=_body(model, request),
+        body=model.request_body(request) if isinstance(model, _HasBody) else None,
         is_cached=is_cached,
         has_placeholder=any(PLACEHOLDER in message.text for message in request.messages),
     )
 
 
-class _RecordingModel:
-    """Records requests; responds from the journal or with a placeholder.
-
-    It sends nothing, so that only names and lifetimes of the contract of `ChatModel` apply to it.
-    """
+class _RecordingModel(ModelWrapper):
+    """Records requests, and sends none; responds from the journal or with a placeholder."""
 
     def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
-        self._model = model
+        super().__init__(model)
         self._parameters = parameters
         self._journal = journal
         self.requests: list[tuple[ChatRequest, bool]] = []
         """Each request, and whether the journal has its response."""
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         index = len(self.requests)
@@ -154,11 +134,7 @@ class _RecordingModel:
 
 
 class _FixedEmbedder:
-    """Returns the same vector for every text: a preview stores none.
-
-    The contract of `Embedder` requires different vectors for different texts: no group may hold
-    these.
-    """
+    """Returns the same vector for every text: no group may hold it, and a preview stores none."""
 
     name = "none"
     dimensions = 1
@@ -168,7 +144,3 @@ class _FixedEmbedder:
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
-
-
-def _body(model: ChatModel, request: ChatRequest) -> Mapping[str, Any] | None:
-    return model.request_body(request) if isinstance(model, _HasBody) else None

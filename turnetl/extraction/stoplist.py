@@ -68,8 +68,6 @@ _NAMES, _NOUNS = frozenset(_GENERIC_NAMES.split()), frozenset(_GENERIC_NOUNS.spl
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """A name without quotes, punctuation and runs of spaces around and in it."""
-
     original: str
     lower: str
 
@@ -163,7 +161,6 @@ CHECKS: Mapping[DiscardReason, _Check] = {
 
 
 def reasons(names: Sequence[str]) -> list[DiscardReason | None]:
-    """Return for each name the reason to discard it, or None to keep it."""
     return [_reason(name) for name in names]
 
 

@@ -40,10 +40,8 @@ class TemplateResolver:
     ) -> None:
         """Create a resolver; reads no file.
 
-        Args:
-            search_folders: the first one that has a file wins.
-            project: by path, the content of the files in the first folder, which is not read: they
-                are the bytes that the user trusts. None: all folders are read.
+        `project` is by path the content of the files in the first folder, which is not read: they
+        are the bytes that the user trusts. None: all folders are read.
         """
         self.folders = tuple(search_folders)
         self._project = project
@@ -65,7 +63,6 @@ class TemplateResolver:
         )
 
     def subfolder(self, name: str) -> "TemplateResolver":
-        """Return a resolver for the subfolder of this name in each folder."""
         return TemplateResolver([folder / name for folder in self.folders], self._project)
 
     def read_text(self, path: Path) -> tuple[str | None, str | None]:
@@ -85,11 +82,7 @@ class TemplateResolver:
         return _text(data)
 
     def load(self, name: str) -> Template | None:
-        """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable.
-
-        Raises:
-            BadUsage: the front matter is invalid.
-        """
+        """Return the parsed template; None, with a warning, if `read` raises TemplateUnusable."""
         try:
             return self.read(name)
         except TemplateUnusable as unusable:
@@ -100,9 +93,7 @@ class TemplateResolver:
         """Return the parsed template, without leading and trailing blank lines.
 
         Raises:
-            TemplateUnusable: no file has this name, or the winning path is not a file, empty,
-                longer than `MAX_BYTES`, not text, or front matter without content. The message
-                says which.
+            TemplateUnusable: no file has this name, or there is nothing to read in it; says which.
             BadUsage: the front matter is invalid.
         """
         path = self.find(name)
@@ -143,12 +134,7 @@ class TemplateResolver:
 
 
 def read_template(path: Path) -> Template:
-    """Return the template in a file that the user named, in any folder; a link is followed.
-
-    Raises:
-        TemplateUnusable: as `TemplateResolver.read`.
-        BadUsage: the front matter is invalid.
-    """
+    """Return the template in a file that the user named, in any folder; a link is followed."""
     try:
         data = read_regular(path.resolve(), MAX_BYTES)
     except NotReadable as error:
@@ -157,12 +143,7 @@ def read_template(path: Path) -> Template:
 
 
 def search_folders(project: Path | None, home: Path) -> tuple[Path, ...]:
-    """Return the template folders in search order.
-
-    Args:
-        project: the working directory of the run, if it is trusted.
-        home: the user's home directory.
-    """
+    """Return the template folders in search order; `project`: the working directory, if trusted."""
     roots = [home] if project is None else [project, home]
     return (*(root / TEMPLATES_FOLDER for root in roots), built_in_folder())
 

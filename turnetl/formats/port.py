@@ -1,12 +1,8 @@
 """The Reader port: a reader takes the bytes of one archive and returns its turns and line counts.
 
-A format has a package or a module with its reader: a class with a `sniff` and a `read`. One line in
-`turnetl.formats.registry` registers it, with its name, title and version. A reader knows no path,
-no group and no table, and redacts nothing: `turnetl.parsing` does all of that. Texts are therefore
-complete here.
-
-`kit.jsonl` and `kit.documents` split an archive into lines or elements, repair them and count them.
-`kit.probe` holds the start of an archive, which is all that `sniff` receives.
+A format is a package with its reader, registered with name, title and version by one line in
+`turnetl.formats.registry`. A reader knows no path, no group and no table, and redacts nothing:
+`turnetl.parsing` does all of that. Texts are therefore complete here.
 """
 
 from dataclasses import dataclass
@@ -41,7 +37,6 @@ class RawToolCall(msgspec.Struct, gc=False):
     input: str
     """Command, path with a summary of the change, or compact JSON; may span lines."""
     result: str = ""
-    """The whole result."""
     is_error: bool = False
     ended_at: datetime | None = None
     arguments: object = None
@@ -111,12 +106,6 @@ class Reader(Protocol):
 
     def sniff(self, probe: Probe) -> bool:
         """Return whether an archive that starts like this has this format."""
-        ...
 
     def read(self, data: bytes) -> ParsedArchive:
-        """Read a whole archive; content that cannot be read is counted.
-
-        Raises:
-            TooManyRows: the archive has more turns or rows than the limit. Nothing else.
-        """
-        ...
+        """Read an archive; content that cannot be read is counted. Raises only `TooManyRows`."""

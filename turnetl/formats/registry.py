@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of archives.
-
-    Its reader is imported when the first archive is examined.
-    """
+    """A format of archives."""
 
     name: Annotated[str, described("Name of the format, as --format takes it.")]
     title: Annotated[str, described("The agent or export that writes it.")]
@@ -28,15 +25,9 @@ class Format:
     """Its `formats.port.Reader`: the module within this package, a colon and the class."""
 
     def sniff(self, probe: "Probe") -> bool:
-        """Return whether an archive that starts like this has this format."""
         return self._reader().sniff(probe)
 
     def read(self, data: bytes) -> "ParsedArchive":
-        """Read a whole archive; content that cannot be read is counted.
-
-        Raises:
-            TooManyRows: as `Reader.read`.
-        """
         return self._reader().read(data)
 
     def _reader(self) -> "Reader":
@@ -80,12 +71,10 @@ FORMATS = (
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
     Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
 )
-"""Every format, in the order in which they are tried: the first that recognises an archive reads
-it."""
+"""Every format, in the order in which they are tried: the first that fits reads an archive."""
 
 
 def sniff(data: bytes) -> Format | None:
-    """Return the format that recognises an archive, or None if none does."""
     from turnetl.formats.kit.probe import Probe  # noqa: PLC0415 - only for an archive
 
     probe = Probe(data)
@@ -93,5 +82,4 @@ def sniff(data: bytes) -> Format | None:
 
 
 def by_name(name: str) -> Format | None:
-    """Return the format with this name, or None if there is none."""
     return next((candidate for candidate in FORMATS if candidate.name == name), None)

@@ -1,10 +1,6 @@
-"""From rows of a store to values: the same for both stores. Times are timezone-aware already.
+"""From rows of a store to values: the same for both stores. Times are timezone-aware already."""
 
-Entities and facts of other programs from rows: nothing is expected but their uuids.
-
-What the graph holds of each run: by a query, or from receipts that a store keeps as JSON.
-"""
-
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -29,7 +25,7 @@ from turnetl.base.graph_model import (
 from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Usage, Vector
 from turnetl.graph import graphiti_names
-from turnetl.graph.session_level import UNKNOWN_TIME
+from turnetl.graph.session_level import UNKNOWN_TIME, UnrecordedEpisode
 
 V = TypeVar("V", Entity, Fact)
 
@@ -74,7 +70,7 @@ RETURN c.run_id AS run_id, count(*) AS committed,
 
 
 def run_totals(receipts: Iterable[Receipt]) -> dict[str, RunTotals]:
-    """Return the totals of each run, by its id."""
+    """Return the totals of each run, by its id, from all receipts."""
     totals: dict[str, RunTotals] = {}
     for receipt in receipts:
         before = totals.get(receipt.run_id, _NOTHING)
@@ -130,10 +126,10 @@ class _BeforeImages(msgspec.Struct):
     facts_new: list[str]
 
 
-_BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
+BEFORE_IMAGES = msgspec.json.Decoder(_BeforeImages)
 _SUMMARIES = msgspec.json.Decoder(list[_Summarised])
 _RECIPE_PARTS = msgspec.json.Decoder(dict[str, RecipePart])
-_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
+FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
 class Recorded(NamedTuple):
@@ -148,12 +144,10 @@ class Recorded(NamedTuple):
 
 
 def receipt_from_row(row: Mapping[str, Any]) -> Receipt:
-    """Return the receipt in a row of `schema.RECEIPTS`."""
     return Receipt(**_properties(row, _RECEIPT))
 
 
 def run_from_row(row: Mapping[str, Any]) -> TurnRun:
-    """Return the run in a row of `schema.RUNS`."""
     properties = _properties(row, _RUN)
     outcome = properties.pop("outcome")
     return TurnRun(**properties, outcome=None if outcome is None else RunOutcome(outcome))
@@ -167,27 +161,21 @@ def _properties(row: Mapping[str, Any], columns: _Columns) -> dict[str, Any]:
 
 
 def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
-    """Return the totals in a row with the sums of the receipts of a run.
-
-    It has the columns `committed`, those of `RunTotals` and of a usage, and `unpriced`: the number
-    of receipts without a cost.
-    """
-    # Ladybug returns sums of integers as decimals.
     tokens = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
     counts = ("committed", "entities_new", "facts_new", "facts_invalidated")
     usage = Usage(
-        **{name: int(row[name]) for name in tokens},
+        **{name: row[name] for name in tokens},
         seconds=float(row["seconds"]),
-        cost=None if row["unpriced"] else float(row["cost"]),
+        cost=None if row["unpriced"] else row["cost"],
     )
-    return RunTotals(**{name: int(row[name]) for name in counts}, usage=usage)
+    return RunTotals(**{name: row[name] for name in counts}, usage=usage)
 
 
 def committed_turn(
     receipt: Receipt, recorded: Recorded, contents: Mapping[str, str]
 ) -> CommittedTurn:
-    """Return the turn of a TurnCommit, given the contents of at least its episodes, by uuid."""
-    images = _BEFORE_IMAGES.decode(recorded.before_images)
+    """Return the turn of a TurnCommit; `contents`, by uuid, are at least those of its episodes."""
+    images = BEFORE_IMAGES.decode(recorded.before_images)
     return CommittedTurn(
         receipt=receipt,
         sequence=recorded.sequence,
@@ -199,21 +187,37 @@ def committed_turn(
     )
 
 
-def commit_record(
+def commit_records(
+    commits: Iterable[tuple[Receipt, Recorded]],
+    mentions: Iterable[tuple[str, str]],
+    fact_ends: Iterable[tuple[str, str, str]],
+) -> list[CommitRecord]:
+    """Return the records of TurnCommits, by number.
+
+    Args:
+        commits: of one group.
+        mentions: of the group, as (episode, entity).
+        fact_ends: of its facts, as (fact, source, target).
+    """
+    mentioned = _by_first(mentions)
+    endpoints = {uuid: (source, target) for uuid, source, target in fact_ends}
+    records = (_commit_record(*commit, mentioned, endpoints) for commit in commits)
+    return sorted(records, key=attrgetter("sequence"))
+
+
+def _by_first(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    grouped: dict[str, list[str]] = defaultdict(list)
+    for first, second in pairs:
+        grouped[first].append(second)
+    return grouped
+
+
+def _commit_record(
     receipt: Receipt,
     recorded: Recorded,
     mentioned: Mapping[str, Sequence[str]],
     endpoints: Mapping[str, tuple[str, str]],
 ) -> CommitRecord:
-    """Return the record of a TurnCommit.
-
-    Args:
-        receipt: of the turn.
-        recorded: with it.
-        mentioned: by the uuid of at least each of its episodes, what it mentions, if anything.
-        endpoints: by the uuid of at least each of its new facts that the graph still holds, the
-            entities that it connects.
-    """
     images = msgspec.json.decode(recorded.before_images)
     group = {"group_id": receipt.group_id}
     ends = (endpoints.get(uuid, ()) for uuid in images["facts_new"])
@@ -243,7 +247,6 @@ def summarised_entities(summaries: str) -> list[str]:
 
 
 def recipe_parts(parts: str) -> RecipeParts:
-    """Return the parts of a TurnRecipe from their JSON."""
     return _RECIPE_PARTS.decode(parts)
 
 
@@ -263,13 +266,7 @@ def turn_texts(receipts: Iterable[Receipt], contents: Mapping[str, str]) -> dict
 def entity_from_row(
     row: Mapping[str, Any], attributes: Mapping[str, Any], vector: Vector | None
 ) -> Entity:
-    """Return the entity in a row of Graphiti's properties.
-
-    Args:
-        row: the properties.
-        attributes: contains the attributes, and may contain properties.
-        vector: the embedding of the name.
-    """
+    """Return the entity in a row of Graphiti's properties; `attributes` may hold these too."""
     return Entity(
         uuid=row["uuid"],
         group_id=GroupId(row["group_id"]),
@@ -285,7 +282,7 @@ def entity_from_row(
 def fact_from_row(
     row: Mapping[str, Any], attributes: Mapping[str, Any], vector: Vector | None
 ) -> Fact:
-    """Return the fact in a row of Graphiti's properties. Arguments as `entity_from_row`."""
+    """Return the fact in a row of Graphiti's properties; as `entity_from_row`."""
     return Fact(
         uuid=row["uuid"],
         group_id=GroupId(row["group_id"]),
@@ -306,42 +303,58 @@ def fact_from_row(
 
 def subgraphs_from_rows(
     episodes: Iterable[Mapping[str, Any]],
-    mentions: Iterable[Mention],
-    communities: Sequence[Community],
+    mentions: Iterable[tuple[str, str]],
+    communities: tuple[Community, ...],
 ) -> Subgraphs:
-    """Return the subgraphs in rows of Graphiti's properties, each in its order."""
-    nodes = [_episode_from_row(row) for row in episodes]
+    """Return the subgraphs in rows of Graphiti's properties, and pairs (episode, entity)."""
+    nodes = (
+        EpisodeNode(**_episode_properties(row), group_id=GroupId(row["group_id"]))
+        for row in episodes
+    )
     return Subgraphs(
-        episodes=tuple(sorted(nodes, key=lambda node: (node.created_at, node.uuid))),
-        mentions=tuple(sorted(mentions, key=lambda mention: (mention.episode, mention.entity))),
-        communities=tuple(communities),
+        episodes=tuple(sorted(nodes, key=attrgetter("created_at", "uuid"))),
+        mentions=tuple(Mention(episode, entity) for episode, entity in sorted(mentions)),
+        communities=communities,
     )
 
 
 def communities_from_rows(
-    rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[str]]
+    rows: Iterable[Mapping[str, Any]], members: Iterable[tuple[str, str]]
 ) -> tuple[Community, ...]:
     """Return the communities in rows of Graphiti's properties, by (created_at, uuid).
 
-    Args:
-        rows: of the communities.
-        members: the uuids of the members, by that of the community.
+    `members` are pairs of uuids: community, entity.
     """
-    nodes = (_community_from_row(row, members.get(row["uuid"], ())) for row in rows)
-    return tuple(sorted(nodes, key=lambda node: (node.created_at, node.uuid)))
+    uuids = _by_first(members)
+    nodes = (_community_from_row(row, uuids.get(row["uuid"], ())) for row in rows)
+    return tuple(sorted(nodes, key=attrgetter("created_at", "uuid")))
 
 
-def _episode_from_row(row: Mapping[str, Any]) -> EpisodeNode:
-    return EpisodeNode(
-        uuid=row["uuid"],
-        group_id=GroupId(row["group_id"]),
-        name=row.get("name") or "",
-        text=row.get("content") or "",
-        source=row.get("source") or "",
-        source_description=row.get("source_description") or "",
-        created_at=row["created_at"],
-        valid_at=row["valid_at"],
+def unrecorded_episode(
+    group: GroupId,
+    row: Mapping[str, Any],
+    mentions: Mapping[str, int],
+    facts: Mapping[str, int],
+) -> UnrecordedEpisode:
+    """Return the episode in a row of Graphiti's properties, with the counts of each uuid."""
+    return UnrecordedEpisode(
+        **_episode_properties(row),
+        group_id=group,
+        entities=mentions.get(row["uuid"], 0),
+        facts=facts.get(row["uuid"], 0),
     )
+
+
+def _episode_properties(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "uuid": row["uuid"],
+        "name": row.get("name") or "",
+        "text": row.get("content") or "",
+        "source": row.get("source") or "",
+        "source_description": row.get("source_description") or "",
+        "created_at": row["created_at"],
+        "valid_at": row["valid_at"],
+    }
 
 
 def _community_from_row(row: Mapping[str, Any], members: Sequence[str]) -> Community:
@@ -357,8 +370,8 @@ def _community_from_row(row: Mapping[str, Any], members: Sequence[str]) -> Commu
 
 def _with_times(image: Mapping[str, Any]) -> dict[str, Any]:
     """Return the before-image with its times, which are texts in JSON."""
-    times = {name: image[name] for name in _TIMES if image.get(name) is not None}
-    return {**image, **{name: datetime.fromisoformat(time) for name, time in times.items()}}
+    given = {name: image[name] for name in FACT_TIMES if image.get(name) is not None}
+    return {**image, **{name: datetime.fromisoformat(time) for name, time in given.items()}}
 
 
 def _sorted_uuids(changed: Iterable[_Image], new: Iterable[str]) -> tuple[str, ...]:

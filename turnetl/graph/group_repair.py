@@ -58,7 +58,6 @@ GroupRepair = DoubleMention | SessionLinks | UnattachedFact | UnusedEntity
 
 
 def repair_sentence(repair: GroupRepair) -> str:
-    """Return what the repair does."""
     match repair:
         case DoubleMention(episode, entity):
             return f"keep one mention of entity {entity} by episode {episode}"

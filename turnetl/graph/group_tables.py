@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from turnetl.base import schema
 from turnetl.graph import to_rows
-from turnetl.graph.from_rows import summarised_entities
+from turnetl.graph.from_rows import BEFORE_IMAGES, summarised_entities
 
 COMMITS = pl.Schema(
     {
@@ -79,21 +78,11 @@ class GroupTables:
     """TurnCommits, read again at the end."""
 
 
-class _NewUuids(msgspec.Struct):
-    """The part of `to_rows.before_images` that says what a turn created."""
-
-    entities_new: list[str]
-    facts_new: list[str]
-
-
-_NEW_UUIDS = msgspec.json.Decoder(_NewUuids)
-
-
 def commit_columns() -> tuple[str, ...]:
-    """Return the properties of a TurnCommit that a store reads, in the order of `COMMITS`.
+    """Return the properties of a TurnCommit of which `commit_row` makes the columns of `COMMITS`.
 
     The last three are not of the receipt: the number of the commit, the before-images and what is
-    recorded about summaries, of which `commit_row` makes the last three columns.
+    recorded about summaries.
     """
     return (*list(COMMITS)[:-3], to_rows.BEFORE_IMAGES, to_rows.SUMMARIES)
 
@@ -101,5 +90,5 @@ def commit_columns() -> tuple[str, ...]:
 def commit_row(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the columns of `COMMITS` from the properties of `commit_columns`."""
     *columns, images, summaries = row
-    new = _NEW_UUIDS.decode(images)
+    new = BEFORE_IMAGES.decode(images)
     return (*columns, new.entities_new, new.facts_new, summarised_entities(summaries))

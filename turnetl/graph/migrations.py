@@ -1,22 +1,20 @@
-"""The state of a migration in the graph: one TurnMigration for each, and the port to it.
+"""The state of a migration in the graph: one TurnMigration for each, and its phase in sentences.
 
 The steps of a cutover, a rollback and a finish: each is one transaction, and may be repeated.
-
-Relations that are no part of a group, and that a migration must not break.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Protocol
+from operator import attrgetter
+from typing import Annotated, Any, LiteralString
 
 import msgspec
 
 from turnetl.base import ids
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import Lease
-from turnetl.base.model import GroupId
+from turnetl.base.model import GroupId, SessionId
 from turnetl.base.results import described
 
 SESSION = "session"
@@ -119,15 +117,100 @@ MigrationStep = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class StepPatterns:
+    """Cypher of a store for the steps; each pattern binds `item`."""
+
+    nodes: Mapping[MovedKind, LiteralString]
+    """The one with the uuid `uuid`."""
+    edges: Mapping[MovedKind, Sequence[LiteralString]]
+    """Those that are moved with it."""
+    is_used: LiteralString
+    """Whether something uses an entity."""
+    delete_fact: LiteralString = "DETACH DELETE item"
+
+
+_Parametrised = tuple[LiteralString, dict[str, Any]]
+_EACH: LiteralString = "UNWIND $uuids AS uuid "
+_MOVE: LiteralString = " WHERE item.group_id = $source SET item.group_id = $target"
+_OF_GROUP: LiteralString = " WHERE item.group_id = $group_id"
+_COMMITS: LiteralString = f"{_EACH}MATCH (item:TurnCommit {{turn_id: uuid}})"
+_SWITCH_GROUP: LiteralString = """
+MATCH (s:TurnGroup {group_id: $source}), (t:TurnGroup {group_id: $target})
+SET t.sequence = s.sequence, t.creation_id = s.creation_id, t.embedder = s.embedder,
+    t.dimensions = s.dimensions, t.recipe = s.recipe
+"""
+_RESET_GROUP: LiteralString = """
+MATCH (g:TurnGroup {group_id: $source}) SET g.sequence = 0, g.creation_id = $creation_id
+"""
+_DROP_GROUP: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group_id})
+WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.group_id = $group_id }
+DELETE g
+"""
+MARK_RUNS: LiteralString = """
+UNWIND $runs AS run_id
+MATCH (r:TurnRun {run_id: run_id})
+WHERE NOT EXISTS { MATCH (c:TurnCommit) WHERE c.run_id = r.run_id }
+SET r.undone_at = $now
+"""
+MIGRATIONS: LiteralString = "MATCH (m:TurnMigration) RETURN m.state AS state"
+SAVE_MIGRATION: LiteralString = """
+MERGE (m:TurnMigration {migration_id: $migration_id})
+SET m.group_id = $group_id, m.state = $state
+"""
+
+
+def step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
+    match step:
+        case MoveStep(kind, uuids, source, target):
+            groups = {"uuids": list(uuids), "source": source, "target": target}
+            for pattern in (patterns.nodes[kind], *patterns.edges.get(kind, ())):
+                yield _EACH + pattern + _MOVE, groups
+        case MarkStep(group, uuids, granularity):
+            mark = f"{patterns.nodes[MovedKind.EPISODES]}{_OF_GROUP}"
+            yield (
+                f"{_EACH}{mark} SET item.turnetl_granularity = $granularity",
+                {"uuids": list(uuids), "group_id": group, "granularity": granularity},
+            )
+        case MoveCommitsStep(turns, source, target):
+            groups = {"uuids": list(turns), "source": source, "target": target}
+            yield _COMMITS + _MOVE, groups
+        case SwitchStep(source, target, deletes_source, creation_id):
+            yield _SWITCH_GROUP, {"source": source, "target": target}
+            if deletes_source:
+                yield _DROP_GROUP, {"group_id": source}
+            else:
+                yield _RESET_GROUP, {"source": source, "creation_id": creation_id}
+        case DeleteStep():
+            yield from _deletion(step, patterns)
+        case DropTurnsStep(group, turns, runs, now):
+            yield f"{_COMMITS}{_OF_GROUP} DELETE item", {"uuids": list(turns), "group_id": group}
+            yield MARK_RUNS, {"runs": list(runs), "now": now}
+        case DropGroupStep(group):
+            yield _DROP_GROUP, {"group_id": group}
+
+
+def _deletion(step: DeleteStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
+    of_group = {"uuids": list(step.uuids), "group_id": step.group}
+    found = f"{_EACH}{patterns.nodes[step.kind]}{_OF_GROUP}"
+    if step.kind is MovedKind.ENTITIES:
+        inherit = f"{found} AND {patterns.is_used} SET item.group_id = $heir"
+        yield inherit, of_group | {"heir": step.heir}
+    is_fact = step.kind is MovedKind.FACTS
+    yield f"{found} {patterns.delete_fact if is_fact else 'DETACH DELETE item'}", of_group
+
+
 OWN_TYPES = ("RELATES_TO", "MENTIONS", "HAS_MEMBER", "HAS_EPISODE", "NEXT_EPISODE")
 """The types that Graphiti makes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherRelation:
-    """A relation that uses a node: of another type than Graphiti's, or from another group.
+    """A relation that a migration must not break: it uses a node, and is no part of its group.
 
-    Of Graphiti's types only those count that end at the node, and all facts.
+    It is of another type than Graphiti's, or from another group. Of Graphiti's types only those
+    count that end at the node, and all facts.
     """
 
     node: str
@@ -174,10 +257,7 @@ class MigrationPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationSummary:
-    """The state of a migration.
-
-    Without its episodes and sessions, which may be thousands.
-    """
+    """The state of a migration without its episodes and sessions, which may be thousands."""
 
     migration_id: Annotated[str, described("Id of the migration.")]
     group_id: GroupId
@@ -186,16 +266,12 @@ class MigrationSummary:
 
     @property
     def is_open(self) -> bool:
-        """Return whether something is left to do."""
         return self.phase is not MigrationPhase.FINISHED
 
 
 @dataclass(frozen=True, slots=True)
 class TurnMigration:
-    """The state of a migration.
-
-    It is the TurnMigration node.
-    """
+    """The state of a migration: the TurnMigration node."""
 
     migration_id: Annotated[str, described("8 hexadecimal digits.")]
     group_id: Annotated[GroupId, described("Id of the group.", name="group")]
@@ -250,61 +326,7 @@ class TurnMigration:
 
     @property
     def is_open(self) -> bool:
-        """Return whether something is left to do."""
         return self.phase is not MigrationPhase.FINISHED
-
-
-class MigrationStore(Protocol):
-    """The part of a `GraphStore` with which a migration records its state."""
-
-    async def migrations(self) -> Sequence[TurnMigration]:
-        """Return all migrations, by (started_at, migration_id).
-
-        Raises:
-            GraphUnusable: the state of one cannot be read at all.
-        """
-
-    async def migration_summaries(self) -> Sequence[MigrationSummary]:
-        """Return all migrations without their episodes; order and errors as of `migrations`."""
-
-    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
-        """Return what uses nodes of these groups and is no part of them, by (node, other)."""
-
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        """Write or replace the state of a migration in one transaction; extend the lease.
-
-        Raises:
-            GraphUnusable: another writer took the group of the lease. Nothing is written.
-            GraphBusy: the graph did not respond.
-        """
-
-    async def migrate(
-        self,
-        leases: Sequence[Lease],
-        step: MigrationStep,
-        migration: TurnMigration | None,
-        *,
-        now: datetime,
-        ttl: timedelta,
-    ) -> None:
-        """Make a step and write the state after it in one transaction; extend the leases.
-
-        A step is repeated without harm.
-
-        Args:
-            leases: of all groups of the step that a writer may lease, sorted by group.
-            step: what is written.
-            migration: the state after the step; None: it does not change, and is not written,
-                since it names each episode of the old data.
-            now: the current time.
-            ttl: how long the leases run.
-
-        Raises:
-            GraphUnusable: another writer took one of the groups. Nothing is written.
-            GraphBusy: the graph did not respond; the same step may be repeated.
-        """
 
 
 class _State(msgspec.Struct):
@@ -317,9 +339,13 @@ class _State(msgspec.Struct):
     started_at: datetime
 
 
-def encoded(migration: TurnMigration) -> str:
-    """Return the state as JSON."""
-    return msgspec.json.encode(migration).decode()
+def migration_row(migration: TurnMigration) -> dict[str, str]:
+    """Return the parameters of `SAVE_MIGRATION`."""
+    return {
+        "migration_id": migration.migration_id,
+        "group_id": migration.group_id,
+        "state": msgspec.json.encode(migration).decode(),
+    }
 
 
 def decoded(states: Sequence[str]) -> list[TurnMigration]:
@@ -327,14 +353,13 @@ def decoded(states: Sequence[str]) -> list[TurnMigration]:
 
     Of one with another layout only what every layout has is known.
     """
-    found = [_decoded(state) for state in states]
-    return sorted(found, key=lambda one: (one.started_at, one.migration_id))
+    return sorted(map(_decoded, states), key=attrgetter("started_at", "migration_id"))
 
 
 def summaries(states: Sequence[str]) -> list[MigrationSummary]:
     """Return the summaries of the states in these JSON texts, in order."""
-    found = [_summary(_head(state)) for state in states]
-    return sorted(found, key=lambda one: (one.started_at, one.migration_id))
+    found = (_summary(_head(state)) for state in states)
+    return sorted(found, key=attrgetter("started_at", "migration_id"))
 
 
 def _decoded(state: str) -> TurnMigration:
@@ -343,13 +368,10 @@ def _decoded(state: str) -> TurnMigration:
         return msgspec.json.decode(state, type=TurnMigration)
     summary = _summary(head)
     return TurnMigration(
-        migration_id=summary.migration_id,
-        group_id=summary.group_id,
-        phase=summary.phase,
+        **asdict(summary),
         moved=(),
         staying=(),
         sessions=(),
-        started_at=summary.started_at,
         updated_at=summary.started_at,
         layout=head.layout,
     )
@@ -372,4 +394,88 @@ def _summary(head: _State) -> MigrationSummary:
         group_id=GroupId(head.group_id),
         phase=MigrationPhase(head.phase) if known else MigrationPhase.UNKNOWN,
         started_at=head.started_at,
+    )
+
+
+_MOVING = (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK, MigrationPhase.DISCARDING)
+"""Phases in which turns are on their way: those of one group are in two."""
+
+
+def check_not_moved(migrations: Sequence[TurnMigration], groups: Iterable[GroupId]) -> None:
+    """Raise if a migration has begun to move turns of these groups, or of their shadow groups."""
+    moved = moved_groups(migrations)
+    for group in sorted({ids.final_group(group) for group in groups} & moved.keys()):
+        raise GraphUnusable(f"group `{group}`: {moved[group]}; then forget")
+
+
+def moved_groups(
+    migrations: Iterable[TurnMigration | MigrationSummary],
+) -> Mapping[GroupId, str]:
+    """Return the groups, shadow groups too, whose turns are on their way, and what to do."""
+    return {
+        group: f"its migration is {phase_text(one.phase)}, so that its turns are not all in one "
+        f"group: {remedy(one)}"
+        for one in migrations
+        if one.phase in _MOVING
+        for group in (one.group_id, ids.turns_group(one.group_id))
+    }
+
+
+def summarised_groups(
+    migrations: Sequence[TurnMigration], sessions: Collection[SessionId]
+) -> list[GroupId]:
+    """Return the groups of open migrations whose old data is of these sessions too, sorted."""
+    return sorted(
+        migration.group_id
+        for migration in migrations
+        if migration.is_open and any(session in sessions for _, session in migration.sessions)
+    )
+
+
+def incomplete_reason(migration: TurnMigration, turns: int) -> str | None:
+    """Return why no cutover is possible with so many turns in the shadow group; None if one is."""
+    group = migration.group_id
+    if migration.phase is MigrationPhase.CUTTING_OVER:
+        return None
+    if migration.phase is MigrationPhase.CUT_OVER:
+        return f"group `{group}` is cut over already: {remedy(migration)}"
+    if migration.phase is not MigrationPhase.READY:
+        return f"group `{group}` is not ready for a cutover: {remedy(migration)}"
+    if turns < migration.turns:
+        return (
+            f"group `{group}`: {migration.turns - turns:,} of {migration.turns:,} turns are no "
+            f"longer in the graph; `turnetl migrate run ARCHIVES --group {group}` ingests them"
+        )
+    return None
+
+
+def phase_text(phase: MigrationPhase) -> str:
+    """Return the phase as words of a sentence."""
+    return phase.value.replace("_", " ")
+
+
+def remedy(migration: TurnMigration | MigrationSummary) -> str:
+    """Return the command that a migration waits for, as the end of a sentence."""
+    return _REMEDIES[migration.phase].format(group=f"--group {migration.group_id}")
+
+
+_BACK = "`turnetl migrate rollback {group}` takes it back"
+_REMEDIES = {
+    MigrationPhase.RUNNING: "`turnetl migrate run ARCHIVES {group}` continues it",
+    MigrationPhase.READY: "`turnetl migrate cutover {group}` completes it",
+    MigrationPhase.CUTTING_OVER: f"`turnetl migrate cutover {{group}}` continues it, {_BACK}",
+    MigrationPhase.CUT_OVER: f"`turnetl migrate finish {{group}}` deletes the old data, {_BACK}",
+    MigrationPhase.ROLLING_BACK: "`turnetl migrate rollback {group}` continues it",
+    MigrationPhase.FINISHING: "`turnetl migrate finish {group}` continues it",
+    MigrationPhase.DISCARDING: "`turnetl migrate rollback --discard {group}` continues it",
+    MigrationPhase.FINISHED: "nothing is left to do",
+    MigrationPhase.UNKNOWN: "another version of turnetl began it: finish it with that one",
+}
+
+
+def migration_message(migration: MigrationSummary) -> str:
+    """Return the phase of a migration that is open, and the command that it waits for."""
+    return (
+        f"group `{migration.group_id}`: its migration is {phase_text(migration.phase)}; "
+        f"{remedy(migration)}"
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import url_scheme
@@ -31,8 +31,8 @@ async def open_graph(
     Args:
         url: `ladybug:///path/to/file` or a Neo4j address. A user and password in it take
             precedence.
-        user: for Neo4j.
-        password: for Neo4j.
+        user: for Neo4j, with `password`.
+        password: of the user.
         write: False opens an embedded graph read-only, beside other readers; a file that does not
             exist then counts as an empty graph and is not created.
         wait: for a moment, for another process that has an embedded graph open.
@@ -53,11 +53,18 @@ async def open_graph(
         return await LadybugStore.open(_path(url), write=write, wait=wait)
     from turnetl.graph.neo4j.store import Neo4jStore  # noqa: PLC0415 - only the one in use
 
-    parts = urlsplit(url)
-    host = parts.netloc.rpartition("@")[2]
-    name, secret = login(url, user=user, password=password)
+    address, name, secret = _server(url, user, password)
     return await Neo4jStore.open(
-        f"{parts.scheme}://{host}", user=name, password=secret, timeout_seconds=timeout_seconds
+        address, user=name, password=secret, timeout_seconds=timeout_seconds
+    )
+
+
+def _server(url: str, user: str, password: str) -> tuple[str, str, str]:
+    """Return the address of a server, without a password, and the login."""
+    parts = urlsplit(url)
+    return (
+        f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}",
+        *login(url, user=user, password=password),
     )
 
 
@@ -70,19 +77,20 @@ def server_limits(
     """
     if url.startswith(_LADYBUG):
         return None
-    from turnetl.graph.neo4j.client import open_driver  # noqa: PLC0415 - only the one in use
+    from turnetl.graph.neo4j.client import (  # noqa: PLC0415 - only the one in use
+        Neo4jClient,
+        open_driver,
+    )
     from turnetl.graph.neo4j.limits import Neo4jLimits  # noqa: PLC0415 - as above
 
-    parts = urlsplit(url)
-    address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    name, secret = login(url, user=user, password=password)
+    address, name, secret = _server(url, user, password)
     seconds = min(timeout_seconds, _LIMITS_SECONDS)
-    return Neo4jLimits(
-        lambda: open_driver(address, user=name, password=secret, timeout_seconds=seconds),
-        address=address,
-        user=name,
-        timeout_seconds=seconds,
-    )
+
+    def open_client() -> Neo4jClient:
+        driver = open_driver(address, user=name, password=secret, timeout_seconds=seconds)
+        return Neo4jClient(driver, address=address, user=name, timeout_seconds=seconds)
+
+    return Neo4jLimits(open_client, address)
 
 
 def login(url: str, *, user: str, password: str) -> tuple[str, str]:
@@ -99,14 +107,8 @@ def login(url: str, *, user: str, password: str) -> tuple[str, str]:
 def rewrite_graph(url: str) -> bool:
     """Rewrite the file of an embedded graph, without the bytes of what was deleted from it.
 
-    Nobody has it open.
-
-    Returns:
-        False if the graph is on a server: nothing is known about the server's files.
-
-    Raises:
-        GraphBusy: another process has it open.
-        GraphUnusable: it holds tables of another program, or there is not enough disk space.
+    Returns False if the graph is on a server: nothing is known about the server's files. Raises as
+    `rewrite_file`.
     """
     path = embedded_file(url)
     if path is None:
@@ -124,7 +126,11 @@ def check_url(url: str) -> None:
         BadUsage: it cannot; the message shows a valid URL. It never contains the given URL of a
             server, which may include a password.
     """
-    parts = _split(url)
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:  # it cannot be parsed, or its port is not a number
+        parts = None
     if url.startswith(_LADYBUG):
         # The rest is a path as it is, not percent-encoded.
         if url == _LADYBUG or url.endswith("/"):
@@ -154,13 +160,3 @@ def embedded_file(url: str) -> Path | None:
 
 def _path(url: str) -> Path:
     return Path(url.removeprefix(_LADYBUG)).expanduser()
-
-
-def _split(url: str) -> SplitResult | None:
-    """Return the URL's parts; None if it cannot be parsed or its port is not a number."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    return parts

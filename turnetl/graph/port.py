@@ -2,9 +2,8 @@
 
 Both write Graphiti's own labels and properties (Episodic, Entity, RELATES_TO, MENTIONS, Saga,
 HAS_EPISODE, NEXT_EPISODE), so that Graphiti can read turnetl's data; TurnCommit and TurnGroup
-are turnetl's own. One contract test suite runs against both.
-
-Write leases: one writer per group, with a fence that grows with each owner.
+are turnetl's own. One contract test suite runs against both. A group has one writer at a time: a
+lease has a fence that grows with each owner.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -34,8 +33,8 @@ from turnetl.base.graph_model import (
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migrations import MigrationStore
-from turnetl.graph.session_level import SessionLevelReader, UnrecordedReader
+from turnetl.graph.migrations import MigrationStep, MigrationSummary, OtherRelation, TurnMigration
+from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 
 if TYPE_CHECKING:  # imports polars, which a search does without
     from turnetl.graph.group_tables import GroupTables
@@ -57,8 +56,15 @@ class ReceiptStore(Protocol):
         """Return the parts of those recipes that are recorded, by digest."""
 
 
-class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationStore, Protocol):
-    """A graph that holds groups of turns. Times are passed in; no method reads a clock."""
+class GraphStore(ReceiptStore, Protocol):
+    """A graph that holds groups of turns.
+
+    No method reads a clock: `now` is the current time, and a lease runs until `ttl` later. What
+    writes under a lease is one transaction, and extends the lease. It raises
+
+    - GraphUnusable if another writer took the group: its fence is higher. Nothing is written.
+    - GraphBusy if the graph did not respond: reading shows whether it was written.
+    """
 
     async def prepare(self) -> None:
         """Create missing indexes, constraints and tables. Idempotent."""
@@ -84,10 +90,8 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
     async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
         """Return the turns committed after a number, by their own, at most `limit` of them.
 
-        Args:
-            group: an unknown one has none.
-            after: a `sequence` of the group; 0 for all turns.
-            limit: positive. What it returns is held in memory, with all texts.
+        `after` is a `sequence` of the group; 0 for all turns. `limit` is positive: what it returns
+        is held in memory, with all texts.
         """
 
     async def commit_records(
@@ -95,11 +99,8 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
     ) -> Sequence[CommitRecord]:
         """Return what is recorded about the committed turns of a group, by `sequence`.
 
-        Reads no text and no vector: 10,000 turns fit into memory.
-
-        Args:
-            group: an unknown one has none.
-            turns: only these, without those that are not committed; None for all.
+        Reads no text and no vector: 10,000 turns fit into memory. Of `turns`, those that are not
+        committed are omitted; None for all.
         """
 
     async def tables(self, group: GroupId) -> "GroupTables":
@@ -109,13 +110,10 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
         """Return the ids of all committed turns of the group."""
 
     async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
-        """Return these entities in their present state, by (created_at, uuid), with embeddings.
-
-        Uuids that the group does not hold are omitted.
-        """
+        """Return those that the group holds, with embeddings, by (created_at, uuid)."""
 
     async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
-        """Return these facts. Arguments and order as in `entities`."""
+        """Return those that the group holds, as `entities`."""
 
     async def acquire(
         self,
@@ -131,10 +129,10 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
 
         Args:
             group: created if it does not exist, with a random creation id.
-            profile: embedder and recipe of the run; its recipe replaces the recorded one.
+            profile: of the run; its recipe replaces the recorded one.
             owner: who takes the lease.
             now: the current time.
-            ttl: how long the lease runs, at most `LONGEST_LEASE`.
+            ttl: at most `LONGEST_LEASE`.
             is_dead: called with the owner of a lease that has not expired; True if that process is
                 known to have ended, so that a killed run can be repeated without waiting.
 
@@ -156,23 +154,19 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
     ) -> bool:
-        """Write all that a turn changes and its TurnCommit in one transaction; extend the lease.
+        """Write all that a turn changes and its TurnCommit.
 
         The transaction increments the `sequence` of the TurnGroup and numbers the TurnCommit with
         it. A commit that writes nothing uses no number.
 
         Returns:
             False, with nothing written, if the turn was committed before.
-
-        Raises:
-            GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
-            GraphBusy: the graph did not respond; `receipts` shows whether the turn was committed.
         """
 
     async def revert(
         self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
     ) -> Reverted | None:
-        """Undo a committed turn in one transaction; extend the lease.
+        """Undo a committed turn.
 
         Deletes its episodes with all their relationships and its TurnCommit, connects the episodes
         before and after it in its session, and deletes the saga with its last episode. Removes and
@@ -185,9 +179,7 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
             What was kept; None, with nothing written, if the turn is not committed.
 
         Raises:
-            GraphUnusable: another writer took the group, or the graph does not hold a fact to
-                restore. Nothing is written.
-            GraphBusy: the graph did not respond; `receipts` shows whether the turn was undone.
+            GraphUnusable: also if the graph does not hold a fact to restore.
         """
 
     async def save_run(self, run: TurnRun) -> None:
@@ -202,45 +194,93 @@ class GraphStore(ReceiptStore, UnrecordedReader, SessionLevelReader, MigrationSt
     async def repair(
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
-        """Make one repair in one transaction; extend the lease.
+        """Make one repair.
 
         Does nothing about what is not as it was when the repair was found: an entity or a fact that
         is in use stays, and links to an episode that is gone are not created.
-
-        Raises:
-            GraphUnusable: another writer took the group: its fence is higher. Nothing is written.
-            GraphBusy: the graph did not respond.
         """
 
     async def write_summaries(
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
     ) -> None:
-        """Write summaries, and what turns record about them, in one transaction; extend the lease.
+        """Write summaries, and what turns record about them. May be repeated.
 
-        The latest of the turns, which must be that of the group, gets the next number of a commit,
-        so that an index reads it again.
-
-        Args:
-            lease: of the group.
-            writes: with the records of at least one turn, in the order of the commits.
-            now: the current time.
-            ttl: how long the lease runs.
+        There are records of at least one turn, in the order of the commits. The latest of the
+        turns, which must be that of the group, gets the next number of a commit, so that an index
+        reads it again.
 
         Raises:
-            GraphUnusable: another writer took the group, or a turn is not committed. Nothing is
-                written.
-            GraphBusy: the graph did not respond; the same writes may be repeated.
+            GraphUnusable: also if a turn is not committed.
         """
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
-        """Remove and write communities of a group in one transaction; extend the lease.
+        """Remove and write communities of a group.
 
         Raises:
-            GraphUnusable: another writer took the group, or the group does not hold a member.
-                Nothing is written.
-            GraphBusy: the graph did not respond; `communities` shows whether they were written.
+            GraphUnusable: also if the group does not hold a member.
+        """
+
+    async def episode_groups(self) -> Sequence[GroupId]:
+        """Return the groups that hold at least one Episodic node of any program, sorted."""
+
+    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
+        """Return the episodes of the group that are no chunk of a committed turn, by uuid.
+
+        Reads no vector. All their texts are held in memory.
+        """
+
+    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
+        """Return how many entities of the group have an embedding of each number of dimensions."""
+
+    async def content_state(self) -> str:
+        """Return a text that changes whenever any program adds or removes an episode. Cheap.
+
+        These are counts of nodes and relationships: a change that leaves all of them is not
+        noticed.
+        """
+
+    async def session_level_groups(self) -> Sequence[GroupId]:
+        """Return the groups with more episodes than their turns have, sorted. Reads no text."""
+
+    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
+        """Return what other programs wrote into the group, all in memory.
+
+        Entities and facts have embeddings only with `vectors`.
+        """
+
+    async def migrations(self) -> Sequence[TurnMigration]:
+        """Return all migrations, by (started_at, migration_id).
+
+        Raises:
+            GraphUnusable: the state of one cannot be read at all.
+        """
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        """Return all migrations without their episodes; order and errors as of `migrations`."""
+
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        """Return what uses nodes of these groups and is no part of them, by (node, other)."""
+
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep | None,
+        migration: TurnMigration | None,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        """Make a step and write the state after it. May be repeated.
+
+        Args:
+            leases: of all groups of the step that a writer may lease, sorted by group.
+            step: what is written; None: only the state.
+            migration: the state; None: it does not change, and is not written, since it names each
+                episode of the old data.
+            now: the current time.
+            ttl: of all leases.
         """
 
     async def pause(self) -> None:
@@ -275,12 +315,7 @@ def grant_lease(
     ttl: timedelta,
     is_dead: Callable[[str], bool],
 ) -> Lease:
-    """Return the lease to write into the graph.
-
-    Raises:
-        GraphUnusable: the group was created with another embedder or other dimensions.
-        GraphBusy: the lease of another owner has not expired.
-    """
+    """Return the lease to write into the graph; arguments and errors as `GraphStore.acquire`."""
     if state.used and state.profile is not None:
         _check_embedder(group, state.profile, profile)
     is_running = state.until is not None and now < state.until <= now + LONGEST_LEASE
@@ -295,10 +330,7 @@ def grant_lease(
 def locked_group(group: GroupId, owner: str | None, until: datetime | None) -> str:
     """Return why a lock on a group was not granted in time, and what to do.
 
-    Args:
-        group: the group.
-        owner: of the lease, as far as it can be read without the lock; None if there is none.
-        until: when that lease expires.
+    The owner of the lease is read without the lock; None if there is none.
     """
     lease = f", and `{owner}` has the lease until {until}" if owner else ""
     return (
@@ -308,19 +340,12 @@ def locked_group(group: GroupId, owner: str | None, until: datetime | None) -> s
 
 
 def new_creation_id() -> str:
-    """Return a random id for a group that is created.
-
-    The numbers of its commits start at 1 again if a group of that name was deleted.
-    """
+    """Return a random id: numbers of commits start at 1 again if the group was deleted before."""
     return uuid4().hex
 
 
 def check_lease(lease: Lease, fence: int | None, owner: str | None) -> None:
-    """Check that the fence and owner in the graph are those of the lease.
-
-    Raises:
-        GraphUnusable: another writer took the group.
-    """
+    """Check that the fence and owner in the graph are those of the lease: nobody took the group."""
     if fence == lease.fence and owner == lease.owner:
         return
     cause = f"`{owner}` took it over" if owner else "the lease was released"

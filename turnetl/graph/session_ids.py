@@ -88,10 +88,7 @@ def named_sessions(
 ) -> dict[str, SessionId]:
     """Return the session that each episode names, by its uuid; without those that name several.
 
-    Args:
-        ids: of the known sessions, each once. An id that is none of them is returned as it is
-            written.
-        episodes: of other programs.
+    `ids` are those of the known sessions, each once. Another id is returned as it is written.
     """
     known = SessionIds(ids)
     found = ((episode.uuid, known.find(episode)) for episode in episodes)
@@ -148,7 +145,6 @@ def _looks_like_id(name: str) -> bool:
 
 
 def _is_distinctive(name: str) -> bool:
-    """Return whether the id hardly occurs in a text by chance."""
     return len(name) >= _DISTINCTIVE and _looks_like_id(name)
 
 
@@ -167,15 +163,10 @@ def _values(document: Any) -> Iterator[str]:
     level: list[Any] = [document]
     while level:
         for item in level:
-            if isinstance(item, dict):
-                yield from _session_values(item.items())
+            for key, value in item.items() if isinstance(item, dict) else ():
+                if _ID_KEY.fullmatch(key) and isinstance(value, str | int) and str(value).strip():
+                    yield str(value).strip()
         level = [child for item in level for child in _children(item)]
-
-
-def _session_values(items: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    for key, value in items:
-        if _ID_KEY.fullmatch(key) and isinstance(value, str | int) and str(value).strip():
-            yield str(value).strip()
 
 
 def _children(item: Any) -> Iterable[Any]:

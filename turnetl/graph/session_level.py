@@ -1,12 +1,12 @@
 """What a group holds of other programs: their episodes, and what only these mention or state.
 
-Episodes that no TurnCommit records: session-level data, and data of other programs.
+Their episodes are those that no TurnCommit records, session-level data among them.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Mention
@@ -33,24 +33,8 @@ class UnrecordedEpisode:
     facts: Annotated[int, described("Facts that name it.")]
 
 
-class UnrecordedReader(Protocol):
-    """The part of a `GraphStore` with which a migration finds what it may move."""
-
-    async def episode_groups(self) -> Sequence[GroupId]:
-        """Return the groups that hold at least one Episodic node of any program, sorted."""
-
-    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
-        """Return the episodes of the group that are no chunk of a committed turn, by uuid.
-
-        Reads no vector. All their texts are held in memory.
-        """
-
-    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
-        """Return how many entities of the group have an embedding of each number of dimensions."""
-
-
 def later_chunks(chunks: Collection[tuple[str, int]]) -> frozenset[str]:
-    """Return the uuids of all chunks but the first of turns, given with their numbers of chunks."""
+    """Return the uuids of all chunks but the first of turns; `chunks` counts those of each."""
     return frozenset(
         ids.chunk_id(TurnId(turn), number) for turn, count in chunks for number in range(1, count)
     )
@@ -96,35 +80,8 @@ class SessionLevelData:
         return SessionLevelCounts(self.group_id, len(self.episodes), own, len(self.facts))
 
 
-class SessionLevelReader(Protocol):
-    """The part of a `GraphStore` that reads data of other programs beside turns."""
-
-    async def content_state(self) -> str:
-        """Return a text that changes whenever any program adds or removes an episode. Cheap.
-
-        It consists of counts of nodes and relationships, so that a change that leaves all of them
-        as they were is not noticed.
-        """
-
-    async def session_level_groups(self) -> Sequence[GroupId]:
-        """Return the groups with more episodes than their turns have, sorted. Reads no text."""
-
-    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
-        """Return what other programs wrote into the group. It is held in memory, with all texts.
-
-        Args:
-            group: an unknown one has nothing.
-            vectors: whether entities and facts get their embeddings.
-        """
-
-
 def surplus_groups(episodes: Mapping[str, int], chunks: Mapping[str, int]) -> list[GroupId]:
-    """Return the groups with more or fewer episodes than chunks of turns, sorted.
-
-    Args:
-        episodes: the number of each group.
-        chunks: of all turns of each group; a missing group has none.
-    """
+    """Return the groups with more or fewer episodes than chunks of turns, sorted."""
     differ = (group for group, count in episodes.items() if count != chunks.get(group, 0))
     return sorted(map(GroupId, differ))
 
@@ -136,14 +93,9 @@ def session_level_data(
     entities: Iterable[Entity],
     mentions: Iterable[Mention],
 ) -> SessionLevelData:
-    """Return the part of a group that belongs to these episodes.
+    """Return the part of a group that belongs to these episodes, which have no TurnCommit.
 
-    Args:
-        group: of all arguments.
-        episodes: without a TurnCommit.
-        facts: all of the group, in any order; `turns` names episodes.
-        entities: all of the group, in any order.
-        mentions: all of the group, in any order.
+    Facts, entities and mentions are all of the group, in any order.
     """
     own = {episode.uuid for episode in episodes}
     kept, of_turns = [], set()

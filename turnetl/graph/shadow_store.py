@@ -23,11 +23,9 @@ from turnetl.base.graph_model import (
     Receipt,
     Reversal,
     Reverted,
-    RunTotals,
     Subgraphs,
-    TurnRun,
 )
-from turnetl.base.ids import RecipeParts, turns_group
+from turnetl.base.ids import turns_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import MigrationStep, MigrationSummary, OtherRelation, TurnMigration
@@ -50,21 +48,20 @@ class ShadowStore:
         self._store = store
         self._group = group
         self._shadow = turns_group(group)
-
-    async def prepare(self) -> None:
-        await self._store.prepare()
+        # What names no group is the store's.
+        self.prepare, self.pause = store.prepare, store.pause
+        self.recipes, self.record_recipe = store.recipes, store.record_recipe
+        self.runs, self.save_run, self.run_totals = store.runs, store.save_run, store.run_totals
+        self.content_state = store.content_state
 
     async def groups(self) -> Sequence[GroupId]:
-        return [self._group] if self._shadow in await self._store.groups() else []
+        return self._of(await self._store.groups())
 
     async def receipts(self, group: GroupId) -> Sequence[Receipt]:
         return self._all_out(await self._store.receipts(self._in(group)))
 
     async def counts(self, group: GroupId) -> tuple[int, int, int]:
         return await self._store.counts(self._in(group))
-
-    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
-        return await self._store.recipes(digests)
 
     async def load(self, group: GroupId) -> GroupContents:
         contents = await self._store.load(self._in(group))
@@ -124,7 +121,7 @@ class ShadowStore:
         return self._all_out(await self._store.facts(self._in(group), uuids))
 
     async def episode_groups(self) -> Sequence[GroupId]:
-        return [self._group] if self._shadow in await self._store.episode_groups() else []
+        return self._of(await self._store.episode_groups())
 
     async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
         return self._all_out(await self._store.unrecorded_episodes(self._in(group)))
@@ -132,11 +129,8 @@ class ShadowStore:
     async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
         return await self._store.embedding_sizes(self._in(group))
 
-    async def content_state(self) -> str:
-        return await self._store.content_state()
-
     async def session_level_groups(self) -> Sequence[GroupId]:
-        return [self._group] if self._shadow in await self._store.session_level_groups() else []
+        return self._of(await self._store.session_level_groups())
 
     async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
         found = await self._store.session_level(self._in(group), vectors=vectors)
@@ -171,9 +165,6 @@ class ShadowStore:
         )
         return self._out(lease)
 
-    async def record_recipe(self, parts: RecipeParts) -> None:
-        await self._store.record_recipe(parts)
-
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
         await self._store.renew(self._hidden(lease), now=now, ttl=ttl)
 
@@ -198,8 +189,8 @@ class ShadowStore:
         hidden = replace(
             reversal,
             receipt=self._hidden(reversal.receipt),
-            entities_restored=tuple(map(self._hidden, reversal.entities_restored)),
-            facts_restored=tuple(map(self._hidden, reversal.facts_restored)),
+            entities_restored=self._all_hidden(reversal.entities_restored),
+            facts_restored=self._all_hidden(reversal.facts_restored),
         )
         return await self._store.revert(self._hidden(lease), hidden, now=now, ttl=ttl)
 
@@ -211,43 +202,29 @@ class ShadowStore:
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta
     ) -> None:
-        hidden = replace(batch, written=tuple(map(self._hidden, batch.written)))
+        hidden = replace(batch, written=self._all_hidden(batch.written))
         await self._store.write_communities(self._hidden(lease), hidden, now=now, ttl=ttl)
 
     async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
         return await self._store.other_relations([self._in(group) for group in groups])
 
-    async def save_migration(
-        self, lease: Lease, migration: TurnMigration, *, now: datetime, ttl: timedelta
-    ) -> None:
-        await self._store.save_migration(self._hidden(lease), migration, now=now, ttl=ttl)
-
     async def migrate(
         self,
         leases: Sequence[Lease],
-        step: MigrationStep,
+        step: MigrationStep | None,
         migration: TurnMigration | None,
         *,
         now: datetime,
         ttl: timedelta,
     ) -> None:
-        hidden = [self._hidden(lease) for lease in leases]
+        hidden = self._all_hidden(leases)
         await self._store.migrate(hidden, step, migration, now=now, ttl=ttl)
-
-    async def runs(self) -> Sequence[TurnRun]:
-        return await self._store.runs()
-
-    async def save_run(self, run: TurnRun) -> None:
-        await self._store.save_run(run)
-
-    async def run_totals(self) -> Mapping[str, RunTotals]:
-        return await self._store.run_totals()
-
-    async def pause(self) -> None:
-        await self._store.pause()
 
     async def close(self) -> None:
         """Leave the store below open."""
+
+    def _of(self, groups: Sequence[GroupId]) -> Sequence[GroupId]:
+        return [self._group] if self._shadow in groups else []
 
     def _in(self, group: GroupId) -> GroupId:
         if group != self._group:
@@ -256,6 +233,9 @@ class ShadowStore:
 
     def _hidden(self, value: T) -> T:
         return replace(value, group_id=self._in(value.group_id))
+
+    def _all_hidden(self, values: Sequence[T]) -> tuple[T, ...]:
+        return tuple(map(self._hidden, values))
 
     def _out(self, value: T) -> T:
         return replace(value, group_id=self._group)
@@ -268,8 +248,8 @@ class ShadowStore:
         return replace(
             change,
             episode=replace(change.episode, turn=replace(turn, group_id=self._in(turn.group_id))),
-            entities=tuple(map(self._hidden, change.entities)),
-            facts=tuple(map(self._hidden, change.facts)),
-            entities_before=tuple(map(self._hidden, change.entities_before)),
-            facts_before=tuple(map(self._hidden, change.facts_before)),
+            entities=self._all_hidden(change.entities),
+            facts=self._all_hidden(change.facts),
+            entities_before=self._all_hidden(change.entities_before),
+            facts_before=self._all_hidden(change.facts_before),
         )

@@ -2,10 +2,6 @@
 
 The stores only turn these rows into Cypher. Vectors are lists of float32 values, times are
 timezone-aware, in UTC. `turnetl.graph.from_rows` is the inverse.
-
-Rows of Graphiti's sagas: a session, its links to its episodes, and their order.
-
-The version of turnetl's data in a graph, recorded on every TurnGroup.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,22 +15,18 @@ import polars as pl
 
 from turnetl.base import ids, schema
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import Community, Receipt, TurnRun
+from turnetl.base.graph_model import Community, GroupProfile, Lease, Receipt, TurnRun
 from turnetl.base.ids import RecipeParts, final_group, recipe_digest
 from turnetl.base.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.graph import graphiti_names
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import floats
 
 CURRENT = schema.RECEIPTS.version
+"""The version of turnetl's data in a graph, recorded on every TurnGroup."""
 
 
 def other_version(graph: str, version: int | None) -> GraphUnusable:
-    """Return the error for a graph of another version.
-
-    Args:
-        graph: path or address of the graph, without a password.
-        version: the recorded version; None if none is recorded, as before version 4.
-    """
+    """Return the error for a graph of another version; None: none is recorded, as before 4."""
     is_newer = version is not None and version > CURRENT
     recorded = "an older graph schema" if version is None else f"graph schema {version}"
     remedy = (
@@ -68,7 +60,6 @@ class LinkRow:
 
 
 def incomplete_graph(group: str) -> GraphUnusable:
-    """Return the error for a turn that refers to something that is no longer in the graph."""
     return GraphUnusable(
         f"group `{group}` does not hold an entity, fact or episode that the turn refers to: "
         "another program changed the graph; nothing of the turn was written, run again"
@@ -76,7 +67,6 @@ def incomplete_graph(group: str) -> GraphUnusable:
 
 
 def missing_member(group: str) -> GraphUnusable:
-    """Return the error for a community with an entity that is no longer in the group."""
     return GraphUnusable(
         f"group `{group}` does not hold an entity of a community: another program changed the "
         "graph; nothing of these communities was written, run again"
@@ -84,11 +74,7 @@ def missing_member(group: str) -> GraphUnusable:
 
 
 def started_at(change: Change) -> datetime:
-    """Return the reference time of the turn.
-
-    Raises:
-        ValueError: it has none, so it must not be committed.
-    """
+    """Return the reference time of the turn; ValueError if it has none: it is not committed."""
     time = change.episode.turn.started_at
     if time is None:
         raise ValueError(f"turn {change.episode.turn_id} has no time")
@@ -125,36 +111,62 @@ def episode_rows(change: Change, now: datetime) -> list[RowDict]:
 
 def community_row(community: Community) -> RowDict:
     """Return Graphiti's properties of a community."""
+    return {**community_fields(community), "name_embedding": _vector(community.embedding)}
+
+
+def community_fields(community: Community) -> RowDict:
+    """Return Graphiti's properties of a community, without the embedding."""
     return {
         "uuid": community.uuid,
         "name": community.name,
         "group_id": community.group_id,
         "summary": community.summary,
         "created_at": community.created_at,
-        "name_embedding": _vector(community.embedding),
+    }
+
+
+def group_row(lease: Lease, profile: GroupProfile) -> RowDict:
+    """Return the properties of a TurnGroup that a new lease sets."""
+    return {
+        "group_id": lease.group_id,
+        "schema_version": CURRENT,
+        "embedder": profile.embedder,
+        "dimensions": profile.dimensions,
+        "recipe": profile.recipe,
+        "lease_owner": lease.owner,
+        "lease_until": lease.until,
+        "fence": lease.fence,
     }
 
 
 def member_links(community: Community) -> list[LinkRow]:
-    """Return the HAS_MEMBER edges of a community."""
     return links_from("HAS_MEMBER", community.uuid, community.members)
 
 
 def entity_row(entity: Entity) -> RowDict:
     """Return Graphiti's properties of an entity, without the attributes."""
+    return {**entity_fields(entity), "name_embedding": _vector(entity.embedding)}
+
+
+def entity_fields(entity: Entity) -> RowDict:
+    """Return Graphiti's properties of an entity, without embedding and attributes."""
     return {
         "uuid": entity.uuid,
         "name": entity.name,
         "group_id": entity.group_id,
         "summary": entity.summary,
         "created_at": entity.created_at,
-        "name_embedding": _vector(entity.embedding),
         "labels": [graphiti_names.BASE_LABEL, *entity.labels],
     }
 
 
 def fact_row(fact: Fact) -> RowDict:
     """Return Graphiti's properties of a fact, without the attributes."""
+    return {**fact_fields(fact), "fact_embedding": _vector(fact.embedding)}
+
+
+def fact_fields(fact: Fact) -> RowDict:
+    """Return Graphiti's properties of a fact, without embedding and attributes."""
     return {
         "uuid": fact.uuid,
         "source_node_uuid": fact.source,
@@ -168,7 +180,6 @@ def fact_row(fact: Fact) -> RowDict:
         "valid_at": fact.valid_at,
         "invalid_at": fact.invalid_at,
         "reference_time": fact.reference_time,
-        "fact_embedding": _vector(fact.embedding),
     }
 
 
@@ -186,19 +197,20 @@ def attribute_row(value: Entity | Fact) -> dict[str, Attribute]:
 def mention_links(change: Change) -> list[LinkRow]:
     """Return a link from each chunk to each entity that it mentions."""
     episodes = episode_ids(change)
-    pairs = [
-        (episodes[number], uuid)
+    return [
+        _link("MENTIONS", episodes[number], uuid)
         for uuid in change.mentions
         for number in change.mentioned_in.get(uuid, (0,))
-    ]
-    return [
-        LinkRow(ids.edge_id("MENTIONS", episode, uuid), episode, uuid) for episode, uuid in pairs
     ]
 
 
 def links_from(kind: str, source: str, targets: Iterable[str]) -> list[LinkRow]:
     """Return a link of this kind from the source to each target."""
-    return [LinkRow(ids.edge_id(kind, source, target), source, target) for target in targets]
+    return [_link(kind, source, target) for target in targets]
+
+
+def _link(kind: str, source: str, target: str) -> LinkRow:
+    return LinkRow(ids.edge_id(kind, source, target), source, target)
 
 
 def receipt_row(receipt: Receipt) -> RowDict:
@@ -269,21 +281,14 @@ def _column_value(column: schema.Column, value: Any) -> Any:
 
 
 def _image(value: Entity | Fact) -> RowDict:
-    row = entity_row(value) if isinstance(value, Entity) else fact_row(value)
-    row.pop("name_embedding", None)
-    row.pop("fact_embedding", None)
+    row = entity_fields(value) if isinstance(value, Entity) else fact_fields(value)
     # The final group: a migration moves a turn without a change of its before-images.
     group = final_group(value.group_id)
     return {**row, "group_id": group, "attributes": attribute_row(value)}
 
 
 def _vector(vector: Vector | None) -> list[float]:
-    """Return the vector as Graphiti stores it.
-
-    Raises:
-        ValueError: there is none; nothing is committed without its vector.
-    """
-    if vector is None:
+    if vector is None:  # nothing is committed without its vector
         raise ValueError("an entity, a fact or a community has no embedding")
     return floats(vector)
 
@@ -294,13 +299,18 @@ def saga_row(change: Change, now: datetime) -> RowDict:
     An empty summary is not written to one that exists.
     """
     turn = change.episode.turn
-    return {
-        "uuid": ids.saga_id(turn.group_id, turn.session_id),
-        "name": turn.session_id,
-        "group_id": turn.group_id,
-        "created_at": now,
-        "summary": change.saga_texts.get(turn.session_id, ""),
-    }
+    uuid = ids.saga_id(turn.group_id, turn.session_id)
+    text = change.saga_texts.get(turn.session_id, "")
+    return new_saga(uuid, turn.session_id, turn.group_id, now) | {"summary": text}
+
+
+def new_saga(uuid: str, session: SessionId, group: GroupId, now: datetime) -> RowDict:
+    """Return the properties of a new saga without a summary."""
+    return {"uuid": uuid, "name": session, "group_id": group, "created_at": now, "summary": ""}
+
+
+def summary_rows(texts: Mapping[str, str]) -> list[RowDict]:
+    return [{"uuid": uuid, "summary": text} for uuid, text in sorted(texts.items())]
 
 
 def saga_summary_rows(
@@ -322,8 +332,7 @@ def saga_links(change: Change) -> list[LinkRow]:
 
 
 def next_link(before: str, after: str) -> LinkRow:
-    """Return the link from one episode of a session to the next one."""
-    return LinkRow(ids.edge_id("NEXT_EPISODE", before, after), before, after)
+    return _link("NEXT_EPISODE", before, after)
 
 
 def next_links(change: Change) -> list[LinkRow]:
@@ -339,6 +348,5 @@ def outdated_links(change: Change) -> list[LinkRow]:
 
 
 def _previous_episode(change: Change) -> str | None:
-    """Return the last episode of the turn before."""
     before = change.previous_turn
     return ids.chunk_id(before, change.previous_chunks - 1) if before else None

@@ -38,15 +38,6 @@ class ChartColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartLine:
-    """A line of a line chart."""
-
-    points: str
-    """As the attribute `points` takes them."""
-    series: int
-
-
-@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart of one or several series over the same places."""
 
@@ -60,17 +51,12 @@ class Chart:
     highest: float
     """The value at the upper edge."""
     columns: tuple[ChartColumn, ...] = ()
-    lines: tuple[ChartLine, ...] = ()
 
 
 def column_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[Series]) -> Chart:
     """Return a chart with a column for each label, in which the series are stacked.
 
-    Args:
-        title: what the chart shows.
-        unit: what the values count.
-        labels: one for each value; at least one.
-        series: at most `COLOURS`; no value is negative.
+    At least one label, at most `COLOURS` series, and no value is negative. `unit`: what is counted.
     """
     _check(labels, series)
     totals = [sum(values) for values in zip(*(one.values for one in series), strict=True)]
@@ -79,36 +65,13 @@ def column_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[
     for place in range(len(labels)):
         top = float(HEIGHT)
         for index, one in enumerate(series):
-            height = _scaled(one.values[place], highest)
+            height = share(one.values[place], highest)
             top -= height
             if height:
                 x = place * _STEP + _GAP / 2
                 columns.append(ChartColumn(x, _round(top), _STEP - _GAP, height, index, place))
     width = len(labels) * _STEP
     return Chart(title, unit, tuple(labels), tuple(series), width, highest, columns=tuple(columns))
-
-
-def line_chart(title: str, unit: str, labels: Sequence[str], series: Sequence[Series]) -> Chart:
-    """Return a chart with a line for each series; arguments as of `column_chart`."""
-    _check(labels, series)
-    highest = max((value for one in series for value in one.values), default=0)
-    lines = (
-        ChartLine(
-            " ".join(
-                f"{place * _STEP + _STEP / 2:g},{_round(HEIGHT - _scaled(value, highest)):g}"
-                for place, value in enumerate(one.values)
-            ),
-            index,
-        )
-        for index, one in enumerate(series)
-    )
-    width = len(labels) * _STEP
-    return Chart(title, unit, tuple(labels), tuple(series), width, highest, lines=tuple(lines))
-
-
-def share(value: float, highest: float) -> float:
-    """Return the length of a bar, in percent of the longest."""
-    return _scaled(value, highest)
 
 
 def _check(labels: Sequence[str], series: Sequence[Series]) -> None:
@@ -118,7 +81,8 @@ def _check(labels: Sequence[str], series: Sequence[Series]) -> None:
         raise ValueError(f"a chart has at most {COLOURS} series")
 
 
-def _scaled(value: float, highest: float) -> float:
+def share(value: float, highest: float) -> float:
+    """Return the length of a bar, in percent of the longest."""
     return _round(HEIGHT * value / highest) if highest > 0 else 0.0
 
 

@@ -25,15 +25,13 @@ _POLICY = {
 
 @cache
 def stylesheet() -> str:
-    """Return the one style sheet of all pages."""
     return files(_PACKAGE).joinpath("style.css").read_text("utf-8")
 
 
 def content_security_policy(directives: Mapping[str, str] | None = None) -> str:
-    """Return the policy of a page: what it may use: its style sheet, and what a directive allows.
+    """Return what a page may use: its style sheet, and what a directive allows.
 
-    Args:
-        directives: further ones, or replacements, by name: `{"connect-src": "'self'"}`.
+    Further directives, or replacements, are given by name: `{"connect-src": "'self'"}`.
     """
     style = {"style-src": source_hash(stylesheet())}
     allowed = _POLICY | style | dict(directives or {})
@@ -49,10 +47,7 @@ def environment(loaders: Iterable[BaseLoader] = ()) -> Environment:
     """Return an environment for templates that extend `layout.html` and import `macros.html`.
 
     Every value is escaped, and its control characters are displayed, as on a terminal. A variable
-    that is not given is an error.
-
-    Args:
-        loaders: of further templates, which come before those of this package.
+    that is not given is an error. Further `loaders` come before that of this package.
     """
     made = Environment(
         loader=ChoiceLoader([*loaders, PackageLoader(_PACKAGE)]),
@@ -74,15 +69,7 @@ def render(
     directives: Mapping[str, str] | None = None,
     **values: object,
 ) -> str:
-    """Return a complete page.
-
-    Args:
-        environment: of `environment`.
-        template: name of one that extends `layout.html`.
-        title: of the page; plain text.
-        directives: as in `content_security_policy`; a server sends the same policy as a header.
-        values: variables of the template.
-    """
+    """Return a complete page; a server sends the policy of the same `directives` as a header."""
     page = environment.get_template(template).render(
         title=title,
         policy=content_security_policy(directives),

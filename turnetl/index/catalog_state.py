@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from turnetl.base import private_files
 from turnetl.base.errors import IndexUnusable
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.sqlite import sqlite_path
 from turnetl.index.files import IndexEmbedder
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows

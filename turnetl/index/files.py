@@ -16,7 +16,7 @@ import msgspec
 
 from turnetl.base import ids, private_files
 from turnetl.base.errors import IndexBusy, IndexUnusable
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.sqlite import is_busy, sqlite_path
 from turnetl.graph.open import embedded_file
 
 FOLDER = "index"
@@ -111,7 +111,6 @@ _OTHER_LAKE = (
 )
 _READ = S_IRUSR | S_IRGRP | S_IROTH
 _RIGHTS = 0o777
-_PRIMARY = 0xFF
 """Bits of SQLite's primary result code."""
 
 
@@ -172,11 +171,6 @@ def check_regular(folder: Path) -> None:
             path = Path(parent, name)
             if path.exists() and not path.is_file():
                 raise DamagedFile(f"`{path.relative_to(folder)}` is no regular file")
-
-
-def is_busy(error: sqlite3.Error) -> bool:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
-    return code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def share(folder: Path, like: Path) -> None:

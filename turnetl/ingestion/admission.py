@@ -1,24 +1,30 @@
-"""Admission of turns: a budget pays for turns that are committed, not for their preparation.
+"""Admission of turns by the budget, and their extraction ahead of the commit.
 
-A turn starts if what is left of the budget is likely to carry it, and every turn that has started
-before it, through to the commit. All groups of a run share one admission.
-
-What turns cost: learned from committed turns, expected of the turns of a plan.
-
-The expected cost of a turn is proportional to its size: its characters, and a fixed part for the
-instructions that each of its requests contains.
+A budget pays for turns that are committed, not for their preparation. A turn starts if what is left
+of the budget is likely to carry it, and every turn that has started before it, through to the
+commit. All groups of a run share one admission. The expected cost of a turn is proportional to its
+size: its characters, and a fixed part for the instructions that each of its requests contains.
 """
 
 import asyncio
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections import Counter, deque
+from collections.abc import (
+    AsyncGenerator,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from turnetl.base.model import Usage
+from turnetl.base.model import Episode, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.cost_bounds import Amount, amount_of
@@ -44,7 +50,7 @@ class AdmittedTurn:
 
     def __init__(self, admission: "TurnAdmission", chars: int, *, is_covered: bool) -> None:
         self.chars = chars
-        self.account = Account(self._approve)
+        self.account = Account(partial(admission.approve, self))
         self.is_covered = is_covered
         """Whether the budget was likely to carry the turn when it started."""
         self._admission = admission
@@ -52,28 +58,21 @@ class AdmittedTurn:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._admission.finish(self)
+    def __exit__(self, *_: object) -> None:
+        self.finish()
 
     def commit(self, usage: Usage) -> None:
-        """Count the turn as committed.
-
-        Args:
-            usage: of its responses, whenever they were paid for.
-        """
-        self._admission.commit(self, amount_of(usage))
+        """Count the turn as committed, at the usage of its responses, whenever they were paid."""
+        account, cost = self.account, amount_of(usage)
+        self._admission.paid += account.spent
+        # What was reserved in vain at the end, on top of the cost.
+        margin = (account.required - account.spent).at_least(Amount())
+        if cost.tokens:
+            self._admission.costs.learn(self.chars, cost, cost + margin)
 
     def finish(self) -> None:
         """Let other turns start in the place of this one. May be called more than once."""
         self._admission.finish(self)
-
-    def _approve(self, request: Amount) -> None:
-        self._admission.approve(self, request)
 
 
 @dataclass(slots=True, eq=False)
@@ -102,11 +101,7 @@ class TurnAdmission:
         self._waiting: deque[_WaitingTurn] = deque()
 
     def try_start(self, chars: int) -> AdmittedTurn | None:
-        """Start a turn that others of its group precede, if the budget covers all of them.
-
-        Args:
-            chars: characters of its episode.
-        """
+        """Start a turn that others of its group precede, if the budget covers all of them."""
         if self._budget is None or (not self._waiting and self._covers(chars)):
             return self._start(chars)
         return None
@@ -124,9 +119,6 @@ class TurnAdmission:
         """Start the next turn of a group, as soon as the budget covers it or no other turn runs.
 
         The groups start their turns in the order in which they ask.
-
-        Args:
-            chars: characters of its episode.
         """
         if self._budget is None or (not self._waiting and self._may_start(chars)):
             return self._start(chars)
@@ -142,20 +134,6 @@ class TurnAdmission:
                 self._start_waiting()
             raise
 
-    def commit(self, turn: AdmittedTurn, cost: Amount) -> None:
-        """Learn from a committed turn.
-
-        Args:
-            turn: the turn.
-            cost: of its responses, whenever they were paid for.
-        """
-        account = turn.account
-        self.paid += account.spent
-        # What was reserved in vain at the end, on top of the cost.
-        margin = (account.required - account.spent).at_least(Amount())
-        if cost.tokens:
-            self.costs.learn(turn.chars, cost, cost + margin)
-
     @contextmanager
     def flushing(self) -> Iterator[None]:
         """Count the requests of the block as paid for committed turns: for their summaries."""
@@ -167,23 +145,15 @@ class TurnAdmission:
             self.paid += account.spent
 
     def finish(self, turn: AdmittedTurn) -> None:
-        """Let waiting turns start in the place of this one."""
         if turn in self._started:
             self._started.remove(turn)
             self._start_waiting()
 
     def approve(self, turn: AdmittedTurn, request: Amount) -> None:
-        """Decide whether a turn may pay for a request.
+        """Raise RunStopped if the turn, with this request, will hardly be committed in the budget.
 
         A turn that runs alone may have started although the budget does not cover it: the journal
         may hold its responses.
-
-        Args:
-            turn: the turn.
-            request: expected cost of the request.
-
-        Raises:
-            RunStopped: the turn is not likely to be committed within the budget.
         """
         if self._budget is None or turn.is_covered:
             return
@@ -195,11 +165,7 @@ class TurnAdmission:
             raise self._budget.too_small("turn", required)
 
     def run_cost(self, used: Usage) -> RunCost:
-        """Return the cost of the run so far, the expected one of its plan, and the budget.
-
-        Args:
-            used: by all requests of the run.
-        """
+        """Return the cost of the run so far, the expected one of its plan, and the budget."""
         budget, rest = self._budget, self.costs.expected()
         is_priced = used.cost is not None
         paid = self.paid if budget is not None else self.costs.cost
@@ -216,7 +182,6 @@ class TurnAdmission:
         )
 
     def _may_prepare(self, more: Amount) -> bool:
-        """Return whether the run may pay for a turn that it will hardly commit."""
         if self._budget is None or not self._prepares or self._waiting:
             return False
         paid = self._budget.used + more
@@ -303,38 +268,21 @@ class TurnCosts:
         return max(len(self._required), self._earlier_turns) >= _FEW
 
     def plan(self, turns: int, chars: int) -> None:
-        """Add turns to the plan.
-
-        Args:
-            turns: their number.
-            chars: characters of all their episodes.
-        """
         self.planned_size += turns * _FIXED_CHARS + chars
         self._planned_turns += turns
 
     def finish(self, chars: int) -> None:
-        """Remove a turn from the plan."""
         self.planned_size = max(self.planned_size - _FIXED_CHARS - chars, 0.0)
 
     def learn_earlier(self, usages: Iterable[Usage]) -> None:
-        """Learn from turns that earlier runs committed, unless something is known already.
-
-        Args:
-            usages: of their responses; those without a model or a price teach nothing.
-        """
+        """Learn from turns of earlier runs with a model and a price, unless something is known."""
         known = [amount_of(usage) for usage in usages if usage.calls and usage.cost is not None]
         if known and not self.is_known:
             self._earlier = sum(known, Amount()) * (1 / len(known))
             self._earlier_turns = len(known)
 
     def learn(self, chars: int, cost: Amount, required: Amount) -> None:
-        """Learn from a committed turn.
-
-        Args:
-            chars: characters of its episode.
-            cost: of its responses, whenever they were paid for.
-            required: what had to be left of a budget so that it could be committed.
-        """
+        """Learn from a committed turn; `required` had to be left of a budget to commit it."""
         size = _FIXED_CHARS + chars
         self._size += size
         self.cost += cost
@@ -355,7 +303,6 @@ class TurnCosts:
         return self._mean() * self.planned_size if self.is_known else None
 
     def _mean(self) -> Amount:
-        """Return the mean cost per unit of size."""
         if self._size:
             return self.cost * (1 / self._size)
         per_turn = max(self.planned_size / max(self._planned_turns, 1), _FIXED_CHARS)
@@ -365,3 +312,96 @@ class TurnCosts:
 def _quantile(values: Iterable[float]) -> float:
     ordered = sorted(values)
     return ordered[ceil(_QUANTILE * len(ordered)) - 1]
+
+
+Extract = Callable[[Episode, Sequence[Episode]], Coroutine[Any, Any, Any]]
+
+MAX_PREFETCHED_CHARS = 20_000_000
+"""Characters of prefetched turns: each occupies four bytes and more until it is committed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefetchedTurn:
+    """A turn whose extraction has started."""
+
+    episode: Episode
+    admitted: AdmittedTurn
+    extraction: asyncio.Task[Any]
+    """Running or complete."""
+
+
+async def prefetch_turns(
+    turns: Iterator[tuple[Episode, Sequence[Episode]]],
+    extract: Extract,
+    *,
+    limit: int,
+    admission: TurnAdmission,
+    window: deque[PrefetchedTurn] | None = None,
+) -> AsyncGenerator[PrefetchedTurn]:
+    """Yield the turns in order, each with its extraction.
+
+    Closing the generator cancels the running extractions.
+
+    Args:
+        turns: each with its context, from `with_context`.
+        limit: maximum number of turns in extraction or extracted and not yet yielded; fewer if they
+            are very long.
+        admission: starts the turns. The receiver finishes each turn that it was yielded.
+        window: an empty one, which holds the turns that have started and are not yielded yet.
+    """
+    window = deque() if window is None else window
+    following = next(turns, None)
+    try:
+        while window or following is not None:
+            while following is not None and len(window) < limit and not _is_too_large(window):
+                chars = len(following[0].text)
+                admitted = admission.try_start(chars) if window else await admission.start(chars)
+                if admitted is None:
+                    break
+                admitted.account.place = len(window)
+                window.append(_start(*following, extract, admitted))
+                following = next(turns, None)
+            for place, turn in enumerate(window):
+                turn.admitted.account.place = place
+            yield window.popleft()
+    finally:
+        for turn in window:
+            turn.extraction.cancel()
+        await asyncio.gather(*(turn.extraction for turn in window), return_exceptions=True)
+        for turn in window:
+            turn.admitted.finish()
+
+
+def _start(
+    episode: Episode, earlier: Sequence[Episode], extract: Extract, admitted: AdmittedTurn
+) -> PrefetchedTurn:
+    with charged_to(admitted.account):
+        return PrefetchedTurn(episode, admitted, asyncio.create_task(extract(episode, earlier)))
+
+
+def with_context(
+    episodes: Iterable[Episode], context: Mapping[TurnId, Sequence[TurnId]]
+) -> Iterator[tuple[Episode, list[Episode]]]:
+    """Pair each turn to commit with the episodes of its context, in table order.
+
+    An episode is kept in memory until the last turn that needs it, and no longer.
+
+    Args:
+        context: for each turn to commit, the earlier turns to show.
+    """
+    references = Counter(earlier for turns in context.values() for earlier in turns)
+    kept: dict[TurnId, Episode] = {}
+    for episode in episodes:
+        required = context.get(episode.turn_id)
+        if required is not None:
+            yield episode, [earlier for turn, earlier in kept.items() if turn in required]
+            references.subtract(required)
+            for turn in required:
+                if not references[turn]:
+                    kept.pop(turn, None)
+        if references[episode.turn_id]:
+            kept[episode.turn_id] = episode
+
+
+def _is_too_large(window: Collection[PrefetchedTurn]) -> bool:
+    return sum(len(turn.episode.text) for turn in window) > MAX_PREFETCHED_CHARS

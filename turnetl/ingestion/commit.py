@@ -1,19 +1,132 @@
-"""Build what one turn commits: its change and its receipt."""
+"""What one turn commits: resolved against its group, its change and receipt; turns that fail."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from turnetl.base.errors import GraphBusy
-from turnetl.base.graph_model import Receipt
+from turnetl.base.errors import TRACEBACK, BadTurn, RunStopped, TurnetlError
+from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.ids import recipe_digest
-from turnetl.base.model import Change, Entity, Episode, Fact, Vector
-from turnetl.base.repeat import repeat_until
+from turnetl.base.model import Change, Entity, Episode, Fact, GroupId, Vector
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
-from turnetl.graph.port import GraphStore
-from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.llm.embedders.port import Embedder
+from turnetl.summaries.port import Summariser
+from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
+
+if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
+    from turnetl.ingestion.turn_summaries import SummaryRules, TurnSummaries
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTurn:
+    """What a commit of a turn writes, and what its extractor said of it."""
+
+    change: Change
+    receipt: Receipt
+    resolved: Resolved
+    for_mirror: Change
+    """The change as later turns of the run see it."""
+    summary_reasons: Mapping[GateReason, int]
+    """The decisions about summaries, by reason."""
+
+
+@dataclass
+class MirroredGroup:
+    """A group in memory, after the turns that were applied to it."""
+
+    mirror: MirrorGroup
+    summaries: "TurnSummaries | None"
+    """None: the run keeps none."""
+
+    @classmethod
+    def of(cls, contents: GroupContents, rules: "SummaryRules | None") -> Self:
+        """Return the group as the graph holds it."""
+        summaries = None if rules is None else rules.of_group(contents)
+        decided = contents if summaries is None else summaries.decided(contents)
+        return cls(MirrorGroup(decided), summaries)
+
+    def with_summariser(self, summariser: Summariser) -> Self:
+        """Return a view of the same group, whose summaries another summariser writes."""
+        if self.summaries is None:
+            return self
+        return replace(self, summaries=self.summaries.with_summariser(summariser))
+
+    def apply(self, resolved: ResolvedTurn) -> None:
+        self.mirror.apply(resolved.for_mirror, resolved.receipt)
+        if self.summaries is not None:
+            self.summaries.apply(resolved.change)
+
+
+async def resolve_turn(
+    extractor: Extractor[Any],
+    embedder: Embedder,
+    episode: Episode,
+    extracted: Any,
+    group: MirroredGroup,
+    *,
+    run_id: str,
+    now: datetime,
+    ends_run: bool = False,
+) -> ResolvedTurn:
+    """Resolve, embed and summarise the next turn of a group. Does not change the group.
+
+    Args:
+        ends_run: whether no other turn of the group follows.
+    """
+    with as_bad_turn(episode):
+        found = await extractor.resolve(episode, extracted, group.mirror, now=now)
+        entities, facts = await with_embeddings(found.entities, found.facts, embedder.embed)
+        resolved = replace(found, entities=entities, facts=facts)
+        change = for_mirror = build_change(episode, resolved, group.mirror)
+        reasons: Mapping[GateReason, int] = {}
+        if group.summaries is not None:
+            summarised = await group.summaries.summarise(change, ends_run=ends_run)
+            change, for_mirror = summarised.change, summarised.for_mirror
+            reasons = summarised.reasons
+        receipt = build_receipt(change, extractor, run_id=run_id, now=now)
+        # What the end of a run writes depends on where it ends: one run and ten store the same.
+        of_turn = {name: count for name, count in reasons.items() if name not in OF_RUN_ENDS}
+        receipt = replace(receipt, summary_reasons=reason_texts(of_turn))
+        return ResolvedTurn(change, receipt, resolved, for_mirror, reasons)
+
+
+log = logging.getLogger(__name__)
+
+MAX_CONSECUTIVE_FAILURES = 5
+"""After this many failed turns in a row the cause is not the content of a turn: the run stops."""
+
+
+async def extract_turn(
+    extractor: Extractor[Any], episode: Episode, context: Sequence[Episode]
+) -> Any:
+    """Return what the extractor finds in a turn; unexpected exceptions are BadTurn."""
+    with as_bad_turn(episode):
+        return await extractor.extract(episode, context)
+
+
+@contextmanager
+def as_bad_turn(episode: Episode) -> Iterator[None]:
+    """Convert unexpected exceptions into BadTurn: one turn's content must not end the run."""
+    try:
+        yield
+    except TurnetlError:
+        raise
+    except Exception as error:
+        turn = episode.turn
+        log.info("unexpected error in turn %s:%d", turn.archive, turn.first_line, exc_info=error)
+        message = f"unexpected {type(error).__name__}: {error}; please report it with its traceback"
+        raise BadTurn(f"{message}, {TRACEBACK}") from error
+
+
+def too_many_failures(group: GroupId, failures: int) -> RunStopped:
+    return RunStopped(
+        f"group `{group}`: {failures} turns in a row failed; `turnetl status` shows the reasons: "
+        "correct the cause, then run `turnetl retry`"
+    )
 
 
 async def with_embeddings(
@@ -21,13 +134,7 @@ async def with_embeddings(
     facts: Sequence[Fact],
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]],
 ) -> tuple[tuple[Entity, ...], tuple[Fact, ...]]:
-    """Return the entities and facts, each with an embedding: of its name, or of its text.
-
-    Args:
-        entities: some have one already.
-        facts: some have one already.
-        embed: called once with all texts that are missing one, if there are any.
-    """
+    """Return them, each with an embedding of its name or text; `embed` is called at most once."""
     names = [entity.name for entity in entities if entity.embedding is None]
     texts = [fact.text for fact in facts if fact.embedding is None]
     vectors = iter(await embed([*names, *texts]) if names or texts else ())
@@ -41,30 +148,6 @@ async def with_embeddings(
             for fact in facts
         ),
     )
-
-
-class RecipeRecorder:
-    """Records the recipe of each kind of turn of one group once."""
-
-    def __init__(self, store: GraphStore, extractor: Extractor[Any], run: IngestRun) -> None:
-        self._store = store
-        self._extractor = extractor
-        self._run = run
-        self._kinds: set[str] = set()
-
-    async def record(self, episode: Episode) -> None:
-        """Record the parts of the recipe of a turn.
-
-        Raises:
-            GraphBusy: the graph did not respond to any attempt.
-        """
-        if episode.kind in self._kinds:
-            return
-        parts = self._extractor.recipe_parts(episode.turn.group_id, episode.kind)
-        await repeat_until(
-            lambda: self._store.record_recipe(parts), self._run.pauses, busy=GraphBusy
-        )
-        self._kinds.add(episode.kind)
 
 
 def build_change(episode: Episode, resolved: Resolved, group: MirrorGroup) -> Change:
@@ -100,11 +183,7 @@ def change_of(episode: Episode, resolved: Resolved, group: GroupView) -> Change:
 def build_receipt(
     change: Change, extractor: Extractor[Any], *, run_id: str, now: datetime
 ) -> Receipt:
-    """Build the receipt that is committed with the change, which the extractor made.
-
-    Raises:
-        AssertionError: the turn has no time, so it was never planned.
-    """
+    """Build the receipt that is committed with the change, which the extractor made."""
     episode, turn = change.episode, change.episode.turn
     return Receipt(
         turn_id=turn.turn_id,
@@ -138,11 +217,6 @@ def build_receipt(
 
 
 def time_of(episode: Episode) -> datetime:
-    """Return when the turn started.
-
-    Raises:
-        AssertionError: the turn has no time, so it was never planned.
-    """
     if episode.turn.started_at is None:
         raise AssertionError(f"turn {episode.turn_id} has no time and is never planned")
     return episode.turn.started_at

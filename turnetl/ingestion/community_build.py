@@ -1,19 +1,15 @@
 """Write the communities of a plan, batch by batch, one transaction each.
 
 A build may be killed at any point and repeated: what is written then counts as kept.
-
-What a build changed about the communities of each group.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated
 
-from turnetl.base.errors import GraphBusy
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Community, CommunityBatch, Lease
 from turnetl.base.model import GroupId, Usage, Vector
-from turnetl.base.repeat import repeat_until
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
 from turnetl.graph.port import GraphStore
@@ -70,7 +66,6 @@ class CommunityReport:
 
     @property
     def missing(self) -> int:
-        """Communities that were not written."""
         return sum(group.to_write - group.written for group in self.groups)
 
 
@@ -80,7 +75,6 @@ class CommunityBuild:
 
     store: GraphStore
     writer: CommunityWriter
-    """Names and summarises the communities."""
     embed: Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
     """Embeds names with the embedder of the group."""
     run: IngestRun
@@ -91,7 +85,6 @@ class CommunityBuild:
 
 
 def planned(plan: CommunityPlan) -> GroupCommunities:
-    """Return the report on a plan before anything of it is done."""
     return GroupCommunities(
         plan.group,
         kept=len(plan.kept),
@@ -109,18 +102,8 @@ async def write_communities(
     """Write the communities of a plan until all are written or the time is up.
 
     Args:
-        build: how.
         lease: of the group, held since before the plan was made.
-        plan: of the group.
         progress: called with the report so far after each batch.
-
-    Returns:
-        The report.
-
-    Raises:
-        RunStopped: the budget is used up; what was written stays.
-        GraphBusy: the graph stopped responding.
-        GraphUnusable: another run took the group over.
     """
     done = planned(plan)
     for removed, batch in plan.batches(build.batch):
@@ -157,8 +140,6 @@ async def _described(
 
 async def _write(build: CommunityBuild, lease: Lease, batch: CommunityBatch) -> None:
     run = build.run
-    await repeat_until(
-        lambda: build.store.write_communities(lease, batch, now=run.clock(), ttl=run.lease_ttl),
-        run.pauses,
-        busy=GraphBusy,
+    await run.repeat(
+        lambda: build.store.write_communities(lease, batch, now=run.clock(), ttl=run.lease_ttl)
     )

@@ -23,7 +23,6 @@ from turnetl.base.results import described
 log = logging.getLogger(__name__)
 
 FOLDER = "estimates"
-"""Name of the folder in the lake."""
 KEPT = 500
 """Estimates that the lake holds: those that were written last."""
 
@@ -61,12 +60,10 @@ class Range:
         return Range(self.low + other.low, self.expected + other.expected, high)
 
     def __round__(self, digits: int) -> "Range":
-        """Return it with this number of decimals."""
         high = None if self.high is None else round(self.high, digits)
         return Range(round(self.low, digits), round(self.expected, digits), high)
 
     def holds(self, actual: float) -> bool:
-        """Return whether the actual amount lies within the ends."""
         return self.low <= actual and (self.high is None or actual <= self.high)
 
 
@@ -87,19 +84,19 @@ class RecordedEstimate:
     seconds: Annotated[Range | None, described("Wall time; null if it is unknown.", digits=1)]
 
 
+EstimateField = Annotated[
+    RecordedEstimate | None,
+    described("What `turnetl plan` predicted of these turns; null if it did not."),
+]
+
+
 def workload_id(turns: Collection[TurnId], extractor: str, model: str | None) -> str:
     """Return the digest that an estimate and the run of exactly these turns have in common."""
     return ids.digest("workload/1", extractor, model or "", *sorted(turns))
 
 
 def save(lake: Path, estimate: RecordedEstimate, parts: Sequence[RecordedEstimate] = ()) -> None:
-    """Keep an estimate; it replaces that of the same turns.
-
-    Args:
-        lake: the folder of the lake.
-        estimate: of all turns.
-        parts: of the turns of each group, for runs of some of the groups.
-    """
+    """Keep an estimate and its parts, those of each group; they replace those of the same turns."""
     for part in parts:
         _write(_of_workload(lake, part.workload), part)
     _write(_of_workload(lake, estimate.workload), estimate)
@@ -116,13 +113,6 @@ def assign(
     """Return the estimate of the turns that a run starts with, and keep it for that run.
 
     It is that of exactly these turns; else the sum of those of each group, if all are known.
-
-    Args:
-        lake: the folder of the lake.
-        groups: the turns of each group that has any.
-        run_id: of the run.
-        extractor: of the run.
-        model: of the run.
     """
     turns = [turn for group in groups for turn in group]
     workload = workload_id(turns, extractor, model)
@@ -138,7 +128,6 @@ def assign(
 
 
 def of_run(lake: Path, run_id: str) -> RecordedEstimate | None:
-    """Return the estimate of a run; None if there is none."""
     return _read(_of_run(lake, run_id))
 
 
@@ -160,7 +149,6 @@ def _summed(parts: Sequence[RecordedEstimate], workload: str) -> RecordedEstimat
 
 
 def _sum(amounts: Iterable[Range | None]) -> Range | None:
-    """Return the sum; None if an amount is not known."""
     total = Range(0, 0, 0)
     for amount in amounts:
         if amount is None:
@@ -188,7 +176,6 @@ def _write(path: Path, estimate: RecordedEstimate) -> None:
 
 
 def _remove_oldest(folder: Path) -> None:
-    """Remove the files that were written first, so that `KEPT` remain."""
     files = list(folder.glob("*.json"))
     if len(files) > KEPT:
         # Another process may remove the same ones.

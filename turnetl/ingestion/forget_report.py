@@ -107,7 +107,6 @@ class ForgetReport:
 
     @property
     def lines_by_archive(self) -> Mapping[str, Sequence[TurnToForget]]:
-        """The turns by the archive that holds them."""
         archives: dict[str, list[TurnToForget]] = {}
         for turn in self.turns:
             archives.setdefault(turn.archive, []).append(turn)
@@ -115,7 +114,6 @@ class ForgetReport:
 
     @property
     def errors(self) -> tuple[str, ...]:
-        """What stopped the removal from the graph, by group."""
         return tuple(
             f"group `{group.group}`: {group.error}" for group in self.undo.groups if group.error
         )

@@ -30,16 +30,11 @@ def holds(value: object, texts: Iterable[str]) -> bool:
 def turns_holding(
     contents: GroupContents, records: Iterable[CommitRecord], texts: Iterable[str]
 ) -> tuple[set[TurnId], set[TurnId]]:
-    """Return the turns whose own text holds one of the texts, and those that only left it.
+    """Return the turns whose own text holds a spelling of a text, and those that only left it.
 
     A turn left it if an entity or a fact that it made or changed held it afterwards, or if it wrote
     a summary with it which follows from none of these turns: the undo of a turn takes back what
     later ones wrote about its entities. The second set may include turns of the first.
-
-    Args:
-        contents: the group.
-        records: of all its turns.
-        texts: the spellings of one text.
     """
     needles = tuple(texts)
     own = {

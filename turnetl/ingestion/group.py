@@ -1,10 +1,6 @@
 """Plan, report and ingest one group: from its episodes table to the graph.
 
-The candidate turns of a group: its episodes, with assumed times and with inactive turns closed.
-
-What this module adds depends on the clock and on options, so no table contains it.
-
-Prompts of a history that were ingested before their transcripts were read.
+The candidate turns depend on the clock and on options, so no table contains them.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -31,7 +27,7 @@ from turnetl.extraction.port import Extractor
 from turnetl.formats import PROMPT_HISTORY
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import plan
-from turnetl.ingestion.admission import TurnAdmission
+from turnetl.ingestion.admission import TurnAdmission, with_context
 from turnetl.ingestion.ingest_report import (
     ExtractorUse,
     GroupCounts,
@@ -43,7 +39,6 @@ from turnetl.ingestion.ingest_report import (
 )
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import COLUMNS, Scope, TurnPlan, plan_turns
-from turnetl.ingestion.prefetch import with_context
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
@@ -54,6 +49,10 @@ from turnetl.summaries.reasons import GateReason, reason_counts
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without
     from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.llm.ahead import AheadModel
+
+
+Recipe = Callable[[GroupId, str], RecipeParts]
+"""Returns how turns of a group and kind would be extracted today."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,6 @@ class IngestResources:
     """Receives the requests of the extractor; None: no turn is resolved ahead."""
 
     def run_cost(self, used: Usage) -> RunCost:
-        """Return the cost of the run, of whose requests `used` is the usage so far."""
         unused = 0 if self.ahead is None else self.ahead.unused_tokens
         return replace(self.admission.run_cost(used), unused_tokens=unused)
 
@@ -82,7 +80,7 @@ class GroupPlan:
 
     turns: TurnPlan
     rows: pl.LazyFrame
-    """Rows from `candidates.candidate_rows`."""
+    """Rows from `candidate_rows`."""
     batch_rows: int | None
     """Rows of the table that may be in memory together; None if `rows` is in another order."""
     usage: Usage
@@ -90,7 +88,6 @@ class GroupPlan:
     extractor_uses: tuple[ExtractorUse, ...]
     """What made the turns of the group in the graph, the latest last."""
     stale_parts: tuple[StalePart, ...]
-    """What made turns of the group stale by their recipe."""
     chars: int
     """Characters of the episodes that a run would commit."""
     summaries: Mapping[GateReason, int]
@@ -100,6 +97,10 @@ class GroupPlan:
     def group(self) -> GroupId:
         return self.turns.group
 
+    def episodes(self) -> Iterator[Episode]:
+        """Yield the turns that a run would commit and those of their context, in table order."""
+        yield from load_episodes(self.rows, self.turns.required, batch_rows=self.batch_rows)
+
 
 async def plan_group(
     group: GroupId,
@@ -107,25 +108,10 @@ async def plan_group(
     store: ReceiptStore,
     scope: Scope,
     *,
-    recipe: Callable[[GroupId, str], RecipeParts] | None,
+    recipe: Recipe | None,
     context_turns: int,
 ) -> GroupPlan:
-    """Plan what a run must do for a group. Writes nothing.
-
-    Args:
-        group: a group of the lake, of the graph, or of both.
-        lake: holds the episodes of the group.
-        store: holds the receipts of the group; it is read here and not kept.
-        scope: which turns a run may commit.
-        recipe: returns how turns of a group and kind would be extracted today; None if it is not
-            known.
-        context_turns: number of earlier turns of the session that the model is shown.
-
-    Raises:
-        GraphBusy: the graph did not respond.
-        GraphUnusable: the graph cannot be used as it is.
-        TableUnusable: the episodes table is damaged.
-    """
+    """Plan what a run must do for a group of the lake, of the graph, or of both. Writes nothing."""
     with lake.reading_episodes(group):
         rows = candidate_rows(lake, group, scope)
         compared = rows.select(*COLUMNS, "chars_after").collect()
@@ -144,20 +130,23 @@ async def plan_group(
     turns = replace(turns, superseded_prompts=prompts if scope.sessions is None else ())
     usage = sum((receipt.usage for receipt in receipts), Usage())
     batch_rows = BATCH_ROWS if scope.assume is None else None
-    changed = await _stale_parts(turns, store, today)
+    changed = await changed_parts(turns.stale_recipes, store, today)
     chars = int(compared.filter(pl.col("turn_id").is_in(turns.to_commit))["chars_after"].sum())
     summaries = reason_counts(text for one in receipts for text in one.summary_reasons)
     uses = extractor_uses(receipts)
     return GroupPlan(turns, rows, batch_rows, usage, uses, changed, chars, summaries)
 
 
-async def _stale_parts(
-    plan: TurnPlan, store: ReceiptStore, today: Callable[[str], RecipeParts] | None
+async def changed_parts(
+    stale_recipes: Mapping[tuple[str, str], int],
+    store: ReceiptStore,
+    today: Callable[[str], RecipeParts] | None,
 ) -> tuple[StalePart, ...]:
-    if today is None or not plan.stale_recipes:
+    """Return `stale_parts` of recorded recipes; none if those of today are not known."""
+    if today is None or not stale_recipes:
         return ()
-    recorded = await store.recipes({digest for _, digest in plan.stale_recipes})
-    return stale_parts(plan.stale_recipes, recorded, today)
+    recorded = await store.recipes({digest for _, digest in stale_recipes})
+    return stale_parts(stale_recipes, recorded, today)
 
 
 async def group_status(plan: GroupPlan, lake: Lake, store: ReceiptStore) -> GroupReport:
@@ -189,17 +178,9 @@ async def ingest_group(
 ) -> GroupReport:
     """Commit the turns of the plan; write nothing if there are none.
 
-    Turns that another run committed after the plan was made are skipped.
-
-    Args:
-        plan: the plan of the group.
-        resources: lake, graph, extractor and embedder.
-        run: identity and limits of the run.
-        progress: called with (turns done, turns to do).
-        lease: of the group, if the caller holds it.
-
-    Returns:
-        The report, also if the group could not be completed: what was committed stays committed.
+    Turns that another run committed after the plan was made are skipped. The report is returned
+    also if the group could not be completed: what was committed stays committed. `lease` is that of
+    the group, if the caller holds it.
     """
     quarantine = Quarantine(resources.lake.files, plan.group)
     pipeline = TurnPipeline(
@@ -212,14 +193,13 @@ async def ingest_group(
         summaries=resources.summaries,
         ahead=resources.ahead,
     )
-    episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
     error: TurnetlError | None = None
     if total := len(plan.turns.to_commit):
         progress(0, total)
         try:
             await pipeline.ingest(
                 plan.group,
-                episodes,
+                plan.episodes(),
                 plan.turns.context,
                 lambda done: progress(done.turns, total),
                 lease=lease,
@@ -244,7 +224,6 @@ async def ingest_group(
 
 
 async def _known_counts(store: ReceiptStore, group: GroupId) -> GroupCounts:
-    """Return the counts; none of them if the graph does not respond."""
     with suppress(TurnetlError):
         return GroupCounts(*await store.counts(group))
     return GroupCounts()
@@ -256,10 +235,7 @@ def unplanned_report(group: GroupId, lake: Lake, error: TurnetlError) -> GroupRe
 
 
 def unread_report(group: GroupId, lake: Lake) -> GroupReport:
-    """Return the report of a group whose graph was not read: every turn is pending, unknown.
-
-    Of a group whose episodes table is damaged the turns are not counted.
-    """
+    """Return the report of a group whose graph was not read: every turn is pending, unknown."""
     try:
         turns = lake.scan_episodes(group).select(pl.len()).collect().item()
     except TableUnusable:
@@ -269,17 +245,11 @@ def unread_report(group: GroupId, lake: Lake) -> GroupReport:
 
 def planned_turns(plan: GroupPlan) -> Iterator[tuple[Episode, list[Episode]]]:
     """Yield the turns that a run would commit, each with its context. Writes nothing."""
-    episodes = load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
-    yield from with_context(episodes, plan.turns.context)
+    yield from with_context(plan.episodes(), plan.turns.context)
 
 
 def next_turns(plan: GroupPlan, limit: int) -> list[tuple[Episode, list[Episode]]]:
-    """Return the first turns that a run would commit, each with its context. Writes nothing.
-
-    Args:
-        plan: the plan of the group.
-        limit: maximum number of turns.
-    """
+    """Return the first turns that a run would commit, each with its context. Writes nothing."""
     first = {turn: plan.turns.context[turn] for turn in plan.turns.to_commit[:limit]}
     required = {*first, *(earlier for turns in first.values() for earlier in turns)}
     return list(with_context(load_episodes(plan.rows, required), first))
@@ -306,10 +276,7 @@ BATCH_ROWS = 2000
 
 
 def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
-    """Return the rows of `schema.EPISODES` with `has_no_time`, in the order of time.
-
-    `has_no_time`: the archive has no time for the turn.
-    """
+    """Return the rows of `schema.EPISODES` by time, with `has_no_time`: the archive has none."""
     rows = lake.scan_episodes(group).with_columns(
         pl.col("started_at").is_null().alias("has_no_time")
     )
@@ -322,7 +289,6 @@ def candidate_rows(lake: Lake, group: GroupId, scope: Scope) -> pl.LazyFrame:
 
 
 def _is_of(sessions: Collection[tuple[str, str]]) -> pl.Expr:
-    """Return whether a turn is of one of these sessions, given as (format, session_id)."""
     by_format: dict[str, list[str]] = {}
     for format_name, session_id in sorted(sessions):
         by_format.setdefault(format_name, []).append(session_id)
@@ -342,7 +308,6 @@ def load_episodes(
 
     Args:
         rows: from `candidate_rows`.
-        turn_ids: the turns.
         batch_rows: rows of the table in memory together. None if times are assumed: the order is
             then not the table's, and all selected rows are in memory together.
     """
@@ -353,7 +318,6 @@ def load_episodes(
 
 
 def _batches(rows: pl.LazyFrame, selected: pl.Expr, size: int) -> Iterator[pl.LazyFrame]:
-    """Yield the slices of a table that contain selected rows."""
     selected_rows = rows.select("turn_id").with_row_index("position").filter(selected)
     positions = selected_rows.collect()["position"]
     for number in (positions // size).unique(maintain_order=True):
@@ -392,11 +356,7 @@ def superseded_prompts(
 ) -> tuple[TurnId, ...]:
     """Return the committed prompts that are copies of turns of transcripts now, oldest first.
 
-    Args:
-        lake: has the turns files of the group.
-        group: the group.
-        receipts: all receipts of the group in the graph.
-        candidates: ids of the turns in its episodes table: a copy has the id of its turn there.
+    They are none of the candidates: a copy has the id of its turn in the episodes table.
     """
     missing = [
         receipt

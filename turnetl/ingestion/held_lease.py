@@ -1,7 +1,4 @@
-"""Hold the lease of a group while turns are written, and renew it in the background.
-
-The owner of a lease, `host:pid:run`: it tells a user who writes, and a run that was killed.
-"""
+"""Hold the lease of a group while turns are written, and renew it in the background."""
 
 import asyncio
 import os
@@ -34,16 +31,7 @@ async def held_lease(
     """Take the lease, and release it at the end of the block.
 
     Args:
-        store: the graph.
-        group: the group.
-        profile: as of `acquire`.
-        run: owner of the lease, clock, and how long the lease lasts.
         migrates: whether the lease is that of the migration of the group, which excludes others.
-
-    Raises:
-        GraphBusy: the lease of another owner has not expired; says whose and until when.
-        GraphUnusable: the group was created with another embedder or other dimensions, or it is
-            being migrated.
     """
     if not migrates:
         await _check_not_migrated(store, group)
@@ -69,10 +57,7 @@ async def held_lease(
 async def migration_leases(
     store: GraphStore, groups: Iterable[GroupId], profile: GroupProfile, run: IngestRun
 ) -> AsyncIterator[list[Lease]]:
-    """Hold the leases of a group and of its shadow group, so that no other command writes one.
-
-    Arguments and errors as of `held_lease`.
-    """
+    """Hold the leases of a group and of its shadow group, so that no other command writes one."""
     async with AsyncExitStack() as held:
         yield [
             await held.enter_async_context(held_lease(store, name, profile, run, migrates=True))
@@ -106,19 +91,14 @@ async def _renew(store: GraphStore, lease: Lease, run: IngestRun) -> None:
 
 
 def owner_name(run_id: str) -> str:
-    """Return the owner name of a run in this process."""
+    """Return `host:pid:run`: it tells a user who writes, and a run that was killed."""
     return f"{platform.node()}:{os.getpid()}:{run_id[:8]}"
 
 
 def is_dead(owner: str, *, system: str = sys.platform) -> bool:
-    """Return whether the owner's process is known to have ended.
+    """Return whether the owner's process is known to have ended: on another host it is not known.
 
-    A process on another host is not known. On Windows no process is: Python has no signal there
-    that does nothing, and `os.kill(pid, 0)` would terminate the process.
-
-    Args:
-        owner: from `owner_name`.
-        system: the operating system of this process, as `sys.platform`.
+    On Windows neither: `os.kill(pid, 0)` would terminate the process.
     """
     host, _, rest = owner.partition(":")
     pid = rest.partition(":")[0]

@@ -1,9 +1,4 @@
-"""Reports of an ingest run, or of the current status: every turn of every group counted once.
-
-What a group was filled with, so that no other extractor continues it by accident.
-
-Sentences about groups that were not completed, and about what makes turns stale.
-"""
+"""Reports of an ingest run, or of the current status: every turn of every group counted once."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +15,8 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.base.result_fields import GroupField, TurnIdField
 from turnetl.base.results import INLINED, described
-from turnetl.extraction.port import DiscardReason
-from turnetl.extraction.request_preview import RequestPreview
-from turnetl.ingestion.estimate_record import RecordedEstimate
+from turnetl.extraction.port import DiscardReason, RequestPreview
+from turnetl.ingestion.estimate_record import EstimateField
 from turnetl.ingestion.plan import TurnPlan
 from turnetl.ingestion.quarantine import QuarantineEntry
 from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
@@ -36,7 +30,6 @@ _DIGITS = 8
 
 
 def stale_part_line(stale: StalePart) -> str:
-    """Return what changed, for how many turns."""
     named = next((part for part in (stale.new, stale.old) if part is not None and part.name), None)
     name = f"{stale.part} {named.name}" if named is not None else stale.part
     old, new = _part_value(stale.old), _part_value(stale.new)
@@ -44,7 +37,6 @@ def stale_part_line(stale: StalePart) -> str:
 
 
 def _part_value(part: RecipePart | None) -> str:
-    """Return the value of a part: a digest by its first digits."""
     if part is None or not part.value:
         return "none"
     return part.value[:_DIGITS] if _DIGEST.fullmatch(part.value) else part.value
@@ -97,7 +89,6 @@ def extractor_uses(receipts: Sequence[Receipt]) -> tuple[ExtractorUse, ...]:
 
 
 def check_extractor(group: GroupId, receipts: Sequence[Receipt], extractor: str) -> None:
-    """Raise the error of `unintended_change`, if there is one."""
     if error := unintended_change(group, extractor_uses(receipts), extractor):
         raise error
 
@@ -191,16 +182,14 @@ class TurnsOfGroup:
     """In the graph, or eligible for it."""
     counts: Annotated[GroupCounts, INLINED] = field(default_factory=GroupCounts)
     usage: Usage | None = None
-    """Usage of the responses that the turns in the graph are made of, whenever they were paid for;
-    None if it was not requested."""
+    """Of the turns in the graph, whenever they were paid for; None if it was not requested."""
     extractor_uses: tuple[ExtractorUse, ...] = ()
     """What made the turns in the graph, the latest last; empty in the report of an ingest."""
     quarantined_turns: Annotated[
         tuple[QuarantineEntry, ...], described("The quarantined turns.")
     ] = ()
     summaries: Mapping[GateReason, int] = field(default_factory=dict)
-    """Decisions about summaries of entities by reason: of this run, or in a status of the turns in
-    the graph."""
+    """Decisions about summaries, by reason: of this run, or of all turns in the graph."""
     error: Annotated[str | None, described("Why the group was not completed; null if it was.")] = (
         None
     )
@@ -326,10 +315,7 @@ class IngestReport(TurnTotals):
     journal_hits: int = 0
     cost: RunCost | None = None
     """The cost of this run, and the expected one of its plan; None if nothing was ingested."""
-    estimate: Annotated[
-        RecordedEstimate | None,
-        described("What `turnetl plan` predicted of these turns; null if it did not."),
-    ] = None
+    estimate: EstimateField = None
     requests: Annotated[
         tuple[RequestPreview, ...] | None,
         described("With --dry-run: the requests that extract the next turns; else null."),
@@ -379,7 +365,6 @@ def exit_code_of(report: IngestReport) -> int:
 
 
 def lacks_times(report: IngestReport) -> bool:
-    """Return whether no turn can be ingested because none has a time."""
     without_time = turns_without_time(report)
     return bool(
         without_time
@@ -400,15 +385,7 @@ def group_report(
     committed: int = 0,
     already_committed: int = 0,
 ) -> GroupReport:
-    """Build the report of a group from its plan and from what a run did of it.
-
-    Args:
-        plan: the plan, made before the run.
-        counts: what the graph holds now; empty if it did not respond.
-        quarantine: all quarantine entries of the group now.
-        committed: turns of the plan that this run committed.
-        already_committed: turns of the plan that another run committed meanwhile.
-    """
+    """Build the report of a group from its plan, made before the run, and what a run did of it."""
     to_commit = frozenset(plan.to_commit)
     relevant = plan.quarantined | to_commit
     entries = tuple(entry for entry in quarantine if entry.turn_id in relevant)

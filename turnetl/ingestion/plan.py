@@ -1,11 +1,8 @@
 """Which turns of a group a run must commit: the group's episodes compared with its receipts.
 
 The watermark is never a time, because history arrives late. It is the set of committed turns, and
-every turn outside it has a reason.
-
-Assumed times for turns whose archive has none, so that they can be ingested.
-
-Each run assumes the times again and no table contains them: tables hold what the archives record.
+every turn outside it has a reason. Turns whose archive has no time may get an assumed one, assumed
+again by each run: tables hold what the archives record.
 """
 
 from collections import Counter
@@ -25,6 +22,7 @@ from turnetl.ingestion.reasons import PendingReason, StaleReason
 from turnetl.lake import ArchiveMetadata
 
 MTIME = "mtime"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ROW_KEY = ["archive", "first_byte", "content_hash"]
 """Identifies a row of the turns table; a copy may have another turn's id in the episodes table."""
 
@@ -41,11 +39,7 @@ class AssumedTime:
 
 
 def parse_assumed_time(text: str, now: datetime) -> AssumedTime:
-    """Read an option's value: an ISO 8601 time, UTC if it has no zone, or `mtime`.
-
-    Raises:
-        BadUsage: it is neither, or lies in the future.
-    """
+    """Read an option's value: an ISO 8601 time, UTC if it has no zone, or `mtime`."""
     if text.strip().lower() == MTIME:
         return AssumedTime(None)
     try:
@@ -73,10 +67,7 @@ def fill_assumed_times(
     the archive stays, and the next run assumes the same times. No turn starts after its own end.
 
     Args:
-        episodes: rows of `schema.EPISODES`.
         turns: rows of `schema.TURNS` of the group; those of an archive in its own order.
-        archives: the archives of the group.
-        assume: the time.
     """
     started_at = pl.col("archive_started_at") + pl.duration(milliseconds=pl.col("position"))
     positions = _positions(turns).join(
@@ -98,17 +89,16 @@ def _positions(turns: pl.LazyFrame) -> pl.LazyFrame:
 
 def _archive_times(archives: Iterable[ArchiveMetadata], assume: AssumedTime) -> pl.DataFrame:
     times = {
-        archive.archive: _microseconds(assume.at) if assume.at else archive.mtime_ns // 1000
+        archive.archive: (
+            (assume.at - _EPOCH) // timedelta(microseconds=1)
+            if assume.at
+            else archive.mtime_ns // 1000
+        )
         for archive in archives
     }
     columns = {"archive": list(times), "archive_started_at": list(times.values())}
     frame = pl.DataFrame(columns, schema={"archive": pl.String, "archive_started_at": pl.Int64})
     return frame.with_columns(pl.col("archive_started_at").cast(schema.TIME))
-
-
-def _microseconds(time: datetime) -> int:
-    since_epoch = time - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since_epoch.days * 86_400 + since_epoch.seconds) * 1_000_000 + since_epoch.microseconds
 
 
 COLUMNS = (
@@ -159,14 +149,12 @@ class TurnPlan:
     context: Mapping[TurnId, tuple[TurnId, ...]]
     """For each turn of `to_commit`, the kept turns before it in its session, oldest first."""
     noise: Mapping[str, int]
-    """Turns by noise rule."""
     pending_reasons: Mapping[PendingReason, int]
     """Turns that the run leaves out: open, no_time, out_of_range, over_limit."""
     quarantined: frozenset[TurnId]
     """Quarantined turns, including those that the run attempts again."""
     stale_reasons: Mapping[StaleReason, int]
-    """Committed turns that a run would commit differently today. They are reported, never committed
-    a second time."""
+    """Committed turns that a run would commit differently today: only reported."""
     stale_recipes: Mapping[tuple[str, str], int]
     """Of those, the turns with another recipe, by kind and recorded recipe."""
     missing_from_lake: int
@@ -174,12 +162,10 @@ class TurnPlan:
     turns_with_assumed_time: int
     """Turns in the graph, or eligible for it, whose time is assumed: the archive has none."""
     superseded_prompts: tuple[TurnId, ...] = ()
-    """Committed prompts of a history whose transcripts the lake holds now; part of those missing
-    from the lake."""
+    """Prompts of a history among those missing, whose transcripts the lake holds now."""
 
     @property
     def required(self) -> frozenset[TurnId]:
-        """The turns to commit and the turns in their context."""
         return frozenset(self.to_commit).union(*self.context.values())
 
 
@@ -204,14 +190,9 @@ def plan_turns(
     recipe: Callable[[str], str] | None,
     context_turns: int,
 ) -> TurnPlan:
-    """Compare the candidate rows of a group with its receipts.
+    """Compare the candidate rows of a group with its receipts, of all its committed turns.
 
     Args:
-        group: the group.
-        candidates: rows of `candidates.candidate_rows`, with at least `COLUMNS`.
-        receipts: all receipts of the group in the graph.
-        quarantined: turns that failed before.
-        scope: the limits of the run.
         recipe: digest of how turns of a kind would be extracted today; None if it is not known.
         context_turns: number of earlier turns of the session that the model is shown.
     """
@@ -220,7 +201,8 @@ def plan_turns(
     states = Counter(marked["state"].to_list())
     to_commit = _turns_to_commit(marked, scope)
     ready = _turn_ids(marked.filter(_has_state(PendingReason.READY)))
-    stale, stale_recipes = _stale(marked, committed, recipe)
+    in_graph = marked.filter(_has_state(_NotPending.COMMITTED))
+    stale_reasons, stale_recipes = stale_counts(committed_turns(in_graph, committed, recipe))
     is_excluded = _has_state(_NotPending.NOISE, PendingReason.NO_TIME)
     return TurnPlan(
         group=group,
@@ -231,7 +213,7 @@ def plan_turns(
         noise=_noise(marked),
         pending_reasons=_pending_reasons(states, over_limit=len(set(ready) - set(to_commit))),
         quarantined=frozenset(_turn_ids(marked.filter(_has_state(PendingReason.QUARANTINED)))),
-        stale_reasons={reason: stale[reason] for reason in StaleReason if stale[reason]},
+        stale_reasons=stale_reasons,
         stale_recipes=stale_recipes,
         missing_from_lake=len(committed.keys() - set(candidates["turn_id"].to_list())),
         turns_with_assumed_time=marked.filter("has_no_time", ~is_excluded).height,
@@ -244,14 +226,7 @@ def uncommitted_turns(
     quarantined: Collection[TurnId],
     scope: Scope,
 ) -> dict[PendingReason, tuple[TurnId, ...]]:
-    """Return the turns that are neither committed nor noise, by reason, in their order.
-
-    Args:
-        candidates: see `plan_turns`.
-        committed: turns of the group in the graph.
-        quarantined: turns that failed before.
-        scope: the limits of a run.
-    """
+    """Return the turns that are neither committed nor noise, by reason, in their order."""
     marked = candidates.with_columns(state=_state(list(committed), list(quarantined), scope))
     found = {reason: _turn_ids(marked.filter(_has_state(reason))) for reason in PendingReason}
     return {reason: turns for reason, turns in found.items() if turns}
@@ -309,18 +284,17 @@ def _noise(marked: pl.DataFrame) -> dict[str, int]:
     return dict(sorted(Counter(rules).items()))
 
 
-def _stale(
-    marked: pl.DataFrame, receipts: Mapping[TurnId, Receipt], recipe: Callable[[str], str] | None
-) -> tuple[Counter[StaleReason | None], Counter[tuple[str, str]]]:
-    """Count the committed turns by reason, and those with another recipe by kind and recipe."""
-    committed = marked.filter(_has_state(_NotPending.COMMITTED))
+def stale_counts(
+    turns: Iterable[ComparedTurn],
+) -> tuple[Mapping[StaleReason, int], Mapping[tuple[str, str], int]]:
+    """Count the stale turns by reason, and those with another recipe by kind and recipe."""
     reasons: Counter[StaleReason | None] = Counter()
     recipes: Counter[tuple[str, str]] = Counter()
-    for turn in committed_turns(committed, receipts, recipe):
+    for turn in turns:
         reasons[turn.stale] += 1
         if turn.stale is StaleReason.RECIPE_CHANGED:
             recipes[turn.kind, turn.receipt.recipe] += 1
-    return reasons, recipes
+    return {reason: reasons[reason] for reason in StaleReason if reasons[reason]}, recipes
 
 
 def committed_turns(
@@ -328,13 +302,6 @@ def committed_turns(
     receipts: Mapping[TurnId, Receipt],
     recipe: Callable[[str], str] | None,
 ) -> Iterator[ComparedTurn]:
-    """Yield the candidates that are committed, in their order.
-
-    Args:
-        candidates: see `plan_turns`.
-        receipts: of the group, by turn.
-        recipe: see `plan_turns`.
-    """
     rows = candidates.select("turn_id", "kind", "content_hash", "text_hash", "noise")
     recipes = {kind: recipe(kind) for kind in rows["kind"].unique()} if recipe else {}
     for turn, kind, content_hash, text_hash, noise in rows.iter_rows():
@@ -346,7 +313,6 @@ def committed_turns(
 def _stale_reason(
     receipt: Receipt, recipe: str | None, content_hash: str, text_hash: str, noise: str | None
 ) -> StaleReason | None:
-    """Return how the turn of today differs from its receipt; None if it does not."""
     if noise is not None:
         return StaleReason.NOISE
     if content_hash != receipt.content_hash:

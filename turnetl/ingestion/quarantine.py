@@ -35,7 +35,6 @@ class QuarantineEntry:
 
 
 def entry_of(episode: Episode, error: BadTurn, *, run_id: str, now: datetime) -> QuarantineEntry:
-    """Return the entry of a turn that failed now."""
     turn = episode.turn
     return QuarantineEntry(
         turn_id=turn.turn_id,
@@ -67,12 +66,10 @@ class Quarantine:
         return frozenset(TurnId(entry.turn_id) for entry in self.entries())
 
     def add(self, entry: QuarantineEntry) -> None:
-        """Write the entry atomically."""
         data = msgspec.json.format(msgspec.json.encode(entry))
         self._files.replace(self._file(TurnId(entry.turn_id)), lambda file: file.write(data))
 
     def release(self, turn: TurnId) -> None:
-        """Delete the entry of the turn, if there is one."""
         self._files.delete(self._file(turn))
 
     def _file(self, turn: TurnId) -> Path:

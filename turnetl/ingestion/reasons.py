@@ -1,7 +1,4 @@
-"""Reasons for pending and stale turns, each with a sentence.
-
-Which parts of its recipe make a committed turn stale: recorded and today's, by name.
-"""
+"""Reasons for pending and stale turns, and the parts of a recipe that make a turn stale."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -94,7 +91,6 @@ def stale_parts(
     Args:
         stale: number of turns by kind and recorded recipe, which is not that of today.
         recorded: the parts of these recipes as far as they are known, by digest.
-        today: returns the recipe of a kind.
     """
     turns: Counter[tuple[str, RecipePart | None, RecipePart | None]] = Counter()
     for (kind, digest), count in stale.items():

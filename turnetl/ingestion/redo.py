@@ -2,38 +2,59 @@
 
 All under one lease, so that no other run writes to the group in between. A turn is either as
 before, pending, or as after; what is pending when a redo is killed is taken by the next ingest.
-
-The redo of one group: what it takes, and the ingest plan of the turns that it repeats.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from operator import itemgetter
 
 import polars as pl
 
 from turnetl.base.errors import BadTurn, GraphUnusable, RunStopped, TurnetlError
-from turnetl.base.graph_model import Lease
-from turnetl.base.ids import RecipeParts, recipe_digest
-from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.graph_model import GroupContents, Lease
+from turnetl.base.ids import recipe_digest
+from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion import group
-from turnetl.ingestion.group import GroupPlan, IngestResources, ingest_group
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns, with_context
+from turnetl.ingestion.commit import (
+    MAX_CONSECUTIVE_FAILURES,
+    MirroredGroup,
+    extract_turn,
+    resolve_turn,
+    with_embeddings,
+)
+from turnetl.ingestion.group import (
+    GroupPlan,
+    IngestResources,
+    Recipe,
+    changed_parts,
+    ingest_group,
+)
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.plan import COLUMNS, ComparedTurn, Scope, committed_turns, plan_turns
+from turnetl.ingestion.plan import (
+    COLUMNS,
+    Scope,
+    TurnPlan,
+    committed_turns,
+    plan_turns,
+    stale_counts,
+)
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason, stale_parts
+from turnetl.ingestion.reasons import PendingReason, StalePart, StaleReason
 from turnetl.ingestion.redo_report import RedoPlan, RedoSelection, plan_redo
-from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.ingestion.undo import PlannedUndo, UndoProgress
+from turnetl.ingestion.undo_plan import UndoPlan
+from turnetl.ingestion.undo_report import UndoState
 from turnetl.lake import Lake
-
-Recipe = Callable[[GroupId, str], RecipeParts]
-"""Returns how turns of a group and kind would be extracted today."""
+from turnetl.llm.accounts import charged_to
+from turnetl.llm.embedders.port import Embedder
+from turnetl.summaries.records import RecordedSummaries
 
 _NOT_IN_LAKE = "missing from the lake"
 
@@ -60,7 +81,6 @@ class GroupRedoPlan:
 
     @property
     def used(self) -> Usage:
-        """Usage of the turns when they were ingested."""
         receipts = (turn.record.receipt for turn in self.redo.undo.turns)
         return sum((receipt.usage for receipt in receipts), Usage())
 
@@ -76,22 +96,7 @@ async def plan_group_redo(
     context_turns: int,
     exact: bool,
 ) -> GroupRedoPlan | None:
-    """Plan the redo of a group; None if nothing of it is selected. Writes nothing.
-
-    Args:
-        plan: of an ingest of the group.
-        lake: holds the quarantine.
-        store: the graph.
-        scope: the one of the plan.
-        selection: the turns to redo.
-        recipe: None if it is not known.
-        context_turns: see `plan_turns`.
-        exact: see `plan_redo`.
-
-    Raises:
-        GraphBusy: the graph did not respond.
-        GraphUnusable: the graph cannot be used as it is.
-    """
+    """Plan the redo of a group in the scope of its plan; None if nothing of it is selected."""
     rows = plan.rows.select(*COLUMNS, "chars_after").collect()
     receipts = {receipt.turn_id: receipt for receipt in await store.receipts(plan.group)}
     today = cache(partial(recipe, plan.group)) if recipe is not None else None
@@ -115,12 +120,13 @@ async def plan_group_redo(
     restricted = replace(
         again, to_commit=repeated, context={turn: again.context[turn] for turn in repeated}
     )
-    stale = [turn for turn in committed if turn.stale and turn.receipt.turn_id in redo.turns]
+    undone = (turn for turn in committed if turn.receipt.turn_id in redo.turns)
+    stale_reasons, stale_recipes = stale_counts(undone)
     return GroupRedoPlan(
         redo,
         replace(plan, turns=restricted, chars=states.chars(repeated)),
-        stale_reasons=_by_reason(stale),
-        stale_parts=await _stale_parts(stale, store, today),
+        stale_reasons=stale_reasons,
+        stale_parts=await changed_parts(stale_recipes, store, today),
         left_out=states.noise(),
         unrepeatable=states.unrepeatable(repeated),
     )
@@ -137,11 +143,9 @@ class _States:
         self._turns = turns
 
     def chars(self, turns: Collection[TurnId]) -> int:
-        """Return the characters of the episodes of these turns."""
         return sum(self._chars[turn] for turn in turns)
 
     def noise(self) -> Mapping[str, int]:
-        """Count the turns that are noise, by rule."""
         rules = Counter(noise for noise, _, _ in self._rows.values() if noise is not None)
         return dict(sorted(rules.items()))
 
@@ -160,27 +164,6 @@ class _States:
         if started_at is None:
             return PendingReason.NO_TIME.value
         return PendingReason.UNKNOWN.value if closed else PendingReason.OPEN.value
-
-
-def _by_reason(stale: Collection[ComparedTurn]) -> Mapping[StaleReason, int]:
-    counts = Counter(turn.stale for turn in stale)
-    return {reason: counts[reason] for reason in StaleReason if counts[reason]}
-
-
-async def _stale_parts(
-    stale: Collection[ComparedTurn],
-    store: GraphStore,
-    today: Callable[[str], RecipeParts] | None,
-) -> tuple[StalePart, ...]:
-    recipes = Counter(
-        (turn.kind, turn.receipt.recipe)
-        for turn in stale
-        if turn.stale is StaleReason.RECIPE_CHANGED
-    )
-    if today is None or not recipes:
-        return ()
-    recorded = await store.recipes({digest for _, digest in recipes})
-    return stale_parts(recipes, recorded, today)
 
 
 RedoProgress = Callable[[str, int, int], None]
@@ -205,64 +188,52 @@ async def redo_group(
     plan: GroupRedoPlan,
     resources: IngestResources,
     run: IngestRun,
-    rehearsal: Rehearsal | None,
+    admission: TurnAdmission,
     progress: RedoProgress,
 ) -> RedoneGroup:
-    """Redo the turns of a plan.
+    """Redo the turns of a plan that has no unrepeatable ones.
 
-    Args:
-        plan: not one that has unrepeatable turns.
-        resources: lake, graph, extractor and embedder.
-        run: identity and limits of the run.
-        rehearsal: sends all requests before anything is undone; None if none are sent.
-        progress: called before the first and after each turn of a stage.
-
-    Returns:
-        What was done, also if an error stopped it.
+    Returns what was done, also if an error stopped it. `admission` has the budget of the run, and
+    is used for rehearsals only.
     """
+    # The extractor was checked with the plan, when the group had all its turns. The journal has all
+    # responses: turns that run ahead would only send what nothing needs.
+    run = replace(run, extractor_named=True, run_ahead=0)
     steps = _Steps(plan, resources, run, progress)
     try:
         profile = await run_profile(resources.extractor, resources.embedder, plan.group)
         async with held_lease(resources.store, plan.group, profile, run) as held:
             await run.on_lease()
             await _check_unchanged(plan, resources.store)
-            if rehearsal is not None:
-                await steps.rehearse(rehearsal)
+            if resources.extractor.model is not None:
+                await steps.rehearse(admission)
             await steps.undo(held)
             return RedoneGroup(steps.undone, await steps.ingest(held))
     except TurnetlError as error:
         return RedoneGroup(steps.undone, error=error)
 
 
+@dataclass(eq=False)
 class _Steps:
     """The steps of the redo of one group."""
 
-    def __init__(
-        self,
-        plan: GroupRedoPlan,
-        resources: IngestResources,
-        run: IngestRun,
-        progress: RedoProgress,
-    ) -> None:
-        self._plan = plan
-        self._resources = resources
-        # The extractor was checked with the plan, when the group had all its turns. The journal has
-        # all responses: turns that run ahead would only send what nothing needs.
-        self._run = replace(run, extractor_named=True, run_ahead=0)
-        self._progress = progress
-        self.undone = 0
+    plan: GroupRedoPlan
+    resources: IngestResources
+    run: IngestRun
+    progress: RedoProgress
+    undone: int = 0
 
-    async def rehearse(self, rehearsal: Rehearsal) -> None:
-        plan = self._plan.ingest
+    async def rehearse(self, admission: TurnAdmission) -> None:
+        rehearsal = Rehearsal(self.resources, self.run, admission)
+        plan = self.plan.ingest
         total = len(plan.turns.to_commit)
-        self._progress("extract", 0, total)
-        episodes = group.load_episodes(plan.rows, plan.turns.required, batch_rows=plan.batch_rows)
+        self.progress("extract", 0, total)
         try:
-            await rehearsal.run(
-                self._plan.redo.undo,
+            await rehearsal.rehearse(
+                self.plan.redo.undo,
                 plan.turns,
-                episodes,
-                lambda done: self._progress("extract", done, total),
+                plan.episodes(),
+                lambda done: self.progress("extract", done, total),
             )
         except RunStopped as error:
             raise RunStopped(
@@ -270,30 +241,26 @@ class _Steps:
                 "continues with the responses of the journal"
             ) from error
         if rehearsal.failed:
-            raise _failed(self._plan, rehearsal.failed)
+            raise _failed(self.plan, rehearsal.failed)
 
     async def undo(self, lease: Lease) -> None:
-        undo = self._plan.redo.undo
-        executor = PlannedUndo(
-            self._resources.store,
-            lease,
-            self._resources.embedder.embed,
-            self._run,
-        )
+        undo = self.plan.redo.undo
+        store, embed = self.resources.store, self.resources.embedder.embed
+        executor = PlannedUndo(store, lease, embed, self.run)
 
         def advance(done: UndoProgress) -> None:
             self.undone = done.turns
-            self._progress("undo", done.turns, len(undo.turns))
+            self.progress("undo", done.turns, len(undo.turns))
 
-        self._progress("undo", 0, len(undo.turns))
-        await executor.run(undo, advance)
+        self.progress("undo", 0, len(undo.turns))
+        await executor.undo(undo, advance)
 
     async def ingest(self, lease: Lease) -> GroupReport:
         return await ingest_group(
-            self._plan.ingest,
-            self._resources,
-            self._run,
-            lambda done, total: self._progress("ingest", done, total),
+            self.plan.ingest,
+            self.resources,
+            self.run,
+            lambda done, total: self.progress("ingest", done, total),
             lease=lease,
         )
 
@@ -304,19 +271,14 @@ async def _check_unchanged(plan: GroupRedoPlan, store: GraphStore) -> None:
     first = min(sequence for sequence, _ in planned)
     records = await store.commit_records(plan.group)
     present = [(record.sequence, record.receipt) for record in records if record.sequence >= first]
-    if sorted(present, key=_sequence) != sorted(planned, key=_sequence):
+    if sorted(present, key=itemgetter(0)) != sorted(planned, key=itemgetter(0)):
         raise GraphUnusable(
             f"group `{plan.group}`: another run committed or undid turns meanwhile; nothing of it "
             "was undone, run the redo again"
         )
 
 
-def _sequence(commit: tuple[int, object]) -> int:
-    return commit[0]
-
-
 def _failed(plan: GroupRedoPlan, failed: dict[TurnId, BadTurn]) -> GraphUnusable:
-    """Return the error of turns that the redo would lose."""
     receipts = {turn.record.receipt.turn_id: turn.record.receipt for turn in plan.redo.undo.turns}
     lines = [
         f"{receipts[turn].archive}:{receipts[turn].first_line}: {error}"
@@ -327,4 +289,100 @@ def _failed(plan: GroupRedoPlan, failed: dict[TurnId, BadTurn]) -> GraphUnusable
         f"group `{plan.group}`: {len(failed):,} of the turns cannot be ingested again, so that "
         f"nothing of it was undone: {'; '.join(lines)}{more}; correct the cause, or take these "
         "turns out with `turnetl undo --turn ID --cascade`"
+    )
+
+
+@dataclass(eq=False)
+class Rehearsal:
+    """The turns of a redo extracted and resolved in memory, before anything is undone.
+
+    All requests are sent then, and the journal has the responses: what follows sends none, so that
+    neither a model that fails nor a budget that is used up leaves a group half repeated.
+    """
+
+    resources: IngestResources
+    """With a model whose responses the journal keeps; the store is only read."""
+    run: IngestRun
+    admission: TurnAdmission
+    """With the budget of the run, and used for rehearsals only."""
+    failed: dict[TurnId, BadTurn] = field(default_factory=dict, init=False)
+    """Turns that cannot be ingested, which a fresh ingest would quarantine. After several in a row
+    the rest is not tried: their cause is not the content of a turn."""
+
+    async def rehearse(
+        self,
+        undo: UndoPlan,
+        plan: TurnPlan,
+        episodes: Iterable[Episode],
+        progress: Callable[[int], None],
+    ) -> None:
+        """Extract and resolve the turns of a plan, in order, as they will be after the undo."""
+        extractor = self.resources.extractor
+        contents = await self.resources.store.load(plan.group)
+        recipe = recipe_digest(extractor.recipe_parts(plan.group))
+        earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
+        self.admission.costs.learn_earlier(earlier)
+        undone = await undone_contents(contents, undo, self.resources.embedder)
+        group = MirroredGroup.of(undone, self.resources.summaries)
+        turns = prefetch_turns(
+            with_context(episodes, plan.context),
+            partial(extract_turn, extractor),
+            limit=self.run.prefetch,
+            admission=self.admission,
+        )
+        done = failures = 0
+        async with aclosing(turns) as prefetched:
+            async for turn in prefetched:
+                ends_run = done + 1 == len(plan.context)
+                is_resolved = await self._resolve(turn, group, ends_run=ends_run)
+                failures = 0 if is_resolved else failures + 1
+                if failures == MAX_CONSECUTIVE_FAILURES:
+                    return
+                done += 1
+                progress(done)
+        if group.summaries is not None:
+            await group.summaries.rehearse_deferred()
+
+    async def _resolve(self, turn: PrefetchedTurn, group: MirroredGroup, *, ends_run: bool) -> bool:
+        """Resolve the turn and apply it to the group; return whether it can be ingested."""
+        with turn.admitted, charged_to(turn.admitted.account):
+            try:
+                resolved = await resolve_turn(
+                    self.resources.extractor,
+                    self.resources.embedder,
+                    turn.episode,
+                    await turn.extraction,
+                    group,
+                    run_id=self.run.run_id,
+                    now=self.run.clock(),
+                    ends_run=ends_run,
+                )
+            except BadTurn as error:
+                self.failed[turn.episode.turn_id] = error
+            else:
+                turn.admitted.commit(resolved.change.usage)
+                group.apply(resolved)
+        self.admission.costs.finish(len(turn.episode.text))
+        return turn.episode.turn_id not in self.failed
+
+
+async def undone_contents(
+    contents: GroupContents, undo: UndoPlan, embedder: Embedder
+) -> GroupContents:
+    """Return a group as an undo would leave it, with all embeddings. Writes nothing."""
+    summaries = RecordedSummaries(contents.summaries)
+    state = UndoState(contents.entities, contents.facts, summaries)
+    for turn in undo.turns:
+        state.undo(turn)
+    entities, facts = await with_embeddings(
+        tuple(state.entities.values()), tuple(state.facts.values()), embedder.embed
+    )
+    undone = {turn.record.receipt.turn_id for turn in undo.turns}
+    receipts = (one for one in contents.receipts if one.turn_id not in undone)
+    return replace(
+        contents,
+        entities=entities,
+        facts=facts,
+        receipts=tuple(receipts),
+        summaries=summaries.records,
     )

@@ -1,6 +1,4 @@
-"""Reports of a redo: what it repeats and why, what it will take, and what was done.
-
-Which turns of a group a redo repeats: the selected ones, and all that were committed after them.
+"""What a redo repeats and why: the selected turns, and all that were committed after them.
 
 A turn is resolved against the group as the turns before it left it. So the group is taken back to
 where the first repeated turn was committed, and everything from there is ingested again.
@@ -91,10 +89,8 @@ def plan_redo(
     """Plan the redo of a group; None if nothing is selected.
 
     Args:
-        group: the group.
         records: of all its commits, by sequence.
         turns: its turns that both lake and graph hold, in the order of an ingest.
-        selection: the turns to redo.
         exact: repeat, too, the turns from the first one that was not committed in the order of an
             ingest, so that the group becomes that of a fresh ingest.
     """
@@ -165,7 +161,6 @@ class GroupRedo:
         tuple[TurnId, ...],
         described("Ids of those later turns that built on selected ones, sorted."),
     ] = ()
-    """They may be resolved differently."""
     stale_reasons: Annotated[
         Mapping[StaleReason, int],
         described("Stale ones of all these turns.", keys=StaleReason),
@@ -196,7 +191,6 @@ class GroupRedo:
 
     @property
     def turns(self) -> int:
-        """Turns that are undone."""
         return len(self.selected) + len(self.later)
 
     @property

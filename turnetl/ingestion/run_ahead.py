@@ -5,8 +5,6 @@ will be if the turns before it change what is guessed (`llm.ahead`). Nothing of 
 commit resolves each turn again, against the group as it is, and finds the responses to the requests
 that were guessed right. When a response shows that a guess was wrong, and when a turn was committed
 with another result, the turns from there on are resolved again.
-
-One turn that is resolved ahead of its commit.
 """
 
 import asyncio
@@ -15,7 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, TypeVar
@@ -24,11 +22,10 @@ from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Change, Entity, Fact, TurnId
 from turnetl.extraction.port import Extractor
 from turnetl.graph.from_rows import in_order
-from turnetl.graph.mirror.group import GroupView, MirrorGroup
+from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
-from turnetl.ingestion.commit import change_of, with_embeddings
-from turnetl.ingestion.prefetch import PrefetchedTurn
-from turnetl.ingestion.turn_summaries import TurnSummaries
+from turnetl.ingestion.admission import PrefetchedTurn
+from turnetl.ingestion.commit import MirroredGroup, change_of, with_embeddings
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
 from turnetl.llm.embedders.port import Embedder
@@ -70,7 +67,6 @@ class AheadStep:
 
 
 def outcome_of(change: Change) -> Outcome:
-    """Return what a change makes of each entity and fact."""
     entities = {
         one.uuid: (one.name, one.labels, one.summary, one.attributes) for one in change.entities
     }
@@ -84,7 +80,6 @@ def outcome_of(change: Change) -> Outcome:
 def _with_times(
     items: Iterable[_Created | None], times: Mapping[str, datetime]
 ) -> Iterator[_Created]:
-    """Yield the items with these times of creation, by uuid."""
     for item in items:
         if item is not None:
             created_at = times.get(item.uuid)
@@ -97,43 +92,29 @@ MAX_UNUSED_SHARE = 0.15
 """Of all tokens: if more were spent on requests that ran ahead in vain, no turn runs ahead."""
 
 _GRACE_PERIOD = 0.5
-"""Seconds that the end of a group waits for attempts that are over; they take some milliseconds,
-unless they wait for a response."""
+"""Seconds for attempts to end with their group: milliseconds, unless one awaits a response."""
 _LATER = timedelta(days=365)
-"""What runs ahead is created later than everything that is committed meanwhile: facts are shown in
-order of creation."""
+"""What runs ahead is created after what is committed meanwhile: facts are shown in that order."""
 
 
+@dataclass(eq=False)
 class RunAhead:
     """Resolves the next turns of one group ahead of their commit."""
 
-    def __init__(
-        self,
-        extractor: Extractor[Any],
-        embedder: Embedder,
-        model: AheadModel,
-        mirror: MirrorGroup,
-        summaries: TurnSummaries | None,
-        *,
-        depth: int,
-        clock: Callable[[], datetime],
-        may_run: Callable[[], bool],
-    ) -> None:
-        """Start with no turn.
+    extractor: Extractor[Any]
+    """Sends its requests to `model`."""
+    embedder: Embedder
+    model: AheadModel
+    group: MirroredGroup
+    """As it is committed."""
+    _: KW_ONLY
+    depth: int
+    """Turns after the one that commits, at least 1."""
+    clock: Callable[[], datetime]
+    may_run: Callable[[], bool]
+    """Whether the budget of the run has room."""
 
-        Args:
-            extractor: of the run; it sends its requests to `model`.
-            embedder: embeds names and facts.
-            model: sends the requests.
-            mirror: the group as it is committed.
-            summaries: of the group as it is committed; None: the run keeps none.
-            depth: turns after the one that commits, at least 1.
-            clock: the time now.
-            may_run: whether the budget of the run has room.
-        """
-        self._extractor, self._embedder, self._model = extractor, embedder, model
-        self._mirror, self._summaries = mirror, summaries
-        self._depth, self._clock, self._may_run = depth, clock, may_run
+    def __post_init__(self) -> None:
         self._turns: Sequence[PrefetchedTurn] = ()
         self._chain: deque[AheadStep] = deque()
         self._attempted: AheadStep | None = None
@@ -150,13 +131,11 @@ class RunAhead:
     ) -> Iterator[None]:
         """Run ahead of a turn while this context commits it, and share their requests.
 
-        Args:
-            turn: the next one.
-            following: those after it whose extraction has started.
+        `following` are the turns after it whose extraction has started.
         """
-        self._turns = [turn, *islice(following, self._depth)]
+        self._turns = [turn, *islice(following, self.depth)]
         self._advance()
-        with self._model.committing(self._requests_of(turn)):
+        with self.model.committing(self._requests_of(turn)):
             try:
                 yield
             except BadTurn:
@@ -165,29 +144,23 @@ class RunAhead:
                 raise
 
     def committed(self, turn: PrefetchedTurn, change: Change) -> None:
-        """Go on from a turn that was committed and applied to the group.
-
-        Args:
-            turn: the first of the turns to come.
-            change: as later turns see it.
-        """
+        """Go on from the first of the turns to come: it was committed and applied to the group."""
         first = self._chain.popleft() if self._chain else None
         if first is not None and first.turn is turn and first.outcome == outcome_of(change):
             first.overlay.clear()
             for step in self._chain:
                 step.take_times(change)
             if self._chain:
-                self._chain[0].overlay.rebase(self._mirror)
+                self._chain[0].overlay.rebase(self.group.mirror)
         else:
             self._drop(0)
         self._end(turn)
 
     async def close(self) -> None:
-        """End all that runs ahead."""
         self._turns = ()
         self._drop(0)
         for requests in self._requests.values():
-            self._model.release(requests)
+            self.model.release(requests)
         self._requests.clear()
         # They end with their next request. One that is cancelled before leaves coroutines of
         # Graphiti's that were never awaited, and a warning for each on the terminal.
@@ -200,7 +173,7 @@ class RunAhead:
     def _end(self, turn: PrefetchedTurn) -> None:
         requests = self._requests.pop(turn.episode.turn_id, None)
         if requests is not None:
-            self._model.release(requests)
+            self.model.release(requests)
         self._turns = [other for other in self._turns if other is not turn]
         self._failed = None
         self._advance()
@@ -209,7 +182,7 @@ class RunAhead:
         """Resolve the next turn ahead, if none is being resolved."""
         if self._attempted is not None or (turn := self._following()) is None:
             return
-        base = self._chain[-1].overlay if self._chain else self._mirror
+        base = self._chain[-1].overlay if self._chain else self.group.mirror
         step = self._attempted = AheadStep(turn, self._requests_of(turn), Overlay(base))
         attempt = asyncio.create_task(self._resolve(step, base))
         self._attempts.add(attempt)
@@ -227,7 +200,7 @@ class RunAhead:
             return
         self._attempted = None
         if error is None:
-            self._model.keep_asked(step.requests)
+            self.model.keep_asked(step.requests)
             self._chain.append(step)
         else:
             turn_id = self._failed = step.turn.episode.turn_id
@@ -240,10 +213,10 @@ class RunAhead:
     def _following(self) -> PrefetchedTurn | None:
         """Return the next turn to resolve ahead, if its extraction is complete."""
         number = len(self._chain)
-        if number >= len(self._turns) or self._model.unused_share > MAX_UNUSED_SHARE:
+        if number >= len(self._turns) or self.model.unused_share > MAX_UNUSED_SHARE:
             return None
         turn = self._turns[number]
-        if turn.episode.turn_id == self._failed or not self._may_run():
+        if turn.episode.turn_id == self._failed or not self.may_run():
             return None
         if not turn.extraction.done():
             turn.extraction.add_done_callback(lambda _: self._advance())
@@ -254,12 +227,12 @@ class RunAhead:
     async def _resolve(self, step: AheadStep, group: GroupView) -> None:
         """Resolve a turn against the group after the turns of the chain."""
         turn = step.turn
-        with charged_to(turn.admitted.account), self._model.attempt(step.requests):
-            resolved = await self._extractor.resolve(
-                turn.episode, turn.extraction.result(), group, now=self._clock() + _LATER
+        with charged_to(turn.admitted.account), self.model.attempt(step.requests):
+            resolved = await self.extractor.resolve(
+                turn.episode, turn.extraction.result(), group, now=self.clock() + _LATER
             )
             entities, facts = await with_embeddings(
-                resolved.entities, resolved.facts, self._embedder.embed
+                resolved.entities, resolved.facts, self.embedder.embed
             )
             change = change_of(
                 turn.episode, replace(resolved, entities=entities, facts=facts), group
@@ -272,10 +245,9 @@ class RunAhead:
         step.outcome = outcome_of(shown)
 
     async def _summarised(self, change: Change) -> tuple[Change, Change]:
-        """Return the change with its summaries, and as later turns see it."""
-        if self._summaries is None:
+        if self.group.summaries is None:
             return change, change
-        ahead = self._summaries.ahead()
+        ahead = self.group.summaries.ahead()
         # The chain as it is now: a turn that was committed meanwhile is in the summaries already.
         for step in self._chain:
             if step.change is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from turnetl.base.graph_model import TurnRun
 from turnetl.base.results import INLINED, described
-from turnetl.ingestion.estimate_record import RecordedEstimate
+from turnetl.ingestion.estimate_record import EstimateField
 from turnetl.summaries.reasons import GateReason, reason_counts, refreshed, skipped
 
 
@@ -35,10 +35,7 @@ class RecordedRun:
         ),
     ]
     in_graph: Annotated[int, described("Turns of these that are in the graph now.")]
-    estimate: Annotated[
-        RecordedEstimate | None,
-        described("What `turnetl plan` predicted of these turns; null if it did not."),
-    ] = None
+    estimate: EstimateField = None
     """None also if it did so in another lake."""
 
     @property

@@ -2,8 +2,6 @@
 
 A turn is either committed completely or not at all, so a run may be killed at any point and
 repeated.
-
-What a committed turn adds to the progress of its run.
 """
 
 import asyncio
@@ -17,32 +15,31 @@ from contextlib import (
     asynccontextmanager,
     nullcontext,
 )
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from turnetl.base.errors import BadTurn, GraphBusy
+from turnetl.base.errors import BadTurn
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt
 from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.reason import add_counts
-from turnetl.base.repeat import repeat_until
 from turnetl.extraction.port import Extractor
-from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.port import GraphStore
-from turnetl.ingestion.admission import TurnAdmission
-from turnetl.ingestion.commit import RecipeRecorder, invalidated_facts
-from turnetl.ingestion.held_lease import held_lease
-from turnetl.ingestion.ingest_report import Invalidation, check_extractor
-from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
-from turnetl.ingestion.prefetch import PrefetchedTurn, prefetch_extractions
-from turnetl.ingestion.quarantine import Quarantine, entry_of
-from turnetl.ingestion.resolved_turn import (
+from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns, with_context
+from turnetl.ingestion.commit import (
     MAX_CONSECUTIVE_FAILURES,
+    MirroredGroup,
     ResolvedTurn,
-    as_bad_turn,
+    extract_turn,
+    invalidated_facts,
     resolve_turn,
     too_many_failures,
 )
+from turnetl.ingestion.held_lease import held_lease
+from turnetl.ingestion.ingest_report import Invalidation, check_extractor
+from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
+from turnetl.ingestion.quarantine import Quarantine, entry_of
 from turnetl.llm.accounts import charged_to
 from turnetl.llm.embedders.port import Embedder
 
@@ -59,10 +56,9 @@ class _LeasedGroup:
     """The group of an ingest, under its lease."""
 
     lease: Lease
-    mirror: MirrorGroup
-    summaries: "TurnSummaries | None"
+    state: MirroredGroup
     turns_left: int
-    window: deque[PrefetchedTurn]
+    window: deque[PrefetchedTurn] = field(default_factory=deque)
     """The turns that follow and whose extraction has started."""
     ahead: "RunAhead | None" = None
 
@@ -71,53 +67,29 @@ class _LeasedGroup:
         return nullcontext() if self.ahead is None else self.ahead.committing(turn, self.window)
 
     def apply(self, turn: PrefetchedTurn, resolved: ResolvedTurn) -> None:
-        """Apply a turn that is committed."""
-        self.mirror.apply(resolved.for_mirror, resolved.receipt)
+        self.state.apply(resolved)
         if self.ahead is not None:
             self.ahead.committed(turn, resolved.for_mirror)
-        if self.summaries is not None:
-            self.summaries.apply(resolved.change)
 
 
+@dataclass(eq=False)
 class TurnPipeline:
     """Ingests turns of one group into one graph."""
 
-    def __init__(
-        self,
-        store: GraphStore,
-        extractor: Extractor[Any],
-        embedder: Embedder,
-        quarantine: Quarantine,
-        run: IngestRun,
-        *,
-        admission: TurnAdmission | None = None,
-        summaries: "SummaryRules | None" = None,
-        ahead: "AheadModel | None" = None,
-    ) -> None:
-        """Make a pipeline for one group.
-
-        Args:
-            store: the graph.
-            extractor: extracts and resolves the turns.
-            embedder: embeds names and facts.
-            quarantine: of the group.
-            run: identity and limits of the run.
-            admission: shared by all groups of the run; None: without a budget.
-            summaries: how entities are summarised; None: not at all.
-            ahead: receives the requests of the extractor, also of turns that run ahead; None: no
-                turn runs ahead.
-        """
-        self._store = store
-        self._extractor = extractor
-        self._embedder = embedder
-        self._quarantine = quarantine
-        self._run = run
-        self._admission = admission or TurnAdmission()
-        self._summary_rules = summaries
-        self._ahead = ahead
-        self._recipes = RecipeRecorder(store, extractor, run)
-        self.done = IngestProgress(0, 0)
-        """Progress so far, also after `ingest` raised."""
+    store: GraphStore
+    extractor: Extractor[Any]
+    embedder: Embedder
+    quarantine: Quarantine
+    run: IngestRun
+    _: KW_ONLY
+    admission: TurnAdmission = field(default_factory=TurnAdmission)
+    """Shared by all groups of the run."""
+    summaries: "SummaryRules | None" = None
+    ahead: "AheadModel | None" = None
+    done: IngestProgress = field(default=IngestProgress(0, 0), init=False)
+    """Progress so far, also after `ingest` raised."""
+    _recorded_kinds: set[str] = field(default_factory=set, init=False)
+    """Of the turns whose recipe is recorded."""
 
     async def ingest(
         self,
@@ -128,21 +100,13 @@ class TurnPipeline:
         *,
         lease: Lease | None = None,
     ) -> IngestProgress:
-        """Commit the turns that `context` has as keys, in the order of `episodes`.
+        """Commit the turns of `with_context` in their order, under the lease of the group.
 
         Turns that the graph holds already are skipped: another run may have committed them.
-
-        Args:
-            group_id: the group; this run holds its lease meanwhile.
-            episodes: the turns to commit and the turns of their context, in table order.
-            context: for each turn to commit, the earlier turns to show the model.
-            progress: called with the progress so far after each turn.
-            lease: of the group, if the caller holds it.
 
         Raises:
             GraphBusy: another run holds the group, or the graph stopped responding; committed turns
                 stay.
-            GraphUnusable: another extractor filled the group, and the user named none.
             RunStopped: several turns in a row failed, or the budget is used up.
         """
         failures = 0
@@ -157,7 +121,7 @@ class TurnPipeline:
                         self._quarantine_turn(turn.episode, error)
                         failures += 1
                 group.turns_left -= 1
-                self._admission.costs.finish(len(turn.episode.text))
+                self.admission.costs.finish(len(turn.episode.text))
                 if failures >= MAX_CONSECUTIVE_FAILURES:
                     raise too_many_failures(group_id, failures)
                 progress(self.done)
@@ -174,56 +138,50 @@ class TurnPipeline:
     ) -> AsyncIterator[tuple[_LeasedGroup, AsyncIterator[PrefetchedTurn]]]:
         """Open the group under its lease, with its turns; write deferred summaries at the end."""
         async with nullcontext(given) if given else await self._lease(group_id) as lease:
-            await self._run.on_lease()
-            contents = await self._store.load(group_id)
-            if not self._run.extractor_named:
+            await self.run.on_lease()
+            contents = await self.store.load(group_id)
+            if not self.run.extractor_named:
                 # The plan is older than the lease: another run may have filled the group since.
-                check_extractor(group_id, contents.receipts, self._extractor.name)
+                check_extractor(group_id, contents.receipts, self.extractor.name)
             context = self._skip_committed(contents.receipts, context)
             if self.done.already_committed:
                 progress(self.done)
-            recipe = recipe_digest(self._extractor.recipe_parts(group_id))
+            recipe = recipe_digest(self.extractor.recipe_parts(group_id))
             earlier = (one.usage for one in contents.receipts if one.recipe == recipe)
-            self._admission.costs.learn_earlier(earlier)
-            rules, window = self._summary_rules, deque[PrefetchedTurn]()
-            summaries = None if rules is None else rules.of_group(contents)
-            decided = contents if summaries is None else summaries.decided(contents)
-            group = _LeasedGroup(lease, MirrorGroup(decided), summaries, len(context), window)
-            turns = prefetch_extractions(
-                episodes,
-                context,
-                self._extract,
-                limit=self._run.prefetch,
-                admission=self._admission,
-                window=window,
+            self.admission.costs.learn_earlier(earlier)
+            state = MirroredGroup.of(contents, self.summaries)
+            group = _LeasedGroup(lease, state, len(context))
+            turns = prefetch_turns(
+                with_context(episodes, context),
+                partial(extract_turn, self.extractor),
+                limit=self.run.prefetch,
+                admission=self.admission,
+                window=group.window,
             )
             async with aclosing(turns) as prefetched, self._running_ahead(group):
                 yield group, prefetched
-            if summaries is not None:
-                await self._flush(summaries, lease)
+            if state.summaries is not None:
+                await self._flush(state.summaries, lease)
 
     async def _lease(self, group: GroupId) -> AbstractAsyncContextManager[Lease]:
-        """Return what holds the lease of the group, with embedder and recipe of this run."""
-        profile = await run_profile(self._extractor, self._embedder, group)
-        return held_lease(self._store, group, profile, self._run)
+        profile = await run_profile(self.extractor, self.embedder, group)
+        return held_lease(self.store, group, profile, self.run)
 
     @asynccontextmanager
     async def _running_ahead(self, group: _LeasedGroup) -> AsyncIterator[None]:
-        """Resolve the next turns of the group ahead, if the run does."""
-        if self._ahead is None or not self._run.run_ahead:
+        if self.ahead is None or not self.run.run_ahead:
             yield
             return
         from turnetl.ingestion.run_ahead import RunAhead  # noqa: PLC0415 - imports numpy
 
         group.ahead = RunAhead(
-            self._extractor,
-            self._embedder,
-            self._ahead,
-            group.mirror,
-            group.summaries,
-            depth=self._run.run_ahead,
-            clock=self._run.clock,
-            may_run=self._admission.has_room_ahead,
+            self.extractor,
+            self.embedder,
+            self.ahead,
+            group.state,
+            depth=self.run.run_ahead,
+            clock=self.run.clock,
+            may_run=self.admission.has_room_ahead,
         )
         try:
             yield
@@ -231,9 +189,8 @@ class TurnPipeline:
             await group.ahead.close()
 
     async def _flush(self, summaries: "TurnSummaries", lease: Lease) -> None:
-        """Write the summaries that are still deferred after the last commit."""
-        with self._admission.flushing():
-            flush = await summaries.write_deferred(self._store, lease, self._run)
+        with self.admission.flushing():
+            flush = await summaries.write_deferred(self.store, lease, self.run)
         counts = add_counts(self.done.summaries, flush.reasons)
         self.done = replace(self.done, summaries=counts)
         flush.written.all()
@@ -249,55 +206,70 @@ class TurnPipeline:
         committed = {receipt.turn_id for receipt in receipts}
         skipped = [turn for turn in context if turn in committed]
         for turn in skipped:
-            self._quarantine.release(turn)
+            self.quarantine.release(turn)
         self.done = replace(self.done, already_committed=self.done.already_committed + len(skipped))
         return {turn: earlier for turn, earlier in context.items() if turn not in committed}
 
-    async def _extract(self, episode: Episode, context: Sequence[Episode]) -> Any:
-        with as_bad_turn(episode):
-            return await self._extractor.extract(episode, context)
-
     async def _ingest_turn(self, group: _LeasedGroup, turn: PrefetchedTurn) -> None:
         """Resolve, embed and commit one turn, then apply it to the group in memory."""
-        episode, extracted = turn.episode, await turn.extraction
-        now, run = self._run.clock(), self._run
+        episode, extracted, run = turn.episode, await turn.extraction, self.run
         resolved = await resolve_turn(
-            self._extractor,
-            self._embedder,
+            self.extractor,
+            self.embedder,
             episode,
             extracted,
-            group.mirror,
+            group.state,
             run_id=run.run_id,
-            now=now,
-            summaries=group.summaries,
+            now=run.clock(),
             ends_run=group.turns_left == 1,
         )
         change, receipt = resolved.change, resolved.receipt
-        await self._recipes.record(episode)
+        await self._record_recipe(episode)
         busy: list[Exception] = []
-        written = await repeat_until(
-            lambda: self._store.commit(
+        written = await run.repeat(
+            lambda: self.store.commit(
                 group.lease, change, receipt, now=run.clock(), ttl=run.lease_ttl
             ),
-            run.pauses,
-            busy=GraphBusy,
             on_busy=busy.append,
         )
         turn.admitted.commit(change.usage)
         group.apply(turn, resolved)
-        self._quarantine.release(episode.turn_id)
-        self.done = with_turn(
-            # If a retry finds the turn committed, an earlier attempt without a response did it.
-            self.done,
-            resolved,
-            written=written or bool(busy),
-            invalidation_alert=run.invalidation_alert,
+        self.quarantine.release(episode.turn_id)
+        # If a retry finds the turn committed, an earlier attempt without a response did it.
+        self._count(resolved, is_written=written or bool(busy))
+
+    async def _record_recipe(self, episode: Episode) -> None:
+        if episode.kind not in self._recorded_kinds:
+            parts = self.extractor.recipe_parts(episode.turn.group_id, episode.kind)
+            await self.run.repeat(lambda: self.store.record_recipe(parts))
+            self._recorded_kinds.add(episode.kind)
+
+    def _count(self, resolved: ResolvedTurn, *, is_written: bool) -> None:
+        """Add a commit to the progress; a turn that invalidates many facts is logged."""
+        done, change = self.done, resolved.change
+        if not is_written:
+            self.done = replace(done, already_committed=done.already_committed + 1)
+            return
+        turn, facts = change.episode.turn, len(invalidated_facts(change))
+        invalidations = done.invalidations
+        if facts > self.run.invalidation_alert:
+            log.warning(
+                "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
+            )
+            invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts)
+            invalidations = (*invalidations, invalidation)
+        self.done = replace(
+            done,
+            committed=done.committed + 1,
+            discarded=add_counts(done.discarded, resolved.resolved.discarded),
+            invalidations=invalidations,
+            summaries=add_counts(done.summaries, resolved.summary_reasons),
         )
 
     def _quarantine_turn(self, episode: Episode, error: BadTurn) -> None:
-        run = self._run
+        run = self.run
         log.info("turn quarantined", extra={"turn_id": episode.turn_id, "error": str(error)})
-        self._quarantine.add(entry_of(episode, error, run_id=run.run_id, now=run.clock()))
+        self.quarantine.add(entry_of(episode, error, run_id=run.run_id, now=run.clock()))
         self.done = replace(self.done, quarantined=self.done.quarantined + 1)
 
 
@@ -309,33 +281,3 @@ async def run_profile(
     # In a thread: an embedder behind HTTP may have to ask its server.
     dimensions = await asyncio.to_thread(lambda: embedder.dimensions)
     return GroupProfile(embedder.name, dimensions, recipe)
-
-
-def with_turn(
-    done: IngestProgress, resolved: ResolvedTurn, *, written: bool, invalidation_alert: int
-) -> IngestProgress:
-    """Return the progress after a commit; a turn that invalidates many facts is logged.
-
-    Args:
-        done: before.
-        resolved: the turn.
-        written: whether this run committed it, not another one before.
-        invalidation_alert: facts that a turn may invalidate.
-    """
-    if not written:
-        return replace(done, already_committed=done.already_committed + 1)
-    turn, facts = resolved.change.episode.turn, len(invalidated_facts(resolved.change))
-    invalidations = done.invalidations
-    if facts > invalidation_alert:
-        log.warning(
-            "a turn invalidated many facts", extra={"turn_id": turn.turn_id, "facts": facts}
-        )
-        invalidation = Invalidation(turn.turn_id, turn.archive, turn.first_line, facts)
-        invalidations = (*invalidations, invalidation)
-    return replace(
-        done,
-        committed=done.committed + 1,
-        discarded=add_counts(done.discarded, resolved.resolved.discarded),
-        invalidations=invalidations,
-        summaries=add_counts(done.summaries, resolved.summary_reasons),
-    )

@@ -1,11 +1,4 @@
-"""The summaries of a group, kept up to date with its turns.
-
-The summaries of a group after turns that are resolved ahead of their commit.
-
-The change of a turn with the summaries that it writes.
-
-What the end of a run wrote to deferred summaries, and what it did not write, by reason.
-"""
+"""The summaries of a group, kept up to date with its turns, also ahead of them; and their audit."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,42 +6,40 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 
+import numpy as np
+
 from turnetl.base import ids
-from turnetl.base.errors import GraphBusy, RunStopped
+from turnetl.base.errors import RunStopped
 from turnetl.base.graph_model import GroupContents, Lease
-from turnetl.base.model import Change, Episode, SummaryWrites, TurnId, Usage
-from turnetl.base.repeat import repeat_until
+from turnetl.base.model import Change, Entity, Episode, SummaryWrites, TurnId, Usage, Vector
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import time_of
 from turnetl.ingestion.ingest_run import IngestRun
+from turnetl.ingestion.summarize_report import AuditedSummary, SummaryAudit
+from turnetl.ingestion.undo import EmbedTexts
+from turnetl.llm.vectors import unpack
 from turnetl.summaries.gate import GateLimits
+from turnetl.summaries.group_facts import GroupFacts
 from turnetl.summaries.group_sagas import SagaTurn, sagas_of
 from turnetl.summaries.group_summaries import GroupSummaries, outcome
 from turnetl.summaries.port import Summarised, Summariser, SummaryInput
 from turnetl.summaries.reasons import GateReason
-from turnetl.summaries.records import with_flushed
+from turnetl.summaries.records import EntityRecord, EntitySummary, decode, replay, with_flushed
 
 
 class SummariesAhead:
     """Summarises turns as `TurnSummaries` does; the summaries of the group are not changed."""
 
     def __init__(self, group: GroupSummaries, summariser: Summariser) -> None:
-        """Start with the summaries of the committed turns."""
         self._group = group.ahead()
         self._summariser = summariser
 
     async def summarise(self, change: Change) -> tuple[Change, Change]:
-        """Return the next turn's change with its summaries, and as later turns see it.
-
-        Applies nothing.
-
-        Raises:
-            RunStopped, ModelBusy, ModelUnusable: as `TurnSummaries.summarise`.
-        """
+        """Return the next turn's change with its summaries, and as later turns see it."""
         plan = self._group.plan(change, time_of(change.episode))
         texts = (await self._summariser.summarise(plan.inputs)).all().texts
         decided = replace(change, summaries=self._group.record(plan, texts))
-        return with_texts(shown(decided, self._group), texts), with_texts(decided, texts)
+        return shown(decided, self._group, texts), with_texts(decided, texts)
 
     def apply(self, change: Change) -> None:
         """Apply a change of `summarise`, in the order of the turns."""
@@ -85,12 +76,7 @@ class SummarisedChange:
 
 
 def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
-    """Return the change with new summaries, in its own entities and apart from them.
-
-    Args:
-        change: the change of a turn.
-        texts: by uuid of the entity.
-    """
+    """Return the change with new summaries by uuid, in its own entities and apart from them."""
     changed = {entity.uuid for entity in change.entities}
     return replace(
         change,
@@ -102,16 +88,11 @@ def with_texts(change: Change, texts: Mapping[str, str]) -> Change:
     )
 
 
-def shown(change: Change, group: GroupSummaries) -> Change:
-    """Return the change with the summaries that its entities have in the graph."""
-    known = ((entity, group.summary(entity.uuid)) for entity in change.entities)
-    return replace(
-        change,
-        entities=tuple(
-            entity if summary is None else replace(entity, summary=summary)
-            for entity, summary in known
-        ),
-    )
+def shown(change: Change, group: GroupSummaries, texts: Mapping[str, str]) -> Change:
+    """Return the change with new summaries, else those that its entities have in the graph."""
+    summaries = ((entity.uuid, group.summary(entity.uuid)) for entity in change.entities)
+    known = {uuid: summary for uuid, summary in summaries if summary is not None}
+    return with_texts(change, {**known, **texts})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +124,6 @@ class TurnSummaries:
     """Summarises the turns of one group, in the order of their commits."""
 
     def __init__(self, contents: GroupContents, rules: SummaryRules) -> None:
-        """Start with a group as the graph holds it, read under its lease."""
         times = (receipt.started_at for receipt in contents.receipts)
         self._rules = rules
         self._group = GroupSummaries(
@@ -176,17 +156,7 @@ class TurnSummaries:
         return SummariesAhead(self._group, self._rules.summariser)
 
     async def summarise(self, change: Change, *, ends_run: bool) -> SummarisedChange:
-        """Return the change with its summaries and their record. Applies nothing.
-
-        Args:
-            change: what the turn changes, with embeddings.
-            ends_run: whether no other turn follows in this run.
-
-        Raises:
-            RunStopped: the budget does not cover the summaries.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
-        """
+        """Return the change, perhaps the last of its run, with its summaries. Applies nothing."""
         at = time_of(change.episode)
         plan = self._group.plan(change, at, ends_run=ends_run and self._rules.flushes)
         self._without_text.clear()
@@ -200,13 +170,12 @@ class TurnSummaries:
             saga_texts=self._sagas.after(_saga_turn(change.episode, at), change.facts),
         )
         return SummarisedChange(
-            with_texts(shown(decided, self._group), texts),
+            shown(decided, self._group, texts),
             with_texts(decided, written.texts),
             outcome(plan, texts, is_flushed=flushed.error is None),
         )
 
     def apply(self, change: Change) -> None:
-        """Apply a committed change."""
         at = change.episode.turn.started_at
         if at is not None:
             self._group.apply(change, change.summaries, at)
@@ -214,11 +183,7 @@ class TurnSummaries:
         self._latest = _LatestTurn(change.episode.turn_id, change.summaries, change.usage)
 
     def deferred(self, *, edited: bool = False) -> DeferredEstimate:
-        """Return how many summaries are still deferred after the last commit. Sends nothing.
-
-        Args:
-            edited: also count those that were edited by hand.
-        """
+        """Return how many summaries are still deferred, with `edited` also those edited by hand."""
         inputs = self._due(all_deferred=True, edited=edited)
         due = {one.entity.uuid for one in inputs}
         kept = (one.entity for one in self._group.edited() if one.entity.uuid not in due)
@@ -239,19 +204,8 @@ class TurnSummaries:
     ) -> Flush:
         """Write the summaries that are still deferred after the last commit, if the run flushes.
 
-        Args:
-            store: the graph.
-            lease: of the group.
-            run: its clock and limits.
-            all_deferred: also write those that wait for more turns because no text was returned.
-            edited: also write those that were edited by hand.
-
-        Returns:
-            What was written and what was not; with an error if a request was stopped.
-
-        Raises:
-            GraphBusy: the graph did not respond to any attempt.
-            GraphUnusable: another run took the group over.
+        With `all_deferred` also those that wait for more turns because no text was returned, with
+        `edited` also those that were edited by hand.
         """
         flush = await self._deferred_texts(all_deferred=all_deferred, edited=edited)
         written = flush.written
@@ -260,21 +214,13 @@ class TurnSummaries:
             writes = SummaryWrites(
                 written.texts, {latest.turn: latest.record}, {latest.turn: latest.usage}
             )
-            await repeat_until(
-                lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl),
-                run.pauses,
-                busy=GraphBusy,
+            await run.repeat(
+                lambda: store.write_summaries(lease, writes, now=run.clock(), ttl=run.lease_ttl)
             )
         return flush
 
     async def rehearse_deferred(self) -> None:
-        """Request what `write_deferred` would write. Writes nothing.
-
-        Raises:
-            RunStopped: the budget does not cover them.
-            ModelBusy: no response after all retries.
-            ModelUnusable: the user must act first.
-        """
+        """Request what `write_deferred` would write. Writes nothing."""
         (await self._deferred_texts()).written.all()
 
     async def _deferred_texts(self, *, all_deferred: bool = False, edited: bool = False) -> Flush:
@@ -293,10 +239,7 @@ class TurnSummaries:
         return [*deferred, *(one for one in self._group.edited() if one.facts or one.previous)]
 
     async def _flushed(self, inputs: Sequence[SummaryInput]) -> Summarised:
-        """Return summaries that the last turn of a run flushes: those that the budget covers.
-
-        The turn is paid for, and is committed without the others.
-        """
+        """Return what the budget covers: the turn is paid for, and committed without the others."""
         flushed = await self._summarise(inputs)
         return flushed if isinstance(flushed.error, RunStopped) else flushed.all()
 
@@ -319,7 +262,6 @@ class _LatestTurn:
     usage: Usage
 
     def flushed(self, written: Summarised) -> "_LatestTurn":
-        """Return the turn with summaries that the end of a run writes, and what they cost."""
         record = with_flushed(self.record, written.texts)
         return replace(self, record=record, usage=self.usage + written.usage)
 
@@ -338,7 +280,7 @@ def _embedder(contents: GroupContents) -> str | None:
 
 
 def _unrecorded_until(contents: GroupContents) -> datetime | None:
-    """Return when the latest turn was committed that records no summaries; None if all do."""
+    """Return when the latest turn that records no summaries was committed, if there is one."""
     summaries = contents.summaries
     unrecorded = (one for one in contents.receipts if not summaries.get(one.turn_id))
     return max((receipt.committed_at for receipt in unrecorded), default=None)
@@ -352,3 +294,75 @@ def _saga_turn(episode: Episode, at: datetime) -> SagaTurn:
 
 # A turn is parsed for its commit, and needed again when it is applied.
 _parsed_turn = lru_cache(maxsize=16)(SagaTurn.of_text)
+
+
+async def audit_summaries(
+    kept: Sequence[SummaryInput], summariser: Summariser, embed: EmbedTexts
+) -> SummaryAudit:
+    """Compare kept summaries with new ones, by vectors of length 1. Writes nothing."""
+    fresh = (await summariser.summarise(kept)).all().texts
+    pairs = [
+        (one.entity.name, one.entity.summary, fresh[one.entity.uuid])
+        for one in kept
+        if one.entity.uuid in fresh
+    ]
+    if not pairs:
+        return SummaryAudit()
+    vectors = await embed([*(old for _, old, _ in pairs), *(new for *_, new in pairs)])
+    cosines = map(_cosine, vectors[: len(pairs)], vectors[len(pairs) :])
+    audited = [
+        AuditedSummary(name, old, new, cosine, missing_facts(old, new))
+        for (name, old, new), cosine in zip(pairs, cosines, strict=True)
+    ]
+    return SummaryAudit(tuple(sorted(audited, key=lambda one: (one.cosine, one.entity))))
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    return float(np.dot(unpack(one), unpack(other)))
+
+
+def kept_summaries(contents: GroupContents, limit: int) -> tuple[SummaryInput, ...]:
+    """Return what new summaries of a sample of entities would be made of, sorted by uuid.
+
+    The latest turn about each of them kept its summary and did not defer it, and nobody edited it.
+    Uuids are digests, so that those that sort first are a sample.
+    """
+    latest = _latest_decisions(contents)
+    summaries = replay(contents.summaries.values())
+    sample = [
+        entity
+        for entity in sorted(contents.entities, key=lambda one: one.uuid)
+        if entity.summary
+        and _is_kept(latest.get(entity.uuid))
+        and entity.summary == summaries[entity.uuid].shown
+    ][:limit]
+    facts = GroupFacts(contents.facts)
+    return tuple(_input(entity, summaries[entity.uuid], facts) for entity in sample)
+
+
+def missing_facts(kept: str, fresh: str) -> int:
+    """Return how many lines about facts only the new summary has.
+
+    The first line is none of them: it is a heading, the oldest fact, which both have, or what a
+    model wrote.
+    """
+    return len(set(fresh.splitlines()[1:]) - set(kept.splitlines()))
+
+
+def _input(entity: Entity, summary: EntitySummary, facts: GroupFacts) -> SummaryInput:
+    active = facts.active_about(entity.uuid)
+    new = frozenset(summary.state.pending)
+    return SummaryInput(entity, summary.text, active, new, (), facts.degrees(active, {}))
+
+
+def _latest_decisions(contents: GroupContents) -> Mapping[str, EntityRecord]:
+    return {
+        record.entity: record
+        for of_turn in contents.summaries.values()
+        for record in decode(of_turn)
+        if record.flushed is None
+    }
+
+
+def _is_kept(record: EntityRecord | None) -> bool:
+    return record is not None and record.refresh is None and not record.deferred

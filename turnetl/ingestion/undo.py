@@ -5,13 +5,12 @@ repeated.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from turnetl.base.batched import batched
-from turnetl.base.errors import GraphBusy, GraphUnusable
+from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import GroupProfile, Lease, Receipt, Reversal
 from turnetl.base.model import GroupId, TurnId, Vector
-from turnetl.base.repeat import repeat_until
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.commit import with_embeddings
 from turnetl.ingestion.held_lease import held_lease
@@ -45,7 +44,6 @@ class UndoProgress:
 
 
 async def diff_undo(store: GraphStore, plan: UndoPlan) -> UndoDiff:
-    """Return what the plan changes. Writes nothing."""
     summaries = RecordedSummaries(plan.summaries)
     entity_uuids, fact_uuids = touched_by_undo(plan.turns, summaries)
     # Without embeddings, which a diff does not show.
@@ -72,22 +70,7 @@ async def undo_turns(
     run: IngestRun,
     progress: Callable[[UndoProgress], None],
 ) -> UndoProgress:
-    """Undo turns of a group, under its lease. Those that are not committed are skipped.
-
-    Args:
-        store: the graph.
-        group: of the turns.
-        turns: all turns of a plan.
-        embed: called for names and texts that are restored and differ from those of today.
-        run: owner and limits.
-        progress: called with the progress so far after each turn.
-
-    Raises:
-        GraphBusy: another run holds the group, or the graph stopped responding; what was undone
-            stays undone.
-        GraphUnusable: turns that were committed after the plan was made build on those to undo; or
-            another run took the group over.
-    """
+    """Undo turns of a group, under its lease. Those that are not committed are skipped."""
     profile = await store.profile(group)
     if profile is None:
         return UndoProgress(already_undone=len(turns))
@@ -101,7 +84,7 @@ async def undo_turns(
             )
         executor = PlannedUndo(store, held, lambda texts: embed(profile, texts), run)
         executor.done = UndoProgress(already_undone=len(set(turns)) - len(plan.turns))
-        await executor.run(plan, progress)
+        await executor.undo(plan, progress)
     return executor.done
 
 
@@ -115,42 +98,30 @@ def _profile_of_rest(
     return replace(profile, recipe=max(rest, key=lambda receipt: receipt.committed_at).recipe)
 
 
+@dataclass(eq=False)
 class PlannedUndo:
     """Carries out a plan under a lease."""
 
-    def __init__(self, store: GraphStore, lease: Lease, embed: EmbedTexts, run: IngestRun) -> None:
-        """Undo nothing yet.
+    store: GraphStore
+    lease: Lease
+    embed: EmbedTexts
+    """Called for names and texts that are restored and differ from those of today."""
+    run: IngestRun
+    done: UndoProgress = field(default_factory=UndoProgress, init=False)
+    """Progress so far, also after `undo` raised."""
 
-        Args:
-            store: the graph.
-            lease: of the group of the plan.
-            embed: called for names and texts that are restored and differ from those of today.
-            run: clock and limits.
-        """
-        self._store = store
-        self._lease = lease
-        self._embed = embed
-        self._run = run
-        self.done = UndoProgress()
-        """Progress so far, also after `run` raised."""
-
-    async def run(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
-        """Undo the turns of a plan that is not refused and was made under the lease.
-
-        Raises:
-            GraphBusy: the graph stopped responding; what was undone stays undone.
-            GraphUnusable: another run took the group over.
-        """
+    async def undo(self, plan: UndoPlan, progress: Callable[[UndoProgress], None]) -> None:
+        """Undo the turns of a plan that is not refused and was made under the lease."""
         summaries = RecordedSummaries(plan.summaries)
         # A group whose turns record no summaries has none of its sessions either.
         has_summaries = any(plan.summaries.values())
-        sagas = sagas_of(await self._store.load(plan.group)) if has_summaries else None
+        sagas = sagas_of(await self.store.load(plan.group)) if has_summaries else None
         last = {turn.record.receipt.run_id: turn for turn in plan.turns}
         for batch in batched(plan.turns, _BATCH):
             entities, facts = touched_by_undo(batch, summaries)
             state = UndoState(
-                await self._store.entities(plan.group, entities),
-                await self._store.facts(plan.group, facts),
+                await self.store.entities(plan.group, entities),
+                await self.store.facts(plan.group, facts),
                 summaries,
             )
             for turn in batch:
@@ -167,11 +138,9 @@ class PlannedUndo:
                 progress(self.done)
 
     async def _revert(self, reversal: Reversal) -> None:
-        run, failures = self._run, list[Exception]()
-        reverted = await repeat_until(
-            lambda: self._store.revert(self._lease, reversal, now=run.clock(), ttl=run.lease_ttl),
-            run.pauses,
-            busy=GraphBusy,
+        run, failures = self.run, list[Exception]()
+        reverted = await run.repeat(
+            lambda: self.store.revert(self.lease, reversal, now=run.clock(), ttl=run.lease_ttl),
             on_busy=failures.append,
         )
         # If a retry finds the turn undone, an earlier attempt without a response did it.
@@ -186,10 +155,9 @@ class PlannedUndo:
         )
 
     async def _embedded(self, reversal: Reversal) -> Reversal:
-        """Return the reversal with an embedding for every name and text that is restored."""
         entities, facts = await with_embeddings(
             reversal.entities_restored,
             reversal.facts_restored,
-            self._embed,
+            self.embed,
         )
         return replace(reversal, entities_restored=entities, facts_restored=facts)

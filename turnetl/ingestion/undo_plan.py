@@ -88,10 +88,7 @@ def plan_undo(
     the earlier one only stated again is no such fact.
 
     Args:
-        group: the group.
-        records: of all its turns.
         selected: the turns to undo; those that are not committed are ignored.
-        cascade: undo the turns that built on them too.
     """
     traced = _Trace()
     undone: list[CommitRecord] = []
@@ -118,7 +115,6 @@ def plan_undo(
 
 
 def select_turns(records: Iterable[CommitRecord], selection: UndoSelection) -> Sequence[TurnId]:
-    """Return the turns of a group that the selection takes."""
     return [record.receipt.turn_id for record in records if selection.selects(record.receipt)]
 
 
@@ -134,7 +130,6 @@ class _Trace:
         self._last: dict[str, tuple[TurnId, Fact]] = {}
 
     def is_used_by(self, record: CommitRecord) -> bool:
-        """Return whether the turn built on an undone one."""
         used = {*record.mentions, *record.endpoints}
         used.update(entity.uuid for entity in record.entities_before)
         used.update(fact.uuid for fact in record.facts_before)
@@ -146,7 +141,6 @@ class _Trace:
         )
 
     def add(self, record: CommitRecord, *, is_undone: bool) -> None:
-        """Add the next commit."""
         turn = record.receipt.turn_id
         for fact in record.facts_before:
             self._see(fact)
@@ -164,7 +158,7 @@ class _Trace:
         """
         last = self._last.get(fact.uuid)
         return fact.uuid in self._changed_facts or (
-            last is not None and not _differ_in_turns_alone(last[1], fact)
+            last is not None and replace(last[1], turns=()) != replace(fact, turns=())
         )
 
     def _see(self, fact: Fact) -> None:
@@ -173,7 +167,3 @@ class _Trace:
         elif fact.uuid in self._last:
             turn, _ = self._last[fact.uuid]
             self.restated.setdefault(turn, set()).add(fact.uuid)
-
-
-def _differ_in_turns_alone(one: Fact, other: Fact) -> bool:
-    return replace(one, turns=()) == replace(other, turns=())

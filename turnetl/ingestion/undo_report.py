@@ -1,7 +1,4 @@
-"""Reports of an undo: what it takes, what it changes, and what was done.
-
-The entities and facts that an undo concerns, in memory: what each turn's undo makes of them.
-"""
+"""Reports of an undo: what it takes, what it changes, and what was done."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -81,7 +78,7 @@ class UndoState:
     def __init__(
         self, entities: Iterable[Entity], facts: Iterable[Fact], summaries: RecordedSummaries
     ) -> None:
-        """Start with the present state of at least what `touched` names, and with all records.
+        """Start with the present state of at least what `touched_by_undo` names.
 
         The records may be shared by states of turns that are undone one after the other.
         """
@@ -157,10 +154,7 @@ class UndoState:
 def touched_by_undo(
     turns: Sequence[TurnToUndo], summaries: RecordedSummaries
 ) -> tuple[list[str], list[str]]:
-    """Return the uuids of the entities and of the facts that the turns created or changed.
-
-    Those entities are among them about whose summaries a turn records something.
-    """
+    """Return the uuids of entities and facts that the turns created, changed or summarised."""
     entities = summaries.entities(turn.record.receipt.turn_id for turn in turns)
     facts: set[str] = set()
     for turn in turns:
@@ -173,13 +167,7 @@ def touched_by_undo(
 def undo_diff(
     entities: Mapping[str, Entity], facts: Mapping[str, Fact], state: UndoState
 ) -> UndoDiff:
-    """Return what an undo changes.
-
-    Args:
-        entities: before, by uuid, without embeddings.
-        facts: before, by uuid, without embeddings.
-        state: after it, of these.
-    """
+    """Return what an undo changes, of entities and facts by uuid, without embeddings."""
     removed_entities, restored_entities = _differences(entities, state.entities, RestoredEntity)
     removed_facts, restored_facts = _differences(facts, state.facts, RestoredFact)
     return UndoDiff(removed_entities, restored_entities, removed_facts, restored_facts)

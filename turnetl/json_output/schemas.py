@@ -26,7 +26,7 @@ from turnetl.ingestion.run_report import RecordedRun, RunsReport
 from turnetl.ingestion.summarize_report import SummarizeReport
 from turnetl.ingestion.undo_report import UndoReport
 from turnetl.json_output.serve import ServeOutput
-from turnetl.llm.checks.result import ModelCheck
+from turnetl.llm.checks import ModelCheck
 from turnetl.llm.journal import JournalStats, PruneResult
 from turnetl.migration.comparison import MigrationComparison
 from turnetl.migration.migration_report import EstimatedMigration, MigrationRun

@@ -13,7 +13,7 @@ import polars as pl
 
 from turnetl.base.object_url import shown_name
 from turnetl.base.results import described
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.sqlite import sqlite_path
 from turnetl.lake.checksum import PARQUET_MAGIC
 from turnetl.lake.parquet import READ_ERRORS
 
@@ -49,14 +49,8 @@ def search_files(paths: Iterable[Path], texts: Sequence[str]) -> list[FoundText]
 
     The name and the bytes of every file are searched. Of a Parquet file the columns and the
     metadata are too, because they are compressed, and of a SQLite database the values, because a
-    long one is split. A Parquet file that cannot be read may hold everything: it is such a place.
-
-    Args:
-        paths: files. One that disappears meanwhile holds nothing.
-        texts: not empty texts.
-
-    Raises:
-        OSError: a file cannot be read.
+    long one is split. A Parquet file that cannot be read may hold everything: it is such a place. A
+    file that disappears meanwhile holds nothing.
     """
     if not texts:
         return []

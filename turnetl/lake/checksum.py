@@ -1,12 +1,10 @@
 """The checksum of a Parquet file: its readers decode most flipped bits as other values in silence.
 
-A file has 16 bytes of turnetl's own between its rows and its footer, where the Parquet format lets
-readers find nothing:
+A file has 16 bytes of turnetl's own where the Parquet format lets readers find nothing:
 
     rows | magic, CRC-32 of the footer, CRC-32 of rows and footer | footer
 
-The footer has a checksum of its own, because the metadata of thousands of files is read in every
-run, and their rows are not.
+The metadata of thousands of files is read in every run without the rows: the footer has its own.
 """
 
 import struct
@@ -47,25 +45,14 @@ def seal_file(file: IO[bytes]) -> None:
 
 
 def read_footer(file: IO[bytes]) -> bytes | None:
-    """Return the footer of a file; None if the file has no checksum, as turnetl's files have.
-
-    Raises:
-        ChecksumError: the footer is not the one that was written, or there is none.
-    """
+    """Return the footer of a file; None if the file has no checksum, as turnetl's files have."""
     seal = _read_seal(file)
     return None if seal is None else seal[0]
 
 
 def verify(file: IO[bytes]) -> None:
-    """Read a whole file.
-
-    Raises:
-        ChecksumError: the file is not the one that was written, or has no checksum.
-    """
-    seal = _read_seal(file)
-    if seal is None:
-        raise ChecksumError
-    footer, expected, rows = seal
+    """Read a whole file; raise `ChecksumError` if other bytes were written, or no checksum."""
+    footer, expected, rows = _required_seal(file)
     file.seek(0)
     if crc32(footer, _checksum(file, rows)) != expected:
         raise ChecksumError
@@ -74,20 +61,8 @@ def verify(file: IO[bytes]) -> None:
 def copy_with_footer(
     source: IO[bytes], target: IO[bytes], changed: Callable[[bytes], bytes]
 ) -> None:
-    """Copy the rows of a file, and write a changed footer of the same length after them.
-
-    Args:
-        source: the file.
-        target: the new file, empty.
-        changed: returns the new footer, given that of the file.
-
-    Raises:
-        ChecksumError: the file is not the one that was written, or has no checksum.
-    """
-    seal = _read_seal(source)
-    if seal is None:
-        raise ChecksumError
-    footer, expected, size = seal
+    """Copy the verified rows of a file, and write a changed footer of the same length."""
+    footer, expected, size = _required_seal(source)
     source.seek(0)
     checksum = 0
     while size > 0 and (block := source.read(min(size, _BLOCK))):
@@ -118,6 +93,12 @@ def _read_seal(file: IO[bytes]) -> tuple[bytes, int, int] | None:
     return footer, of_all, size - length
 
 
+def _required_seal(file: IO[bytes]) -> tuple[bytes, int, int]:
+    if (seal := _read_seal(file)) is None:
+        raise ChecksumError
+    return seal
+
+
 def _footer_bytes(tail: bytes | memoryview) -> int:
     """Return the length of the footer with its own length and the magic number."""
     if len(tail) < _TAIL.size:
@@ -129,7 +110,6 @@ def _footer_bytes(tail: bytes | memoryview) -> int:
 
 
 def _checksum(file: IO[bytes], size: int) -> int:
-    """Return the checksum of the next bytes of a file."""
     checksum = 0
     while size > 0 and (block := file.read(min(size, _BLOCK))):
         checksum = crc32(block, checksum)

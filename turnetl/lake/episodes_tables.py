@@ -1,7 +1,4 @@
-"""The episodes tables of a lake, one for each group.
-
-Rows of the turns and episodes tables as the values that travel between stages.
-"""
+"""The episodes tables of a lake, one for each group, and rows of tables as values."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,16 +22,21 @@ from turnetl.base.model import (
 )
 from turnetl.lake import versions
 from turnetl.lake.files import LakeFiles, LocalFiles
-from turnetl.lake.parquet import read_metadata, reading, scan, scan_snapshot, verify
+from turnetl.lake.parquet import (
+    read_metadata,
+    reading,
+    replace_metadata,
+    scan,
+    scan_snapshot,
+    verify,
+)
 
 
 class EpisodesTables:
     """The tables of one lake. The first write creates its folder.
 
-    Args:
-        root: the folder of the lake, or of the copies of its objects.
-        files: the files of the lake; None: they are in the folder.
-        local: the folder of what belongs to the lake and stays on this machine; None: the same.
+    `root` is the folder of the lake, or of the copies of its objects; `local` that of what belongs
+    to the lake and stays on this machine, by default the same.
     """
 
     def __init__(
@@ -50,13 +52,7 @@ class EpisodesTables:
         slices: Iterable[pl.DataFrame],
         metadata: Callable[[], Mapping[str, str]],
     ) -> None:
-        """Write a group's episodes table slice by slice; it replaces the previous one.
-
-        Args:
-            group: the group of the episodes.
-            slices: rows of `schema.EPISODES`, in table order.
-            metadata: the metadata to store; called after the last slice.
-        """
+        """Replace a group's episodes table slice by slice; `metadata` is called at the end."""
         from turnetl.lake.parquet_writer import write_slices  # noqa: PLC0415 - pyarrow
 
         def encoded_metadata() -> str:
@@ -72,11 +68,7 @@ class EpisodesTables:
         self.files.sync(self.episodes_folder)
 
     def episodes_metadata(self, group: GroupId) -> Mapping[str, str] | None:
-        """Return the metadata that `write_episodes` stored; None: the group has no table.
-
-        Raises:
-            Fatal: the table cannot be read or has another schema version.
-        """
+        """Return the metadata that `write_episodes` stored; None: the group has no table."""
         (path,) = self._fetched([self.episodes_path(group)])
         if not path.exists():
             return None
@@ -89,22 +81,14 @@ class EpisodesTables:
         return {key: value for key, value in metadata.items() if key != versions.KEY}
 
     def verify_episodes(self, group: GroupId) -> None:
-        """Read all bytes of a group's episodes table, if there is one, and compare its checksum.
-
-        Raises:
-            TableUnusable: the table is damaged.
-        """
+        """Read all bytes of a group's episodes table, if there is one, and compare its checksum."""
         (path,) = self._fetched([self.episodes_path(group)])
         if path.exists():
             verify(path)
 
     @contextmanager
     def reading_episodes(self, group: GroupId) -> Iterator[None]:
-        """Collect rows of `scan_episodes`.
-
-        Raises:
-            TableUnusable: the table is damaged.
-        """
+        """Collect rows of `scan_episodes`; a damaged table raises `TableUnusable`."""
         with reading(self.episodes_path(group)):
             yield
 
@@ -114,9 +98,6 @@ class EpisodesTables:
         The rows stay the same while they are in use, even if a new table replaces them. Only the
         footer is verified: the caller collects inside `reading_episodes`, and calls
         `verify_episodes` before it writes what depends on the rows.
-
-        Raises:
-            Fatal: the table cannot be read, or has another schema version or other columns.
         """
         (path,) = self._fetched([self.episodes_path(group)])
         if not path.exists():
@@ -142,7 +123,6 @@ class EpisodesTables:
         return self.root / "episodes"
 
     def episodes_path(self, group: GroupId) -> Path:
-        """Return the path of the episodes table of a group. There may be none."""
         return self.episodes_folder / f"{group}.parquet"
 
     def _fetched(self, paths: list[Path]) -> list[Path]:
@@ -151,8 +131,21 @@ class EpisodesTables:
         return paths
 
 
+def replace_episodes_metadata(
+    lake: EpisodesTables, group: GroupId, before: Mapping[str, str], after: Mapping[str, str]
+) -> bool:
+    """Replace the metadata of an episodes table, verified; False: the new one is not as long."""
+    old, new = (versions.metadata_text(values, schema.EPISODES) for values in (before, after))
+    if len(old.encode()) != len(new.encode()):
+        return False
+    path = lake.episodes_path(group)
+    lake.files.fetch([path])
+    replace_metadata(path, old, new, lake.files.replace)
+    lake.files.sync(path.parent)
+    return True
+
+
 def turn_from_row(row: Mapping[str, Any]) -> Turn:
-    """Return a row of the turns or episodes table as a value."""
     fields = {name: row[name] for name in _TURN_FIELDS}
     closed_by = row["closed_by"]
     fields |= {
@@ -162,7 +155,9 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "steering": tuple(row["steering"]),
         "user_answers": tuple(row["user_answers"]),
         "subagent_prompts": tuple(row["subagent_prompts"]),
-        "tool_calls": tuple(_tool_call(call) for call in row["tool_calls"]),
+        "tool_calls": tuple(
+            ToolCall(**{**call, "ended_at": _utc(call["ended_at"])}) for call in row["tool_calls"]
+        ),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
         "usage": _usage(row["usage"]),
     }
@@ -170,7 +165,6 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
 
 
 def episode_from_row(row: Mapping[str, Any]) -> Episode:
-    """Return a row of the episodes table as a value."""
     fields = {name: row[name] for name in _EPISODE_FIELDS}
     chunks = tuple(row["chunks"]) or (row["text"],)
     return Episode(turn=turn_from_row(row), **fields | {"chunks": chunks})
@@ -184,10 +178,6 @@ _EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not i
 
 def _usage(messages: Sequence[Mapping[str, Any]] | None) -> tuple[MessageUsage, ...] | None:
     return None if messages is None else tuple(MessageUsage(**one) for one in messages)
-
-
-def _tool_call(row: Mapping[str, Any]) -> ToolCall:
-    return ToolCall(**{**row, "ended_at": _utc(row["ended_at"])})
 
 
 def _utc(time: datetime | None) -> datetime | None:

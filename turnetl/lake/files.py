@@ -2,15 +2,13 @@
 
 A file is named by its path below `root`, where its bytes are read. A lake on this machine is that
 folder. Of a lake in an object store the folder holds copies: `fetch` makes them current.
-
-The files of a lake in a folder of this machine.
 """
 
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO, ClassVar, Protocol
 
 from turnetl.base import private_files
 from turnetl.base.errors import BadUsage
@@ -24,11 +22,9 @@ Check = Callable[[], object]
 
 
 class LakeFiles(Protocol):
-    """The files of one lake. Worker processes receive a copy.
+    """The files of one lake; worker processes receive a copy.
 
-    Every method may raise, beside what it names:
-        OSError: this machine cannot read or write.
-        Fatal, Retryable: the object store refuses, or does not answer.
+    Every method may raise OSError, and of an object store Fatal and Retryable.
     """
 
     @property
@@ -47,11 +43,7 @@ class LakeFiles(Protocol):
         """Return the name of a file for a message: its path, or its URL."""
 
     def check(self) -> None:
-        """Check that there can be a lake.
-
-        Raises:
-            BadUsage: it is a file, or in a bucket that does not exist.
-        """
+        """Check that there can be a lake: no file has its place, and its bucket exists."""
 
     def names(self, folder: Path) -> list[str]:
         """Return the names of files and folders in a folder, sorted; none if it is no folder."""
@@ -66,31 +58,18 @@ class LakeFiles(Protocol):
         """Make every file below a folder current, and remove what is no file of the lake."""
 
     def version(self, path: Path) -> str | None:
-        """Return a text that changes with the content of a file, as it was listed or fetched.
-
-        None: there is none, and reading the file costs little.
-        """
+        """Return a text that changes with a listed or fetched file; None: reading is cheap."""
 
     def replace(self, path: Path, write: Write, check: Check | None = None) -> None:
         """Create or replace a file atomically: nobody reads a part of it.
 
-        Args:
-            path: the file.
-            write: writes its content.
-            check: raises if what is there must not be replaced. Files without versions call it
-                while no other process replaces the file; others replace only what was seen.
-
-        Raises:
-            LakeChanged: another process has replaced the file since this one listed or fetched it,
-                or it is what `check` raised.
+        `check` raises if what is there must not be replaced. Files without versions call it while
+        no other process replaces the file; others replace only what was seen, and raise
+        `LakeChanged`.
         """
 
     def create(self, path: Path, content: bytes) -> None:
-        """Create a file atomically.
-
-        Raises:
-            FileExistsError: there is one.
-        """
+        """Create a file atomically; raise `FileExistsError` if there is one."""
 
     def rename(self, path: Path, target: Path) -> None:
         """Give a file another name."""
@@ -110,14 +89,8 @@ class LocalFiles:
     """The files of a folder; see `LakeFiles`. The first write creates the folder."""
 
     root: Path
-
-    @property
-    def parallel_writes(self) -> int:
-        return 1
-
-    @property
-    def has_versions(self) -> bool:
-        return False
+    parallel_writes: ClassVar = 1
+    has_versions: ClassVar = False
 
     def name(self, path: Path) -> str:
         return str(path)
@@ -144,8 +117,8 @@ class LocalFiles:
     def replace(self, path: Path, write: Write, check: Check | None = None) -> None:
         """Replace a file. Without `check` the last process wins. Durable after a `sync`.
 
-        Where there are no locks of folders (Windows, some network file systems), another process
-        may replace the file just after the check.
+        Where folders have no locks (Windows, some network file systems), another process may
+        replace the file just after the check.
         """
         replace_file(path, write, self.root, check or _accept)
 
@@ -175,11 +148,7 @@ def _accept() -> None:
 
 
 def _name_first(temporary: Path, path: Path, content: bytes) -> None:
-    """Give a complete file its name.
-
-    Raises:
-        FileExistsError: another process was first.
-    """
+    """Give a complete file its name; raise `FileExistsError` if another process was first."""
     try:
         path.hardlink_to(temporary)
     except FileExistsError:

@@ -42,28 +42,19 @@ class ForgottenTurns:
         return bool(self.turns or self.sessions)
 
     def includes(self, turn: TurnId, session: SessionId | None) -> bool:
-        """Return whether a turn is forgotten."""
         return self._includes_session(session) or (
             bool(self.turns) and _digest(self.key, turn) in self.turns
         )
 
     def includes_native(self, format_name: str, native: str, session: SessionId | None) -> bool:
-        """Return whether a turn of an archive is forgotten, whatever its group is now.
-
-        Args:
-            format_name: of the archive.
-            native: the id of the turn's prompt in the archive.
-            session: of the turn.
-        """
+        """Return whether the turn whose prompt has this id is forgotten, whatever its group."""
         return self._includes_session(session) or any(
             _digest(self.key, ids.turn_id(group, format_name, native)) in self.turns
             for group in self.groups
         )
 
     def extended(
-        self,
-        turns: Iterable[tuple[GroupId, TurnId]],
-        sessions: Iterable[SessionId] = (),
+        self, turns: Iterable[tuple[GroupId, TurnId]], sessions: Iterable[SessionId] = ()
     ) -> "ForgottenTurns":
         """Return the list with more turns and sessions, whose removal is not complete."""
         key = self.key or os.urandom(_KEY_BYTES).hex()
@@ -96,8 +87,8 @@ class _ForgottenFile(msgspec.Struct, forbid_unknown_fields=True):
     sessions: frozenset[str] = frozenset()
     is_complete: bool = True
     checksum: str = ""
-    """Of the list; empty if an earlier version wrote it. A digest with a flipped bit is another one
-    in silence, and its turn would come back."""
+    """Empty if an earlier version wrote the list. A flipped bit would bring a turn back in
+    silence."""
 
     @property
     def list(self) -> ForgottenTurns:
@@ -105,11 +96,7 @@ class _ForgottenFile(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def read_forgotten(files: LakeFiles) -> ForgottenTurns:
-    """Return the list of a lake; an empty one if there is none.
-
-    Raises:
-        Fatal: it cannot be read. Without it, forgotten turns would come back.
-    """
+    """Return the list of a lake; unreadable, it raises `Fatal`: turns would come back."""
     path = files.root / FILE
     files.fetch([path])
     try:
@@ -138,12 +125,7 @@ def _unusable(name: str, error: Exception | None) -> Fatal:
 
 
 def write_forgotten(files: LakeFiles, forgotten: ForgottenTurns) -> None:
-    """Write the list atomically and durably, with the rights of the lake.
-
-    Raises:
-        Fatal: it cannot be written.
-        LakeChanged: another process wrote it since this one read it.
-    """
+    """Write the list atomically and durably; raise `LakeChanged` if it was replaced."""
     path = files.root / FILE
     values = {**msgspec.to_builtins(forgotten, order="sorted"), "checksum": _checksum(forgotten)}
     data = msgspec.json.format(msgspec.json.encode(values, order="sorted"))
@@ -160,17 +142,7 @@ def write_forgotten(files: LakeFiles, forgotten: ForgottenTurns) -> None:
 def rewrite_forgotten(
     files: LakeFiles, change: Callable[[ForgottenTurns], ForgottenTurns]
 ) -> ForgottenTurns:
-    """Change the list, and return it as it is then.
-
-    Args:
-        files: of the lake.
-        change: returns the new list. It is called again with the list of another process that
-            wrote in the meantime.
-
-    Raises:
-        Fatal: it cannot be read or written.
-        LakeChanged: other processes write it all the time.
-    """
+    """Change the list, and return it; `change` is called again if another process wrote it."""
     attempts = 0
     while True:
         attempts += 1

@@ -3,10 +3,8 @@
     <root>/turns/<group>/<digest of the archive's path>.parquet     one file for each archive
     <root>/episodes/<group>.parquet                                 one file for each group
 
-The metadata of a turns file records the archive that it was parsed from: the file is its own
-watermark.
-
-Rows are read in batches of bounded size: several small files together, or a large file in parts.
+A turns file records the archive that it was parsed from: it is its own watermark. Rows are read in
+batches of bounded size: several small files together, or a large file in parts.
 """
 
 import os
@@ -63,11 +61,7 @@ class Batch:
     """Whether the checksums of the files are known to be right."""
 
     def read(self, *columns: pl.Expr) -> pl.DataFrame:
-        """Return the columns, or all columns if none is named.
-
-        Raises:
-            TableUnusable: a file is damaged; the message names it.
-        """
+        """Return the columns, or all columns if none is named."""
         for path in () if self.is_verified else self.paths:
             _verify(path, self.table)
         try:
@@ -78,12 +72,7 @@ class Batch:
             raise
 
     def reread(self) -> pl.DataFrame:
-        """Return all rows, and verify that the files are those of the first read.
-
-        Raises:
-            Fatal: as for `read`.
-            Retryable: another process replaced a file in the meantime; the message names it.
-        """
+        """Return all rows; raise `Retryable` if a file was replaced since the first read."""
         rows = self.read()
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             if _stamp(path) != stamp:
@@ -116,7 +105,6 @@ def _groups(paths: Iterable[Path], size: int) -> Iterator[tuple[Path, ...]]:
 
 
 def _pieces(path: Path, table: schema.Table, size: int) -> Iterator[Batch]:
-    """Yield the rows of one file, in several batches if the file is large."""
     number = -(-_file_bytes(path) // size)
     if number <= 1:
         yield _batch((path,), table)
@@ -157,11 +145,7 @@ class Lake(EpisodesTables):
     """The tables of one lake. The first write creates its folder."""
 
     def groups(self) -> list[GroupId]:
-        """Return the groups that have turns files or an episodes table, sorted.
-
-        Raises:
-            BadUsage: the lake is a file.
-        """
+        """Return the groups that have turns files or an episodes table, sorted."""
         self.files.check()
         tree = self.files.tree(self._turns_folder)
         turns = {name for name, names in tree.items() if any(map(is_table, names))}
@@ -176,29 +160,17 @@ class Lake(EpisodesTables):
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
-        folder, tree = self._turns_folder, dict[str, list[str]]()
-        if group is not None:
-            tree[group] = self.files.names(folder / group)
-        else:
-            tree = self.files.tree(folder)
+        folder = self._turns_folder
+        one = {} if group is None else {str(group): self.files.names(folder / group)}
+        tree = one or self.files.tree(folder)
         return [folder / name / file for name in tree for file in tree[name] if is_table(file)]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
-        """Return the turns files with their metadata, sorted by path. Reads no row.
-
-        Files that turnetl did not write are omitted.
-
-        Raises:
-            Fatal: a file has another schema version.
-        """
+        """Return the turns files that turnetl wrote, with their metadata, sorted by path."""
         return self._turn_files(self.turn_paths(group))
 
     def turn_files_of(self, groups: Collection[GroupId]) -> list[TurnFile]:
-        """Return `turn_files` of some groups; faster than of each, because files are listed once.
-
-        Raises:
-            Fatal: as `turn_files`.
-        """
+        """Return `turn_files` of some groups; faster than of each: files are listed once."""
         return self._turn_files([path for path in self.turn_paths() if path.parent.name in groups])
 
     def _turn_files(self, paths: Sequence[Path]) -> list[TurnFile]:
@@ -206,32 +178,17 @@ class Lake(EpisodesTables):
         return [TurnFile(path, metadata) for path, metadata in files if metadata is not None]
 
     def archives_metadata(self, paths: Sequence[Path]) -> list[ArchiveMetadata | None]:
-        """Return `archive_metadata` of many turns files. Most files need not be fetched.
-
-        Raises:
-            Fatal: as `archive_metadata`.
-        """
+        """Return `archive_metadata` of many turns files. Most files need not be fetched."""
         texts = Manifests(self.files).metadata(paths)
         return [_archive_metadata(path, texts[path]) for path in paths]
 
     def archive_metadata(self, path: Path) -> ArchiveMetadata | None:
-        """Return the metadata of a turns file, or None if turnetl did not write the file.
-
-        Raises:
-            Fatal: the file has another schema version.
-        """
+        """Return the metadata of a turns file, or None if turnetl did not write the file."""
         self.files.fetch([path])
         return _archive_metadata(path, metadata_or_none(path))
 
     def check_version(self) -> None:
-        """Reject a lake of another schema version. Reads the metadata of one turns file only.
-
-        One file is enough, because all turns files of a lake have the same version.
-
-        Raises:
-            BadUsage: the lake is a file.
-            Fatal: the lake has another schema version.
-        """
+        """Reject a lake of another schema version, which all its turns files have: one is read."""
         self.files.check()
         for path in self.turn_paths()[:1]:
             self.archive_metadata(path)
@@ -247,19 +204,15 @@ class Lake(EpisodesTables):
     ) -> Path:
         """Write an archive's turns; they replace its previous turns files, also of other groups.
 
-        A power failure may undo the write until `sync_turns` is called; it never leaves a partial
-        file.
+        A power failure may undo the write until `sync_turns` is called; it leaves no partial file.
 
         Args:
             turns: rows of `schema.TURNS`.
             metadata: the archive.
             digest: its `archive_digest`, if it is known.
             previous_files: the archive's turns files; None: they are looked up.
-            may_replace: whether the turns file at the path may be replaced, given its metadata;
-                None: there is none that turnetl wrote.
-
-        Raises:
-            LakeChanged: another process has replaced the file, or `may_replace` is false.
+            may_replace: whether a turns file with this metadata (None: not turnetl's) may be
+                replaced; else `LakeChanged` is raised, as if another process replaced it.
         """
         from turnetl.lake.parquet_writer import write_table  # noqa: PLC0415 - pyarrow
 
@@ -283,15 +236,11 @@ class Lake(EpisodesTables):
             previous_files = [self._turns_folder / group / name for group in tree]
         for previous in previous_files:
             if previous != path:
-                self.delete_turns_file(previous)
+                self.files.delete(previous)
         return path
 
     def turns_bytes(self, rows: pl.DataFrame, metadata: ArchiveMetadata) -> bytes:
-        """Return the turns file that `write_turns` writes. Writes nothing.
-
-        Raises:
-            Fatal: the rows are not those of `schema.TURNS`.
-        """
+        """Return the turns file that `write_turns` writes. Writes nothing."""
         from turnetl.lake.parquet_writer import table_bytes  # noqa: PLC0415 - pyarrow
 
         path = Path(metadata.archive)
@@ -304,14 +253,9 @@ class Lake(EpisodesTables):
         Manifests(self.files).update(self.turn_paths)
 
     def remove_abandoned(self) -> int:
-        """Remove the temporary files of killed processes, and return their number."""
         by_group = (self._turns_folder, self.root / QUARANTINE)
         folders = [folder / group for folder in by_group for group in entry_names(folder)]
         return sum(map(remove_abandoned, [self.root, self.episodes_folder, *folders]))
-
-    def delete_turns_file(self, path: Path) -> None:
-        """Delete a turns file, if it exists."""
-        self.files.delete(path)
 
     def fetch_tables(self) -> None:
         """Make all tables readable below `root`, with what they depend on."""
@@ -320,28 +264,14 @@ class Lake(EpisodesTables):
         self.files.fetch([self.root / REDACTION_KEY, self.root / FORGOTTEN_TURNS])
 
     def read_turns_file(self, path: Path) -> pl.DataFrame:
-        """Return the rows of one turns file.
-
-        Raises:
-            Fatal: the file is damaged, or has another schema version or other columns.
-        """
         self.files.fetch([path])
         return scan([path], schema.TURNS).collect()
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
-        """Return the turns of a group: files sorted by name, rows in archive order.
-
-        Raises:
-            Fatal: a file cannot be read, or has another schema version or other columns.
-        """
+        """Return the turns of a group: files sorted by name, rows in archive order."""
         return scan(self._fetched(self.turn_paths(group)), schema.TURNS)
 
     def count_turns(self, group: GroupId) -> int:
-        """Return the number of different turns in the turns files of a group.
-
-        Raises:
-            TableUnusable: a file is damaged.
-        """
         turns: set[str] = set()
         for batch in self.turn_batches(group):
             turns.update(batch.read(pl.col("turn_id"))["turn_id"])
@@ -354,8 +284,7 @@ class Lake(EpisodesTables):
     def changed_turns(self, group: GroupId) -> list[Path]:
         """Return the turns files that were written after the group's episodes table.
 
-        None of an object store, which keeps what it was given. A table that something but a run
-        wrote is among them, and what `doubt` names.
+        None of an object store, which keeps what it was given. What `doubt` names is among them.
         """
         if self.files.has_versions:
             return []
@@ -367,11 +296,7 @@ class Lake(EpisodesTables):
         return [path for path in paths if _changed_at(path) >= filtered_at]
 
     def verify_changed_turns(self, group: GroupId) -> None:
-        """Verify `changed_turns`, and record that by the time of the group's episodes table.
-
-        Raises:
-            TableUnusable: one is damaged.
-        """
+        """Verify `changed_turns`, and record that by the time of the group's episodes table."""
         changed = self.changed_turns(group)
         for path in changed:
             verify(path)
@@ -394,7 +319,6 @@ class Lake(EpisodesTables):
                 os.utime(path)
 
     def turns(self, group: GroupId) -> Iterator[Turn]:
-        """Yield the turns of `scan_turns` as values."""
         rows = self.scan_turns(group).collect()
         return (turn_from_row(row) for row in rows.iter_rows(named=True))
 

@@ -1,8 +1,6 @@
-"""The manifest of a group: the metadata of its turns files, in one file instead of in each.
+"""The manifest of a group, `<root>/manifests/<group>`: the metadata of all of its turns files.
 
-    <root>/manifests/<group>
-
-It is derived. An entry counts only with the version of the turns file that is listed now, so that a
+It is derived. An entry counts only with the version of the turns file that is listed now, so a
 manifest may be missing, old, damaged, or written by two machines at once: what it does not know is
 read from the files and recorded. A lake whose files have no version has no manifest.
 """
@@ -33,20 +31,11 @@ class _Manifest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Manifests:
-    """The manifests of a lake."""
-
     def __init__(self, files: LakeFiles) -> None:
         self._files = files
 
     def metadata(self, paths: Sequence[Path]) -> Mapping[Path, str | None]:
-        """Return the metadata of turns files; None for one that cannot be read.
-
-        Args:
-            paths: as they were just listed.
-
-        Raises:
-            Fatal, LakeBusy: the object store refuses, or does not answer.
-        """
+        """Return the metadata of turns files, just listed; None for one that cannot be read."""
         versions = {path: self._files.version(path) for path in paths}
         if not any(versions.values()):
             self._files.fetch(paths)
@@ -61,11 +50,7 @@ class Manifests:
         return known
 
     def update(self, list_paths: Callable[[], Sequence[Path]]) -> None:
-        """Bring the manifests up to date, if the files have versions.
-
-        Args:
-            list_paths: lists the turns files.
-        """
+        """Bring the manifests of the listed turns files up to date, if the files have versions."""
         if self._files.has_versions:
             self.metadata(list_paths())
 
@@ -89,19 +74,15 @@ class Manifests:
             for file, text in known.items()
             if text is not None and (version := self._files.version(file)) is not None
         }
-        changed = {**self._still_listed(folder, stored), **entries}
-        if changed != stored:
-            self._write(path, changed)
-        return known
-
-    def _still_listed(
-        self, folder: Path, stored: Mapping[str, tuple[str, str]]
-    ) -> dict[str, tuple[str, str]]:
-        return {
+        still_listed = {
             name: entry
             for name, entry in stored.items()
             if self._files.version(folder / name) == entry[0]
         }
+        changed = {**still_listed, **entries}
+        if changed != stored:
+            self._write(path, changed)
+        return known
 
     def _write(self, path: Path, entries: Mapping[str, tuple[str, str]]) -> None:
         """Write a manifest. Nothing depends on it: a failure is logged."""
@@ -117,7 +98,6 @@ class Manifests:
 
 
 def metadata_or_none(path: Path) -> str | None:
-    """Return the metadata of a turns file; None if it cannot be read."""
     try:
         return read_metadata(path)
     except Fatal:

@@ -2,10 +2,6 @@
 
 Every reader of a table verifies all of its bytes, and polars and pyarrow read files: a copy that is
 known by the object's entity tag costs no more than reading ranges; validating it transfers no body.
-An object is replaced only in the state that this process has seen.
-
-The copies of objects on this machine, each with the state of the object that it is a copy of.
-
 The state of `name.parquet` is in `.name.etag` beside it, with size and modification time of the
 copy: one that something else changed, or whose writer was killed, is no copy.
 """
@@ -38,14 +34,10 @@ FRESH_SECONDS = 2.0
 
 
 class ObjectFiles:
-    """The files below a URL; see `LakeFiles`.
+    """The files below a URL; see `LakeFiles`. A worker process has the clock of its parent."""
 
-    Args:
-        url: the URL.
-        copies: the folder of the copies of all objects.
-        clock: returns seconds; a worker process has that of its parent.
-        allow_http: send requests to an endpoint without TLS.
-    """
+    parallel_writes = REQUESTS
+    has_versions = True
 
     def __init__(
         self,
@@ -74,14 +66,6 @@ class ObjectFiles:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock())
-
-    @property
-    def parallel_writes(self) -> int:
-        return REQUESTS
-
-    @property
-    def has_versions(self) -> bool:
-        return True
 
     def name(self, path: Path) -> str:
         relative = path.relative_to(self.root).as_posix()
@@ -161,11 +145,7 @@ class ObjectFiles:
         """Do nothing: an object is durable when its write is confirmed."""
 
     def _check_same(self, path: Path, content: bytes) -> None:
-        """Check that what another process wrote is the same: its write is as good.
-
-        Raises:
-            LakeChanged: it is not.
-        """
+        """Check that what another process wrote is the same: its write is as good."""
         self._fetch(path)
         try:
             if path.read_bytes() == content:
@@ -246,8 +226,6 @@ class _Stored(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class ObjectCopies:
-    """The copies in one folder."""
-
     root: Path
 
     def state(self, path: Path) -> ObjectState | None:
@@ -262,22 +240,13 @@ class ObjectCopies:
         return ObjectState(stored.e_tag, stored.version)
 
     def put(self, path: Path, content: bytes, state: ObjectState) -> None:
-        """Keep the content of an object.
-
-        Raises:
-            OSError: it cannot be written.
-        """
         with temporary_file(path, self.root) as (temporary, file):
             file.write(content)
             file.flush()
             self.adopt(temporary, file, path, state)
 
     def adopt(self, temporary: Path, file: IO[bytes], path: Path, state: ObjectState) -> None:
-        """Make a complete file, which is open, the copy of an object.
-
-        Raises:
-            OSError: it cannot be renamed.
-        """
+        """Make a complete file, which is open, the copy of an object."""
         if state.modified is not None:
             os.utime(temporary, (time.time(), state.modified.timestamp()))
         status = temporary.stat()
@@ -291,18 +260,12 @@ class ObjectCopies:
             rename_open(new, state_file, state_path(path))
 
     def remove(self, path: Path) -> None:
-        """Remove a copy, if there is one."""
         for file in (path, state_path(path)):
             with suppress(FileNotFoundError, NotADirectoryError):
                 file.unlink()
 
     def remove_others(self, folder: Path, paths: Iterable[Path]) -> None:
-        """Remove the files below a folder that are no copies of these objects.
-
-        Args:
-            folder: the folder.
-            paths: of the objects below it.
-        """
+        """Remove the files below a folder that are no copies of these objects."""
         kept = {file for path in paths for file in (path, state_path(path))}
         for below in (folder, *(path for path in folder.rglob("*") if path.is_dir())):
             remove_abandoned(below)
@@ -311,14 +274,7 @@ class ObjectCopies:
                 file.unlink(missing_ok=True)
 
     def prune(self, max_bytes: int, now: float) -> None:
-        """Remove the copies that were used longest ago while all take more than a number of bytes.
-
-        Does nothing within a day of the last time.
-
-        Args:
-            max_bytes: of all copies.
-            now: seconds since the epoch.
-        """
+        """Remove the copies used longest ago while all have more than `max_bytes`; once a day."""
         mark = self.root / _PRUNED
         with suppress(OSError):
             if mark.exists() and now - mark.stat().st_mtime < DAY:

@@ -1,16 +1,14 @@
 """Requests to an object store, by obstore. The credentials are those of the provider's own chain.
 
 No message of obstore reaches a log or an error: it may hold a signed address.
-
-Errors of obstore, translated without their text: it may hold a signed address.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from types import TracebackType
 from typing import Any
 
 from turnetl.base.errors import BadUsage, Fatal, LakeBusy, TurnetlError
@@ -44,86 +42,55 @@ Translate = Callable[[ObjectUrl, StoreFailure, str | None], Exception]
 """Returns the error to raise for a failure of the store at a URL; the text is the HTTP status."""
 
 
-class StoreErrors:
-    """A context that translates the errors of obstore, without their text and their traceback."""
-
-    def __init__(self, url: ObjectUrl, translate: Translate) -> None:
-        self._url, self._translate = url, translate
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(
-        self, _: type[BaseException] | None, error: BaseException | None, __: TracebackType | None
-    ) -> None:
-        if isinstance(error, FileNotFoundError) and not is_missing_bucket(error):
+@contextmanager
+def _translated(url: ObjectUrl, translate: Translate) -> Iterator[None]:
+    """Translate the errors of obstore, without their text and their traceback."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, FileNotFoundError) and not _is_missing_bucket(error):
             raise FileNotFoundError(2, "No such object") from None
-        if isinstance(error, Exception) and _is_of_obstore(error):
-            failure, status = _classify(error)
-            raise self._translate(self._url, failure, status) from None
+        if not _is_of_obstore(error):
+            raise
+        raise translate(url, *_classify(error)) from None
 
 
-def is_missing_bucket(error: Exception) -> bool:
+def _is_missing_bucket(error: Exception) -> bool:
     return _NO_BUCKET.search(str(error)) is not None
 
 
-def is_empty_range(error: Exception) -> bool:
-    """Return whether an object ends before the range that was asked for."""
-    return _status(error) == "416"
-
-
 def lake_error(url: ObjectUrl, failure: StoreFailure, status: str | None) -> TurnetlError:
-    """Return the error of the object store of a lake."""
-    kind, message = _OF_LAKES[failure]
-    return kind(message.format(url=url, status=status))
+    kinds = {StoreFailure.NO_BUCKET: BadUsage, StoreFailure.NO_ANSWER: LakeBusy}
+    return kinds.get(failure, Fatal)(_OF_LAKES[failure].format(url=url, status=status))
 
 
-_OF_LAKES: Mapping[StoreFailure, tuple[type[TurnetlError], str]] = {
+_OF_LAKES: Mapping[StoreFailure, str] = {
     StoreFailure.NO_BUCKET: (
-        BadUsage,
-        "the bucket of the lake `{url}` does not exist; create it, or name another with --lake",
+        "the bucket of the lake `{url}` does not exist; create it, or name another with --lake"
     ),
     StoreFailure.REFUSED: (
-        Fatal,
-        (
-            "the object store refuses access to the lake `{url}` (status {status}): check that the "
-            "credentials in this environment may list, read, write and delete its objects"
-        ),
+        "the object store refuses access to the lake `{url}` (status {status}): check that the "
+        "credentials in this environment may list, read, write and delete its objects"
     ),
     StoreFailure.NO_CREDENTIALS: (
-        Fatal,
-        (
-            "there are no valid credentials for the lake `{url}`: set those of the provider in "
-            "this environment, as docs/object-storage.md describes"
-        ),
+        "there are no valid credentials for the lake `{url}`: set those of the provider in "
+        "this environment, as docs/object-storage.md describes"
     ),
     StoreFailure.NO_CONDITIONS: (
-        Fatal,
-        (
-            "the object store of the lake `{url}` has no conditional writes (If-Match and "
-            "If-None-Match), without which machines would overwrite each other: use another server"
-        ),
+        "the object store of the lake `{url}` has no conditional writes (If-Match and "
+        "If-None-Match), without which machines would overwrite each other: use another server"
     ),
     StoreFailure.INVALID_NAME: (
-        Fatal,
-        (
-            "the lake `{url}` holds an object whose name has an empty part, `.`, `..` or a control "
-            "character, and turnetl writes no such object: delete or rename it"
-        ),
+        "the lake `{url}` holds an object whose name has an empty part, `.`, `..` or a control "
+        "character, and turnetl writes no such object: delete or rename it"
     ),
     StoreFailure.NO_ANSWER: (
-        LakeBusy,
-        (
-            "the object store of the lake `{url}` did not answer: check the network and the "
-            "endpoint, then repeat the command"
-        ),
+        "the object store of the lake `{url}` did not answer: check the network and the "
+        "endpoint, then repeat the command"
     ),
     StoreFailure.OTHER: (
-        Fatal,
-        (
-            "the object store of the lake `{url}` refused a request (status {status}): check "
-            "bucket, region and endpoint"
-        ),
+        "the object store of the lake `{url}` refused a request (status {status}): check "
+        "bucket, region and endpoint"
     ),
 }
 
@@ -137,7 +104,7 @@ def _is_of_obstore(error: Exception) -> bool:
 def _classify(error: Exception) -> tuple[StoreFailure, str | None]:
     kind, status = type(error).__name__, _status(error)
     failures = {
-        StoreFailure.NO_BUCKET: is_missing_bucket(error),
+        StoreFailure.NO_BUCKET: _is_missing_bucket(error),
         StoreFailure.REFUSED: kind in ("PermissionDeniedError", "UnauthenticatedError"),
         StoreFailure.INVALID_NAME: kind == "InvalidPathError",
         StoreFailure.NO_CREDENTIALS: _NO_CREDENTIALS.search(str(error)),
@@ -164,8 +131,6 @@ class ObjectChanged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ObjectState:
-    """An object, as it was listed, read or written."""
-
     e_tag: str
     """Changes with the content."""
     version: str | None = None
@@ -178,10 +143,8 @@ class ObjectState:
 class ObjectStore:
     """The objects below one URL, named by their paths below it.
 
-    Args:
-        url: the URL.
-        allow_http: send requests to an endpoint without TLS.
-        translate: returns the error to raise for one of the library; by default that of a lake.
+    `translate` returns the error for one of the library; by default that of a lake: `BadUsage` for
+    a missing bucket, `Fatal` for a refusal, `LakeBusy` for no answer.
     """
 
     def __init__(
@@ -192,44 +155,21 @@ class ObjectStore:
             self._store: Any = _open(url, allow_http=allow_http)
 
     def check(self) -> None:
-        """Check that the bucket exists and can be listed.
-
-        Raises:
-            BadUsage, Fatal, LakeBusy: as of `states`.
-        """
-        with self._errors():
-            interruptible(lambda: next(iter(self._store.list(chunk_size=1)), None))
+        self._call(lambda: next(iter(self._store.list(chunk_size=1)), None))
 
     def states(self, folder: str) -> dict[str, ObjectState]:
-        """Return the objects in a folder and below it, by name; empty: all.
-
-        Raises:
-            BadUsage: there is no such bucket.
-            Fatal: the store refuses.
-            LakeBusy: it does not answer.
-        """
-        with self._errors():
-            pages = interruptible(lambda: list(self._store.list(folder or None)))
-            return {found["path"]: _state(found) for page in pages for found in page}
+        """Return the objects in a folder and below it, by name; empty: all."""
+        pages = self._call(lambda: list(self._store.list(folder or None)))
+        return {found["path"]: _state(found) for page in pages for found in page}
 
     def folder(self, folder: str) -> tuple[dict[str, ObjectState], list[str]]:
-        """Return the objects in a folder, and the folders in it.
-
-        Raises:
-            BadUsage, Fatal, LakeBusy: as of `states`.
-        """
-        with self._errors():
-            found = interruptible(lambda: self._store.list_with_delimiter(folder or None))
-            states = {one["path"]: _state(one) for one in found["objects"]}
-            return states, list(found["common_prefixes"])
+        """Return the objects in a folder, and the folders in it."""
+        found = self._call(lambda: self._store.list_with_delimiter(folder or None))
+        states = {one["path"]: _state(one) for one in found["objects"]}
+        return states, list(found["common_prefixes"])
 
     def read(self, name: str, known: ObjectState | None) -> tuple[bytes, ObjectState] | None:
-        """Return an object with its state; None if it has the state that is known.
-
-        Raises:
-            FileNotFoundError: there is none.
-            BadUsage, Fatal, LakeBusy: as of `states`.
-        """
+        """Return an object with its state; None if it has the state that is known."""
         from obstore.exceptions import NotModifiedError  # noqa: PLC0415 - an extra
 
         options = {"if_none_match": known.e_tag} if known is not None else {}
@@ -244,15 +184,7 @@ class ObjectStore:
     ) -> ObjectState:
         """Write an object atomically and return its state.
 
-        Args:
-            name: of the object.
-            content: of the object.
-            expected: the state that is replaced; None: whatever it is.
-            create: only if there is none.
-
-        Raises:
-            ObjectChanged: its state is another one.
-            BadUsage, Fatal, LakeBusy: as of `states`.
+        Another state than the expected one, or any with `create`, raises `ObjectChanged`.
         """
         from obstore.exceptions import AlreadyExistsError, PreconditionError  # noqa: PLC0415
 
@@ -271,50 +203,37 @@ class ObjectStore:
         return _state(written)
 
     def copy(self, name: str, target: str) -> None:
-        """Copy an object within the store.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
-        with self._errors():
-            interruptible(lambda: self._store.copy(name, target))
+        """Copy an object within the store; raise `FileNotFoundError` if there is none."""
+        self._call(lambda: self._store.copy(name, target))
 
     def delete(self, name: str) -> None:
-        """Delete an object, if there is one."""
-        with self._errors():
-            try:
-                interruptible(lambda: self._store.delete(name))
-            except FileNotFoundError as error:
-                if is_missing_bucket(error):
-                    raise
+        with suppress(FileNotFoundError):
+            self._call(lambda: self._store.delete(name))
 
     def head(self, name: str) -> ObjectState:
-        """Return the state of an object.
-
-        Raises:
-            FileNotFoundError: there is none.
-        """
-        with self._errors():
-            return _state(interruptible(lambda: self._store.head(name)))
+        """Return the state of an object; raise `FileNotFoundError` if there is none."""
+        return _state(self._call(lambda: self._store.head(name)))
 
     def read_range(self, name: str, start: int, end: int) -> tuple[bytes, ObjectState]:
         """Return bytes of an object with its state; fewer if it ends before `end`.
 
-        Raises:
-            FileNotFoundError: there is none.
-            ObjectChanged: it ends before `start`.
+        If it ends before `start`, `ObjectChanged` is raised.
         """
         options = {"range": (start, end)}
         with self._errors():
             try:
                 return interruptible(lambda: _content(self._store.get(name, options=options)))
             except Exception as error:
-                if is_empty_range(error):
+                if _status(error) == "416":  # It ends before the range.
                     raise ObjectChanged from None
                 raise
 
-    def _errors(self) -> StoreErrors:
-        return StoreErrors(self._url, self._translate)
+    def _call(self, request: Callable[[], Any]) -> Any:
+        with self._errors():
+            return interruptible(request)
+
+    def _errors(self) -> AbstractContextManager[None]:
+        return _translated(self._url, self._translate)
 
 
 def _open(url: ObjectUrl, *, allow_http: bool) -> Any:

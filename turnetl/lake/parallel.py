@@ -1,8 +1,8 @@
 """Calls in threads that do not hold up Ctrl-C.
 
-A call of the object store's library returns to Python only when the request is over: while it runs
-in the main thread no signal is handled, and an executor is waited for at exit. Here the main thread
-waits, and the others end with the process.
+In the main thread, a call of the object store's library handles no signal until the request is
+over, and an executor is waited for at exit. Here the main thread waits, and the others end with the
+process.
 """
 
 import queue
@@ -29,14 +29,9 @@ def interruptible(call: Callable[[], T]) -> T:
 
 
 def in_parallel(function: Callable[[Item], T], items: Sequence[Item], threads: int) -> list[T]:
-    """Return what a function returns for each item, in their order.
+    """Return what a function, called in so many threads, returns for each item, in their order.
 
     After an error no further call starts, and the error is raised when those that run have ended.
-
-    Args:
-        function: called in threads.
-        items: its arguments.
-        threads: how many at once.
     """
     pending: queue.SimpleQueue[tuple[int, Item]] = queue.SimpleQueue()
     for numbered in enumerate(items):
@@ -80,11 +75,7 @@ def _work(
 
 
 def _next(done: _Results) -> tuple[int, Any, BaseException | None]:
-    """Return the next result.
-
-    Raises:
-        KeyboardInterrupt: a signal arrived, and there is none for a while.
-    """
+    """Return the next result; an interrupt that arrived ends a long wait."""
     while True:
         try:
             return done.get(timeout=_PATIENCE)

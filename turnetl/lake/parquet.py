@@ -25,22 +25,14 @@ READ_ERRORS = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 def read_metadata(path: Path) -> str:
-    """Return the metadata of a file, or an empty text if turnetl did not write it. Reads no row.
-
-    Raises:
-        TableUnusable: the file cannot be read, or its footer is damaged.
-    """
+    """Return the metadata of a file, or an empty text if turnetl did not write it. Reads no row."""
     with reading(path):
         return _metadata(_footer(path))
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Read a file.
-
-    Raises:
-        TableUnusable: it cannot be read.
-    """
+    """Read a file; raise `TableUnusable` if it cannot be read or is damaged."""
     try:
         yield
     except ChecksumError as error:
@@ -50,28 +42,24 @@ def reading(path: Path) -> Iterator[None]:
         raise read_error(path, "cannot be read") from error
 
 
-def verify(path: Path) -> None:
-    """Read all bytes of a file and compare its checksum.
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Write a file; raise `Fatal` if the operating system does not."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(path, error) from error
 
-    Raises:
-        TableUnusable: the file cannot be read, or its bytes are not those that were written.
-    """
+
+def verify(path: Path) -> None:
     with reading(path), open_regular(path) as file:
         verify_file(file)
 
 
 def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) -> None:
-    """ReplaceFile the metadata of a file atomically, and keep its rows. All bytes are verified.
+    """Replace the metadata of a file by one as long in bytes, atomically; its rows are verified.
 
-    Args:
-        path: the file.
-        before: its metadata.
-        after: the new metadata, as long in bytes.
-        replace: replaces a file atomically, as `LakeFiles.replace`.
-
-    Raises:
-        TableUnusable: the file cannot be read, is damaged, or has other metadata by now.
-        Fatal: the new file cannot be written.
+    Other metadata than `before` raise `TableUnusable`, as a damaged file does.
     """
     old, new = before.encode(), after.encode()
 
@@ -84,18 +72,12 @@ def replace_metadata(path: Path, before: str, after: str, replace: ReplaceFile) 
         with reading(path), open_regular(path) as source:
             copy_with_footer(source, target, changed)
 
-    try:
+    with writing(path):
         replace(path, write)
-    except OSError as error:
-        raise write_error(path, error) from error
 
 
 def scan(paths: Iterable[Path], table: schema.Table) -> pl.LazyFrame:
-    """Return the rows of the files, in the order given. All bytes are verified first.
-
-    Raises:
-        Fatal: a file is damaged, or has another schema version or other columns.
-    """
+    """Return the rows of the files, in the order given, with all bytes and columns verified."""
     paths = list(paths)
     for path in paths:
         check_columns(path, table)
@@ -116,9 +98,6 @@ def scan_snapshot(path: Path, table: schema.Table) -> pl.LazyFrame:
     """Return the rows of a file in its current version, however often they are read.
 
     A new file may replace it in the meantime, except on Windows while the rows are in use.
-
-    Raises:
-        Fatal: as for `scan`.
     """
     check_columns(path, table)
     with reading(path), path.open("rb") as file:
@@ -143,7 +122,6 @@ def check_columns(path: Path, table: schema.Table) -> None:
 
 
 def read_error(path: Path, problem: str) -> TableUnusable:
-    """Return the error for a file that cannot be used."""
     remedy = "`turnetl filter` creates it again from the turns."
     if path.parent.parent.name == TURNS:
         remedy = (
@@ -156,7 +134,6 @@ def read_error(path: Path, problem: str) -> TableUnusable:
 
 
 def write_error(path: Path, error: OSError) -> Fatal:
-    """Return the error for a file that the operating system did not write."""
     cause = error.strerror or str(error)
     return Fatal(
         f"`{shown_name(path)}` cannot be written ({cause}); {_remedy(error)} or name another lake."
@@ -178,10 +155,7 @@ def _metadata(footer: bytes) -> str:
 
 
 def _footer(path: Path) -> bytes:
-    """Return the footer of a file: polars would expand a path with glob characters.
-
-    Of a file without a checksum, which turnetl did not write: all bytes.
-    """
+    """Return the footer of a file, or all bytes of one that turnetl did not write."""
     # Unbuffered: of thousands of files only the ends are read.
     with open_regular(path) as file:
         footer = read_footer(file)
@@ -189,20 +163,9 @@ def _footer(path: Path) -> bytes:
 
 
 def check_schema(
-    path: Path,
-    columns: Mapping[str, Any],
-    table: schema.Table,
-    *,
-    missing: Collection[str] = (),
+    path: Path, columns: Mapping[str, Any], table: schema.Table, *, missing: Collection[str] = ()
 ) -> None:
-    """Compare columns by name, type and order; the error names the first difference.
-
-    Args:
-        path: the file, for the message.
-        columns: of it.
-        table: the table that it belongs to.
-        missing: columns of the table that the file must lack.
-    """
+    """Compare columns by name, type and order; the error names the first difference."""
     expected = {name: dtype for name, dtype in table.polars.items() if name not in missing}
     for name, dtype in expected.items():
         if name not in columns:

@@ -1,13 +1,10 @@
 """Write one Parquet file: atomically, and checked against its table.
 
-A run without changes writes no table. Only what writes one imports pyarrow, and with it numpy.
-
-Encoding of a table as the bytes of one Parquet file, with the file's metadata.
-
-Almost every table is that of one archive: five rows of 36 columns. There the writer's work for each
-column costs more than parsing the archive. Arrow's Rust writer (arro3) takes a third of the time of
-its C++ writer (pyarrow); where no arro3 wheel exists, pyarrow writes. The C++ writer is imported
-when it writes: with the file systems that it brings, that takes as long as to parse 2 MB.
+Only what writes a table imports pyarrow, and with it numpy. Almost every table is that of one
+archive: five rows of 36 columns, where the writer's work for each column costs more than parsing
+the archive. Arrow's Rust writer (arro3) takes a third of the time of its C++ writer (pyarrow);
+where no arro3 wheel exists, pyarrow writes. The C++ writer is imported when it writes: that takes
+as long as to parse 2 MB.
 """
 
 import io
@@ -22,8 +19,7 @@ import pyarrow as pa
 
 from turnetl.base import schema
 from turnetl.lake.checksum import seal_file, sealed
-from turnetl.lake.parquet import METADATA_KEY, ReplaceFile, check_schema, write_error
-from turnetl.lake.temporary import replace_file
+from turnetl.lake.parquet import METADATA_KEY, ReplaceFile, check_schema, writing
 
 try:
     from arro3.io import write_parquet
@@ -85,15 +81,9 @@ def encode_with_pyarrow(rows: ArrowRows, metadata: str) -> memoryview:
 def write_row_groups(
     tables: Iterable[pa.Table], columns: pa.Schema, metadata: Callable[[], str], file: IO[bytes]
 ) -> None:
-    """Write a file from tables that arrive one by one.
+    """Write a file, open for reading and writing, with a row group of each table that arrives.
 
-    The same tables and metadata give the same bytes.
-
-    Args:
-        tables: each becomes a row group.
-        columns: the schema of all tables.
-        metadata: called after all rows are written.
-        file: the output, open for reading and writing. It receives the checksums too.
+    `metadata` is called at the end. The same tables and metadata give the same bytes.
     """
     from pyarrow.parquet import ParquetWriter  # noqa: PLC0415 - see above
 
@@ -112,33 +102,21 @@ def _rows_per_group(rows: ArrowRows) -> int:
     return max(1, -(-height // groups))
 
 
-def _replace_local(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    replace_file(path, write, None)
-
-
 def write_table(
     path: Path,
     rows: pl.DataFrame | ArrowRows,
     table: schema.Table,
     metadata: str,
-    replace: ReplaceFile = _replace_local,
+    replace: ReplaceFile,
 ) -> None:
     """Write a table atomically: to a temporary name, synced, then renamed.
 
-    A power failure may undo the rename until `sync_folder` is called for the folder.
-
-    Args:
-        path: the file to write.
-        rows: the table's columns in their order.
-        table: the schema that the rows must have.
-        metadata: the text to store in the file.
-        replace: replaces a file atomically, as `LakeFiles.replace`.
-
-    Raises:
-        Fatal: a column is missing, unknown or of another type, or the file cannot be written.
+    A power failure may undo the rename until `sync_folder` is called for the folder. Rows of
+    another schema, and a file that cannot be written, raise `Fatal`.
     """
     data = encode_table(_checked(path, rows, table), metadata)
-    _replace(path, lambda file: file.writelines(sealed(data)), replace)
+    with writing(path):
+        replace(path, lambda file: file.writelines(sealed(data)))
 
 
 def table_bytes(
@@ -153,19 +131,11 @@ def write_slices(
     slices: Iterable[pl.DataFrame],
     table: schema.Table,
     metadata: Callable[[], str],
-    replace: ReplaceFile = _replace_local,
+    replace: ReplaceFile,
 ) -> None:
     """Write a table from slices of its rows, as `write_table` does; at most two are in memory.
 
-    Args:
-        path: the file to write.
-        slices: the table's rows in their order. The bytes also depend on the slice boundaries.
-        table: the schema that the rows must have.
-        metadata: the text to store in the file; called after the last slice.
-        replace: as for `write_table`.
-
-    Raises:
-        Fatal: as for `write_table`.
+    The bytes also depend on the slice boundaries. `metadata` is called after the last slice.
     """
     remaining = iter(slices)
     first = list(islice(remaining, 1)) or [pl.DataFrame(schema=table.polars)]
@@ -176,7 +146,8 @@ def write_slices(
     all_slices = chain(_drain(first), _drain(second), remaining)
     tables = (_checked(path, rows, table) for rows in all_slices)
     columns = arrow_schema(table)
-    _replace(path, lambda file: write_row_groups(tables, columns, metadata, file), replace)
+    with writing(path):
+        replace(path, lambda file: write_row_groups(tables, columns, metadata, file))
 
 
 def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
@@ -187,7 +158,6 @@ def _drain(rows: list[pl.DataFrame]) -> Iterator[pl.DataFrame]:
 
 @cache
 def arrow_schema(table: schema.Table) -> pa.Schema:
-    """Return the columns as they are written."""
     columns = pl.DataFrame(schema=table.polars).to_arrow().schema
     return pa.schema([pa.field(column.name, _parquet_type(column.type)) for column in columns])
 
@@ -208,10 +178,3 @@ def _checked(path: Path, rows: pl.DataFrame | ArrowRows, table: schema.Table) ->
     if rows.schema != arrow_schema(table):
         check_schema(path, pl.Schema(pl.DataFrame(rows).schema), table)
     return rows
-
-
-def _replace(path: Path, write: Callable[[IO[bytes]], object], replace: ReplaceFile) -> None:
-    try:
-        replace(path, write)
-    except OSError as error:
-        raise write_error(path, error) from error

@@ -1,7 +1,4 @@
-"""The paths of archives, as text and as digests, and the names in the folders of a lake.
-
-The text of an archive in an object store is its URL, from which its path is made.
-"""
+"""The paths of archives, as text and as digests, and the names in the folders of a lake."""
 
 import os
 import re
@@ -69,10 +66,7 @@ def absolute_path_text(path: Path) -> str:
 
 
 def entry_names(folder: Path) -> list[str]:
-    """Return the names in a folder, sorted; none if it is not a folder.
-
-    Without pipes, sockets and devices: to open one may block for ever.
-    """
+    """Return the sorted names in a folder, without pipes and devices, where opening may block."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries if _may_be_opened(entry))

@@ -20,22 +20,14 @@ FILE = REDACTION_KEY
 _KEY_BYTES = 32
 _MAX_BYTES = 1 << 10
 _CONTENT = re.compile(rb"\s*([0-9a-fA-F]{64})(?:\s+([0-9a-f]{8}))?\s*")
-"""The key in hex, and its checksum, which a key has not that a user made: another key would give
-all secrets other placeholders in silence."""
+"""The key in hex, and its checksum unless a user made it: another key changes all placeholders."""
 
 
 def redaction_key(lake: Lake, *, create: bool) -> bytes:
-    """Return the key of a lake.
+    """Return the key of a lake, created if the lake is new.
 
-    Args:
-        lake: the lake.
-        create: whether to create the key of a new lake. False: nothing will be stored, and a new
-            lake gives a key that is used only now.
-
-    Raises:
-        BadUsage: the lake is a file.
-        Fatal: the key is damaged, cannot be read or written, or is missing although the lake has
-            tables.
+    Without `create` nothing will be stored, and a new lake gives a key that is used only now. A key
+    that is damaged, or missing although the lake has tables, raises `Fatal`.
     """
     lake.files.check()
     files, path = lake.files, lake.root / FILE
@@ -57,12 +49,6 @@ def redaction_key(lake: Lake, *, create: bool) -> bytes:
 
 
 def _read(files: LakeFiles, path: Path) -> bytes:
-    """Return the key in a file.
-
-    Raises:
-        FileNotFoundError: there is none.
-        Fatal: it cannot be read, or holds no key.
-    """
     files.fetch([path])
     name = files.name(path)
     try:

@@ -4,21 +4,22 @@ A valid table may have the place of another one: its metadata and its rows say w
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from turnetl.base import schema
+from turnetl.base import damaged_copies, schema
 from turnetl.base.errors import TableUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.private_files import open_regular
 from turnetl.lake.checksum import ChecksumError, read_footer
+from turnetl.lake.files import LakeFiles
 from turnetl.lake.lake import Lake
 from turnetl.lake.parquet import READ_ERRORS, check_columns, read_metadata, scan_unchecked, verify
-from turnetl.lake.paths import archive_digest, is_object, is_table
+from turnetl.lake.paths import TURNS, archive_digest, is_object, is_table
 from turnetl.lake.versions import ArchiveMetadata, is_newer, is_read, stored_version
 
 
@@ -63,11 +64,7 @@ def table_paths(lake: Lake) -> list[tuple[GroupId, Path, schema.Table]]:
 def check_table(
     lake: Lake, group: GroupId, path: Path, table: schema.Table
 ) -> tuple[TableProblem | None, ArchiveMetadata | None]:
-    """Read a table whole.
-
-    Returns:
-        What is wrong with it, but for `misplaced_files`; and the metadata of a turns file.
-    """
+    """Return what is wrong, but for `misplaced_files`, and the metadata of a turns file."""
     if (special := special_file(path)) is not None:
         state = TableState.UNREADABLE if "may not" in special else TableState.NO_FILE
         return TableProblem(path, state, special), None
@@ -76,7 +73,9 @@ def check_table(
         text = read_metadata(path)
         version = stored_version(text)
         if version is not None and not is_read(version, table):
-            return TableProblem(path, _other(version, table), _version(version, table)), None
+            state = TableState.NEWER if is_newer(version, table) else TableState.DAMAGED
+            other = f"has version {version} of the `{table.name}` table, and not {table.version}"
+            return TableProblem(path, state, other), None
         metadata = lake.archive_metadata(path) if table is schema.TURNS else None
         verify(path)
         check_columns(path, table)
@@ -91,8 +90,8 @@ def check_table(
 def misplaced_files(files: Mapping[Path, ArchiveMetadata]) -> Iterator[TableProblem]:
     """Yield the turns files that are known to be those of other archives, by their metadata.
 
-    The name of a file is the digest of the real path of its archive. Where that cannot be known any
-    more, because a link is gone, the name of another file tells.
+    A name is the digest of the archive's real path. If a link is gone, the name of another file
+    tells.
     """
     names: dict[str, Path] = {path.stem: path for path in files}
     archives: dict[str, list[Path]] = {}
@@ -145,24 +144,30 @@ def _wrong_content(
     return None
 
 
-def _other(version: str, table: schema.Table) -> TableState:
-    return TableState.NEWER if is_newer(version, table) else TableState.DAMAGED
-
-
-def _version(version: str, table: schema.Table) -> str:
-    return f"has version {version} of the `{table.name}` table, and not {table.version}"
-
-
 def _damage(path: Path, table: schema.Table) -> str:
     """Return what is known of a table whose checksum does not verify."""
-    with suppress(OSError, ChecksumError), open_regular(path) as file:
-        if read_footer(file) is None and (rows := _rows(path, table)) is not None:
+    with suppress(ChecksumError, *READ_ERRORS), open_regular(path) as file:
+        if read_footer(file) is None:
+            rows = scan_unchecked([path], table).collect().height
             return f"has no checksum, so that turnetl did not write it; its {rows:,} rows decode"
     return "is damaged"
 
 
-def _rows(path: Path, table: schema.Table) -> int | None:
-    """Return the number of rows of a table, all of which are decoded; None if they cannot be."""
-    with suppress(*READ_ERRORS):
-        return scan_unchecked([path], table).collect().height
-    return None
+def set_aside(files: LakeFiles, path: Path) -> None:
+    """Rename a damaged file; only the newest `damaged_copies.KEPT` of its name stay."""
+    files.fetch([path])
+    files.rename(path, damaged_copies.copy_name(path))
+    names = files.names(path.parent)
+    for old in damaged_copies.too_many(path, names):
+        files.delete(path.with_name(old))
+
+
+def set_aside_files(files: LakeFiles, groups: Iterable[GroupId]) -> list[Path]:
+    """Return the damaged files that are kept of these groups of a lake, sorted."""
+    folders = [files.root / TURNS / group for group in groups]
+    return sorted(
+        folder / name
+        for folder in folders
+        for name in files.names(folder)
+        if damaged_copies.is_copy(name)
+    )

@@ -1,8 +1,8 @@
 """Temporary files and folders, of a lake and others, each locked by the process that uses it.
 
-The operating system releases the lock when the process ends, however it ends. A later run can
-therefore tell the files of killed processes from those in use, on any machine that shares the disk
-and its locks. A disk or a system without `flock` keeps them.
+The operating system releases the lock when the process ends, however it ends: a later run can tell
+the files of killed processes from those in use, on any machine that shares the disk and its locks.
+A disk or a system without `flock` keeps them.
 """
 
 import os
@@ -29,19 +29,10 @@ def replace_file(
     root: Path | None,
     check: Callable[[], object] | None = None,
 ) -> None:
-    """Write a file to a temporary name, sync it and rename it.
+    """Write a file to a temporary name, sync it and rename it; after an error nothing is left.
 
-    A power failure may undo the rename until `sync_folder` is called for the folder.
-
-    Args:
-        path: the file.
-        write: writes its content.
-        root: of the lake; see `private_files.create_folder`.
-        check: called just before the rename, while no other process that has a check renames
-            files in the folder; None: there is none.
-
-    Raises:
-        OSError: it cannot be written; nothing is left.
+    A power failure may undo the rename until `sync_folder` is called. `check` is called just before
+    it, while no other process that has a check renames files in the folder.
     """
     with temporary_file(path, root) as (temporary, file):
         write(file)
@@ -57,12 +48,7 @@ def replace_file(
 
 @contextmanager
 def temporary_file(path: Path, root: Path | None) -> Iterator[tuple[Path, IO[bytes]]]:
-    """Create a locked file beside another one, and delete it unless it was renamed.
-
-    Args:
-        path: the other file.
-        root: of the lake; see `private_files.create_folder`.
-    """
+    """Create a locked file beside another one, and delete it unless it was renamed."""
     while True:
         temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}{_SUFFIX}")
         # Created within the `try`: an interrupt may arrive just after it.
@@ -99,10 +85,7 @@ def _locked_folder(folder: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable.
-
-    Some systems cannot open a folder; there renames are durable anyway.
-    """
+    """Make renames in a folder durable; where no folder can be opened, they are."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -112,63 +95,30 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def temporary_folder(folder: Path, root: Path | None) -> Iterator[Path]:
-    """Create a temporary folder, and delete it with its files.
-
-    Args:
-        folder: the folder to create it in.
-        root: of the lake; see `private_files.create_folder`.
-
-    Raises:
-        OSError: it cannot be created.
-    """
-    with _folder_of(folder / "spill", root) as created:
-        yield created
-
-
-@contextmanager
-def shared_temporary_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Create a temporary folder where other programs have theirs, and delete it with its files.
-
-    Those that killed processes left under the name are deleted first.
-
-    Args:
-        folder: the folder to create it in, such as the system's for temporary files.
-        name: what its name begins with, after a dot.
-
-    Raises:
-        OSError: it cannot be created.
-    """
-    remove_abandoned(folder, name)
-    with _folder_of(folder / name, None) as created:
-        yield created
-
-
-def remove_abandoned(folder: Path, name: str = "") -> int:
-    """Remove the temporary files of killed processes from a folder, and return their number.
-
-    A spilled table counts as one file.
-
-    Args:
-        folder: of a lake, or one that other programs use too.
-        name: of the files for which they are temporary; empty: all.
-    """
-    names, start = entry_names(folder), f".{name}." if name else "."
-    temporary = [one for one in names if one.startswith(start) and is_temporary(one)]
-    return sum(_remove_abandoned(folder / one) for one in temporary)
-
-
-@contextmanager
-def _folder_of(path: Path, root: Path | None) -> Iterator[Path]:
-    """Create a folder beside a path, with a locked file beside it, and delete both."""
-    with temporary_file(path, root) as (temporary, _):
+def temporary_folder(folder: Path, root: Path | None, name: str = "spill") -> Iterator[Path]:
+    """Create a temporary folder in a folder, with a locked file beside it, and delete both."""
+    with temporary_file(folder / name, root) as (temporary, _):
         created = temporary.with_suffix(_FOLDER_SUFFIX)
         private_files.create_folder(created)
         yield created
 
 
+@contextmanager
+def shared_temporary_folder(folder: Path, name: str) -> Iterator[Path]:
+    """Create a temporary folder among those of other programs; abandoned ones are deleted."""
+    remove_abandoned(folder, name)
+    with temporary_folder(folder, None, name) as created:
+        yield created
+
+
+def remove_abandoned(folder: Path, name: str = "") -> int:
+    """Remove temporary files of killed processes, all or those of a name; return their number."""
+    names, start = entry_names(folder), f".{name}." if name else "."
+    temporary = [one for one in names if one.startswith(start) and is_temporary(one)]
+    return sum(_remove_abandoned(folder / one) for one in temporary)
+
+
 def is_temporary(name: str) -> bool:
-    """Return whether a file name is that of a temporary file."""
     return name.startswith(".") and name.endswith(_SUFFIX)
 
 

@@ -1,9 +1,7 @@
-"""The schema version that a file stores.
+"""The schema version that a file stores, and the archive that a turns file was parsed from.
 
 A file of another version is rejected, unless the table names that version: then the columns that
 the file lacks are null.
-
-The archive that a turns file was parsed from, as the file records it.
 """
 
 from collections.abc import Mapping
@@ -30,14 +28,7 @@ class _StoredVersion(msgspec.Struct, rename={"version": KEY}):
 
 
 def check_version(path: Path, metadata: str, table: schema.Table) -> None:
-    """Raise `Fatal` if a file stores a schema version that is not read.
-
-    Args:
-        path: the file, for the message.
-        metadata: its metadata. Text that is not a JSON object passes: turnetl did not write the
-            file.
-        table: the table that the file belongs to.
-    """
+    """Raise `Fatal` if a file stores a schema version that is not read; others' files pass."""
     version = stored_version(metadata)
     if version is not None and not is_read(version, table):
         raise Fatal(
@@ -55,7 +46,6 @@ def stored_version(metadata: str) -> str | None:
 
 
 def is_read(version: str, table: schema.Table) -> bool:
-    """Return whether files of this version are read."""
     return version in map(str, (table.version, *table.later_columns))
 
 
@@ -84,7 +74,6 @@ def missing_columns(metadata: str, table: schema.Table) -> frozenset[str]:
 
 
 def metadata_text(metadata: Mapping[str, str], table: schema.Table) -> str:
-    """Return the metadata of a table as it is stored, with the version of its schema."""
     versioned = {KEY: str(table.version), **metadata}
     return msgspec.json.encode(versioned, order="sorted").decode()
 
@@ -145,7 +134,5 @@ class ArchiveMetadata:
 
 @dataclass(frozen=True, slots=True)
 class TurnFile:
-    """A turns file and its metadata."""
-
     path: Path
     metadata: ArchiveMetadata

@@ -5,11 +5,13 @@ a request that Graphiti sends counts for its turn, though Graphiti knows of neit
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from turnetl.llm.cost_bounds import Amount
 
+T = TypeVar("T")
 Approve = Callable[[Amount], None]
 """Called with the expected cost before each request. Raises `RunStopped` if it must not be sent."""
 
@@ -31,11 +33,7 @@ class Account:
 
     @contextmanager
     def request(self, expected: Amount) -> Iterator[None]:
-        """Count a request as in flight.
-
-        Raises:
-            RunStopped: the request must not be sent.
-        """
+        """Count a request as in flight, unless `approve` raises."""
         self._approve(expected)
         self.in_flight += expected
         try:
@@ -44,12 +42,7 @@ class Account:
             self.in_flight -= expected
 
     def charge(self, used: Amount, reserved: Amount) -> None:
-        """Count a response.
-
-        Args:
-            used: its cost.
-            reserved: what a budget reserves for such a request when little is left.
-        """
+        """Count a response: what it used, and what a budget reserves for one if little is left."""
         self.required = self.required.at_least(self.spent + reserved)
         self.spent += used
 
@@ -62,11 +55,16 @@ def current_account() -> Account:
     return _current.get() or Account(lambda _: None)
 
 
-@contextmanager
-def charged_to(account: Account) -> Iterator[None]:
+def charged_to(account: Account) -> AbstractContextManager[None]:
     """Charge the requests of this context, and of tasks started in it, to an account."""
-    token = _current.set(account)
+    return set_in_context(_current, account)
+
+
+@contextmanager
+def set_in_context(variable: ContextVar[T], value: T) -> Iterator[None]:
+    """Set the variable for this context and for tasks started in it."""
+    token = variable.set(value)
     try:
         yield
     finally:
-        _current.reset(token)
+        variable.reset(token)

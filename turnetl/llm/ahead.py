@@ -9,14 +9,15 @@ many requests have been answered when their turn comes.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from turnetl.base.errors import Fatal, Retryable, TurnetlError
 from turnetl.base.model import Usage
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.accounts import set_in_context
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.journal.rows import request_key
 from turnetl.llm.limiter import send_for_this_task
 
@@ -37,8 +38,6 @@ class GivenUp(TurnetlError):
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    """A request of turns that run ahead."""
-
     response: asyncio.Task[ChatResponse]
     turns: "set[TurnAhead]"
     """Those that sent it and are not committed yet."""
@@ -50,8 +49,6 @@ class _Call:
 
 @dataclass(slots=True, eq=False)
 class _Attempt:
-    """One attempt to resolve a turn ahead."""
-
     turn: "TurnAhead"
     guessed: dict[str, tuple[ChatRequest, str]] = field(default_factory=dict)
     """By key of the request: the guesses, without those that were right."""
@@ -71,7 +68,7 @@ class TurnAhead:
     """Keys of the requests of all attempts, and of the commit."""
 
 
-class AheadModel:
+class AheadModel(ModelWrapper):
     """A model whose requests may be sent ahead. It is the outermost wrapper."""
 
     def __init__(
@@ -81,15 +78,12 @@ class AheadModel:
         *,
         is_sent: Callable[[asyncio.Task[Any]], bool] = lambda _: True,
     ) -> None:
-        """Wrap the model of a run, with its stack.
+        """Wrap the model of a run, with its stack: it receives each request of a turn once.
 
-        Args:
-            model: receives each request once, as long as its turn is not committed.
-            guesses: the probable responses.
-            is_sent: whether the request of a task was sent; one that was not is cancelled if no
-                turn needs it any more.
+        `is_sent` is whether the request of a task was sent; one that was not is cancelled if no
+        turn needs it any more.
         """
-        self._model = model
+        super().__init__(model)
         self._guesses = guesses
         self._is_sent = is_sent
         self._calls: dict[str, _Call] = {}
@@ -102,10 +96,6 @@ class AheadModel:
         """Of `unused`."""
         self.used = Usage()
         """Of the responses that turns received when they were committed."""
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     @property
     def unused_share(self) -> float:
@@ -121,9 +111,7 @@ class AheadModel:
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the response, or a guess of it during an attempt to resolve a turn ahead.
 
-        Raises:
-            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model.
-            GivenUp: the request is of an attempt that is over.
+        GivenUp: the request is of an attempt that is over.
         """
         key = request_key(self.name, request)
         attempt = _attempted.get()
@@ -138,24 +126,16 @@ class AheadModel:
     def attempt(self, turn: TurnAhead) -> Iterator[None]:
         """Guess the responses to the requests of this context: a turn is resolved ahead."""
         turn.latest = _Attempt(turn)
-        token = _attempted.set(turn.latest)
-        try:
+        with set_in_context(_attempted, turn.latest):
             yield
-        finally:
-            _attempted.reset(token)
 
-    @contextmanager
-    def committing(self, turn: TurnAhead) -> Iterator[None]:
+    def committing(self, turn: TurnAhead) -> AbstractContextManager[None]:
         """Share the requests of this context with attempts to resolve the same turn ahead.
 
         The attempt with which a chain begins runs beside the commit: a request of both is sent
         once, whichever of them comes first.
         """
-        token = _committed.set(turn)
-        try:
-            yield
-        finally:
-            _committed.reset(token)
+        return set_in_context(_committed, turn)
 
     def keep_asked(self, turn: TurnAhead) -> None:
         """Give up the requests that earlier attempts sent and the latest one did not."""
@@ -169,7 +149,7 @@ class AheadModel:
         self._release(turn, set(turn.sent))
 
     async def close(self) -> None:
-        """Give up all requests, and close the model. May be called more than once.
+        """Give up all requests, and close the model. Safe to repeat.
 
         The model decides how long it waits for responses that are paid for: they are counted.
         """
@@ -202,7 +182,6 @@ class AheadModel:
     async def _committed_response(
         self, turn: TurnAhead | None, key: str, request: ChatRequest
     ) -> ChatResponse:
-        """Return the response to a request of a turn that is committed, or of an extraction."""
         call = self._calls.get(key) or self._given_up.get(key)
         ran_ahead = call is not None
         if turn is not None:
@@ -242,7 +221,6 @@ class AheadModel:
         return await self._model.complete(request)
 
     def _check(self, key: str, call: _Call, done: asyncio.Task[ChatResponse]) -> None:
-        """Compare a response with the guesses of it."""
         if done.cancelled():
             return
         # Mark the exception as retrieved: no turn may ask for it.

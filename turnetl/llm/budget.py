@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from turnetl.base.errors import BadUsage, BudgetExhausted
 from turnetl.llm.accounts import Account, current_account
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.cost_bounds import (
     Amount,
     CostBound,
@@ -30,14 +30,7 @@ class Budget:
     """The limits of a run. One object per process."""
 
     def __init__(self, tokens: int | None, usd: float | None, meter: Meter, prices: Prices) -> None:
-        """Limit the total of a meter.
-
-        Args:
-            tokens: of prompts and responses; None for no limit.
-            usd: US dollars; None for no limit.
-            meter: counts the usage of every model that the budget applies to.
-            prices: prices of the models.
-        """
+        """Limit the total of a meter, in tokens of prompts and responses and in US dollars."""
         self.tokens = tokens
         self.usd = usd
         self.repeated = 0
@@ -52,23 +45,16 @@ class Budget:
 
     @property
     def used(self) -> Amount:
-        """What the responses so far have used."""
         return amount_of(self._meter.total)
 
     def price(self, model: str) -> Price | None:
-        """Return the price of the model.
-
-        Raises:
-            BadUsage: the price is unknown and the budget is in dollars; names the file and the line
-                to add.
-        """
+        """Return the price; BadUsage names the line to add if a budget in dollars lacks it."""
         price = self._prices.find(model)
         if price is None and self.usd is not None:
             raise BadUsage(f"a budget in dollars needs prices, and {self._prices.missing(model)}")
         return price
 
     def covers(self, more: Amount) -> bool:
-        """Return whether what was used and this amount are within the budget."""
         return self._allows(self.used + more)
 
     def expected(self, prompt_name: str) -> Amount:
@@ -82,21 +68,12 @@ class Budget:
     async def reserve(
         self, sufficient: Sequence[CostBound], smaller: Iterable[CostBound] = ()
     ) -> AsyncIterator[CostBound]:
-        """Reserve the most that a request may use, until it is done.
+        """Reserve the largest bound that fits, for what a request may use, until it is done.
 
-        Requests are admitted in order. A request that does not fit waits for those before it:
-        most of them use much less than they reserve.
-
-        Args:
-            sufficient: the bounds to choose from, largest first.
-            smaller: more bounds, tried when no request is left to wait for; largest first.
-
-        Yields:
-            The largest bound that fits.
-
-        Raises:
-            BudgetExhausted: no bound fits and no request is in flight. No later request is
-                admitted.
+        Requests are admitted in order. A request that does not fit waits for those before it: most
+        of them use much less than they reserve. When no request is left to wait for, the smaller
+        bounds are tried, also largest first; then BudgetExhausted is raised, and no later request
+        is admitted.
         """
         async with self._queue:
             bound = await self._first_fitting(sufficient, smaller)
@@ -108,12 +85,7 @@ class Budget:
             self._released.set()
 
     def too_small(self, work: str, needed: Amount) -> BudgetExhausted:
-        """Return the error of a run that stops because the budget does not cover more work.
-
-        Args:
-            work: what does not fit: `request`, `turn`.
-            needed: what it may use.
-        """
+        """Return the error of a run whose budget does not cover another `request` or `turn`."""
         used, spent, more = self.used, [], []
         if self.tokens is not None:
             spent.append(f"{used.tokens:,.0f} of {self.tokens:,} tokens")
@@ -153,13 +125,12 @@ class Budget:
         return self.covers(sum((reserved.amount for reserved in self._reserved), bound.amount))
 
     def _allows(self, total: Amount) -> bool:
-        """Return whether the whole budget would be enough for the amount."""
         return (self.tokens is None or total.tokens <= self.tokens) and (
             self.usd is None or total.usd <= self.usd
         )
 
 
-class BudgetedModel:
+class BudgetedModel(ModelWrapper):
     """A model that receives a request only if the budget covers the most that it may use.
 
     A request has its own limit of the response as long as the budget covers that, else the limit
@@ -168,27 +139,18 @@ class BudgetedModel:
     """
 
     def __init__(self, model: ChatModel, budget: Budget) -> None:
-        """Put a model that makes one attempt per request under a budget.
-
-        Raises:
-            BadUsage: the budget is in dollars and the price of the model is unknown.
-        """
-        self._model = model
+        """Put a model that makes one attempt per request under a budget; see `Budget.price`."""
+        super().__init__(model)
         self._budget = budget
         self._price = budget.price(model.name)
         self._limits = ResponseLimits()
         self._prompts = PromptBounds()
 
-    @property
-    def name(self) -> str:
-        return self._model.name
-
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Send the request as soon as the budget covers it.
 
-        Raises:
-            BudgetExhausted: the budget does not cover it, nor any later request; or it does not
-                cover the turn of the request.
+        BudgetExhausted: it does not cover it, nor any later request; or not the turn of the
+        request.
         """
         account = current_account()
         with account.request(self._budget.expected(request.prompt_name)):
@@ -200,9 +162,6 @@ class BudgetedModel:
                 response, limit = await self._send(request, larger, (), account)
                 response = response.with_usage(response.usage + spent)
         return response
-
-    async def close(self) -> None:
-        await self._model.close()
 
     async def _send(
         self,

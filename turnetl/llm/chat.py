@@ -1,13 +1,11 @@
-"""Requests to a language model and its responses.
+"""Requests to a language model and its responses, and the routing of prompts to models.
 
 `ChatModel` is the port of this package: every wrapper of a model is itself a `ChatModel`.
-
-The prompts that a run sends, and the routing of each to one of several models.
 """
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from json import dumps
 from typing import Annotated, Any, Literal, Protocol
@@ -69,7 +67,6 @@ class ChatRequest:
 
     @property
     def characters(self) -> int:
-        """Length of all messages."""
         return sum(len(message.text) for message in self.messages)
 
 
@@ -108,15 +105,7 @@ class ChatResponse:
 
     def with_usage(self, usage: Usage) -> "ChatResponse":
         """Return the same response with the total usage of all its attempts."""
-        return replace(
-            self,
-            calls=usage.calls,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost=usage.cost,
-            cached_tokens=usage.cached_tokens,
-            seconds=usage.seconds,
-        )
+        return replace(self, **asdict(usage))
 
 
 class ChatModel(Protocol):
@@ -139,6 +128,20 @@ class ChatModel(Protocol):
 
     async def close(self) -> None:
         """Close connections. May be called more than once."""
+
+
+class ModelWrapper:
+    """Base of the models around another one: they have its name, and close it."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self._model = model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def close(self) -> None:
+        await self._model.close()
 
 
 class ProviderAdapter(Protocol):
@@ -193,12 +196,7 @@ class PromptRouter:
     """Sends each request to one of several models, chosen by the name of its prompt."""
 
     def __init__(self, default: ChatModel, by_prefix: Mapping[str, ChatModel]) -> None:
-        """Route between opened models. The same model may have several prefixes.
-
-        Args:
-            default: receives requests that no prefix matches.
-            by_prefix: models by prefix of prompt names; the longest matching prefix wins.
-        """
+        """Route between opened models; the longest matching prefix of a prompt's name wins."""
         self._default = default
         self._by_prefix = {
             prefix: by_prefix[prefix]
@@ -215,7 +213,6 @@ class PromptRouter:
         return f"{self._default.name} ({routes})"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request to the model of its prompt."""
         return await self.model_for(request.prompt_name).complete(request)
 
     def model_for(self, prompt_name: str) -> ChatModel:
@@ -230,13 +227,14 @@ class PromptRouter:
         await asyncio.gather(*(model.close() for model in models.values()))
 
 
+def model_for(model: ChatModel, prompt_name: str) -> ChatModel:
+    return model.model_for(prompt_name) if isinstance(model, PromptRouter) else model
+
+
 def expand_routes(models: Mapping[str, str]) -> dict[str, str]:
     """Return model names by prefix of prompt names, with `small` replaced by its prompts.
 
     Every other prefix that matches a prompt wins over `small`.
-
-    Raises:
-        BadUsage: no prompt has the prefix; lists the prompts.
     """
     prefixes = {prefix: model for prefix, model in models.items() if prefix != "small"}
     for prefix in prefixes:

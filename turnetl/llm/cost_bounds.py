@@ -1,12 +1,4 @@
-"""The most that a request may cost: the upper bound that a budget reserves and retries keep to.
-
-Upper bounds of prompts, from prompts of the same name whose tokens were counted.
-
-The instructions are the same in every prompt of a name. Only the text that differs may have a token
-per byte, as `cost_bounds.max_prompt_tokens` assumes of the whole prompt.
-
-Limits of responses that a budget reserves, learned from the responses to such requests.
-"""
+"""The most that a request may cost: the upper bound that a budget reserves and retries keep to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -44,7 +36,6 @@ class Amount:
         return Amount(self.tokens * factor, self.usd * factor)
 
     def at_least(self, other: "Amount") -> "Amount":
-        """Return the greater value of each unit."""
         return Amount(max(self.tokens, other.tokens), max(self.usd, other.usd))
 
 
@@ -62,10 +53,8 @@ def worst_case(
 ) -> CostBound:
     """Return the most that one attempt may use: the response has its maximal length.
 
-    Args:
-        request: the request.
-        price: of the model; None: the bound is in tokens.
-        prompt_tokens: upper bound of its prompt, if one below `max_prompt_tokens` is known.
+    Without a price the bound is in tokens. `prompt_tokens` is an upper bound of its prompt, if one
+    below `max_prompt_tokens` is known.
     """
     usage = max_usage(request, 1)
     if prompt_tokens is not None:
@@ -98,7 +87,6 @@ def max_usage(request: ChatRequest, attempts: int) -> Usage:
 
 
 def amount_of(usage: Usage) -> Amount:
-    """Return the tokens and dollars of a usage."""
     return Amount(usage.tokens, usage.cost or 0.0)
 
 
@@ -127,18 +115,17 @@ class _CountedPrompt:
 
 
 class PromptBounds:
-    """The prompts of one model: the shortest of each name."""
+    """Upper bounds of the prompts of one model, by the shortest prompt of each name.
+
+    The instructions are the same in every prompt of a name. Only the text that differs may have a
+    token per byte, as `max_prompt_tokens` assumes of the whole prompt.
+    """
 
     def __init__(self) -> None:
         self._counted: dict[str, _CountedPrompt] = {}
 
     def add(self, request: ChatRequest, tokens: int) -> None:
-        """Count a prompt.
-
-        Args:
-            request: the request.
-            tokens: of its prompt, as the provider counted them.
-        """
+        """Count a prompt; `tokens` are those that the provider counted."""
         counted = self._counted.get(request.prompt_name)
         if counted is None or tokens < counted.tokens:
             self._counted[request.prompt_name] = _CountedPrompt(_text(request), tokens)
@@ -192,19 +179,14 @@ _MIN_LEAST, _MARGIN_OF_LEAST = 256, 1.25
 
 
 class ResponseLimits:
-    """The lengths of the responses of one model, by prompt."""
+    """The lengths of the responses of one model, by prompt, from which limits are learned."""
 
     def __init__(self) -> None:
         self._longest: dict[str, int] = {}
         self._counts: dict[str, int] = {}
 
     def add(self, prompt_name: str, tokens: int) -> None:
-        """Count a response.
-
-        Args:
-            prompt_name: of its request.
-            tokens: its length; of a truncated response its limit.
-        """
+        """Count the length of a response; of a truncated one its limit."""
         self._longest[prompt_name] = max(tokens, self._longest.get(prompt_name, 0))
         self._counts[prompt_name] = self._counts.get(prompt_name, 0) + 1
 
@@ -230,11 +212,6 @@ class ResponseLimits:
         return min(max(_MIN_LEAST, int(_MARGIN_OF_LEAST * longest)), request.max_tokens)
 
     def larger(self, request: ChatRequest, limit: int) -> tuple[int, ...]:
-        """Return the limits with which a response is requested again, largest first.
-
-        Args:
-            request: the request.
-            limit: the limit that truncated its response.
-        """
+        """Return the limits with which a response that `limit` truncated is requested again."""
         full = request.max_tokens
         return tuple(sorted({full, min(4 * limit, full), min(2 * limit, full)}, reverse=True))

@@ -1,10 +1,4 @@
-"""Graphiti's client classes over turnetl's ports: a model, an embedder, and placeholders.
-
-Graphiti's cross-encoder over a model: how relevant each passage is to a query.
-
-The model rates several passages in one request, each from 0 to 100. A request depends on the query
-and the passages alone, so that the journal has its response when a search is repeated.
-"""
+"""Graphiti's client classes over turnetl's ports, and placeholders for those without a use."""
 
 import asyncio
 import json
@@ -25,8 +19,7 @@ from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Usage, Vector
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
-from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import Embedder, floats
 from turnetl.llm.prompt_delimiters import escape_text, unescape_values
 from turnetl.llm.retry import sanitized, strip_invisible
 
@@ -72,7 +65,6 @@ class GraphitiModel(LLMClient):
         attribute_extraction: bool = False,
         model: str | None = None,
     ) -> dict[str, Any]:
-        """Return the response as parsed JSON that matches `response_model`."""
         self._apply_attribute_extraction_preamble(messages, attribute_extraction)
         messages[0].content += get_extraction_language_instruction(group_id)
         request = ChatRequest(
@@ -121,7 +113,6 @@ class GraphitiEmbedder(EmbedderClient):
         self._known: dict[str, Vector] = {}
 
     def remember(self, text: str, vector: Vector) -> None:
-        """Store a vector that is already known."""
         self._known.setdefault(text, vector)
 
     def known(self, text: str) -> Vector | None:
@@ -202,20 +193,18 @@ class PassageScores(BaseModel):
 
 
 class GraphitiReranker(CrossEncoderClient):
-    """A model as Graphiti's search calls a cross-encoder."""
+    """A model as Graphiti's search calls a cross-encoder: it rates several passages in one request.
+
+    A request depends on the query and the passages alone, so that the journal has its response when
+    a search is repeated.
+    """
 
     def __init__(self, model: ChatModel) -> None:
         self._model = GraphitiModel(model)
 
     @override
     async def rank(self, query: str, passages: list[str]) -> list[tuple[str, float]]:
-        """Return the passages with scores from 0 to 1, best first; equal ones as given.
-
-        A passage that the model did not rate has the score 0, and a warning counts them.
-
-        Raises:
-            TurnetlError: as the model; the first failure of several requests.
-        """
+        """Return the passages and their `scores`, best first, equal ones as given; 0 if unrated."""
         scores = await self.scores(query, passages)
         rated = [(text, score or 0.0) for text, score in zip(passages, scores, strict=True)]
         return sorted(rated, key=lambda pair: -pair[1])
@@ -223,10 +212,8 @@ class GraphitiReranker(CrossEncoderClient):
     async def scores(self, query: str, passages: Sequence[str]) -> list[float | None]:
         """Return a score from 0 to 1 for each passage, in their order.
 
-        It is None for a passage that the model did not rate; a warning counts them.
-
-        Raises:
-            TurnetlError: as the model; the first failure of several requests.
+        It is None for a passage that the model did not rate; a warning counts them. Of several
+        failed requests the first error is raised.
         """
         batches = list(_batches(passages))
         rated = await asyncio.gather(*(self._rate(query, batch) for batch in batches))
@@ -264,7 +251,6 @@ def _messages(query: str, passages: Sequence[str]) -> list[Message]:
 
 
 def _batches(passages: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the passages in their order, as many together as a request may contain."""
     batch: list[str] = []
     for passage in passages:
         size = sum(len(_excerpt(text)) for text in (*batch, passage))

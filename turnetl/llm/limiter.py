@@ -1,21 +1,14 @@
 """Rate limits of a provider: requests, tokens and requests in flight; one limiter per process.
 
-The limits are those of the process alone or shared with others.
-
-Requests are admitted by the place of their turn, and equal ones in order of arrival. A request that
-is cancelled while it waits consumes nothing.
-
-The queue of requests that wait to be sent: whose turn comes first is sent first.
-
-The limits that a limiter keeps, and the port behind it: this process's own, or shared ones.
-
-Sliding windows of one minute: requests, and the tokens of requests and responses.
+The limits are those of the process alone, or shared with others. Requests are admitted by the place
+of their turn, and equal ones in order of arrival. A request that is cancelled while it waits
+consumes nothing.
 """
 
 import asyncio
 import math
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -26,7 +19,7 @@ from weakref import WeakSet
 
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.accounts import Account, current_account
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.retry import Sleep
 
 WINDOW = 61.5
@@ -57,19 +50,15 @@ class TokenEstimate:
         self._tokens_per_character = _TOKENS_PER_CHARACTER
 
     def tokens(self, characters: int) -> float:
-        """Return the estimate for a request of that size."""
         return characters * self._tokens_per_character
 
     def learn(self, characters: int, tokens: int) -> None:
-        """Adapt to the tokens of a response and its request."""
         if characters:
             observed = tokens / characters
             self._tokens_per_character += _LEARNING_RATE * (observed - self._tokens_per_character)
 
 
 class RequestWindow:
-    """Limits the requests per minute."""
-
     def __init__(self, per_minute: int | None) -> None:
         self._limit = per_minute
         self._starts: deque[float] = deque(maxlen=per_minute)
@@ -153,9 +142,7 @@ class AdmissionLimits(Protocol):
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:
         """Wait until a request of that size is within all limits, and hold a slot for it.
 
-        Args:
-            characters: of the request.
-            waiting: returns the number of requests that wait to be sent, with this one.
+        `waiting` returns the number of requests that wait to be sent, with this one.
 
         Raises:
             ModelBusy: the limits are not known at the moment; a retry may help.
@@ -173,8 +160,6 @@ class AdmissionLimits(Protocol):
 
 
 class OwnLimits:
-    """The limits of one process."""
-
     def __init__(
         self,
         limits: ProviderLimits,
@@ -182,13 +167,6 @@ class OwnLimits:
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Start with empty windows.
-
-        Args:
-            limits: of all requests of the process.
-            clock: monotonic seconds.
-            sleep: waits for a number of seconds.
-        """
         self._requests = RequestWindow(limits.requests_per_minute)
         self._tokens = TokenWindow(limits.tokens_per_minute)
         self._slots = asyncio.Semaphore(limits.concurrency)
@@ -196,7 +174,6 @@ class OwnLimits:
         self._sleep = sleep
 
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:  # noqa: ARG002 - of the port
-        """Wait for a slot, then for the limits per minute."""
         await self._slots.acquire()
         try:
             await self._wait_for_rate(characters)
@@ -216,7 +193,6 @@ class OwnLimits:
         self._tokens.settle(admission, tokens)
 
     async def _wait_for_rate(self, characters: int) -> None:
-        """Wait until one more request stays within the limits per minute."""
         while True:
             now = self._clock()
             free_at = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
@@ -238,15 +214,12 @@ class Limiter:
     ) -> None:
         """Admit requests within limits.
 
-        Args:
-            limits: of the process, or shared with others.
-            max_wait: seconds; if a provider asks for a longer pause, requests fail until it ends.
-            clock: monotonic seconds.
-            sleep: waits for a number of seconds.
+        `max_wait` is in seconds: if a provider asks for a longer pause, requests fail until it
+        ends.
         """
         self._limits = limits
         self._admitting = asyncio.Lock()
-        self._queues: dict[str, _ModelQueue] = {}
+        self._queues: defaultdict[str, _ModelQueue] = defaultdict(_ModelQueue)
         self._sent: WeakSet[asyncio.Task[Any]] = WeakSet()
         self._max_wait = max_wait
         self._clock = clock
@@ -257,12 +230,10 @@ class Limiter:
         """Hold a slot among the requests in flight, as soon as the limits allow it.
 
         Raises:
-            ModelBusy: the provider asked for a pause longer than `max_wait`, or shared limits are
-                not known at the moment.
-            ModelUnusable: the provider rejected an earlier request to the model, or shared limits
-                cannot be used.
+            ModelBusy: also if the provider asked for a pause longer than `max_wait`.
+            ModelUnusable: also if the provider rejected an earlier request to the model.
         """
-        queue = self._queues.setdefault(model, _ModelQueue())
+        queue = self._queues[model]
         queue.waiting += 1
         try:
             async with queue.requests:
@@ -287,17 +258,16 @@ class Limiter:
         return task in self._sent
 
     def settle(self, admission: Admission, tokens: int) -> None:
-        """Replace the estimate of a request with the tokens it used."""
         self._limits.settle(admission, tokens)
 
     def pause(self, model: str, seconds: float) -> None:
         """Admit no request to that model for a number of seconds."""
-        queue = self._queues.setdefault(model, _ModelQueue())
+        queue = self._queues[model]
         queue.paused_until = max(queue.paused_until, self._clock() + seconds)
 
     def block(self, model: str, error: ModelUnusable) -> None:
         """Admit no further request to that model: each would fail the same way."""
-        self._queues.setdefault(model, _ModelQueue()).blocked_by = str(error)
+        self._queues[model].blocked_by = str(error)
 
     async def _admit(self, queue: "_ModelQueue", model: str, characters: int) -> Admission:
         while True:
@@ -315,7 +285,6 @@ class Limiter:
         return sum(queue.waiting for queue in self._queues.values() if queue.is_open(now))
 
     async def _wait_until_open(self, queue: "_ModelQueue", model: str) -> None:
-        """Wait until the model is no longer paused."""
         while not queue.is_open(now := self._clock()):
             if queue.blocked_by is not None:
                 raise ModelUnusable(queue.blocked_by)
@@ -330,16 +299,10 @@ def send_for_this_task() -> None:
     _sent_for.set(asyncio.current_task())
 
 
-class LimitedModel:
-    """A model whose requests wait for the limiter."""
-
+class LimitedModel(ModelWrapper):
     def __init__(self, model: ChatModel, limiter: Limiter) -> None:
-        self._model = model
+        super().__init__(model)
         self._limiter = limiter
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         async with self._limiter.slot(self.name, request.characters) as admission:
@@ -355,13 +318,8 @@ class LimitedModel:
         self._limiter.settle(admission, response.prompt_tokens + response.completion_tokens)
         return response
 
-    async def close(self) -> None:
-        await self._model.close()
-
 
 class _ModelQueue:
-    """Requests to one model."""
-
     def __init__(self) -> None:
         self.requests = RequestQueue()
         self.waiting = 0

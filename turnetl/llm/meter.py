@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from turnetl.base.model import Usage
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.prices import Prices
 
 EMBEDDINGS = "embeddings"
@@ -17,12 +17,6 @@ class Meter:
     """Counts the usage of one run, over all its models and groups."""
 
     def __init__(self, prices: Prices, *, clock: Callable[[], float] = time.perf_counter) -> None:
-        """Start at zero.
-
-        Args:
-            prices: prices of the models.
-            clock: seconds from any origin.
-        """
         self.prices = prices
         self.clock = clock
         self.total = Usage()
@@ -45,17 +39,13 @@ class Meter:
         return dict(sorted(self._by_prompt.items()))
 
 
-class MeteredModel:
+class MeteredModel(ModelWrapper):
     """A model whose attempts are counted. Adds seconds and cost to its responses."""
 
     def __init__(self, model: ChatModel, meter: Meter) -> None:
-        self._model = model
+        super().__init__(model)
         self._meter = meter
         self._price = meter.prices.find(model.name)
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         started = self._meter.clock()
@@ -72,9 +62,6 @@ class MeteredModel:
         )
         self._meter.add(request.prompt_name, response.usage)
         return response
-
-    async def close(self) -> None:
-        await self._model.close()
 
     def _cost(self, response: ChatResponse) -> float | None:
         if self._price is None:

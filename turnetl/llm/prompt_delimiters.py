@@ -71,7 +71,6 @@ def escape_text(text: str) -> str:
 
 
 def unescape_text(text: str) -> str:
-    """Return the text that `escape_text` was given."""
     return _replaced(text, _unescaped_opener)
 
 
@@ -97,7 +96,6 @@ def unescape_values(value: Any) -> Any:
 
 @lru_cache(maxsize=2_000)
 def _escaped(text: str) -> str:
-    """Escape a text, once for all the prompts that contain it."""
     return _replaced(text, _escaped_opener)
 
 
@@ -127,7 +125,6 @@ def _unescaped_opener(opener: re.Match[str]) -> str:
 
 
 def _starts_with_delimiter(text: str, start: int, end: int) -> bool:
-    """Return whether a delimiter, without its opener, starts the part of the text."""
     plain = _plain(text[start : min(end, start + _WINDOW)])
     if end > start + _WINDOW and len(plain) < _LONGEST:
         plain = _plain(text[start:end])

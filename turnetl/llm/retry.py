@@ -1,13 +1,6 @@
-"""Retries by kind of failure: a busy model after a wait, an invalid response with the error.
+"""Retries by kind of failure, and the check of responses before they are returned.
 
-A response that leaves this module is plain JSON that matches its schema.
-
-Validation of a response: JSON, matching its schema, of a plausible size.
-
-Responses as a graph can store them: no character that a database rejects, no invalid date.
-
-The responses already match their schema. A schema cannot express these rules, and one such value
-must not cost a turn.
+A response that leaves this module is plain JSON that matches its schema, of a plausible size.
 """
 
 import asyncio
@@ -24,7 +17,14 @@ from pydantic import ValidationError
 
 from turnetl.base.errors import BadTurn, ModelBusy, TooLong
 from turnetl.base.model import Usage
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
+from turnetl.llm.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    ChatResponse,
+    ModelWrapper,
+    ResponseSchema,
+)
 from turnetl.llm.cost_bounds import allows_retry
 from turnetl.llm.prompt_delimiters import escape_text
 
@@ -63,17 +63,10 @@ async def with_retries(
     sleep: Sleep = asyncio.sleep,
     random_fraction: Callable[[], float] = random.random,
 ) -> T:
-    """Return the result of a call, repeated while it raises `ModelBusy`.
+    """Return the result of a call, repeated while it raises `ModelBusy`; finally raise that.
 
-    Args:
-        call: one attempt.
-        retry_policy: number of attempts and waits between them.
-        sleep: waits for a number of seconds.
-        random_fraction: returns 0 to 1, for jitter: calls that failed together must not retry
-            together.
-
-    Raises:
-        ModelBusy: after all retries. Every other exception of the call passes through.
+    `random_fraction` returns 0 to 1, for jitter: calls that failed together must not retry
+    together.
     """
     wait, failures, timeouts = retry_policy.first_wait, 0, 0
     while True:
@@ -97,8 +90,8 @@ async def with_retries(
         wait = min(wait * 2, retry_policy.max_wait)
 
 
-class RetryingModel:
-    """A model that repeats a request where that may help."""
+class RetryingModel(ModelWrapper):
+    """A model that repeats a request where that may help; arguments as of `with_retries`."""
 
     def __init__(
         self,
@@ -108,23 +101,10 @@ class RetryingModel:
         sleep: Sleep = asyncio.sleep,
         random_fraction: Callable[[], float] = random.random,
     ) -> None:
-        """Wrap a model that makes one attempt per request.
-
-        Args:
-            model: receives the requests.
-            retry_policy: number of attempts and waits between them.
-            sleep: waits for a number of seconds.
-            random_fraction: returns 0 to 1, for jitter: calls that failed together must not retry
-                together.
-        """
-        self._model = model
+        super().__init__(model)
         self._retry_policy = retry_policy
         self._sleep = sleep
         self._random_fraction = random_fraction
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Repeat the request until a response is valid; each repetition quotes the last error.
@@ -133,7 +113,6 @@ class RetryingModel:
         invalid responses are therefore retried once, short ones more often.
 
         Raises:
-            ModelUnusable, ModelBusy: as the model, the latter after all retries.
             TooLong: request or response exceeds a limit; a retry would fail the same way.
             BadTurn: no response is valid. Its usage is the cost of all of them, as TooLong's.
         """
@@ -152,9 +131,6 @@ class RetryingModel:
                 current = repeated
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    async def close(self) -> None:
-        await self._model.close()
-
     async def _attempt(self, request: ChatRequest, spent: Usage) -> ChatResponse:
         """Return a response whose usage includes that of the responses before it."""
         try:
@@ -170,12 +146,7 @@ class RetryingModel:
             raise
 
     def _validated(self, request: ChatRequest, response: ChatResponse) -> ChatResponse:
-        """Return the response as plain JSON.
-
-        Raises:
-            TooLong: it is truncated.
-            ValueError: it does not match its schema; says why.
-        """
+        """Return the response as plain JSON; ValueError says why it does not match its schema."""
         if response.truncated:
             raise TooLong(
                 f"model `{self.name}`: the response to `{request.prompt_name}` was truncated after "
@@ -239,11 +210,7 @@ def strip_wrapping(text: str) -> str:
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """Return the parsed JSON object.
-
-    Raises:
-        ValueError: the text is not a JSON object.
-    """
+    """Return the parsed JSON object; ValueError says why the text is none."""
     try:
         parsed = json.loads(text)
     except json.JSONDecodeError as error:
@@ -256,11 +223,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def check_response(text: str, schema: ResponseSchema | None) -> None:
-    """Check that the text is a JSON object that matches its schema.
-
-    Raises:
-        ValueError: it does not; `describe` returns the reason.
-    """
+    """Check that the text is a JSON object that matches its schema; else raise ValueError."""
     parsed = parse_object(text)
     _check_size(parsed)
     if schema is not None and schema.response_model is not None:
@@ -303,11 +266,9 @@ _DEFAULT_RELATION = "RELATES_TO"
 
 
 def sanitized(value: Any, key: str = "") -> Any:
-    """Return the parsed JSON with every text as a graph can store it.
+    """Return parsed JSON with every text as a graph can store it; `key` names the field of `value`.
 
-    Args:
-        value: the response, or its part under `key`.
-        key: name of the field.
+    A schema cannot express these rules, and one such value must not cost a turn.
     """
     if isinstance(value, dict):
         return {name: sanitized(child, name) for name, child in value.items()}

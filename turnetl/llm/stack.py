@@ -36,15 +36,7 @@ class ModelStack:
 
 
 def wrap(base: ChatModel, shared: ModelStack) -> ChatModel:
-    """Return the model with all its wrappers.
-
-    Args:
-        base: makes one attempt per request, to one model of one provider.
-        shared: objects shared by all models of the process.
-
-    Raises:
-        BadUsage: the budget is in dollars and the price of the model is unknown.
-    """
+    """Return the model, which makes one attempt per request, with all its wrappers."""
     model = MeteredModel(base, shared.meter) if shared.meter is not None else base
     model = LimitedModel(model, shared.limiter)
     if shared.budget is not None:

@@ -1,7 +1,4 @@
-"""Vectors as bytes, as they are stored, and as float32 arrays, as they are computed with.
-
-Vectors as integers of one byte: their products take a fraction of the time of float32.
-"""
+"""Vectors as bytes, as they are stored, and as arrays, as they are computed with."""
 
 from collections.abc import Sequence
 
@@ -15,22 +12,20 @@ Matrix = NDArray[np.float32]
 
 
 def pack(numbers: ArrayLike) -> Vector:
-    """Return numbers as a vector."""
     return Vector(np.asarray(numbers, dtype="<f4").tobytes())
 
 
 def unpack(vector: Vector) -> Matrix:
-    """Return a vector as an array."""
     return np.frombuffer(vector, dtype="<f4")
 
 
 def stack(vectors: Sequence[Vector]) -> Matrix:
-    """Return vectors as the rows of a matrix."""
     rows: Matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
     return rows
 
 
 Int8s = NDArray[np.int8]
+"""Vectors whose products take a fraction of the time of float32."""
 
 SCALE = 127
 """Of the largest number of a vector."""

@@ -6,12 +6,10 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import CommitRecord
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
-from turnetl.graph.migration_phases import incomplete_reason, remedy
-from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.migrations import MigrationPhase, TurnMigration, incomplete_reason, remedy
 from turnetl.graph.port import GraphStore
 from turnetl.migration.comparison import cutover_refusal, state_digest
 from turnetl.migration.migration_report import open_migration
@@ -42,12 +40,7 @@ _FINISHABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
 
 
 async def selected_migration(store: GraphStore, group: str | None) -> TurnMigration:
-    """Return the open migration of this group; of all, if there is only one.
-
-    Raises:
-        BadUsage: there is none, or several and no group is named.
-        GraphUnusable: another version of turnetl began it.
-    """
+    """Return the open migration of this group; None: the only open one."""
     migrations = await store.migrations()
     groups = sorted({one.group_id for one in migrations if one.is_open})
     if group is None and len(groups) > 1:
@@ -96,12 +89,10 @@ async def planned_cutover(
         new_episodes=tuple(NewEpisode(one.uuid, one.name) for one in new),
         objections=() if accept or error else await _objections(store, migration),
         error=error,
-        exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
     )
 
 
 async def _objections(store: GraphStore, migration: TurnMigration) -> tuple[str, ...]:
-    """Return what the user has to accept before a cutover begins."""
     if migration.phase is MigrationPhase.CUTTING_OVER:
         return ()
     old = await store.session_level(migration.group_id, vectors=False)
@@ -113,7 +104,6 @@ async def _objections(store: GraphStore, migration: TurnMigration) -> tuple[str,
 async def planned_rollback(
     store: GraphStore, migration: TurnMigration, *, discard: bool
 ) -> MigrationChange:
-    """Return what a rollback would move, or delete."""
     sides = await _sides(store, migration)
     turns, created = turn_data(sides.all), of_turns(sides.all)
     old, error = NOTHING, None
@@ -133,7 +123,6 @@ async def planned_rollback(
         kept=created - turns,
         mixed_communities=_mixed_communities(migration, sides.group, created, turns),
         error=error,
-        exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
         discards=discard,
     )
 
@@ -141,7 +130,6 @@ async def planned_rollback(
 async def planned_finish(
     store: GraphStore, migration: TurnMigration, *, keep_days: float, now: datetime
 ) -> MigrationChange:
-    """Return what a finish would delete."""
     group = migration.group_id
     sides = await _sides(store, migration)
     archived = everything(sides.sessions)
@@ -149,7 +137,9 @@ async def planned_finish(
     error = None
     if migration.phase not in _FINISHABLE:
         error = f"group `{group}` is not cut over: {remedy(migration)}"
-    elif migration.cut_over_at and now < (kept := _kept_until(migration.cut_over_at, keep_days)):
+    elif migration.cut_over_at and now < (
+        kept := migration.cut_over_at + timedelta(days=keep_days)
+    ):
         error = f"group `{group}`: its old data is kept until {kept:%Y-%m-%d %H:%M} UTC"
     return MigrationChange(
         MigrationCommand.FINISH,
@@ -159,13 +149,7 @@ async def planned_finish(
         _turn_ids(sides.all),
         kept=archived - old,
         error=error,
-        exit_code=ExitCode.DONE if error is None else ExitCode.FAILED,
     )
-
-
-async def other_episodes(store: GraphStore, group: GroupId) -> tuple[str, ...]:
-    """Return the uuids of the episodes of the group that no turn wrote."""
-    return tuple(one.uuid for one in await store.unrecorded_episodes(group))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +181,7 @@ def _turn_ids(rows: GroupRows) -> tuple[str, ...]:
 async def _changed_by_turns(
     store: GraphStore, migration: TurnMigration, created: Moves
 ) -> str | None:
-    """Return the error of turns that changed data of other programs, which a rollback would leave.
-
-    The turns of the migration change nothing of others: they are ingested into their shadow group.
-    """
+    """Return the error of turns that changed after the cutover what a rollback does not restore."""
     if migration.phase is not MigrationPhase.CUT_OVER:
         return None
     own = frozenset((*created.entities, *created.facts))
@@ -282,7 +263,3 @@ def _not_cut_over(migration: TurnMigration, *, discard: bool) -> str | None:
         f"group `{group}` is not cut over, so that there is nothing to take back; `--discard` "
         "deletes the turns of the migration"
     )
-
-
-def _kept_until(cut_over_at: datetime, days: float) -> datetime:
-    return cut_over_at + timedelta(days=days)

@@ -1,8 +1,6 @@
 """Which session each episode of a session-level graph summarises, or what else it is.
 
-The sessions that fit the text and the time of an episode best.
-
-How much of what a summary names occurs in a session: words weighted by how rare they are.
+Texts are compared by their words, weighted by how rare they are, and sessions by their time too.
 """
 
 import math
@@ -36,7 +34,6 @@ class SessionTexts:
     """The texts of sessions, indexed by their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """Index the texts; they are not kept."""
         counts = [Counter(_terms(text)) for text in texts]
         self._size = len(texts)
         postings: dict[str, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
@@ -73,7 +70,6 @@ class SessionTexts:
         return np.sqrt(cosine / self._norms / math.sqrt(norm) * contained / total)
 
     def _rarity(self, sessions: int) -> float:
-        """Return the weight of a word that this number of sessions contains."""
         return math.log(1 + self._size / (sessions + 0.5))
 
 
@@ -125,12 +121,7 @@ class SessionComparison:
     def candidates(
         self, episode: UnrecordedEpisode, allowed: Sequence[int] | None = None
     ) -> Candidates | None:
-        """Return the best sessions; None if no session has a word of the episode.
-
-        Args:
-            episode: to compare.
-            allowed: positions of sessions; None: all.
-        """
+        """Return the best of the `allowed` sessions; None if none has a word of the episode."""
         similarities = self._texts.similarities(f"{episode.name}\n{episode.text}")
         scores = similarities * self._time_factors(episode)
         if allowed is not None:
@@ -299,16 +290,7 @@ class EpisodeClassifier:
         episodes: Sequence[UnrecordedEpisode],
         settled: Mapping[str, Settlement] | None = None,
     ) -> list[ClassifiedEpisode]:
-        """Return the class of each episode, in their order.
-
-        Args:
-            episodes: of one group. Episodes that look like those that name a session count as
-                session-level data too.
-            settled: what a person decided, by the episode's uuid.
-
-        Raises:
-            BadUsage: a session that a person named is not in the archives.
-        """
+        """Return the class of each episode of a group, in their order; `settled` is by uuid."""
         read = [self._read(episode) for episode in episodes]
         looks = {one.look for one in read if one.names and one.names.sessions}
         for one in read:
@@ -395,7 +377,7 @@ class EpisodeClassifier:
 
 
 def _with_turns(one: ClassifiedEpisode) -> ClassifiedEpisode:
-    """Return the episode; of another class if its session has no turn to replace it."""
+    """Return the episode in another class if its session has no turn to replace it."""
     if one.kind is not EpisodeClass.MATCHED or one.session is None or one.session.turns:
         return one
     reason = f"{one.reason}; but no turn of this session is kept"
@@ -410,7 +392,6 @@ class _ReadEpisode:
     names: NamedSessions | None
     candidates: Candidates | None
     looks_like_one: bool = False
-    """Whether it looks like session-level data."""
     look: "_Look" = field(init=False)
 
     def __post_init__(self) -> None:
@@ -430,7 +411,6 @@ class _ReadEpisode:
         return found.similarity >= ENOUGH and found.confidence >= CONFIDENT
 
     def by_text(self) -> tuple[EpisodeClass, str]:
-        """Return the class of an episode that resembles a session."""
         if self.is_decided_by_text:
             return EpisodeClass.MATCHED, "its time and its text fit this session best"
         if self.candidates is not None and self.candidates.confidence >= CONFIDENT:
@@ -438,7 +418,6 @@ class _ReadEpisode:
         return EpisodeClass.AMBIGUOUS, "its text fits two sessions about as well"
 
     def by_prompt_writer(self) -> tuple[EpisodeClass, str]:
-        """Return the same, if its writer summarises each session when it ends."""
         found = self.candidates
         if found is not None and found.is_prompt and found.confidence_if_prompt >= CONFIDENT:
             return EpisodeClass.MATCHED, "it is dated when this session ended, and fits it best"
@@ -451,7 +430,6 @@ class _ReadEpisode:
         return EpisodeClass.ARCHIVE_GONE, reason
 
     def among_the_named(self, names: NamedSessions) -> tuple[EpisodeClass, str]:
-        """Return the class of an episode that names several sessions of the archives."""
         reason = f"its {names.field} names {len(names.sessions)} sessions"
         if self.candidates is not None and self.candidates.confidence >= CONFIDENT:
             return EpisodeClass.MATCHED, f"{reason}, and its text fits this one best"

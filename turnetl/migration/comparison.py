@@ -1,12 +1,6 @@
-"""What a comparison of old and new data found, per group and session.
+"""What a comparison of old and new data found, and whether the turns may replace the old data."""
 
-What a comparison must show so that a cutover needs no `--accept`. Pure.
-
-The verdict of a comparison: whether the turns of a migration may replace the old data.
-"""
-
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
@@ -18,7 +12,7 @@ from turnetl.base.graph_model import Receipt
 from turnetl.base.model import SessionId
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
-from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.session_level import SessionLevelData
 
 
@@ -34,12 +28,7 @@ class CompareVerdict:
 
 
 def state_digest(old: SessionLevelData, new: Iterable[Receipt]) -> str:
-    """Return a digest of a group and its shadow group: a verdict counts for this state only.
-
-    Args:
-        old: the session-level data of the group.
-        new: the receipts of the shadow group, in any order.
-    """
+    """Return a digest of the old data of a group and the receipts of its shadow group."""
     episodes = (ids.digest(one.uuid, one.name, one.text) for one in old.episodes)
     facts = (
         ids.digest(one.uuid, one.text, str(one.valid_at), str(one.invalid_at), *one.turns)
@@ -51,12 +40,11 @@ def state_digest(old: SessionLevelData, new: Iterable[Receipt]) -> str:
 
 
 def encoded_verdict(verdict: CompareVerdict) -> str:
-    """Return the verdict as JSON, for `TurnMigration.verdict`."""
     return msgspec.json.encode(verdict).decode()
 
 
 def recorded_verdict(migration: TurnMigration) -> CompareVerdict | None:
-    """Return the verdict of the last comparison; None if there was none, or it is not readable."""
+    """Return the last verdict; None if there was none, or it is not readable."""
     try:
         return msgspec.json.decode(migration.verdict, type=CompareVerdict)
     except msgspec.MsgspecError:
@@ -64,12 +52,7 @@ def recorded_verdict(migration: TurnMigration) -> CompareVerdict | None:
 
 
 def cutover_refusal(migration: TurnMigration, digest: str) -> str | None:
-    """Return why a cutover needs `--accept`, with what to do; None if it does not.
-
-    Args:
-        migration: with its verdict.
-        digest: `state_digest` of the two groups now.
-    """
+    """Return why a cutover needs `--accept`, with what to do. `digest`: `state_digest` of now."""
     group, verdict = migration.group_id, recorded_verdict(migration)
     compare = f"run `turnetl migrate compare --group {group}`"
     accept = "or cut over with --accept"
@@ -187,10 +170,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class GroupComparison:
-    """A group and its turns.
-
-    They are in its shadow group.
-    """
+    """A group and its turns."""
 
     group: GroupField
     migration_id: Annotated[str, described("Of the migration.")]
@@ -269,72 +249,4 @@ class MigrationComparison:
 
 
 def hit_rate(ranks: Sequence[int | None]) -> float | None:
-    """Return the share of the ranks that are not None; None without ranks."""
     return sum(rank is not None for rank in ranks) / len(ranks) if ranks else None
-
-
-_QUANTILE = 1.96
-"""Of the normal distribution: 95 % lie within."""
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    """The settings `migration.*`."""
-
-    fact_similarity: float
-    """Cosine from which a new fact that shares an entity expresses an old one."""
-    min_expressed: float
-    """Share of the old facts that new facts must express; of a few facts, a share that may have
-    come about by chance does not count against it."""
-    min_probe_hits: float
-    """Share of the search probes whose session must be found among the turns."""
-
-
-def verdict_reasons(
-    comparison: GroupComparison, thresholds: Thresholds, phase: MigrationPhase
-) -> tuple[str, ...]:
-    """Return the thresholds that are not met, each as a sentence without a full stop.
-
-    Args:
-        comparison: of a group.
-        thresholds: to meet.
-        phase: of the migration.
-    """
-    return tuple(_reasons(comparison, thresholds, phase))
-
-
-def _reasons(
-    comparison: GroupComparison, thresholds: Thresholds, phase: MigrationPhase
-) -> Iterator[str]:
-    if phase is MigrationPhase.RUNNING:
-        yield "turns are missing: `turnetl migrate run` ingests them"
-    empty = sum(
-        bool(one.old.episodes) and not one.new.episodes
-        for one in comparison.sessions
-        if one.session_id is not None
-    )
-    if empty:
-        yield f"{empty:,} of the old sessions have no turn"
-    facts = comparison.old.facts
-    if facts and _highest_share(comparison.expressed, facts) < thresholds.min_expressed:
-        yield (
-            f"new facts express {comparison.expressed:.0%} of {facts:,} old facts, "
-            f"less than {thresholds.min_expressed:.0%} (`migration.min_expressed`)"
-        )
-    found = comparison.new_hit_rate
-    if found is not None and found < thresholds.min_probe_hits:
-        yield (
-            f"a search among the turns finds the session of {found:.0%} of "
-            f"{len(comparison.probes):,} probes, less than {thresholds.min_probe_hits:.0%} "
-            "(`migration.min_probe_hits`)"
-        )
-
-
-def _highest_share(share: float, count: int) -> float:
-    """Return the upper end of Wilson's interval for a share of a number of facts."""
-    if share >= 1:
-        return 1.0
-    squared = _QUANTILE**2
-    middle = share + squared / (2 * count)
-    margin = _QUANTILE * math.sqrt(share * (1 - share) / count + squared / (4 * count**2))
-    return (middle + margin) / (1 + squared / count)

@@ -2,12 +2,9 @@
 
 The graph records the phase, and the rows say how far each step came: a command that was killed is
 continued by its repetition, on any machine.
-
-The steps of a cutover, a rollback and a finish, one transaction each, under the leases.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +31,6 @@ from turnetl.ingestion.held_lease import migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.migration.changes import (
     DISCARDABLE,
-    other_episodes,
     planned_cutover,
     planned_finish,
     planned_rollback,
@@ -95,10 +91,6 @@ class GroupChange:
     """Those of both that the leases made groups of turnetl's: they are not if nothing is done."""
 
     @property
-    def now(self) -> Clock:
-        return self.run.clock
-
-    @property
     def group(self) -> GroupId:
         return self.migration.group_id
 
@@ -111,19 +103,18 @@ class GroupChange:
         return self.migration.sessions_group
 
     async def execute(self) -> MigrationChange:
-        planned = await planned_change(self.store, self.migration, self.options, self.now)
+        planned = await planned_change(self.store, self.migration, self.options, self.run.clock)
         if planned.is_refused:
             for group in self.created:
                 await self._drop_group(group)
             return planned
-        commands: dict[
-            MigrationCommand, Callable[[MigrationChange], Awaitable[MigrationChange]]
-        ] = {
-            MigrationCommand.CUTOVER: self._cut_over,
-            MigrationCommand.ROLLBACK: self._roll_back,
-            MigrationCommand.FINISH: self._finish,
-        }
-        done = await commands[self.options.command](planned)
+        match self.options.command:
+            case MigrationCommand.CUTOVER:
+                done = await self._cut_over(planned)
+            case MigrationCommand.ROLLBACK:
+                done = await self._roll_back(planned)
+            case MigrationCommand.FINISH:
+                done = await self._finish(planned)
         return replace(done, migration=self.migration, is_done=True)
 
     async def _cut_over(self, planned: MigrationChange) -> MigrationChange:
@@ -144,7 +135,7 @@ class GroupChange:
         await self._step(
             SwitchStep(self.shadow, self.group, deletes_source=True),
             phase=MigrationPhase.CUT_OVER,
-            cut_over_at=self.now(),
+            cut_over_at=self.run.clock(),
             communities=planned.foreign_communities,
         )
         return planned
@@ -167,8 +158,8 @@ class GroupChange:
         await self._delete("turns", mixed, self.group)
         await self._move("turns", planned.turns, self.group, self.shadow)
         await self._move("old data", planned.old, self.sessions, self.group)
-        marked = await other_episodes(self.store, self.group)
-        await self._mark(marked, None)
+        others = await self.store.unrecorded_episodes(self.group)
+        await self._mark(tuple(one.uuid for one in others), None)
         ready = MigrationPhase.READY
         await self._drop_group(self.group, phase=ready, cut_over_at=None, communities=())
 
@@ -192,7 +183,9 @@ class GroupChange:
         receipts = await self.store.receipts(self.shadow)
         runs: dict[str, str] = {one.turn_id: one.run_id for one in receipts}
         steps = [
-            DropTurnsStep(self.shadow, part, _distinct(runs[turn] for turn in part), self.now())
+            DropTurnsStep(
+                self.shadow, part, _distinct(runs[turn] for turn in part), self.run.clock()
+            )
             for part in self._batches(_distinct(runs))
         ]
         await self._steps("turns", steps)
@@ -226,7 +219,11 @@ class GroupChange:
 
     async def _enter(self, phase: MigrationPhase) -> None:
         if self.migration.phase is not phase:
-            await self._save(phase=phase)
+            now = self.run.clock()
+            changed = replace(self.migration, phase=phase, updated_at=now)
+            lease, ttl = self.leases[0], self.run.lease_ttl
+            await self.store.migrate((lease,), None, changed, now=now, ttl=ttl)
+            self.migration = changed
 
     async def _steps(self, unit: str, steps: Iterable[MigrationStep]) -> None:
         todo = list(steps)
@@ -236,16 +233,13 @@ class GroupChange:
 
     async def _step(self, step: MigrationStep, **changes: Any) -> None:
         """Make a step. The state is written only if it changes: it names all of the old data."""
-        changed = replace(self.migration, updated_at=self.now(), **changes) if changes else None
-        await self.store.migrate(self.leases, step, changed, now=self.now(), ttl=self.run.lease_ttl)
-        self.migration = changed or self.migration
-
-    async def _save(self, **changes: Any) -> None:
-        changed = replace(self.migration, updated_at=self.now(), **changes)
-        await self.store.save_migration(
-            self.leases[0], changed, now=self.now(), ttl=self.run.lease_ttl
+        changed = (
+            replace(self.migration, updated_at=self.run.clock(), **changes) if changes else None
         )
-        self.migration = changed
+        await self.store.migrate(
+            self.leases, step, changed, now=self.run.clock(), ttl=self.run.lease_ttl
+        )
+        self.migration = changed or self.migration
 
 
 def _staying(planned: MigrationChange) -> tuple[str, ...]:
@@ -260,13 +254,7 @@ def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
 async def preview_change(
     settings: Settings, options: ChangeOptions, clock: Clock
 ) -> MigrationChange:
-    """Report what a cutover, a rollback or a finish would change. Writes nothing.
-
-    Raises:
-        BadUsage: the group is not being migrated.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or another version of turnetl began the migration.
-    """
+    """Report what a cutover, a rollback or a finish would change. Writes nothing."""
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
         migration = await selected_migration(store, options.group)
@@ -281,26 +269,22 @@ async def execute_change(
     *,
     progress: Progress = ignore_progress,
 ) -> MigrationChange:
-    """Carry out a cutover, a rollback or a finish, under the leases of both groups.
-
-    The search index follows. What was killed is continued.
-
-    Args:
-        settings: the graph, and the lake with its index.
-        options: what is done.
-        clock: returns the current time.
-        progress: called after each step.
-
-    Raises:
-        BadUsage, GraphBusy, GraphUnusable: as `preview_change`, and if another process writes one
-            of the groups.
-    """
+    """Carry out a cutover, a rollback or a finish, or continue it; then update the search index."""
     async with wiring.store(settings, write=True) as store:
         await store.prepare()
         migration = await selected_migration(store, options.group)
-        async with _leased(
-            store, migration, options, settings=settings, clock=clock, progress=progress
-        ) as change:
+        group, shadow = migration.group_id, migration.turns_group
+        profile = await store.profile(shadow) or await store.profile(group)
+        if profile is None:
+            raise GraphUnusable(
+                f"group `{shadow}` is not in the graph any more; run the migration again"
+            )
+        run = new_ingest_run(settings, clock)
+        created = [name for name in (group, shadow) if await store.profile(name) is None]
+        async with migration_leases(store, (group, shadow), profile, run) as leases:
+            # Another command may have changed it before the leases were taken.
+            current = await selected_migration(store, group)
+            change = GroupChange(store, leases, current, options, run, progress, created)
             report = _with_lake(await change.execute(), settings)
     if report.is_done:
         await update_existing_index(settings, clock, progress)
@@ -313,28 +297,3 @@ def _with_lake(change: MigrationChange, settings: Settings) -> MigrationChange:
         return change
     files = wiring.lake(settings).turn_files(change.migration.group_id)
     return replace(change, kept_in_lake=sum(file.metadata.turns for file in files))
-
-
-@asynccontextmanager
-async def _leased(
-    store: GraphStore,
-    migration: TurnMigration,
-    options: ChangeOptions,
-    *,
-    settings: Settings,
-    clock: Clock,
-    progress: Progress,
-) -> AsyncIterator[GroupChange]:
-    """Hold the leases of the group and of its shadow group."""
-    group, shadow = migration.group_id, migration.turns_group
-    profile = await store.profile(shadow) or await store.profile(group)
-    if profile is None:
-        raise GraphUnusable(
-            f"group `{shadow}` is not in the graph any more; run the migration again"
-        )
-    run = new_ingest_run(settings, clock)
-    created = [name for name in (group, shadow) if await store.profile(name) is None]
-    async with migration_leases(store, (group, shadow), profile, run) as leases:
-        # Another command may have changed it before the leases were taken.
-        current = await selected_migration(store, group)
-        yield GroupChange(store, leases, current, options, run, progress, created)

@@ -1,10 +1,7 @@
-"""Compare the session-level data of a group with the turns that replace them. Pure.
+"""Compare the session-level data of a group with the turns that replace them, without search. Pure.
 
-A fact of several sessions counts for the first one, so that counts of sessions add up.
-
-Which new fact says what an old one says: a similar text that shares an entity with it.
-
-Search probes: questions whose session is known, and where a search finds it. Pure.
+A new fact says what an old one says if their texts are similar and they share an entity. A fact of
+several sessions counts for the first one, so that counts of sessions add up.
 """
 
 import re
@@ -23,9 +20,19 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId
 from turnetl.base.tsv_file import read_tsv
-from turnetl.graph.session_level import SessionLevelData
+from turnetl.graph.migrations import TurnMigration
+from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
+from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.vectors import Matrix
-from turnetl.migration.comparison import ComparedSession, DataSize, FactDates, LostFact, SearchProbe
+from turnetl.migration.comparison import (
+    ComparedSession,
+    DataSize,
+    FactDates,
+    GroupComparison,
+    LostFact,
+    SearchProbe,
+)
+from turnetl.pipeline.embedded_texts import embedded
 
 _BLOCK = 256
 """Old facts in a block of the comparison: with 100,000 new facts, a block takes 100 MB."""
@@ -38,7 +45,21 @@ class FactStatement:
 
     text: str
     entities: tuple[str, ...]
-    """Names of its entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedFacts:
+    """Facts as they are compared, with the embeddings of their texts."""
+
+    statements: Sequence[FactStatement]
+    rows: Matrix
+
+
+async def embedded_facts(
+    facts: Iterable[Fact], entities: Iterable[Entity], embedder: Embedder
+) -> EmbeddedFacts:
+    said = stated(facts, entities)
+    return EmbeddedFacts(said, await embedded([one.text for one in said], embedder))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +74,19 @@ class FactMatch:
     """Whether it is the most similar of those that share an entity; else none does."""
 
 
-def best_matches(
-    old: Sequence[FactStatement], new: Sequence[FactStatement], old_rows: Matrix, new_rows: Matrix
-) -> list[FactMatch]:
+def best_matches(old: EmbeddedFacts, new: EmbeddedFacts) -> list[FactMatch]:
     """Return the best new fact for each old one, in their order.
 
     New facts that share an entity come first: that is a fact that is about an entity of the same
     name, or whose text names it. Of a path only the last part counts, and case does not.
-
-    Args:
-        old: facts.
-        new: facts.
-        old_rows: the embeddings of their texts.
-        new_rows: the same of the new ones.
     """
-    if not new:
-        return [FactMatch(None, 0.0, shares_entity=False)] * len(old)
-    index = EntityIndex(new)
+    if not new.statements:
+        return [FactMatch(None, 0.0, shares_entity=False)] * len(old.statements)
+    index = EntityIndex(new.statements)
     matches: list[FactMatch] = []
-    for start in range(0, len(old), _BLOCK):
-        cosines = old_rows[start : start + _BLOCK] @ new_rows.T
-        block = zip(old[start : start + _BLOCK], cosines, strict=True)
+    for start in range(0, len(old.statements), _BLOCK):
+        cosines = old.rows[start : start + _BLOCK] @ new.rows.T
+        block = zip(old.statements[start : start + _BLOCK], cosines, strict=True)
         matches += [_best(row, index.sharing(fact.entities)) for fact, row in block]
     return matches
 
@@ -95,7 +108,6 @@ class EntityIndex:
         self._postings = {word: np.array(places) for word, places in postings.items()}
 
     def names(self, name: str) -> bool:
-        """Return whether one of the facts names the entity."""
         return len(self._naming(name)) > 0
 
     def sharing(self, names: Iterable[str]) -> NDArray[np.int64]:
@@ -104,7 +116,6 @@ class EntityIndex:
         return np.unique(np.concatenate(found)) if found else _NONE
 
     def _naming(self, name: str) -> NDArray[np.int64]:
-        """Return the facts with all words of the name."""
         lists = [self._postings.get(word, _NONE) for word in sorted(_words(entity_key(name)))]
         lists.sort(key=len)
         common = lists[0] if lists else _NONE
@@ -143,75 +154,39 @@ class OldData:
     """The session of each episode, by its uuid, as far as it is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedData:
-    """The comparison of a group without its search probes."""
-
-    sessions: tuple[ComparedSession, ...]
-    old: DataSize
-    new: DataSize
-    entities_lost: tuple[str, ...]
-    entities_gained: tuple[str, ...]
-
-
 def replaced_part(data: SessionLevelData, moved: Collection[str]) -> SessionLevelData:
     """Return the part of session-level data that belongs to the episodes that turns replace."""
     episodes = tuple(one for one in data.episodes if one.uuid in moved)
     facts = tuple(fact for fact in data.facts if not set(moved).isdisjoint(fact.turns))
     mentions = tuple(one for one in data.mentions if one.episode in moved)
-    named = {one.entity for one in mentions}
-    named |= {end for fact in facts for end in (fact.source, fact.target)}
+    named = {one.entity for one in mentions} | _ends(facts)
     entities = tuple(one for one in data.entities if one.uuid in named)
     return replace(data, episodes=episodes, facts=facts, mentions=mentions, entities=entities)
 
 
 def turns_part(contents: GroupContents, staying: SessionLevelData) -> GroupContents:
-    """Return a group after its cutover without what other programs wrote and no turn uses.
-
-    Args:
-        contents: of the group.
-        staying: the session-level data that stays in it.
-    """
+    """Return a group after its cutover without what other programs wrote and no turn uses."""
     turns = {receipt.turn_id for receipt in contents.receipts}
     facts = tuple(fact for fact in contents.facts if not turns.isdisjoint(fact.turns))
-    used = {end for fact in facts for end in (fact.source, fact.target)}
-    foreign = {one.uuid for one in staying.entities} - used
+    foreign = {one.uuid for one in staying.entities} - _ends(facts)
     entities = tuple(one for one in contents.entities if one.uuid not in foreign)
     return replace(contents, facts=facts, entities=entities)
 
 
-def old_facts(old: OldData) -> list[FactStatement]:
-    """Return the old facts as they are compared, in the order of `OldData`."""
-    return _stated(old.data.facts, old.data.entities)
-
-
-def new_facts(new: GroupContents) -> list[FactStatement]:
-    """Return the new facts as they are compared, in the order of `GroupContents`."""
-    return _stated(new.facts, new.entities)
-
-
 def compare(
+    migration: TurnMigration,
     old: OldData,
     new: GroupContents,
-    old_rows: Matrix,
-    new_rows: Matrix,
+    old_facts: EmbeddedFacts,
+    new_facts: EmbeddedFacts,
     *,
     similarity: float,
-) -> ComparedData:
-    """Compare old with new data.
-
-    Args:
-        old: the session-level data.
-        new: the turns.
-        old_rows: embeddings of the texts of `old_facts`.
-        new_rows: embeddings of the texts of `new_facts`.
-        similarity: cosine from which a new fact that shares an entity expresses an old one.
-    """
-    said = new_facts(new)
-    matches = best_matches(old_facts(old), said, old_rows, new_rows)
+) -> GroupComparison:
+    """Compare old with new data, without search probes; `similarity` as in `Thresholds`."""
+    said = new_facts.statements
     lost = {
         fact.uuid: _lost(fact, match, said)
-        for fact, match in zip(old.data.facts, matches, strict=True)
+        for fact, match in zip(old.data.facts, best_matches(old_facts, new_facts), strict=True)
         if not match.shares_entity or match.similarity < similarity
     }
     sides = _Sides(old, new)
@@ -220,9 +195,11 @@ def compare(
     known.sort(key=lambda one: (one.started_at is None, one.started_at, one.session_id))
     rest = [names[None]] if None in names else []
     old_names, new_names = _names(old.data.entities), _names(new.entities)
-    return ComparedData(
+    return GroupComparison(
+        group=migration.group_id,
+        migration_id=migration.migration_id,
         sessions=(*known, *rest),
-        old=_old_size(old.data),
+        old=_old_size(old.data.episodes, old.data.entities, old.data.facts),
         new=DataSize(
             sum(receipt.chunks for receipt in new.receipts),
             len(new.entities),
@@ -231,12 +208,12 @@ def compare(
         ),
         entities_lost=_lost_names(old_names, new_names, said),
         entities_gained=_gained(old_names, new_names),
+        probes=(),
+        are_probes_generated=True,
     )
 
 
 class _Sides:
-    """Old and new data by session."""
-
     def __init__(self, old: OldData, new: GroupContents) -> None:
         self._old = old
         self._new = new
@@ -259,8 +236,8 @@ class _Sides:
         old = self._old_facts.get(session, [])
         new = self._new_facts.get(session, []) if session is not None else []
         old_entities = self._entities_of_old(session, old)
-        new_entities = _ends(new, self._new_entities)
-        said = _stated(new, new_entities)
+        new_entities = _found(_ends(new), self._new_entities)
+        said = stated(new, new_entities)
         span = _span(receipts)
         losses = sorted(
             (lost[fact.uuid] for fact in old if fact.uuid in lost),
@@ -273,9 +250,7 @@ class _Sides:
             session_id=session,
             format=receipts[0].format if receipts else "",
             started_at=span[0] if span else None,
-            old=DataSize(
-                len(episodes), len(old_entities), len(old), sum(len(one.text) for one in episodes)
-            ),
+            old=_old_size(episodes, old_entities, old),
             new=DataSize(
                 sum(one.chunks for one in receipts),
                 len(new_entities),
@@ -291,8 +266,7 @@ class _Sides:
 
     def _entities_of_old(self, session: SessionId | None, facts: Sequence[Fact]) -> list[Entity]:
         mentioned = {one.entity for one in self._mentions.get(session, [])}
-        named = mentioned | {end for fact in facts for end in (fact.source, fact.target)}
-        return [self._old_entities[one] for one in sorted(named) if one in self._old_entities]
+        return _found(mentioned | _ends(facts), self._old_entities)
 
 
 def _first(fact: Fact, sessions: Mapping[str, SessionId]) -> SessionId | None:
@@ -311,7 +285,7 @@ def _lost(fact: Fact, match: FactMatch, said: Sequence[FactStatement]) -> LostFa
     )
 
 
-def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactStatement]:
+def stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactStatement]:
     names = {one.uuid: one.name for one in entities}
     return [
         FactStatement(
@@ -321,10 +295,13 @@ def _stated(facts: Iterable[Fact], entities: Iterable[Entity]) -> list[FactState
     ]
 
 
-def _ends(facts: Iterable[Fact], entities: Mapping[str, Entity]) -> list[Entity]:
-    """Return the entities that facts are about, by uuid."""
-    named = {end for fact in facts for end in (fact.source, fact.target)}
-    return [entities[uuid] for uuid in sorted(named) if uuid in entities]
+def _ends(facts: Iterable[Fact]) -> set[str]:
+    """Return the uuids of the entities that facts are about."""
+    return {end for fact in facts for end in (fact.source, fact.target)}
+
+
+def _found(uuids: Iterable[str], entities: Mapping[str, Entity]) -> list[Entity]:
+    return [entities[uuid] for uuid in sorted(uuids) if uuid in entities]
 
 
 def _names(entities: Iterable[Entity]) -> dict[str, str]:
@@ -362,15 +339,16 @@ def _dates(facts: Iterable[Fact], span: tuple[datetime, datetime] | None) -> Fac
     return FactDates(len(times), len(times) - len(dated), outside)
 
 
-def _old_size(data: SessionLevelData) -> DataSize:
-    chars = sum(len(one.text) for one in data.episodes)
-    return DataSize(len(data.episodes), len(data.entities), len(data.facts), chars)
+def _old_size(
+    episodes: Sequence[UnrecordedEpisode], entities: Sequence[Entity], facts: Sequence[Fact]
+) -> DataSize:
+    chars = sum(len(one.text) for one in episodes)
+    return DataSize(len(episodes), len(entities), len(facts), chars)
 
 
 def _by(
     values: Iterable[V], key: Callable[[V], SessionId | None]
 ) -> dict[SessionId | None, list[V]]:
-    """Return the values of each session, in their order."""
     grouped: dict[SessionId | None, list[V]] = defaultdict(list)
     for value in values:
         grouped[key(value)].append(value)
@@ -386,13 +364,7 @@ _FEWEST_WORDS = 3
 
 
 def read_probes(path: Path) -> list[SearchProbe]:
-    """Read the questions of a file: a table separated by tabs with `question` and `session`.
-
-    A question may be in several rows, with a session each.
-
-    Raises:
-        BadUsage: the file cannot be read, or a row lacks a question or a session; says where.
-    """
+    """Read a table of `question` and `session`, separated by tabs; questions may repeat."""
     sessions: dict[str, set[SessionId]] = {}
     for row in read_tsv(path, _COLUMNS, row_needs=_ROW_NEEDS):
         question, session = (row.values[name] for name in _COLUMNS)
@@ -401,14 +373,7 @@ def read_probes(path: Path) -> list[SearchProbe]:
 
 
 def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchProbe]:
-    """Return old facts as probes: their texts must lead to their sessions.
-
-    Each session gives one before any gives a second one. The choice depends on the facts only.
-
-    Args:
-        old: the old data; a fact whose session is not known is none.
-        limit: at most this many.
-    """
+    """Return old facts as probes: each session gives one before any gives a second one."""
     sessions: dict[str, set[SessionId]] = {}
     for fact in old.data.facts:
         known = {old.sessions[one] for one in fact.turns if one in old.sessions}
@@ -427,12 +392,7 @@ def generated_probes(old: OldData, *, limit: int = MOST_PROBES) -> list[SearchPr
 
 
 def rank_of(probe: SearchProbe, found: Iterable[SessionId | None]) -> int | None:
-    """Return the rank of the first right session among the distinct sessions of hits, from 1.
-
-    Args:
-        probe: with the right sessions.
-        found: the session of each hit, best first; None if it has none, which counts as another.
-    """
+    """Return the rank of the first right session, from 1; hits of one session count once."""
     seen: set[SessionId] = set()
     unknown = 0
     for session in found:
@@ -448,11 +408,7 @@ def rank_of(probe: SearchProbe, found: Iterable[SessionId | None]) -> int | None
 def of_known_sessions(
     probes: Sequence[SearchProbe], groups: Mapping[GroupId, frozenset[SessionId]]
 ) -> dict[GroupId, list[SearchProbe]]:
-    """Return the probes of each group: those with a session that it has.
-
-    Raises:
-        BadUsage: a probe names no session of these groups.
-    """
+    """Return the probes of each group: those with a session that it has."""
     for probe in probes:
         if all(sessions.isdisjoint(probe.sessions) for sessions in groups.values()):
             raise BadUsage(

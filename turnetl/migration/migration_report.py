@@ -1,9 +1,4 @@
-"""What a migration would do with each group of a graph.
-
-What a run of a migration did.
-
-Begin a migration, or continue it: which state is recorded, and what speaks against it.
-"""
+"""What a migration would do with each group, what a run of it did, and how it begins."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -19,8 +14,7 @@ from turnetl.base.model import GroupId
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
 from turnetl.estimation.plan_report import Estimate
-from turnetl.graph.migration_phases import phase_text, remedy
-from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration
+from turnetl.graph.migrations import LAYOUT, MigrationPhase, TurnMigration, phase_text, remedy
 from turnetl.ingestion import ingest_report
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass
@@ -42,7 +36,6 @@ class GroupMigration:
     ]
 
     def of_kind(self, kind: EpisodeClass) -> list[ClassifiedEpisode]:
-        """Return the episodes of this class."""
         return [episode for episode in self.episodes if episode.kind is kind]
 
     @property
@@ -89,7 +82,6 @@ class MigrationPlan:
     """Paths without an archive, and archives that could not be read."""
 
     def of_kind(self, kind: EpisodeClass) -> list[ClassifiedEpisode]:
-        """Return the episodes of this class of all groups."""
         return [episode for group in self.groups for episode in group.of_kind(kind)]
 
     def other_dimensions(self, group: GroupMigration) -> tuple[int, ...]:
@@ -158,15 +150,6 @@ def begun_migration(
 
     A run with other archives adds their sessions to an open migration. What an earlier run matched
     stays matched, unless a person settled it otherwise.
-
-    Args:
-        plan: of the group, with at least one matched session.
-        migrations: all that the graph records.
-        now: the current time.
-
-    Raises:
-        BadUsage: the migration is past its runs.
-        GraphUnusable: as `open_migration`.
     """
     migration = open_migration(migrations, plan.group)
     present = {one.episode.uuid for one in plan.episodes}
@@ -202,20 +185,19 @@ def begun_migration(
 
 def start_refusal(
     plan: GroupMigration,
+    recorded: Sequence[TurnMigration],
     *,
-    is_begun: bool,
     dimensions: int | None,
     with_turns: Collection[GroupId],
 ) -> str | None:
     """Return why the group cannot be migrated, and what to do; None if it can.
 
     Args:
-        plan: of the group.
-        is_begun: whether a migration of it is open, which sessions of these archives continue.
+        recorded: all migrations: sessions of these archives continue one that is open.
         dimensions: of the embedder; None if they are not known without a request.
-        with_turns: the groups of the graph that hold turns.
     """
     group = plan.group
+    is_begun = any(one.group_id == group and one.is_open for one in recorded)
     if is_begun and plan.sessions:
         return None
     if is_shadow(group) or not _VALID_GROUP.fullmatch(group):

@@ -2,8 +2,6 @@
 
 The rows are those of the group and of its shadow groups together, so that the same data gives the
 same sets wherever a part of it is by now.
-
-What a cutover, a rollback or a finish would do, or did.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +13,7 @@ import polars as pl
 
 from turnetl.base import ids
 from turnetl.base.batched import batched
+from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import Community
 from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.base.results import described
@@ -107,7 +106,6 @@ def together(rows: Sequence[GroupRows], relations: Sequence[OtherRelation]) -> G
 
 
 def everything(rows: GroupRows) -> Moves:
-    """Return all data of a group."""
     tables = rows.tables
     return Moves(
         communities=_sorted(one.uuid for one in rows.communities),
@@ -129,14 +127,9 @@ def old_data(rows: GroupRows, moved: Collection[str]) -> Moves:
 
 
 def unused(rows: GroupRows, archived: Moves, moved: Collection[str]) -> Moves:
-    """Return the data of `archived` that nothing else uses, also if a part of it is deleted.
+    """Return what only these `moved` episodes use of `archived`, which may be deleted in part.
 
     An episode that another program wrote there after the cutover stays.
-
-    Args:
-        rows: of the groups together.
-        archived: the old data, as far as it is left.
-        moved: uuids of the episodes that were moved.
     """
     elsewhere = set(rows.tables.episodes["uuid"]) - set(archived.episodes)
     own = set(moved) - elsewhere
@@ -285,7 +278,6 @@ class MigrationChange:
         tuple[str, ...],
         described("Episodes of other programs that stay with the group.", counted=True),
     ] = ()
-    """Uuids."""
     new_episodes: Annotated[
         tuple[NewEpisode, ...],
         described("Of these, the ones that were written since the last run."),
@@ -295,7 +287,6 @@ class MigrationChange:
     ] = ()
     error: Annotated[str | None, described("Why it is not possible; null if it is.")] = None
     """Or was not completed, and what to do."""
-    exit_code: int = 0
     is_done: Annotated[bool, described("Whether it was carried out.", name="done")] = False
     discards: bool = False
     """Whether a rollback deletes the turns."""
@@ -307,6 +298,9 @@ class MigrationChange:
         return len(self.turn_ids)
 
     @property
+    def exit_code(self) -> int:
+        return ExitCode.DONE if self.error is None else ExitCode.FAILED
+
+    @property
     def is_refused(self) -> bool:
-        """Return whether nothing may be written."""
         return bool(self.objections) or (self.error is not None and not self.is_done)

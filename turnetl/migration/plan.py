@@ -1,30 +1,47 @@
-"""Plan a migration: compare the session-level data of a graph with archives. Writes nothing."""
+"""Plan a migration: compare the session-level data of a graph with archives; estimate its run."""
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
 
 from turnetl import wiring
+from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.plan_report import Estimate, record_estimate
+from turnetl.estimation.sample import Workload
+from turnetl.estimation.workloads import estimate_workloads
 from turnetl.graph.port import GraphStore
+from turnetl.graph.shadow_store import ShadowStore
+from turnetl.ingestion.group import GroupPlan
+from turnetl.lake import Lake
+from turnetl.lake.redaction_key import FILE
 from turnetl.lake.temporary import shared_temporary_folder
 from turnetl.migration.classify import ClassifiedEpisode, EpisodeClass, EpisodeClassifier
-from turnetl.migration.migration_report import GroupMigration, MigrationPlan, start_refusal
-from turnetl.migration.plan_file import Settlement, check_new, read_plan, write_plan
+from turnetl.migration.migration_report import (
+    EstimatedMigration,
+    GroupMigration,
+    MigrationPlan,
+    open_migration,
+    start_refusal,
+)
+from turnetl.migration.plan_file import Settlement, read_plan, write_plan
 from turnetl.migration.sessions import archived_sessions
-from turnetl.parsing.archive_files import ArchiveFiles
+from turnetl.parsing import ParseReport
 from turnetl.pipeline.group_names import select_groups
+from turnetl.pipeline.group_plans import plan_groups_in
 from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.parse_plan import parse_archives
+from turnetl.pipeline.parse_plan import parse_archives, plan_parse
+from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns
 from turnetl.settings import Settings
 
-TEMPORARY = "turnetl-migrate"
-"""Name of the folders with temporary tables."""
+_TEMPORARY = "turnetl-migrate"
 _STAGE = "classify"
 _NAME_CHARS = 80
 """Of an episode's name in a plan file."""
@@ -49,21 +66,7 @@ async def plan_migration(
     *,
     progress: Progress = ignore_progress,
 ) -> MigrationPlan:
-    """Find which session of the archives each episode without a TurnCommit summarises.
-
-    Neither the graph nor the lake is written: the archives are parsed into temporary tables.
-
-    Args:
-        archives: files, folders or globs.
-        settings: the graph, the noise rules and the embedder.
-        options: what is compared.
-        progress: called after each archive and each group.
-
-    Raises:
-        BadUsage: an unknown group or format, or a plan file that is not valid.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
-    """
+    """Find which session each episode without a TurnCommit summarises, in temporary tables."""
     check_graph(settings)
     settled = read_plan(options.plan_file) if options.plan_file is not None else {}
     async with wiring.store(settings, write=False) as store:
@@ -84,11 +87,8 @@ async def plan_migration(
     if not options.groups:
         _check_settled(settled, groups)
     dimensions = await _dimensions(settings)
-    begun = {one.group_id for one in recorded if one.is_open}
     refusals = [
-        start_refusal(
-            group, is_begun=group.group in begun, dimensions=dimensions, with_turns=with_turns
-        )
+        start_refusal(group, recorded, dimensions=dimensions, with_turns=with_turns)
         for group in groups
         if group.sessions
     ]
@@ -101,36 +101,8 @@ async def plan_migration(
     )
 
 
-def archives_of(
-    plan: GroupMigration, archives: Sequence[str], files: ArchiveFiles
-) -> Sequence[str]:
-    """Return the archives of the matched sessions; all of them if one has a redacted path.
-
-    Args:
-        plan: of the group.
-        archives: all of them.
-        files: where they are.
-    """
-    paths = sorted({path for session in plan.sessions for path in session.archives})
-    files.look_up(paths)
-    return [*map(str, paths)] if all(files.is_file(path) for path in paths) else archives
-
-
-def check_plan_file(path: Path) -> None:
-    """Check that a file for a person's decisions can be written, before the plan is made.
-
-    Raises:
-        BadUsage: the file exists, or its folder does not.
-    """
-    check_new(path)
-
-
 def write_plan_file(path: Path, plan: MigrationPlan) -> int:
-    """Write the ambiguous episodes into a file that a person can edit; return their number.
-
-    Raises:
-        BadUsage: the file exists, or cannot be written.
-    """
+    """Write the ambiguous episodes into a file that a person can edit; return their number."""
     ambiguous = plan.of_kind(EpisodeClass.AMBIGUOUS)
     write_plan(path, map(_row, ambiguous))
     return len(ambiguous)
@@ -142,7 +114,6 @@ async def _group(
     classifier: EpisodeClassifier,
     settled: Mapping[str, Settlement],
 ) -> list[GroupMigration]:
-    """Return the group, unless it only holds turns."""
     episodes = await store.unrecorded_episodes(group)
     if not episodes:
         return []
@@ -155,7 +126,7 @@ async def _group(
 @contextmanager
 def _temporary_tables(settings: Settings) -> Iterator[Settings]:
     """Yield settings with an empty lake, which is deleted afterwards."""
-    with shared_temporary_folder(Path(gettempdir()), TEMPORARY) as folder:
+    with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
         yield settings.model_copy(update={"lake": folder / "lake", "graph": settings.graph_url})
 
 
@@ -189,3 +160,137 @@ def _row(one: ClassifiedEpisode) -> dict[str, str]:
         "name": " ".join(one.episode.name.split())[:_NAME_CHARS],
         "reason": one.reason,
     }
+
+
+async def plan_estimated_migration(
+    archives: Sequence[str],
+    settings: Settings,
+    migration: MigrationOptions,
+    options: RunOptions,
+    clock: Clock,
+    *,
+    pilot: PilotOptions | None = None,
+    progress: Progress = ignore_progress,
+) -> EstimatedMigration:
+    plan = await plan_migration(archives, settings, migration, progress=progress)
+    planning = MigrationPlanning(archives, settings, migration, options, clock, progress)
+    return EstimatedMigration(plan, await planning.estimate(plan, pilot))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationWork:
+    """What a migration is of, and how it is carried out."""
+
+    archives: Sequence[str]
+    settings: Settings
+    migration: MigrationOptions
+    options: RunOptions
+    clock: Clock
+    progress: Progress
+
+    def parse_matched(self, plan: GroupMigration, tables: Settings) -> ParseReport:
+        """Parse the archives of the matched sessions; all archives if one has a redacted path."""
+        paths = sorted({path for session in plan.sessions for path in session.archives})
+        files = wiring.archive_files()
+        files.look_up(paths)
+        parsing = plan_parse(
+            [*map(str, paths)] if all(files.is_file(path) for path in paths) else self.archives,
+            tables,
+            format_name=self.migration.format_name,
+            progress=self.progress,
+            group=plan.group,
+        )
+        return parsing.report(work() for work in parsing.batches(None))
+
+
+@dataclass(frozen=True, slots=True)
+class MigrationPlanning(MigrationWork):
+    """What a run of a migration would ingest, and what that takes."""
+
+    async def estimate(
+        self, plan: MigrationPlan, pilot: PilotOptions | None = None
+    ) -> Estimate | None:
+        """Return what the run takes; None if it has no turn to ingest. Writes no graph.
+
+        Groups that cannot be migrated are not part of it, nor are turns that a run ingested before.
+
+        Args:
+            pilot: pay for some turns, to know more, and keep the responses in the journal of the
+                lake; None: send no request, and write no lake.
+        """
+        settings = settings_for_run(self.settings, self.options)
+        wiring.check(settings, self.options.preprocessing)
+        if pilot is not None:
+            # The key of the lake decides the placeholders of secrets, and with them the prompts.
+            wiring.redactor(settings, stores=True)
+        with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
+            async with wiring.store(settings, write=False) as store:
+                workloads = await self._workloads(store, plan, folder)
+                if not workloads:
+                    return None
+                estimate = await estimate_workloads(
+                    workloads,
+                    store,
+                    settings,
+                    self.clock,
+                    pilot=pilot,
+                    progress=self.progress,
+                )
+        if pilot is not None:
+            record_estimate(settings.lake, workloads, estimate, self.clock())
+        return estimate
+
+    async def _workloads(
+        self, store: GraphStore, plan: MigrationPlan, folder: Path
+    ) -> list[Workload]:
+        """Return the turns to ingest, by group; their tables are in `folder`."""
+        found = list[Workload]()
+        for number, group in enumerate(await _migratable(plan, store)):
+            shadow = ShadowStore(store, group.group)
+            planned = await self._planned(shadow, group, folder / f"lake{number}")
+            if planned is not None and planned.turns.to_commit:
+                found.append(Workload(planned, store=shadow))
+        return found
+
+    async def _planned(
+        self, shadow: ShadowStore, plan: GroupMigration, lake: Path
+    ) -> GroupPlan | None:
+        group, tables = plan.group, self._tables(plan, lake)
+        options = replace(
+            self.options,
+            groups=(group,),
+            sessions=frozenset((one.format, str(one.session_id)) for one in plan.sessions),
+            dry_run=True,
+        )
+        files = {group: Lake(lake).turn_files(group)}
+        planned = await plan_groups_in(shadow, files, tables, options, self.clock)
+        return planned.plans.get(group)
+
+    def _tables(self, plan: GroupMigration, lake: Path) -> Settings:
+        graph = self.settings.graph_url
+        tables = self.settings.model_copy(update={"lake": lake, "graph": graph})
+        lake.mkdir(mode=0o700)
+        source = wiring.lake(self.settings)
+        source.files.fetch([source.root / FILE])
+        with suppress(FileNotFoundError):
+            shutil.copy2(source.root / FILE, lake / FILE)
+        self.parse_matched(plan, tables)
+        filter_turns(tables, [plan.group], progress=self.progress)
+        return tables
+
+
+async def _migratable(plan: MigrationPlan, store: GraphStore) -> list[GroupMigration]:
+    """Return the groups that a run would ingest turns of."""
+    recorded, with_turns = await store.migrations(), await store.groups()
+    found = list[GroupMigration]()
+    for group in plan.groups:
+        begun = open_migration(recorded, group.group)
+        refused = start_refusal(
+            group,
+            recorded,
+            dimensions=plan.dimensions,
+            with_turns=with_turns,
+        )
+        if refused is None and (begun is None or begun.phase.precedes_cutover):
+            found.append(group)
+    return found

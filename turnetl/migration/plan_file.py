@@ -39,11 +39,9 @@ class Settlement:
     """File and line, for messages."""
 
     def names(self, format_name: str, session_id: str) -> bool:
-        """Return whether this is the session."""
         return session_id == self.session_id and self.format in ("", format_name)
 
     def unknown_session(self) -> BadUsage:
-        """Return the error that no archive holds the session."""
         return BadUsage(
             f"{self.place}: no archive holds session `{self.session_id}`; write the id of a "
             f"session, `{Verdict.ARCHIVE_GONE}` or `{Verdict.FOREIGN}`"
@@ -51,11 +49,7 @@ class Settlement:
 
 
 def check_new(path: Path) -> None:
-    """Check that a file of this name can be created, before the work.
-
-    Raises:
-        BadUsage: it exists, or its folder does not.
-    """
+    """Check that a file of this name can be created, before the work."""
     if path.exists():
         raise _exists(path)
     if not path.parent.is_dir():
@@ -63,13 +57,7 @@ def check_new(path: Path) -> None:
 
 
 def write_plan(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
-    """Write the rows, with the columns of `COLUMNS`; a file that exists is not replaced.
-
-    A row without a session is not settled.
-
-    Raises:
-        BadUsage: the file exists, or cannot be written.
-    """
+    """Write the rows, with the columns of `COLUMNS`; a file that exists is not replaced."""
     try:
         with path.open("x", encoding="utf-8", newline="") as file:
             # The module quotes a `\r` or `\n` in a cell only if it is part of the line end.
@@ -92,16 +80,11 @@ def _quoted(cell: str) -> str:
 
 
 def _unquoted(cell: str) -> str:
-    """Return the cell that was quoted so."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
 def read_plan(path: Path) -> dict[str, Settlement]:
-    """Return the decisions of a file by the uuid of the episode; rows without a session have none.
-
-    Raises:
-        BadUsage: the file cannot be read, lacks a column, or names an episode twice.
-    """
+    """Return the decisions of a file by the uuid of the episode; none of rows without a session."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, delimiter="\t", restval="")

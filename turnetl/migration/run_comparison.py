@@ -1,10 +1,8 @@
-"""Compare the old data of a migration with its turns, and record the verdict.
-
-Answer search probes from old and from new data, each in an index made for the purpose.
-"""
+"""Compare the old data of a migration with its turns, by facts and search; record the verdict."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,8 +15,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.graph.migration_phases import remedy
-from turnetl.graph.migrations import MigrationPhase, TurnMigration
+from turnetl.graph.migrations import MigrationPhase, TurnMigration, remedy
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_level import SessionLevelData
 from turnetl.graph.shadow_store import ShadowStore
@@ -36,18 +33,15 @@ from turnetl.migration.comparison import (
     MigrationComparison,
     ProbeResult,
     SearchProbe,
-    Thresholds,
     encoded_verdict,
     state_digest,
-    verdict_reasons,
 )
 from turnetl.migration.matching import (
     OldData,
     compare,
+    embedded_facts,
     generated_probes,
-    new_facts,
     of_known_sessions,
-    old_facts,
     rank_of,
     read_probes,
     replaced_part,
@@ -55,12 +49,12 @@ from turnetl.migration.matching import (
 )
 from turnetl.migration.migration_report import open_migration
 from turnetl.migration.sessions import loaded_sessions
-from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
+from turnetl.settings.sections import MigrationSettings
 
 _STAGE = "compare"
 _COMPARABLE = (MigrationPhase.RUNNING, MigrationPhase.READY, MigrationPhase.CUT_OVER)
@@ -74,28 +68,13 @@ async def compare_migration(
     questions: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> MigrationComparison:
-    """Compare the old data of each migration that is open with its turns, and record the verdicts.
+    """Compare the old data of each open migration with its turns, and record the verdicts.
 
-    Nothing but the verdicts is written to the graph, and nothing to the lake. All texts are
-    embedded by the built-in embedder: vectors of a graph may be of any.
-
-    Args:
-        settings: the graph and the thresholds.
-        clock: returns the current time.
-        groups: only the migrations of these groups; all if empty.
-        questions: a file with search probes; None: they are made of old facts.
-        progress: called after each group and each probe.
-
-    Raises:
-        BadUsage: there is no migration, a named group has none, it is being moved at the moment,
-            or the file of questions is not valid.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be written.
+    All texts are embedded by the built-in embedder: vectors of a graph may be of any.
     """
     check_graph(settings)
     asked = read_probes(questions) if questions is not None else None
-    limits = settings.migration
-    thresholds = Thresholds(limits.fact_similarity, limits.min_expressed, limits.min_probe_hits)
+    thresholds = settings.migration
     async with wiring.store(settings, write=False) as store:
         chosen = _chosen(await store.migrations(), groups)
         loaded = [await _loaded(store, one) for one in chosen]
@@ -131,7 +110,6 @@ class _Loaded:
 
 
 def _chosen(migrations: Sequence[TurnMigration], groups: Sequence[str]) -> list[TurnMigration]:
-    """Return the migrations to compare, by group."""
     names = sorted({one.group_id for one in migrations if one.is_open})
     if not names:
         raise BadUsage("no migration was begun: run `turnetl migrate run ARCHIVES` first")
@@ -158,7 +136,6 @@ async def _loaded(store: GraphStore, migration: TurnMigration) -> _Loaded:
 def _probes(
     asked: Sequence[SearchProbe] | None, loaded: Sequence[_Loaded]
 ) -> Mapping[GroupId, Sequence[SearchProbe]]:
-    """Return the probes of each group."""
     if asked is None:
         return {one.migration.group_id: generated_probes(one.old) for one in loaded}
     return of_known_sessions(asked, {one.migration.group_id: one.sessions for one in loaded})
@@ -166,42 +143,30 @@ def _probes(
 
 @dataclass(frozen=True, slots=True)
 class _Comparer:
-    """Compares one group after another."""
-
-    thresholds: Thresholds
+    thresholds: MigrationSettings
     embedder: Embedder
     clock: Clock
     progress: Progress
     are_generated: bool
 
     async def compared(self, side: _Loaded, probes: Sequence[SearchProbe]) -> GroupComparison:
-        old_rows = await embedded([one.text for one in old_facts(side.old)], self.embedder)
-        new_rows = await embedded([one.text for one in new_facts(side.new)], self.embedder)
-        limit = self.thresholds.fact_similarity
+        old, new, embedder = side.old, side.new, self.embedder
+        old_facts = await embedded_facts(old.data.facts, old.data.entities, embedder)
+        new_facts = await embedded_facts(new.facts, new.entities, embedder)
+        similarity = self.thresholds.fact_similarity
         found = await asyncio.to_thread(
-            lambda: compare(side.old, side.new, old_rows, new_rows, similarity=limit)
+            compare, side.migration, old, new, old_facts, new_facts, similarity=similarity
         )
-        group = side.migration.group_id
 
         def on_probe(done: int) -> None:
             self.progress(ProgressUpdate(_STAGE, "probes", done, len(probes)))
 
         results = await probe_results(
-            probes, side.old, side.new, self.embedder, now=self.clock(), on_probe=on_probe
+            probes, old, new, embedder, now=self.clock(), on_probe=on_probe
         )
-        compared = GroupComparison(
-            group=group,
-            migration_id=side.migration.migration_id,
-            sessions=found.sessions,
-            old=found.old,
-            new=found.new,
-            entities_lost=found.entities_lost,
-            entities_gained=found.entities_gained,
-            probes=results,
-            are_probes_generated=self.are_generated,
-        )
+        compared = replace(found, probes=results, are_probes_generated=self.are_generated)
         reasons = verdict_reasons(compared, self.thresholds, side.migration.phase)
-        return replace(compared, reasons=reasons)
+        return replace(compared, reasons=tuple(reasons))
 
 
 async def _record(
@@ -210,7 +175,6 @@ async def _record(
     loaded: Sequence[_Loaded],
     compared: Sequence[GroupComparison],
 ) -> None:
-    """Write the verdicts of what is not cut over yet into the graph."""
     run = new_ingest_run(settings, clock)
     async with wiring.store(settings, write=True) as store:
         for side, comparison in zip(loaded, compared, strict=True):
@@ -235,7 +199,49 @@ async def _save(
         current = open_migration(await store.migrations(), group)
         if current is not None and current.migration_id == side.migration.migration_id:
             judged = replace(current, verdict=encoded_verdict(verdict))
-            await shadow.save_migration(lease, judged, now=run.clock(), ttl=run.lease_ttl)
+            await shadow.migrate([lease], None, judged, now=run.clock(), ttl=run.lease_ttl)
+
+
+_QUANTILE = 1.96
+"""Of the normal distribution: 95 % lie within."""
+
+
+def verdict_reasons(
+    comparison: GroupComparison, thresholds: MigrationSettings, phase: MigrationPhase
+) -> Iterator[str]:
+    """Yield the thresholds that are not met, each as a sentence without a full stop."""
+    if phase is MigrationPhase.RUNNING:
+        yield "turns are missing: `turnetl migrate run` ingests them"
+    empty = sum(
+        bool(one.old.episodes) and not one.new.episodes
+        for one in comparison.sessions
+        if one.session_id is not None
+    )
+    if empty:
+        yield f"{empty:,} of the old sessions have no turn"
+    facts = comparison.old.facts
+    if facts and _highest_share(comparison.expressed, facts) < thresholds.min_expressed:
+        yield (
+            f"new facts express {comparison.expressed:.0%} of {facts:,} old facts, "
+            f"less than {thresholds.min_expressed:.0%} (`migration.min_expressed`)"
+        )
+    found = comparison.new_hit_rate
+    if found is not None and found < thresholds.min_probe_hits:
+        yield (
+            f"a search among the turns finds the session of {found:.0%} of "
+            f"{len(comparison.probes):,} probes, less than {thresholds.min_probe_hits:.0%} "
+            "(`migration.min_probe_hits`)"
+        )
+
+
+def _highest_share(share: float, count: int) -> float:
+    """Return the upper end of Wilson's interval for a share of a number of facts."""
+    if share >= 1:
+        return 1.0
+    squared = _QUANTILE**2
+    middle = share + squared / (2 * count)
+    margin = _QUANTILE * math.sqrt(share * (1 - share) / count + squared / (4 * count**2))
+    return (middle + margin) / (1 + squared / count)
 
 
 PROBE_SESSIONS = 10
@@ -244,7 +250,6 @@ _TURNS_PER_SESSION = 3
 """Hits that are looked at for each of them: several turns may be of one session."""
 _GROUP = GroupId("compared")
 _TEMPORARY = "turnetl-compare"
-"""Name of the folder with the indexes."""
 
 
 async def probe_results(
@@ -256,16 +261,7 @@ async def probe_results(
     now: datetime,
     on_probe: Callable[[int], None],
 ) -> tuple[ProbeResult, ...]:
-    """Search old and new data with each probe. The indexes are temporary.
-
-    Args:
-        probes: the questions.
-        old: the session-level data.
-        new: the turns.
-        embedder: of both indexes.
-        now: the current time.
-        on_probe: called with the number of probes that are done.
-    """
+    """Search old and new data with each probe. The indexes are temporary."""
     if not probes:
         return ()
     with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
@@ -293,7 +289,6 @@ async def _rank(index: PersistentIndex, probe: SearchProbe, embedder: Embedder) 
 
 
 def _folder(folder: Path, name: str) -> Path:
-    """Return the folder of an index in a lake."""
     return folder / "lake" / "index" / name
 
 

@@ -1,27 +1,28 @@
-"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups.
-
-Begin the migration of a group, or continue it: the checks, and the state that is recorded.
-"""
+"""Run a migration: ingest the turns of matched sessions into the shadow groups of their groups."""
 
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
-from turnetl.base.graph_model import GroupProfile
 from turnetl.base.ids import turns_group
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.migration_phases import phase_text, remedy
-from turnetl.graph.migrations import DropGroupStep, MigrationPhase, TurnMigration
+from turnetl.graph.migrations import (
+    DropGroupStep,
+    MigrationPhase,
+    TurnMigration,
+    phase_text,
+    remedy,
+)
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.held_lease import held_lease, migration_leases
 from turnetl.ingestion.ingest_report import GroupReport, IngestReport
-from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.turn_pipeline import run_profile
 from turnetl.migration.migration_report import (
     GroupMigration,
@@ -32,10 +33,9 @@ from turnetl.migration.migration_report import (
     open_migration,
     start_refusal,
 )
-from turnetl.migration.plan import MigrationOptions, archives_of, plan_migration
+from turnetl.migration.plan import MigrationOptions, MigrationWork, plan_migration
 from turnetl.pipeline.executor import InProcess
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in
-from turnetl.pipeline.parse_plan import plan_parse
 from turnetl.pipeline.run_ingest import ingest_groups, without_unintended_changes
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.run_scope import RunScope, opened_run
@@ -57,21 +57,6 @@ async def run_migration(
 
     The group itself is not written. A run that was interrupted, or that its budget stopped, is
     continued by the next one; one with other archives adds their sessions.
-
-    Args:
-        archives: files, folders or globs.
-        settings: everything that is configured.
-        migration: which groups and archives are compared.
-        options: which turns are ingested, and how.
-        clock: returns the current time.
-        progress: called after each archive, group and turn.
-
-    Raises:
-        BadUsage: settings or options that are not valid, or a named group that cannot be migrated.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, it cannot be written, or another version began the
-            migration.
-        Fatal: the lake cannot be written.
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
@@ -88,18 +73,10 @@ async def run_migration(
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(MigrationWork):
     """The run of all groups, one after another."""
 
-    archives: Sequence[str]
-    settings: Settings
-    migration: MigrationOptions
-    options: RunOptions
-    clock: Clock
-    progress: Progress
-
     async def execute(self, begun_with: MigrationRun) -> MigrationRun:
-        """Record the states, ingest the turns, and record how far each group came."""
         groups = tuple(state.group_id for state in begun_with.migrations)
         async with opened_run(
             self.settings, self.options, groups, self.clock, updates_index=False
@@ -118,7 +95,7 @@ class _Run:
                 scope, resources=replace(scope.resources, store=ShadowStore(store, group))
             )
             try:
-                state = await self._begin(scope, plans[group], begun_with.plan)
+                state = await self._begin(scope, plans[group], begun_with.plan.dimensions)
             except (BadUsage, GraphUnusable) as error:
                 refused.append(RefusedGroup(group, str(error)))
                 continue
@@ -137,29 +114,29 @@ class _Run:
         )
 
     async def _begin(
-        self, scope: RunScope, group: GroupMigration, plan: MigrationPlan
+        self, scope: RunScope, group: GroupMigration, dimensions: int | None
     ) -> TurnMigration:
-        """Record the state with which the group begins, and return it."""
-        resources = scope.resources
+        """Record the state with which a run of the group begins, and return it.
+
+        The leases of both groups are held meanwhile, so that no other command is adding turns to
+        one: each that begins later reads the state.
+        """
+        resources, run, names = scope.resources, scope.run, (group.group, turns_group(group.group))
+        store = resources.store
         profile = await run_profile(resources.extractor, resources.embedder, group.group)
-        return await begin_migration(
-            resources.store, group, profile, scope.run, dimensions=plan.dimensions
-        )
+        # Before the leases, which write something: a refused group stays as it is.
+        await _state_now(store, group, run.clock, dimensions=dimensions)
+        async with migration_leases(store, names, profile, run) as leases:
+            # Another command may have changed it since.
+            state = await _state_now(store, group, run.clock, dimensions=dimensions)
+            # The lease made the group one of turnetl's, which it becomes with the cutover only.
+            step, now = DropGroupStep(group.group), run.clock()
+            await store.migrate(leases, step, state, now=now, ttl=run.lease_ttl)
+        return state
 
     def _tables(self, group: GroupMigration, plan: MigrationPlan) -> Sequence[str]:
-        """Parse the archives into the group, and filter it.
-
-        Returns:
-            Why archives of its sessions could not be read, which the plan had read.
-        """
-        parsing = plan_parse(
-            archives_of(group, self.archives, wiring.archive_files()),
-            self.settings,
-            format_name=self.migration.format_name,
-            progress=self.progress,
-            group=group.group,
-        )
-        report = parsing.report(work() for work in parsing.batches(None))
+        """Parse and filter the archives; return why some that the plan had read are unreadable."""
+        report = self.parse_matched(group, self.settings)
         problems = (*report.path_problems, *(one.problem for one in report.archives))
         messages = [problem.message for problem in problems if problem is not None]
         groups = [group.group, *wiring.lake(self.settings).groups_without_turns()]
@@ -175,7 +152,6 @@ class _Run:
         )
 
     def _options(self, state: TurnMigration) -> RunOptions:
-        """Return the options of the ingest of one group."""
         return replace(self.options, groups=(state.group_id,), sessions=frozenset(state.sessions))
 
     async def _ingested(
@@ -223,7 +199,7 @@ class _Run:
             turns = len(await resources.store.turn_ids(state.group_id))
             now = self.clock()
             ended = replace(current, phase=MigrationPhase.READY, turns=turns, updated_at=now)
-            await resources.store.save_migration(lease, ended, now=now, ttl=run.lease_ttl)
+            await resources.store.migrate([lease], None, ended, now=now, ttl=run.lease_ttl)
         return ended
 
 
@@ -237,11 +213,7 @@ def _not_read(group: GroupId, problems: Sequence[str]) -> str:
 async def planned_states(
     plan: MigrationPlan, settings: Settings, migration: MigrationOptions, clock: Clock
 ) -> tuple[list[TurnMigration], list[RefusedGroup]]:
-    """Return the states to begin with, and the groups that cannot be migrated. Writes nothing.
-
-    Raises:
-        BadUsage, GraphUnusable: a group that the user named cannot be migrated.
-    """
+    """Return the states to begin with, and the groups that cannot be migrated. Writes nothing."""
     states, refused = list[TurnMigration](), list[RefusedGroup]()
     async with wiring.store(settings, write=False) as store:
         recorded, with_turns = await store.migrations(), await store.groups()
@@ -251,8 +223,10 @@ async def planned_states(
     for group in plan.groups:
         try:
             _check_name(group.group, recorded, taken)
-            _check_begins(group, recorded, dimensions=plan.dimensions, with_turns=with_turns)
-            states.append(begun_migration(group, recorded, clock()))
+            state = _state(
+                group, recorded, clock(), dimensions=plan.dimensions, with_turns=with_turns
+            )
+            states.append(state)
         except (BadUsage, GraphUnusable) as error:
             if migration.groups:
                 raise
@@ -260,49 +234,8 @@ async def planned_states(
     return states, refused
 
 
-async def begin_migration(
-    store: GraphStore,
-    plan: GroupMigration,
-    profile: GroupProfile,
-    run: IngestRun,
-    *,
-    dimensions: int | None,
-) -> TurnMigration:
-    """Record the state with which a run of the group begins, and return it.
-
-    The leases of both groups are held meanwhile, so that no other command is adding turns to one:
-    each that begins later reads the state.
-
-    Args:
-        store: the graph.
-        plan: of the group, with at least one matched session.
-        profile: of the turns.
-        run: its owner, clock and limits.
-        dimensions: of the embedder; None if they are not known.
-
-    Raises:
-        BadUsage: the group cannot be migrated, or its migration is past its runs.
-        GraphBusy: another command writes one of the groups.
-        GraphUnusable: another version of turnetl began the migration.
-    """
-    group = plan.group
-    # Before the leases, which write something: a refused group stays as it is.
-    await _begun(store, plan, run.clock, dimensions=dimensions)
-    async with migration_leases(store, (group, turns_group(group)), profile, run) as leases:
-        # Another command may have changed it since.
-        state = await _begun(store, plan, run.clock, dimensions=dimensions)
-        # The lease made the group one of turnetl's, which it becomes with the cutover only.
-        step, now = DropGroupStep(group), run.clock()
-        await store.migrate(leases, step, state, now=now, ttl=run.lease_ttl)
-    return state
-
-
 async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> None:
-    """Check, under the lease of the shadow group, that a run may add turns to it.
-
-    Raises:
-        GraphUnusable: another command ended the migration or cut it over since the run began it.
-    """
+    """Check, under the lease of the shadow group, that a run may still add turns to it."""
     recorded = {one.migration_id: one for one in await store.migrations()}
     now = recorded.get(begun_with.migration_id, begun_with)
     if not now.phase.precedes_cutover:
@@ -312,19 +245,16 @@ async def check_still_begun(store: GraphStore, begun_with: TurnMigration) -> Non
         )
 
 
-async def _begun(
+async def _state_now(
     store: GraphStore, plan: GroupMigration, clock: Clock, *, dimensions: int | None
 ) -> TurnMigration:
-    """Return the state to begin with, as of now; errors as of `begin_migration`."""
     recorded, with_turns = await store.migrations(), await store.groups()
-    _check_begins(plan, recorded, dimensions=dimensions, with_turns=with_turns)
-    return begun_migration(plan, recorded, clock())
+    return _state(plan, recorded, clock(), dimensions=dimensions, with_turns=with_turns)
 
 
 def _check_name(
     group: GroupId, recorded: Sequence[TurnMigration], taken: Collection[GroupId]
 ) -> None:
-    """Raise BadUsage if the group of the turns has data, and no migration of it is recorded."""
     if group in taken and open_migration(recorded, group) is None:
         raise BadUsage(
             f"group `{group}` cannot be migrated: its turns would be kept in the group "
@@ -332,18 +262,18 @@ def _check_name(
         )
 
 
-def _check_begins(
+def _state(
     plan: GroupMigration,
     recorded: Sequence[TurnMigration],
+    now: datetime,
     *,
     dimensions: int | None,
     with_turns: Collection[GroupId],
-) -> None:
-    """Raise BadUsage, which says why, if no migration of the group can begin or continue."""
+) -> TurnMigration:
+    """Return the state to begin with; raise BadUsage if the group cannot begin or continue."""
     migration = open_migration(recorded, plan.group)
-    if migration is not None and not migration.phase.precedes_cutover:
-        return
-    is_begun = migration is not None
-    reason = start_refusal(plan, is_begun=is_begun, dimensions=dimensions, with_turns=with_turns)
-    if reason is not None:
-        raise BadUsage(reason)
+    if migration is None or migration.phase.precedes_cutover:
+        reason = start_refusal(plan, recorded, dimensions=dimensions, with_turns=with_turns)
+        if reason is not None:
+            raise BadUsage(reason)
+    return begun_migration(plan, recorded, now)

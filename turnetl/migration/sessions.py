@@ -25,7 +25,6 @@ class ArchivedSession:
     turns: int
     """Turns that a migration would ingest."""
     noise: int
-    """Turns that are marked as noise."""
     chars: int
     """Of the episode texts of `turns`."""
     tokens: int
@@ -43,13 +42,7 @@ _COLUMNS = (
 
 
 def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSession]:
-    """Return the sessions of these groups of a lake, by (format, session_id).
-
-    A session with turns in several groups is one session.
-
-    Raises:
-        TableUnusable: an episodes table is damaged or missing.
-    """
+    """Return the sessions of these groups of a lake, each once, by (format, session_id)."""
     frames = [lake.scan_episodes(group).select(_COLUMNS).collect() for group in groups]
     if not frames:
         return []
@@ -79,12 +72,7 @@ def _session(row: dict[str, Any]) -> ArchivedSession:
 def loaded_sessions(
     contents: GroupContents, expected: Iterable[tuple[str, str]]
 ) -> list[ArchivedSession]:
-    """Return the sessions of a loaded group, by (format, session_id).
-
-    Args:
-        contents: the turns.
-        expected: (format, session_id) of sessions that are returned even without a turn.
-    """
+    """Return the sessions of a loaded group and the expected ones, by (format, session_id)."""
     receipts: dict[tuple[str, str], list[Receipt]] = {key: [] for key in expected}
     for receipt in contents.receipts:
         receipts.setdefault((receipt.format, receipt.session_id), []).append(receipt)

@@ -10,10 +10,9 @@ from turnetl.base.exit_code import is_failure
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.migration.comparison import MigrationComparison
 from turnetl.migration.cutover import ChangeOptions, execute_change
-from turnetl.migration.estimate import plan_estimated_migration
 from turnetl.migration.migration_report import EstimatedMigration, MigrationRun, exit_code_of
 from turnetl.migration.moves import MigrationChange, MigrationCommand
-from turnetl.migration.plan import MigrationOptions
+from turnetl.migration.plan import MigrationOptions, plan_estimated_migration
 from turnetl.migration.run_comparison import compare_migration
 from turnetl.migration.run_migration import run_migration
 from turnetl.pipeline.executor import Executor, InProcess
@@ -23,11 +22,7 @@ from turnetl.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class CutoverOptions:
-    """Whether a migration ends with the cutover.
-
-    Raises:
-        BadUsage: what only a cutover reads is given without one.
-    """
+    """Whether a migration ends with the cutover."""
 
     cut_over: bool = False
     """False: it ends with the comparison, and the groups stay as they are."""
@@ -83,21 +78,6 @@ async def migrate(
     """Carry out the stages of a migration; a repetition continues where the last one ended.
 
     A run that failed is neither compared nor cut over.
-
-    Args:
-        archives: files, folders or globs.
-        settings: everything that is configured.
-        migration: which groups and archives are compared.
-        options: which turns are ingested, and how.
-        clock: returns the current time.
-        cutover: whether the groups are cut over.
-        executor: runs the stages.
-        on_planned: called with the plan, before the run.
-        on_compared: called with the comparison, before the cutover.
-        progress: called after each archive, group, turn, probe and step.
-
-    Raises:
-        BadUsage, GraphBusy, GraphUnusable, ModelBusy, ModelUnusable, Fatal: see the stages.
     """
     planned = await executor.run_stage(
         "plan",

@@ -1,4 +1,4 @@
-"""Patterns for prompts and responses that a program wrote, recognised by their first words."""
+"""Patterns for prompts and responses that a program wrote, and names of turnetl's own tools."""
 
 SUGGESTION = r"^\[SUGGESTION MODE:|^Generate 0 to 3 hyperpersonalized suggestions"
 
@@ -84,3 +84,11 @@ PROVIDER_ERROR = (
     r"|(?:(?:API )?Error: )?(?:429|500|502|503|529)\b)"
 )
 """The first words of a provider error that is recorded as a response."""
+
+
+HISTORY_CALL = (
+    r"^(?:mcp__turnetl__|mcp_turnetl_|turnetl__?|turnetl\.)(?:search|open|timeline|fix|list)$"
+)
+"""With the prefixes of the agents, for a server that is configured as `turnetl`."""
+ASIDE_CALL = r"^(?:ToolSearch|tool_search|TodoWrite|TodoRead|update_plan)$"
+"""With these an agent finds its tools, and keeps its own list."""

@@ -30,9 +30,7 @@ import polars as pl
 from turnetl.base import schema
 from turnetl.base.errors import BadUsage
 from turnetl.base.regex_check import regex_error
-from turnetl.noise import features
-from turnetl.noise.rule import NoiseRule
-from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES
+from turnetl.noise.rules import EMPTY, ON_DEMAND, RULES, NoiseRule, no_activity
 
 _MAX_BYTES = 1_000_000
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -40,15 +38,7 @@ _KEYS = ("description", "enabled", "has_activity", "not")
 
 
 def read_rules(path: Path, content: bytes | None = None) -> tuple[NoiseRule, ...]:
-    """Return the rules of the file, in its order.
-
-    Args:
-        path: of the file.
-        content: of the file, if it was read before.
-
-    Raises:
-        BadUsage: the file cannot be read or a rule is invalid; the message names it and the reason.
-    """
+    """Return the rules of the file, in its order; `content` is its own, if it was read before."""
     rules = _read_file(path, content).rules
     if not rules:
         raise BadUsage(f"`{path}` contains no rule; a rule begins with [rules.NAME]")
@@ -172,8 +162,8 @@ def _condition(
     calls = {_call_field(name): included[name] for name in included if _is_call(name)}
     terms += [matches_call(calls)] if calls else []
     terms += [~_matches(name, excluded[name]) for name in excluded]
-    terms += [features.no_activity ^ has_activity] if has_activity is not None else []
-    return reduce(and_, terms).fill_null(value=False)
+    terms += [no_activity ^ has_activity] if has_activity is not None else []
+    return reduce(and_, terms)
 
 
 def _matches(name: str, searched: Sequence[str]) -> pl.Expr:
@@ -234,20 +224,11 @@ def _matches_any(text: pl.Expr, patterns: Sequence[str]) -> pl.Expr:
 
 
 def all_rules(user_rules: Sequence[NoiseRule] = ()) -> tuple[NoiseRule, ...]:
-    """Return all rules, active or not, by precedence: built-in rules come first.
-
-    Args:
-        user_rules: the user's own rules; none has the name of a built-in rule.
-    """
+    """Return all rules, active or not, by precedence: built-in rules come first."""
     return (*RULES, *ON_DEMAND, *user_rules, EMPTY)
 
 
 def find_rule(name: str, user_rules: Sequence[NoiseRule] = ()) -> NoiseRule:
-    """Return the rule of that name.
-
-    Raises:
-        BadUsage: no rule has this name; the message lists the names.
-    """
     rules = {rule.name: rule for rule in all_rules(user_rules)}
     if name not in rules:
         raise BadUsage(f"unknown noise rule `{name}`; choose one of: {', '.join(rules)}")
@@ -262,10 +243,6 @@ def select_rules(
     Args:
         disable: names of rules to disable: the turns that they would mark are kept.
         enable: names of rules to enable that are disabled by default.
-        user_rules: the user's own rules; none has the name of a built-in rule.
-
-    Raises:
-        BadUsage: a name is unknown or is in both lists, or the rule cannot be disabled.
     """
     for name in (*disable, *enable):
         find_rule(name, user_rules)

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from turnetl import formats
-from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import GroupId, TurnId
+from turnetl.base.model import ArchivedEdit, GroupId, NotRead, TurnId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.tool_input import added_lines
 from turnetl.formats.port import RawTurn
@@ -35,13 +34,8 @@ def archived_edits(
 ) -> ArchivedEdits:
     """Return the edits of turns as their archives have them, or why they cannot be read.
 
-    A turn is read only if its archive still has it as it was committed, by its `content_hash`.
-
-    Args:
-        receipts: of the turns.
-        redactors: any of them may have redacted the turns: the digest is of redacted texts.
-        stands_for: finds archives with a redacted path.
-        files: where the archives are.
+    A turn is read only if its archive still has it as it was committed, by its `content_hash`. Any
+    of the redactors may have redacted it: the digest is of redacted texts.
     """
     found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {}
     for source, of_source in groupby(sorted(receipts, key=_source), key=_source):
@@ -87,13 +81,12 @@ def _keys(
 ) -> list[tuple[TurnId, str]]:
     """Return id and digest of each turn, as `parse` gives them."""
     (turns,) = redact_turns([archive], redactor)
-    (rows,) = build_rows([ArchiveTurns(turns, format_name, group, turns.archive)])
+    (rows,) = build_rows([ArchiveTurns(turns, format_name, group)])
     ids, hashes = (rows.column(name).to_pylist() for name in ("turn_id", "content_hash"))
     return list(zip(ids, hashes, strict=True))
 
 
 def _edits(turn: RawTurn) -> Iterator[ArchivedEdit]:
-    """Yield the changes of files by the calls of a turn that did not fail."""
     for call in turn.tool_calls:
         if not call.is_error:
             for path, lines in added_lines(call.arguments):

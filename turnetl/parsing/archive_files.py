@@ -1,10 +1,6 @@
 """The files of archives, on this machine or in an object store: the port of everything that reads.
 
 A file is named by its path; an object by the path that its URL makes, as `Path("s3://bucket/x")`.
-
-The files of archives on this machine.
-
-Only regular files are opened: a pipe without a writer would block forever.
 """
 
 import os
@@ -27,7 +23,6 @@ class ArchiveFile:
     size: int
     """In bytes."""
     mtime_ns: int
-    """Modification time in nanoseconds."""
     e_tag: str = ""
     """Changes with the content of an object; empty for a file."""
 
@@ -35,7 +30,8 @@ class ArchiveFile:
 class ArchiveFiles(Protocol):
     """Where archives are. Worker processes receive a copy.
 
-    Every method may raise, beside what it names:
+    Raises:
+        BadArchive: a path cannot be read, or it is not known what it is.
         Fatal: the object store cannot be used as it is configured.
         ArchivesBusy: it did not respond.
     """
@@ -51,59 +47,31 @@ class ArchiveFiles(Protocol):
         """Request the states of several files concurrently, where each request takes long."""
 
     def state(self, path: Path) -> ArchiveFile:
-        """Return the state of a file without reading it.
-
-        Raises:
-            BadArchive: it does not exist, or is not a file.
-        """
+        """Return the state of a file without reading it; `BadArchive` if it does not exist."""
 
     def read(self, file: ArchiveFile) -> tuple[bytes, ArchiveFile]:
         """Return the content of a file, and the state of which it is.
 
         A file is read up to its size in the given state: a later run reads what is appended in the
         meantime. An object is read as it is now.
-
-        Raises:
-            BadArchive: it cannot be read.
         """
 
     def start(self, path: Path, size: int) -> bytes:
-        """Return the first bytes of a file.
-
-        Raises:
-            BadArchive: it cannot be read.
-        """
+        """Return the first bytes of a file."""
 
     def is_file(self, path: Path) -> bool:
-        """Return whether there is a file.
-
-        Raises:
-            BadArchive: that is not known.
-        """
+        """Return whether there is a file."""
 
     def is_folder(self, path: Path) -> bool:
-        """Return whether there is a folder; in an object store, objects below the path.
-
-        Raises:
-            BadArchive: that is not known.
-        """
+        """Return whether there is a folder; in an object store, objects below the path."""
 
     def entries(self, folder: Path) -> list[Path]:
-        """Return the files and folders in a folder, sorted; none if there is no folder.
-
-        Raises:
-            BadArchive: that is not known.
-        """
+        """Return the files and folders in a folder, sorted; none if there is no folder."""
 
     def walk(self, folder: Path, on_problem: OnProblem) -> Iterator[FoundFile]:
         """Yield the files with the suffix of an archive in a folder and below it.
 
-        Args:
-            folder: the folder to search.
-            on_problem: called for what cannot be searched, is not a file, or is no archive.
-
-        Raises:
-            BadArchive: the folder cannot be listed.
+        `on_problem` is called for what cannot be searched, is not a file, or is no archive.
         """
 
 
@@ -148,11 +116,12 @@ class RoutedArchives:
         return self._objects if is_object(path) else self._local
 
 
+# A pipe without a writer would block forever.
 _NONBLOCKING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class LocalArchives:
-    """Files of this machine; see `ArchiveFiles`."""
+    """Regular files of this machine; see `ArchiveFiles`."""
 
     @property
     def schemes(self) -> Collection[str]:

@@ -18,13 +18,7 @@ from turnetl.redact.port import PATTERN, pieces
 
 
 def read_archive_lines(path: Path, first: int, last: int, files: ArchiveFiles = LOCAL) -> list[str]:
-    """Return lines of the decompressed archive, without line ends.
-
-    Args:
-        path: the archive.
-        first: number of the first line, from 1.
-        last: number of the last line.
-        files: where the archive is.
+    """Return the lines from `first` to `last`, from 1, of the decompressed archive, without ends.
 
     Raises:
         BadArchive: it is missing, cannot be read, or has fewer lines.
@@ -41,11 +35,7 @@ def read_archive_lines(path: Path, first: int, last: int, files: ArchiveFiles = 
 
 
 def texts_of_archive(path: Path, files: ArchiveFiles = LOCAL) -> list[str]:
-    """Return all texts of an archive as they are redacted when it is parsed; none if it is unknown.
-
-    Raises:
-        BadArchive: it is missing or cannot be read.
-    """
+    """Return the texts of an archive as parsing redacts them; none if its format is unknown."""
     data = read_archive(path, files)
     format_ = formats.sniff(data)
     return [] if format_ is None else archive_texts(ArchiveWithPath(format_.read(data), ""))
@@ -54,17 +44,12 @@ def texts_of_archive(path: Path, files: ArchiveFiles = LOCAL) -> list[str]:
 def redact_lines(
     lines: Sequence[str], redactor: SecretRedactor, texts: Sequence[str] = ()
 ) -> list[str]:
-    """Return the lines without secrets.
+    """Return the lines without secrets. A value may start in one line and end in another.
 
     The strings of JSON are redacted as a reader sees them, also those within strings and in keys,
-    and lists of strings as one text: they may be the words of a command. What is cut there, or in a
-    text of the archive, is cut in every string. Then the lines themselves are redacted: a secret
-    may be in a line that is not JSON.
-
-    Args:
-        lines: of an archive; a value may start in one line and end in another.
-        redactor: with the key of the lake.
-        texts: of the whole archive, as its reader found them: a secret may be announced elsewhere.
+    and lists of strings as one text: they may be the words of a command. What is cut there, or in
+    `texts` of the whole archive, is cut in every string: a secret may be announced elsewhere. Then
+    the lines themselves are redacted: a secret may be in a line that is not JSON.
     """
     joined = "\n".join(lines)
     everything = [*texts, *dict.fromkeys(_strings(joined))]
@@ -119,7 +104,6 @@ def _replaced(
 
 
 def _decoded(written: str) -> str:
-    """Return what a string of JSON stands for."""
     try:
         return str(json.loads(written, strict=False))
     except ValueError:

@@ -38,12 +38,7 @@ def shown_path(path: Path, name: str) -> str:
 
 
 def find_archive(name: str, stands_for: StandsFor, files: ArchiveFiles = LOCAL) -> Path:
-    """Return the path of an archive.
-
-    Args:
-        name: the archive's name in a table or a receipt.
-        stands_for: see `StandsFor`.
-        files: where the archives are.
+    """Return the path of an archive with this name in a table or a receipt.
 
     Raises:
         BadArchive: the name lacks parts of the path, and no file has such a path.
@@ -71,12 +66,7 @@ def path_texts(path: str) -> list[str]:
 
 
 def redacted_path(path: str, redacted: Mapping[str, str]) -> str:
-    """Return a path without secrets.
-
-    Args:
-        path: the path.
-        redacted: what replaces each of its `path_texts`.
-    """
+    """Return a path without secrets, given what replaces each of its `path_texts`."""
     parts = _parts(path)
     joined = "".join(redacted[part] for part in parts)
     if joined != path:
@@ -96,7 +86,6 @@ def _has_suffix(parts: Sequence[str]) -> bool:
 
 
 def _paths(parts: Sequence[str], stands_for: StandsFor, files: ArchiveFiles) -> Iterator[Path]:
-    """Yield the existing paths that give these parts of a name."""
     folders = [Path()]
     for part in parts:
         if is_redacted(part):

@@ -3,8 +3,6 @@
 An archive with the size and modification time of its turns file is not opened, nor an object with
 its size and entity tag; one with the same content is not parsed. An archive without a turns file
 (unknown format) is opened in every run. An archive that cannot be read does not affect the others.
-
-Problems with paths and archives, without the secrets and persons that a path may name.
 """
 
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
@@ -20,13 +18,12 @@ from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import is_redacted, path_texts, redacted_path
 from turnetl.parsing.grouping import Grouping
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob, StoredArchive, batches, unchanged_report
-from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.parse_report import ArchiveReport, ParseReport, Problem
+from turnetl.parsing.jobs import ArchiveJob, NumberedJob, ParseOptions, StoredArchive, batches
+from turnetl.parsing.parse_report import ArchiveReport, Outcome, ParseReport, Problem
 from turnetl.parsing.projects import path_without_persons, users_in
 from turnetl.parsing.sources import ArchiveStat, ParseLimits
 from turnetl.redact import Redactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 
 
 def parse_archives(
@@ -43,22 +40,13 @@ def parse_archives(
     files: ArchiveFiles = LOCAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> ParseReport:
-    """Bring the turns files of these archives up to date.
+    """Bring the turns files of these archives up to date, with these `ParseOptions`.
 
     Args:
         paths: archives, as `expand` returns them. Two paths to one archive give one report.
-        lake: the lake of the turns files.
-        redactor: removes the secrets from all texts before any is written.
-        grouping: the group of an archive's turns. A group that the user named stays until the user
-            names another.
-        explicit_format: the format of all archives, also when they are parsed again; None: the
-            format of each is detected from its content. One of `formats.FORMATS`.
+        explicit_format: the format of all archives; None: it is detected from their content.
         jobs: maximum number of parallel processes: one for each `ParseLimits.bytes_per_process`.
             The result does not depend on it.
-        dry_run: write nothing, and report the outcome that each archive would have.
-        reread: open unchanged archives too, in case that their turns files are damaged.
-        limits: limits of the run.
-        files: where the archives are.
         progress: called after each archive with the number of finished archives and of all.
 
     Raises:
@@ -108,7 +96,7 @@ def _stored_archives(
         lake.files.fetch(files)
         files.sort(key=lambda path: path.stat().st_mtime_ns)
         while len(files) > 1 and not dry_run:
-            lake.delete_turns_file(files.pop(0))
+            lake.files.delete(files.pop(0))
     newest = [files[-1] for files in files_by_digest.values() if files]
     metadata = dict(zip(newest, lake.archives_metadata(newest), strict=True))
     names = {path.stem for path in paths}
@@ -158,18 +146,12 @@ def _report_or_job(
     except BadArchive as error:
         return problems.skipped_report(path, error)
     if stored.metadata is not None and _is_unchanged(stored.metadata, stat, options):
-        is_intended = options.group_is_intended(stored.metadata, path)
-        return unchanged_report(stat, stored.metadata, group_is_intended=is_intended)
+        return options.report(stored.metadata, path, Outcome.UNCHANGED)
     return ArchiveJob(stat, stored)
 
 
 def _is_unchanged(metadata: ArchiveMetadata, stat: ArchiveStat, options: ParseOptions) -> bool:
-    if options.reread:
-        return False
-    if stat.e_tag:
-        is_same = (stat.size, stat.e_tag) == (metadata.size, metadata.e_tag)
-    else:
-        is_same = (stat.size, stat.mtime_ns) == (metadata.size, metadata.mtime_ns)
+    is_same = not options.reread and stat.is_state_of(metadata)
     return is_same and options.gives_same_metadata(metadata, stat.path)
 
 
@@ -179,7 +161,6 @@ def _collect_reports(
     jobs: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[ArchiveReport, ...]:
-    """Return the report on each archive, in the order of the plan."""
     reports: dict[int, ArchiveReport] = {}
     # `closing`, so that an exception here stops the worker processes immediately.
     with closing(_reports(plan, options, jobs)) as results:
@@ -193,7 +174,6 @@ def _collect_reports(
 def _reports(
     plan: Sequence[ArchiveReport | ArchiveJob], options: ParseOptions, jobs: int
 ) -> Generator[tuple[int, ArchiveReport], None, None]:
-    """Yield the report on each archive with its position."""
     to_parse: list[NumberedJob] = []
     for position, item in enumerate(plan):
         if isinstance(item, ArchiveJob):
@@ -207,7 +187,6 @@ def _reports(
 def _parsed(
     to_parse: Sequence[NumberedJob], options: ParseOptions, jobs: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
-    """Parse the archives, and yield the report on each with its position."""
     cost = sum(job.cost for _, job in to_parse)
     processes = min(jobs, cost // options.limits.bytes_per_process)
     if processes > 1:
@@ -237,10 +216,7 @@ def redacted_problems(problems: Sequence[Problem], redactor: Redactor) -> tuple[
 def redacted_reports(
     reports: Sequence[ArchiveReport], redactor: Redactor
 ) -> tuple[ArchiveReport, ...]:
-    """Return the reports with those on skipped archives redacted, in order.
-
-    The archives that were read are redacted with their turns.
-    """
+    """Return the reports in order; those on skipped archives are redacted, as the others were."""
     skipped = {
         position: report.problem
         for position, report in enumerate(reports)

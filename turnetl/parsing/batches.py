@@ -1,45 +1,113 @@
-"""Batches of archive jobs. Each of the five steps runs for all archives before the next one starts.
+"""Batches of archive jobs: each archive to one turns file, in five steps.
 
-Step by step is a quarter faster than archive by archive, because the code of a step stays in the
-processor's caches (benchmarks/parse.py).
+The steps are read, redact, describe, build and write; only the first opens the archive and only the
+last writes. Each runs for all archives before the next one starts: that is a quarter faster,
+because the code of a step stays in the processor's caches (benchmarks/parse.py).
 """
 
 import gc
+import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from turnetl.base.errors import BadArchive, Fatal, LakeChanged, Retryable
+import polars as pl
+import pyarrow as pa
+
+from turnetl import formats
+from turnetl.base import ids, schema
+from turnetl.base.errors import BadArchive, Fatal, LakeChanged, Retryable, TableUnusable
 from turnetl.base.object_url import path_text
-from turnetl.lake import Lake
+from turnetl.formats import Format
+from turnetl.formats.kit.counts import TooManyRows
+from turnetl.formats.kit.json_archives import is_document
+from turnetl.formats.port import ParseCounts, ParsedArchive
+from turnetl.lake import (
+    ArchiveMetadata,
+    Lake,
+    absolute_path_text,
+    arrow_schema,
+    set_aside,
+    write_error,
+)
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.parquet_writer import ArrowRows
-from turnetl.parsing import problems
-from turnetl.parsing.archive_job import (
-    ArchiveContent,
-    DescribedArchive,
-    RedactedArchive,
-    StoredTurns,
-    TurnsTable,
-    build,
-    complete,
-    describe,
-    read,
-    redact,
-    write,
-)
-from turnetl.parsing.jobs import ArchiveJob, StoredArchive
-from turnetl.parsing.options import ParseOptions
-from turnetl.parsing.parse_report import ArchiveReport
+from turnetl.lake.versions import TOKENS
+from turnetl.parsing import problems, sources
+from turnetl.parsing.archive_paths import shown_path
+from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
+from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
+from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
+from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
+from turnetl.parsing.sources import ArchiveStat
+from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 
 log = logging.getLogger(__name__)
 
 _Out = TypeVar("_Out")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveContent:
+    """A parsed archive. Its texts may hold secrets."""
+
+    format: Format
+    stat: ArchiveStat
+    """Its state when it was read."""
+    parsed: ParsedArchive
+    sha256: str
+    """SHA-256 of the stored bytes, in hex."""
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurns:
+    """The rows in the lake of an archive with a new modification time and the same content."""
+
+    rows: pl.DataFrame
+    metadata: ArchiveMetadata
+    stat: ArchiveStat
+
+
+@dataclass(frozen=True, slots=True)
+class RedactedArchive:
+    """A parsed archive without secrets."""
+
+    format: Format
+    stat: ArchiveStat
+    """Its state when it was read."""
+    turns: RedactedTurns
+    counts: ParseCounts
+    sha256: str
+    problem: Problem | None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedArchive:
+    """An archive without secrets, and the metadata of its turns file."""
+
+    archive: RedactedArchive
+    metadata: ArchiveMetadata
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsTable:
+    """A turns file that is ready to be written, and the report on its archive."""
+
+    rows: pl.DataFrame | ArrowRows
+    metadata: ArchiveMetadata
+    report: ArchiveReport
+
+
+_Content = ArchiveContent | StoredTurns | ArchiveReport
+_Redacted = RedactedArchive | StoredTurns | ArchiveReport
+_Table = TurnsTable | ArchiveReport
+"""A report instead of content, texts or a table: a step failed for the archive."""
 
 
 def parse_batch(
@@ -47,17 +115,8 @@ def parse_batch(
 ) -> list[ArchiveReport]:
     """Bring the turns files of some archives up to date.
 
-    No content of an archive makes this function raise or affects the other archives.
-
-    Args:
-        jobs: the archives.
-        options: of the run.
-        attempts: how often an archive is parsed whose turns file other processes replace.
-
-    Raises:
-        Fatal: the lake cannot be written.
-        LakeBusy: its object store did not respond.
-        ArchivesBusy: that of the archives did not respond.
+    No content of an archive makes this function raise or affects the other archives. An archive
+    whose turns file other processes replace is parsed up to `attempts` times.
     """
     with _no_garbage_collection():
         contents = _read_batch(jobs, options)
@@ -68,12 +127,8 @@ def parse_batch(
         return _write_batch(jobs, tables, options, attempts)
 
 
-def _read_batch(
-    jobs: Sequence[ArchiveJob], options: ParseOptions
-) -> list[ArchiveContent | StoredTurns | ArchiveReport]:
-    """Read and parse the archives; those in an object store concurrently."""
-
-    def read_one(job: ArchiveJob) -> ArchiveContent | StoredTurns | ArchiveReport:
+def _read_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[_Content]:
+    def read_one(job: ArchiveJob) -> _Content:
         return _attempt(job, partial(read, job, options))
 
     threads = max((options.files.parallel_reads(job.stat.path) for job in jobs), default=1)
@@ -83,44 +138,31 @@ def _read_batch(
 
 
 def _redact_batch(
-    jobs: Sequence[ArchiveJob],
-    contents: list[ArchiveContent | StoredTurns | ArchiveReport],
-    redactor: Redactor,
-) -> list[RedactedArchive | StoredTurns | ArchiveReport]:
-    """Redact all archives in one call; if that fails, one by one, to find the cause.
-
-    Empties `contents`: no later step needs texts with secrets.
-    """
+    jobs: Sequence[ArchiveJob], contents: list[_Content], redactor: Redactor
+) -> list[_Redacted]:
+    """Redact all archives in one call, else one by one. Empties `contents`, which hold secrets."""
     parsed = [content for content in contents if isinstance(content, ArchiveContent)]
     try:
         redacted = iter(redact(parsed, redactor))
     except Exception:  # noqa: BLE001 - the error is raised again for the archive that causes it
         redacted = None
-    archives: list[RedactedArchive | StoredTurns | ArchiveReport] = []
+    archives: list[_Redacted] = []
     for job, content in zip(jobs, contents, strict=True):
         if not isinstance(content, ArchiveContent):
             archives.append(content)
         elif redacted is not None:
             archives.append(next(redacted))
         else:
-            archives += [_attempt(job, partial(_redact_one, content, redactor))]
+            one = _attempt(job, partial(redact, [content], redactor))
+            archives += [one] if isinstance(one, ArchiveReport) else one
     contents.clear()
     return archives
 
 
-def _redact_one(content: ArchiveContent, redactor: Redactor) -> RedactedArchive:
-    return redact([content], redactor)[0]
-
-
 def _build_batch(
-    jobs: Sequence[ArchiveJob],
-    archives: list[RedactedArchive | StoredTurns | ArchiveReport],
-    options: ParseOptions,
-) -> list[TurnsTable | ArchiveReport]:
-    """Build the tables, the rows of all archives together; if that fails, one by one.
-
-    Empties `archives`: the tables hold what is left of them.
-    """
+    jobs: Sequence[ArchiveJob], archives: list[_Redacted], options: ParseOptions
+) -> list[_Table]:
+    """Build the rows of all archives together, else one by one. Empties `archives`."""
     described = [
         archive
         if isinstance(archive, ArchiveReport)
@@ -132,28 +174,18 @@ def _build_batch(
         rows = iter(build([one for one in described if isinstance(one, DescribedArchive)]))
     except Exception:  # noqa: BLE001 - the error is raised again for the archive that causes it
         rows = None
-    tables: list[TurnsTable | ArchiveReport] = []
+    tables: list[_Table] = []
     for job, one in zip(jobs, described, strict=True):
         if not isinstance(one, DescribedArchive):
             tables.append(one)
         else:
             of_one = next(rows) if rows is not None else None
-            tables += [_attempt(job, partial(_build_one, job, one, of_one, options))]
+            tables += [_attempt(job, partial(complete, job, one, of_one, options))]
     return tables
 
 
-def _build_one(
-    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows | None, options: ParseOptions
-) -> TurnsTable:
-    """Complete a table. Without rows, build them first."""
-    return complete(job, described, rows if rows is not None else build([described])[0], options)
-
-
 def _write_batch(
-    jobs: Sequence[ArchiveJob],
-    tables: list[TurnsTable | ArchiveReport],
-    options: ParseOptions,
-    attempts: int,
+    jobs: Sequence[ArchiveJob], tables: list[_Table], options: ParseOptions, attempts: int
 ) -> list[ArchiveReport]:
     """Write the tables. Empties `tables` one by one, to release their memory.
 
@@ -178,9 +210,7 @@ def _write_batch(
     return reports
 
 
-def _write(
-    job: ArchiveJob, table: TurnsTable | ArchiveReport, lake: Lake
-) -> ArchiveReport | LakeChanged:
+def _write(job: ArchiveJob, table: _Table, lake: Lake) -> ArchiveReport | LakeChanged:
     if isinstance(table, ArchiveReport):
         return table
     try:
@@ -218,10 +248,7 @@ def _attempt(job: ArchiveJob, step: Callable[[], _Out]) -> _Out | ArchiveReport:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """Collect no garbage: turns are many objects and form no reference cycles.
-
-    The collector would take a tenth of the time, even if it ran once for 20,000 objects.
-    """
+    """Collect no garbage: turns form no reference cycles, and it would take a tenth of the time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -229,3 +256,255 @@ def _no_garbage_collection() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:
+    """Step 1: read and parse an archive, or read its stored rows if these are up to date."""
+    path, previous = job.stat.path, job.stored.metadata
+    check_head(job.stat, previous, options)
+    data, stat = sources.read_stored(job.stat, options.files, options.histories)
+    sha256 = hashlib.sha256(data).hexdigest()
+    if (
+        previous is not None
+        and previous.sha256 == sha256
+        and options.gives_same_turns(previous, path)
+    ):
+        with suppress(TableUnusable):
+            return StoredTurns(options.lake.read_turns_file(job.stored.files[-1]), previous, stat)
+    archive = sources.decompress_archive(path, data, options.limits)
+    del data
+    return _parse(stat, archive, sha256, previous, options)
+
+
+def redact(contents: Sequence[ArchiveContent], redactor: Redactor) -> list[RedactedArchive]:
+    """Step 2: redact the texts of several archives in one call."""
+    archives = [
+        ArchiveWithPath(content.parsed, absolute_path_text(content.stat.path))
+        for content in contents
+    ]
+    return [
+        RedactedArchive(
+            format=content.format,
+            stat=content.stat,
+            turns=turns,
+            counts=content.parsed.counts,
+            sha256=content.sha256,
+            problem=content.problem
+            and content.problem.of(shown_path(content.stat.path, turns.archive)),
+        )
+        for content, turns in zip(contents, redact_turns(archives, redactor), strict=True)
+    ]
+
+
+def describe(
+    job: ArchiveJob, archive: RedactedArchive | StoredTurns, options: ParseOptions
+) -> DescribedArchive | TurnsTable:
+    """Step 3: leave forgotten turns out, and make the metadata; stored rows are a whole table."""
+    if isinstance(archive, StoredTurns):
+        return _build_unchanged(archive, options)
+    turns, counts = without_forgotten(
+        archive.turns, archive.counts, archive.format.name, options.forgotten
+    )
+    archive = replace(archive, turns=turns, counts=counts)
+    return DescribedArchive(archive, _metadata(job, archive, options))
+
+
+def build(archives: Sequence[DescribedArchive]) -> list[ArrowRows]:
+    """Step 4: build the rows of several archives together."""
+    return build_rows(
+        [
+            ArchiveTurns(one.archive.turns, one.metadata.format, one.metadata.group)
+            for one in archives
+        ]
+    )
+
+
+def complete(
+    job: ArchiveJob, described: DescribedArchive, rows: ArrowRows | None, options: ParseOptions
+) -> TurnsTable:
+    """Add the turns of the previous file that the archive no longer holds, and the report.
+
+    Builds the rows first if there are none.
+    """
+    archive, metadata = described.archive, described.metadata
+    if rows is None:
+        (rows,) = build([described])
+    table_problem = retained = None
+    try:
+        retained = rows_to_retain(rows, metadata, job.stored, options.lake)
+        retained = rows_not_forgotten(retained, options.forgotten)
+    except TableUnusable as error:
+        table_problem = problems.damaged_table(error.path, metadata, job.stored.metadata)
+    rows, metadata = with_retained(rows, metadata, retained)
+    outcome = Outcome.NEW if job.stored.metadata is None else Outcome.CHANGED
+    report = replace(
+        options.report(metadata, job.stat.path, outcome),
+        problem=archive.problem,
+        table_problem=table_problem,
+    )
+    return TurnsTable(rows, metadata, report)
+
+
+def write(job: ArchiveJob, table: TurnsTable, lake: Lake) -> ArchiveReport:
+    """Step 5: write the turns file; it replaces the archive's previous files.
+
+    A damaged file that may hold turns which the archive lost is kept under another name.
+    """
+    if table.report.table_problem:
+        damaged = job.stored.files[-1]
+        try:
+            set_aside(lake.files, damaged)
+        except OSError as error:
+            raise write_error(damaged, error) from error
+    lake.write_turns(
+        table.rows,
+        table.metadata,
+        digest=job.stored.digest,
+        previous_files=job.stored.files,
+        may_replace=partial(_may_replace, job, table),
+    )
+    return table.report
+
+
+def _may_replace(job: ArchiveJob, table: TurnsTable, current: ArchiveMetadata | None) -> bool:
+    """Return whether the turns file is the one that the table was built from, or equals it."""
+    previous = job.stored.metadata
+    is_elsewhere = previous is None or previous.group != table.metadata.group
+    expected = None if is_elsewhere or table.report.table_problem else previous
+    return current in (expected, table.metadata)
+
+
+def _parse(
+    stat: ArchiveStat,
+    archive: sources.DecompressedArchive,
+    sha256: str,
+    previous: ArchiveMetadata | None,
+    options: ParseOptions,
+) -> ArchiveContent:
+    path, data = stat.path, archive.data
+    format_ = options.detect_format(data, previous)
+    if format_ is None:
+        raise problems.unknown_format(path, data)
+    try:
+        parsed = format_.read(data)
+    except TooManyRows:
+        raise problems.too_many_rows(path) from None
+    # No table holds arguments: they are not redacted, and may be long.
+    for call in (call for turn in parsed.turns for call in turn.tool_calls):
+        call.arguments = None
+    if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
+        raise problems.wrong_format(path, format_, detected)
+    problem = archive.problem or problems.line_problem(
+        path, parsed.counts, ends_with_newline=data.endswith(b"\n")
+    )
+    return ArchiveContent(format_, stat, parsed, sha256, problem)
+
+
+def _build_unchanged(stored: StoredTurns, options: ParseOptions) -> TurnsTable:
+    """Return the same rows with the new modification time, for which the next run checks."""
+    previous, stat = stored.metadata, stored.stat
+    _, group_is_explicit = options.group_of_stored(previous, stat.path)
+    metadata = replace(
+        previous,
+        size=stat.size,
+        mtime_ns=stat.mtime_ns,
+        e_tag=stat.e_tag,
+        group_is_explicit=group_is_explicit,
+        format_is_explicit=options.explicit_format_for(previous) is not None,
+    )
+    report = options.report(previous, stat.path, Outcome.UNCHANGED)
+    return TurnsTable(stored.rows, metadata, report)
+
+
+def _metadata(job: ArchiveJob, archive: RedactedArchive, options: ParseOptions) -> ArchiveMetadata:
+    previous = job.stored.metadata
+    group, group_is_explicit = options.group_for(
+        previous, archive.turns.cwd, archive.format.name, absolute_path_text(job.stat.path)
+    )
+    of_file = job.stored.group
+    if previous is None and of_file is not None and not group_is_explicit and of_file != group:
+        # The metadata are damaged; the folder still says what the user named.
+        group, group_is_explicit = of_file, True
+    return ArchiveMetadata(
+        archive=archive.turns.archive,
+        size=archive.stat.size,
+        mtime_ns=archive.stat.mtime_ns,
+        e_tag=archive.stat.e_tag,
+        sha256=archive.sha256,
+        format=archive.format.name,
+        reader_version=archive.format.version,
+        redactor_version=options.redactor_version,
+        group=group,
+        group_is_explicit=group_is_explicit,
+        counts=archive.counts.as_mapping(),
+        subagent_usage=archive.turns.subagent_usage,
+        tokens=TOKENS,
+        cwd=archive.turns.cwd,
+        format_is_explicit=options.explicit_format_for(previous) is not None,
+    )
+
+
+_DETECTION_LINES = 64
+"""Lines that are enough to detect the format of an archive of lines."""
+
+
+def check_head(stat: ArchiveStat, previous: ArchiveMetadata | None, options: ParseOptions) -> None:
+    """Reject a large file without reading all of it, if its head shows that it is no archive."""
+    if stat.size <= sources.HEAD_BYTES or not stat.is_file:
+        return
+    head = sources.read_head(stat, options.files)
+    if options.detect_format(head, previous) is not None:
+        return
+    # The keys of a document decide its format, and may come last.
+    if head.count(b"\n") >= _DETECTION_LINES and not is_document(head):
+        raise problems.unknown_format(stat.path, head)
+
+
+def rows_to_retain(
+    rows: ArrowRows, metadata: ArchiveMetadata, stored: StoredArchive, lake: Lake
+) -> pl.DataFrame | None:
+    """Return the stored turns of an archive that its new rows lack; None if there are none.
+
+    They stay when a log is rotated or cut short. A turn is recognised by its id: another group,
+    format or version of the format's reader gives the same turns other ids.
+
+    Raises:
+        TableUnusable: the newest turns file is another archive's, or is damaged and may hold such
+            turns.
+    """
+    previous = stored.metadata
+    if previous is None and not stored.files:
+        return None
+    if stored.is_misplaced:
+        raise TableUnusable(stored.files[-1], "it holds the turns of another archive")
+    if previous is not None and _identity(previous) != _identity(metadata):
+        return None
+    try:
+        before = lake.read_turns_file(stored.files[-1])
+    except TableUnusable:
+        if previous and previous.sha256 == metadata.sha256 and not previous.retained_turns:
+            return None
+        raise
+    ids_now = pl.Series(rows["turn_id"], dtype=pl.String)
+    retained = before.filter(~pl.col("turn_id").is_in(ids_now.implode()))
+    return None if retained.is_empty() else retained
+
+
+def with_retained(
+    rows: ArrowRows, metadata: ArchiveMetadata, retained: pl.DataFrame | None
+) -> tuple[ArrowRows, ArchiveMetadata]:
+    """Return the rows with the retained ones after them, and the metadata that counts them."""
+    if retained is None:
+        return rows, metadata
+    # Stored rows may have the path as another redactor left it.
+    retained = retained.with_columns(archive=pl.lit(metadata.archive))
+    table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
+    parsed = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+    return pa.concat_tables([parsed, table]).combine_chunks(), replace(
+        metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
+    )
+
+
+def _identity(metadata: ArchiveMetadata) -> tuple[object, ...]:
+    """Return what the ids of an archive's turns depend on, beside the archive."""
+    return metadata.group, metadata.format, metadata.reader_version

@@ -6,7 +6,7 @@ For data that is truncated or corrupt, the result holds what precedes the damage
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -44,27 +44,15 @@ class Decompressed:
     status: DecompressionStatus
 
 
-class _TruncatedError(Exception):
-    """The compressed data ends too early."""
+class _StoppedError(Exception):
+    """The data cannot be decompressed any further."""
 
-
-class _CorruptError(Exception):
-    """The compressed data is invalid from here on."""
-
-
-class _WindowError(Exception):
-    """The next frame needs a window that is too large."""
-
-
-_ENDS: Mapping[type[Exception], DecompressionStatus] = {
-    _TruncatedError: DecompressionStatus.TRUNCATED,
-    _CorruptError: DecompressionStatus.CORRUPT,
-    _WindowError: DecompressionStatus.WINDOW_EXCEEDED,
-}
+    def __init__(self, status: DecompressionStatus) -> None:
+        super().__init__(status)
+        self.status = status
 
 
 def is_compressed(data: bytes) -> bool:
-    """Return whether data that starts like this is compressed."""
     return _decompressor(data) is not None
 
 
@@ -97,14 +85,14 @@ def _collect(steps: Iterator[bytes], max_bytes: int) -> Decompressed:
             if output.tell() > max_bytes:
                 status = DecompressionStatus.LIMIT_EXCEEDED
                 break
-    except tuple(_ENDS) as error:
-        status = _ENDS[type(error)]
+    except _StoppedError as stopped:
+        status = stopped.status
     return Decompressed(output.getvalue(), status)
 
 
 def _exceeds(steps: Iterator[bytes], max_bytes: int) -> bool:
     size = 0
-    with suppress(*_ENDS):
+    with suppress(_StoppedError):
         for step in steps:
             size += len(step)
             if size > max_bytes:
@@ -126,13 +114,13 @@ def _gunzip(data: bytes) -> Iterator[bytes]:
         while not member.eof:
             compressed = member.unconsumed_tail or view[offset : offset + size]
             if not compressed:
-                raise _TruncatedError
+                raise _StoppedError(DecompressionStatus.TRUNCATED)
             if not member.unconsumed_tail:
                 offset, size = offset + len(compressed), min(2 * size, _STEP)
             try:
                 yield member.decompress(compressed, _STEP)
             except zlib.error as error:
-                raise _CorruptError from error
+                raise _StoppedError(DecompressionStatus.CORRUPT) from error
         offset -= len(member.unused_data)
         if (padding := _PADDING.match(data, offset)) and padding.end() == len(data):
             return
@@ -149,20 +137,17 @@ def _unzstd(data: bytes) -> Iterator[bytes]:
             done += len(step)
             yield step
     except OSError:
-        yield from _last_step(data, done)
+        try:
+            yield from _steps(data, 1, skipped=done)
+        except OSError as error:
+            raise _StoppedError(_zstd_status(str(error))) from error
 
 
-def _last_step(data: bytes, done: int) -> Iterator[bytes]:
-    try:
-        yield from _steps(data, 1, skipped=done)
-    except OSError as error:
-        raise _zstd_error(str(error)) from error
-
-
-def _zstd_error(message: str) -> Exception:
+def _zstd_status(message: str) -> DecompressionStatus:
     if "too much memory" in message:
-        return _WindowError()
-    return _TruncatedError() if "Truncated" in message else _CorruptError()
+        return DecompressionStatus.WINDOW_EXCEEDED
+    is_truncated = "Truncated" in message
+    return DecompressionStatus.TRUNCATED if is_truncated else DecompressionStatus.CORRUPT
 
 
 def _steps(data: bytes, size: int, *, skipped: int = 0) -> Iterator[bytes]:

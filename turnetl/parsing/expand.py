@@ -1,8 +1,7 @@
-"""Expansion of the paths that the user gives (files, folders, globs) into archives.
+"""The archives that the user's paths (files, folders, globs) lead to, and those of a shard.
 
-Which archives a shard parses: first its own, then those that the other shards did not parse yet.
-
-The key of an archive is that of its turns file, so that every path to it leads to the same shard.
+A shard parses first its own, then those that the other shards did not parse yet. The key of an
+archive is that of its turns file, so that every path to it leads to the same shard.
 """
 
 import glob
@@ -45,8 +44,6 @@ _Item = FoundFile | OtherFile | Problem
 
 @dataclass(frozen=True, slots=True)
 class ExpandedPaths:
-    """The archives that paths lead to."""
-
     archives: tuple[Path, ...]
     """Each once, sorted."""
     problems: tuple[Problem, ...]
@@ -61,10 +58,6 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
     Folders, also those of an object store, are searched for the suffixes `.jsonl` and `.json`, also
     followed by `.gz` or `.zst`. Messages and parts of an OpenCode store belong to its sessions. A
     file that the user names is used regardless of its name.
-
-    Args:
-        paths: files, folders or globs.
-        files: where they are.
 
     Raises:
         Fatal, ArchivesBusy: an object store cannot be used, or does not respond. No other path
@@ -93,7 +86,6 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
 
 
 def _archives_in(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
-    """Return the archives in a file, each with its real path."""
     path = Path(file.path)
     archives = prompt_history.project_archives(path, files)
     return [(file.real_path + str(one)[len(str(path)) :], one) for one in archives]
@@ -120,7 +112,7 @@ def _expand(path: str, files: ArchiveFiles) -> Iterable[_Item]:
     if os.path.lexists(path):
         return _existing(path)
     if prompt_history.is_project_archive(Path(path)) and file_holding(Path(path)).is_file():
-        return [FoundFile(path, os.path.realpath(path))]
+        return [_named_file(path)]
     if not glob.has_magic(path):
         return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]
     items = [item for match in _matches(path) for item in match]
@@ -140,11 +132,6 @@ def _in_object_store(given: str, scheme: str, files: ArchiveFiles) -> Iterable[_
 
 
 def _objects(path: Path, files: ArchiveFiles) -> Iterable[_Item]:
-    """Return the archives of a URL.
-
-    Raises:
-        BadArchive: they cannot be listed.
-    """
     if has_archive_suffix(path.name) and files.is_file(path):
         return [FoundFile(str(path), str(path))]
     if files.is_folder(path):
@@ -305,10 +292,7 @@ def own_archives(shard: Shard | None, found: ExpandedPaths) -> ExpandedPaths:
 
 
 def other_archives(shard: Shard, found: ExpandedPaths) -> ExpandedPaths:
-    """Return the archives of the other shards, without problems and without other files.
-
-    They are in an order of this shard's own: shards that end early rarely read the same archives.
-    """
+    """Return the archives of other shards, ordered so that shards rarely read the same ones."""
     others = [(shard.rank(key), path) for path, key in _keys(found.archives) if not shard.owns(key)]
     return ExpandedPaths(tuple(path for _, path in sorted(others, reverse=True)), ())
 

@@ -1,7 +1,4 @@
-"""Remove forgotten turns from the tables of a lake. Every step may be repeated after a kill.
-
-Turns of an archive that were forgotten: they are counted, and reach no table.
-"""
+"""Remove forgotten turns from the tables of a lake, in steps that may be repeated after a kill."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -21,17 +18,7 @@ _KEYS = ("turn_id", "session_id")
 
 
 def remove_forgotten_turns(lake: Lake, forgotten: ForgottenTurns) -> list[GroupId]:
-    """Rewrite the turns files that hold forgotten turns without them.
-
-    A file stays, even without rows: it says that its archive was read.
-
-    Returns:
-        The groups of which a file was rewritten, sorted.
-
-    Raises:
-        TableUnusable: a turns file is damaged.
-        Fatal: a file cannot be written.
-    """
+    """Rewrite turns files without forgotten turns, perhaps without rows; return their groups."""
     changed = set[GroupId]()
     for file in lake.turn_files():
         rows = lake.read_turns_file(file.path)
@@ -49,10 +36,8 @@ def delete_stale_episodes(
 ) -> list[GroupId]:
     """Delete the episodes tables that hold forgotten turns or are of a changed group.
 
-    The next filter builds them again.
-
-    Returns:
-        The groups without their table, sorted: also those of which an interrupted call deleted it.
+    The next filter builds them again. Returns the groups without their table, sorted: also those
+    of which an interrupted call deleted it.
     """
     groups = set(changed)
     for group in lake.groups():
@@ -68,11 +53,7 @@ def delete_stale_episodes(
 
 
 def turns_with(lake: Lake, condition: pl.Expr) -> pl.DataFrame:
-    """Return the rows of all turns files that meet a condition, with all columns.
-
-    Raises:
-        TableUnusable: a turns file is damaged.
-    """
+    """Return the rows of all turns files that meet a condition, with all columns."""
     found = [
         rows
         for group in lake.groups()
@@ -112,14 +93,7 @@ def _without(
 def without_forgotten(
     turns: RedactedTurns, counts: ParseCounts, format_name: str, forgotten: ForgottenTurns
 ) -> tuple[RedactedTurns, ParseCounts]:
-    """Return the turns that are not forgotten, and the counts with the others as skipped.
-
-    Args:
-        turns: of one archive.
-        counts: of the archive. The line of the prompt of a forgotten turn is counted as skipped.
-        format_name: of the archive.
-        forgotten: the list of the lake.
-    """
+    """Return the turns that are not forgotten; the prompts' lines of others count as skipped."""
     if not forgotten:
         return turns, counts
     kept = [

@@ -2,18 +2,11 @@
 
 The user's choices take precedence in this order: a fixed name with --group, as it is if the lake
 has a group of that name, the first matching entry of the group map file, a template with --group,
-the default.
-
-The group map file: archives that go to another group than their default one.
+the default. All conditions of an entry must hold; of each list, one pattern must match:
 
     [[group]]
     name = "shop"
     folders = ["~/code/shop*"]
-
-The first matching entry wins. All conditions of an entry must hold; of each list, one pattern must
-match.
-
-Group names that the user gives: fixed names, or templates whose placeholders archives fill.
 """
 
 import re
@@ -37,8 +30,6 @@ from turnetl.parsing.projects import home_relative, path_folders, project, proje
 
 @dataclass(frozen=True, slots=True)
 class GroupMapEntry:
-    """One entry: a name, and the conditions for an archive to get it."""
-
     name: str
     """A name or a template."""
     folders: tuple[re.Pattern[str], ...]
@@ -48,13 +39,7 @@ class GroupMapEntry:
     formats: tuple[str, ...]
 
     def matches(self, cwd: Sequence[str], format_name: str, archive: Sequence[str]) -> bool:
-        """Return whether an archive meets the conditions.
-
-        Args:
-            cwd: the working directory, as `path_variants` returns it.
-            format_name: the archive's format.
-            archive: the archive's path, as `path_variants` returns it.
-        """
+        """Return whether an archive meets the conditions; both paths are `path_variants`."""
         return (
             _any_matches(self.folders, cwd)
             and _any_matches(self.archives, archive)
@@ -63,15 +48,7 @@ class GroupMapEntry:
 
 
 def load_group_map(path: Path, content: bytes | None = None) -> tuple[GroupMapEntry, ...]:
-    """Return the entries of a group map file, in order.
-
-    Args:
-        path: of the file.
-        content: of the file, if it was read before.
-
-    Raises:
-        BadUsage: the file cannot be read, or an entry is invalid; the message names the entry.
-    """
+    """Return the entries of a group map file, in order; `content` saves reading it again."""
     rows = _read_file(path, content).group
     return tuple(_entry(row, f"`{path}`, entry {number}") for number, row in enumerate(rows, 1))
 
@@ -179,7 +156,6 @@ class Grouping:
     """Value of {user} for a working directory that is in no home folder."""
     host: str = ""
     map_entries: tuple[GroupMapEntry, ...] = ()
-    """Entries of the group map file, in order."""
     existing: GroupId | None = None
     """A group that exists, whatever its name: all archives go to it. None: there is none."""
 
@@ -207,13 +183,7 @@ class Grouping:
         )
 
     def group(self, cwd: str | None, format: str, archive: str) -> GroupId:  # noqa: A002  {format}
-        """Return the group of an archive. Deterministic, without access to the disk.
-
-        Args:
-            cwd: the first working directory in the archive, redacted; None if it names none.
-            format: the name of the archive's format.
-            archive: its absolute path.
-        """
+        """Return the group of an archive from redacted paths, without access to the disk."""
         explicit = self.explicit_group(cwd, format, archive)
         return explicit or bounded_group_id(ids.group_id(project(cwd)))
 
@@ -238,7 +208,6 @@ class Grouping:
         return expand_template(template, values)
 
     def is_intentional(self, cwd: str | None, format: str, archive: str) -> bool:  # noqa: A002
-        """Return whether a fixed name or the group map file decides the archive's group."""
         return self.is_fixed or self._mapped_name(cwd, format, archive) is not None
 
     def _mapped_name(self, cwd: str | None, format_name: str, archive: str) -> str | None:
@@ -278,15 +247,10 @@ def load_grouping(
     host: str,
     map_content: bytes | None = None,
 ) -> Grouping:
-    """Return the grouping for the user's choices.
+    """Return the grouping for the values of --group and --group-map.
 
-    Args:
-        template: the value of --group: a name, or a template with {project}, {format}, {user},
-            {host}.
-        map_file: the value of --group-map: a TOML file.
-        user: the user who runs turnetl; used for a working directory that names no user.
-        host: the machine that runs turnetl.
-        map_content: the content of the file, if it was read before.
+    `user` is who runs turnetl; it counts for a working directory that names no user. `map_content`
+    is that of the map file, if it was read before.
 
     Raises:
         BadUsage: an unknown placeholder or an invalid file; the message says where and what to do.
@@ -302,9 +266,7 @@ def find_name_collisions(
 ) -> tuple[NameCollision, ...]:
     """Return the groups that join folders of several projects by their names alone, sorted.
 
-    Args:
-        archives: working directory and group of each, without those that the user grouped
-            intentionally.
+    `archives` are the working directory and the group of each that the user did not group.
     """
     folders_by_group: dict[GroupId, dict[str, str]] = {}
     for cwd, group in archives:
@@ -326,15 +288,7 @@ _MAX_CHARS = 120
 
 
 def check_template(template: str, where: str) -> None:
-    """Reject an invalid template.
-
-    Args:
-        template: a name, or a name with placeholders.
-        where: the start of the error message, such as `--group`.
-
-    Raises:
-        BadUsage: the template is invalid; the message names the valid placeholders.
-    """
+    """Raise `BadUsage` for an invalid template; the message starts with `where`."""
     try:
         parts = list(_FORMATTER.parse(template))
     except ValueError:

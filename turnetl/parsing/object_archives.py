@@ -2,8 +2,6 @@
 
 An archive is parsed from its bytes in memory, as a file is, so that a copy on the disk would save
 nothing and would hold secrets.
-
-The objects of a bucket that are known, as files in folders.
 """
 
 import io
@@ -15,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.base.errors import ArchivesBusy, BadArchive, Fatal
-from turnetl.base.object_url import SCHEMES, ObjectUrl, path_text, url_text
+from turnetl.base.object_url import SCHEMES, ObjectUrl, url_text
 from turnetl.base.reason import SkipReason
 from turnetl.lake.object_store import ObjectChanged, ObjectState, ObjectStore, StoreFailure
 from turnetl.lake.parallel import in_parallel
 from turnetl.parsing.archive_files import ArchiveFile
+from turnetl.parsing.problems import bad_archive
 from turnetl.parsing.walk import (
     WITHOUT_SUFFIX,
     FoundFile,
@@ -28,63 +27,7 @@ from turnetl.parsing.walk import (
     unread_kind,
 )
 
-
-class ObjectTree:
-    """The states of objects by name, and the names in each folder that was listed."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, ObjectState | None] = {}
-        """None: there is no such object."""
-        self._names: dict[str, set[str]] = {}
-        self._listed: set[str] = set()
-
-    def add_listing(self, folder: str, states: Mapping[str, ObjectState]) -> None:
-        """Add all objects below a folder; the folder of all objects has no name."""
-        self._listed.add(folder)
-        self._states |= states
-        for name in states:
-            for below in _and_above(name)[1:]:
-                parent, _, entry = below.rpartition("/")
-                self._names.setdefault(parent, set()).add(entry)
-
-    def add(self, name: str, state: ObjectState | None) -> None:
-        """Add an object, or that there is none."""
-        self._states[name] = state
-
-    def is_listed(self, folder: str) -> bool:
-        """Return whether all objects below a folder are known."""
-        return any(above in self._listed for above in _and_above(folder))
-
-    def is_known(self, name: str) -> bool:
-        """Return whether it is known if there is an object with a name."""
-        return name in self._states or self.is_listed(name.rpartition("/")[0])
-
-    def state(self, name: str) -> ObjectState | None:
-        """Return the state of an object; None if there is none, or it is not known."""
-        return self._states.get(name)
-
-    def names(self, folder: str) -> Sequence[str]:
-        """Return the names in a folder that was listed, sorted."""
-        return sorted(self._names.get(folder, ()))
-
-    def below(self, folder: str) -> Sequence[str]:
-        """Return the objects below a folder that was listed, sorted."""
-        prefix = f"{folder}/" if folder else ""
-        return sorted(
-            name
-            for name, state in self._states.items()
-            if state is not None and name.startswith(prefix)
-        )
-
-
-def _and_above(folder: str) -> Sequence[str]:
-    """Return the folder of all objects, and each one on the way to a folder, with itself."""
-    parts = folder.split("/") if folder else []
-    return ["/".join(parts[:number]) for number in range(len(parts) + 1)]
-
-
 REQUESTS = 16
-"""Concurrent requests."""
 PART_BYTES = 32 << 20
 """Bytes of one request: it ends within its timeout also on a slow network."""
 _INVALID_NAME = (
@@ -98,10 +41,7 @@ _ATTEMPTS = 3
 class ObjectArchives:
     """Objects; see `ArchiveFiles`. What was listed or asked for once is not asked for again.
 
-    Args:
-        allow_http: the schemes of URLs whose endpoint may be one without TLS.
-        part_bytes: bytes of one request.
-        open_store: opens the objects of a bucket.
+    `allow_http` has the schemes of URLs whose endpoint may be one without TLS.
     """
 
     def __init__(
@@ -131,12 +71,12 @@ class ObjectArchives:
         for path, state in zip(unknown, in_parallel(self._head, unknown, REQUESTS), strict=True):
             if not isinstance(state, BadArchive):
                 bucket, name = self._place(path)
-                bucket.tree.add(name, state)
+                bucket.states[name] = state
 
     def state(self, path: Path) -> ArchiveFile:
         state = self._known_state(path)
         if state is None:
-            raise _problem(path, SkipReason.MISSING, "does not exist; check the URL")
+            raise bad_archive(path, SkipReason.MISSING, "does not exist; check the URL")
         return _archive_file(path, state)
 
     def read(self, file: ArchiveFile) -> tuple[bytes, ArchiveFile]:
@@ -148,7 +88,7 @@ class ObjectArchives:
                 return data, _archive_file(file.path, state)
             size = 0
         what = "was replaced each time while it was read; run again to read it"
-        raise _problem(file.path, SkipReason.UNREADABLE, what)
+        raise bad_archive(file.path, SkipReason.UNREADABLE, what)
 
     def start(self, path: Path, size: int) -> bytes:
         bucket, name = self._place(path)
@@ -162,18 +102,18 @@ class ObjectArchives:
 
     def is_folder(self, path: Path) -> bool:
         bucket, name = self._listed(path)
-        return bool(bucket.tree.names(name) or bucket.omitted_below(name))
+        return bool(bucket.names(name) or bucket.omitted_below(name))
 
     def entries(self, folder: Path) -> list[Path]:
         bucket, name = self._listed(folder)
-        return [folder / entry for entry in bucket.tree.names(name)]
+        return [folder / entry for entry in bucket.names(name)]
 
     def walk(self, folder: Path, on_problem: OnProblem) -> Iterator[FoundFile]:
         bucket, name = self._listed(folder)
         for omitted in bucket.omitted_below(name):
             below = folder / omitted.removeprefix(name).removeprefix("/")
             on_problem(str(below), SkipReason.UNREADABLE, _INVALID_NAME)
-        for found in bucket.tree.below(name):
+        for found in bucket.below(name):
             path = str(folder / found.removeprefix(name).removeprefix("/"))
             entry = found.rpartition("/")[2]
             if has_archive_suffix(found) or entry in WITHOUT_SUFFIX:
@@ -182,11 +122,7 @@ class ObjectArchives:
                 on_problem(path, *unread_kind(path))
 
     def _content(self, store: ObjectStore, name: str, size: int) -> tuple[bytes, ObjectState]:
-        """Return an object, which has another size than 0 if `size` is not 0.
-
-        Raises:
-            ObjectChanged: it was replaced meanwhile.
-        """
+        """Return an object, which has another size than 0 if `size` is not 0."""
         if not size and not (state := store.head(name)).size:
             return b"", state
         part, state = store.read_range(name, 0, self._part_bytes)
@@ -202,21 +138,16 @@ class ObjectArchives:
 
     def _is_known(self, path: Path) -> bool:
         bucket, name = self._place(path)
-        return bucket.tree.is_known(name)
+        return bucket.is_known(name)
 
     def _known_state(self, path: Path) -> ObjectState | None:
-        """Return the state of an object; None if there is none.
-
-        Raises:
-            BadArchive: the store does not say.
-        """
         bucket, name = self._place(path)
-        if not bucket.tree.is_known(name):
+        if not bucket.is_known(name):
             state = self._head(path)
             if isinstance(state, BadArchive):
                 raise state
-            bucket.tree.add(name, state)
-        return bucket.tree.state(name)
+            bucket.states[name] = state
+        return bucket.states.get(name)
 
     def _head(self, path: Path) -> ObjectState | BadArchive | None:
         """Ask for the state of an object; None: there is none."""
@@ -228,15 +159,11 @@ class ObjectArchives:
             return None if error.reason is SkipReason.MISSING else error
 
     def _listed(self, folder: Path) -> tuple["_Bucket", str]:
-        """Return where a folder is, after it was listed.
-
-        Raises:
-            BadArchive: it cannot be listed.
-        """
+        """Return where a folder is, after it was listed."""
         bucket, name = self._place(folder)
-        if not bucket.tree.is_listed(name):
+        if not bucket.is_listed(name):
             with _asking(folder):
-                bucket.tree.add_listing(name, bucket.list(name))
+                bucket.list(name)
         return bucket, name
 
     def _place(self, path: Path) -> tuple["_Bucket", str]:
@@ -255,17 +182,50 @@ class ObjectArchives:
 
 @dataclass(frozen=True, slots=True)
 class _Bucket:
+    """The objects of a bucket that are known, as files in folders."""
+
     store: ObjectStore
-    tree: ObjectTree = field(default_factory=ObjectTree)
+    states: dict[str, ObjectState | None] = field(default_factory=dict)
+    """By name; None: there is no such object."""
     omitted: set[str] = field(default_factory=set)
     """The folders that cannot be listed because of a name in them."""
+    _names: dict[str, set[str]] = field(default_factory=dict)
+    """The names in each folder that was listed."""
+    _listed: set[str] = field(default_factory=set)
 
-    def list(self, folder: str) -> Mapping[str, ObjectState]:
-        """Return all objects below a folder but those in folders that cannot be listed.
+    def list(self, folder: str) -> None:
+        """Ask for all objects below a folder; the folder of all objects has no name."""
+        states = self._states_below(folder)
+        self._listed.add(folder)
+        self.states.update(states)
+        for name in states:
+            for below in _and_above(name)[1:]:
+                parent, _, entry = below.rpartition("/")
+                self._names.setdefault(parent, set()).add(entry)
 
-        Raises:
-            _Unavailable: the folder itself cannot be listed.
-        """
+    def is_listed(self, folder: str) -> bool:
+        """Return whether all objects below a folder are known."""
+        return any(above in self._listed for above in _and_above(folder))
+
+    def is_known(self, name: str) -> bool:
+        """Return whether it is known if there is an object with a name."""
+        return name in self.states or self.is_listed(name.rpartition("/")[0])
+
+    def names(self, folder: str) -> Sequence[str]:
+        """Return the names in a folder that was listed, sorted."""
+        return sorted(self._names.get(folder, ()))
+
+    def below(self, folder: str) -> Sequence[str]:
+        """Return the objects below a folder that was listed, sorted."""
+        prefix = f"{folder}/" if folder else ""
+        return sorted(
+            name
+            for name, state in self.states.items()
+            if state is not None and name.startswith(prefix)
+        )
+
+    def _states_below(self, folder: str) -> Mapping[str, ObjectState]:
+        """Return all objects below a folder but those in folders that cannot be listed."""
         try:
             return self.store.states(folder)
         except _InvalidName:
@@ -287,6 +247,12 @@ class _Bucket:
         return sorted(omitted for omitted in self.omitted if omitted.startswith(prefix))
 
 
+def _and_above(folder: str) -> Sequence[str]:
+    """Return the folder of all objects, and each one on the way to a folder, with itself."""
+    parts = folder.split("/") if folder else []
+    return ["/".join(parts[:number]) for number in range(len(parts) + 1)]
+
+
 class _Unavailable(Exception):
     """An object or a folder cannot be read; the others may."""
 
@@ -301,25 +267,16 @@ class _InvalidName(_Unavailable):
 
 @contextmanager
 def _asking(path: Path) -> Iterator[None]:
-    """Translate what prevents that one object or folder is read.
-
-    Raises:
-        BadArchive: instead.
-    """
+    """Raise `BadArchive` for what prevents that one object or folder is read."""
     try:
         yield
     except FileNotFoundError:
-        raise _problem(path, SkipReason.MISSING, "does not exist; check the URL") from None
+        raise bad_archive(path, SkipReason.MISSING, "does not exist; check the URL") from None
     except _Unavailable as error:
-        raise _problem(path, error.reason, error.what) from None
-
-
-def _problem(path: Path, reason: SkipReason, what: str) -> BadArchive:
-    return BadArchive(reason, f"`{path_text(path)}` {what}.")
+        raise bad_archive(path, error.reason, error.what) from None
 
 
 def _translated(url: ObjectUrl, failure: StoreFailure, status: str | None) -> Exception:
-    """Return the error of the object store of archives."""
     match failure:
         case StoreFailure.NO_ANSWER:
             return ArchivesBusy(

@@ -3,9 +3,8 @@
     session/<project>/<session>.json   message/<session>/<message>.json   part/<message>/<part>.json
 
 and in the older layout `session/info/<session>.json`, `session/message/<session>/<message>.json`
-and `session/part/<session>/<message>/<part>.json`. A session's archive is its file. Its content is
-that file followed by the files of its messages and their parts. No function raises for a file that
-cannot be read.
+and `session/part/<session>/<message>/<part>.json`. A session's archive is its file; its content is
+followed by those of its messages and their parts. A file that cannot be read raises nothing.
 """
 
 import json
@@ -28,8 +27,6 @@ _READ_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """The folders of one store."""
-
     files: ArchiveFiles
     sessions: Path
     """Holds a folder for each project; in the older layout the session files themselves."""
@@ -47,9 +44,6 @@ def session_files(path: Path, files: ArchiveFiles = LOCAL) -> Sequence[Path] | N
     The session file is first, then each message followed by its parts, sorted by name, which is
     chronological. The first message of a session without a session file is its archive. Files are
     opened only if their names do not show their kind.
-
-    Raises:
-        BadArchive: the folders of the store cannot be listed.
     """
     path = _absolute(path)
     store = _store_of_session(path, files)
@@ -62,13 +56,7 @@ def session_files(path: Path, files: ArchiveFiles = LOCAL) -> Sequence[Path] | N
 
 
 def is_store_member(path: Path, files: ArchiveFiles = LOCAL) -> bool:
-    """Return whether a file is part of a store and not an archive of its own.
-
-    That is a message, a part of one, or another file of OpenCode that holds no conversation.
-
-    Raises:
-        BadArchive: as `session_files`.
-    """
+    """Return whether a file is part of a store and no archive: a message, a part or other file."""
     path = _absolute(path)
     if (store := _store_of_message(path, files)) is not None:
         return not _is_first_without_session(path, store)
@@ -76,15 +64,7 @@ def is_store_member(path: Path, files: ArchiveFiles = LOCAL) -> bool:
 
 
 def orphan_parts(members: Iterable[Path], files: ArchiveFiles = LOCAL) -> list[tuple[Path, int]]:
-    """Return the folders of parts whose message is missing, sorted, with the number of parts.
-
-    Args:
-        members: files for which `is_store_member` holds.
-        files: where they are.
-
-    Raises:
-        BadArchive: as `session_files`.
-    """
+    """Return the folders of parts without their message, sorted, with the number of members."""
     counts = Counter(_absolute(path).parent for path in members)
     by_messages: dict[Path, dict[str, Path]] = {}
     for folder in counts:
@@ -122,16 +102,14 @@ def _store_of_session(path: Path, files: ArchiveFiles) -> _Store | None:
     if path.suffix != _SUFFIX or folder.name != "session":
         return None
     is_older = path.parent.name == "info"
-    return _older_store(folder, files) if is_older else _newer_store(folder.parent, files)
+    return _store(folder if is_older else folder.parent, files, is_older=is_older)
 
 
 def _store_of_message(path: Path, files: ArchiveFiles) -> _Store | None:
     folder = path.parent.parent
     if folder.name != "message" or not _is_kind(path, files, "msg_", "sessionID", "metadata"):
         return None
-    if folder.parent.name == "session":
-        return _older_store(folder.parent, files)
-    return _newer_store(folder.parent, files)
+    return _store(folder.parent, files, is_older=folder.parent.name == "session")
 
 
 def _is_part(path: Path, files: ArchiveFiles) -> bool:
@@ -147,12 +125,9 @@ def _is_other_file(path: Path, files: ArchiveFiles) -> bool:
     return other and all(files.is_folder(root / name) for name in ("session", "message", "part"))
 
 
-def _newer_store(root: Path, files: ArchiveFiles) -> _Store:
-    return _Store(files, root / "session", root / "message", root / "part", is_older=False)
-
-
-def _older_store(root: Path, files: ArchiveFiles) -> _Store:
-    return _Store(files, root / "info", root / "message", root / "part", is_older=True)
+def _store(root: Path, files: ArchiveFiles, *, is_older: bool) -> _Store:
+    sessions = root / ("info" if is_older else "session")
+    return _Store(files, sessions, root / "message", root / "part", is_older)
 
 
 def _is_kind(path: Path, files: ArchiveFiles, prefix: str, *fields: str) -> bool:
@@ -172,7 +147,6 @@ def _session_id(path: Path, store: _Store) -> str | None:
 
 
 def _message_files(store: _Store, session: str) -> Iterator[Path]:
-    """Yield the messages of a session, each followed by its parts."""
     for message in _json_files(store.messages / session, store.files):
         yield message
         parts = store.parts_folder(session, message.stem)

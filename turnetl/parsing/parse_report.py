@@ -1,7 +1,4 @@
-"""Reports on parsed archives: the outcome of each archive and the counts of its lines.
-
-Name collisions of a run: groups that join several projects although the user did not ask.
-"""
+"""Reports on parsed archives: outcomes, counts of lines, and groups that join several projects."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -180,10 +177,8 @@ class ParsedFiles:
 def with_name_collisions(report: ParseReport) -> ParseReport:
     """Add the name collisions of the groups that received a new archive, or would in a dry run.
 
-    Other groups are omitted, so that a nightly run does not repeat the message.
-
-    Args:
-        report: of a whole run, because archives of two batches may belong to one group.
+    Other groups are omitted, so that a nightly run does not repeat the message. The report is of a
+    whole run, because archives of two batches may belong to one group.
     """
     groups = {
         archive.group

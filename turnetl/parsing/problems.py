@@ -17,6 +17,11 @@ _UNKNOWN = (SkipReason.UNKNOWN_FORMAT, SkipReason.EMPTY, SkipReason.WRONG_FORMAT
 """Reasons that lose no turn: agents leave empty files, and these must not fail a run."""
 
 
+def bad_archive(path: Path, reason: SkipReason, what: str) -> BadArchive:
+    """Return an error; `what` ends the sentence that starts with the path."""
+    return BadArchive(reason, f"`{path_text(path)}` {what}.")
+
+
 def skipped_report(path: Path, error: BadArchive) -> ArchiveReport:
     """Return the report on an archive that yields no turn; its previous turns file is kept."""
     outcome = Outcome.UNKNOWN if error.reason in _UNKNOWN else Outcome.UNREADABLE
@@ -25,32 +30,30 @@ def skipped_report(path: Path, error: BadArchive) -> ArchiveReport:
 
 
 def unreadable(path: Path, error: OSError) -> BadArchive:
-    name = path_text(path)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return BadArchive(SkipReason.MISSING, f"`{name}` does not exist; check the path.")
+        return bad_archive(path, SkipReason.MISSING, "does not exist; check the path")
     if isinstance(error, IsADirectoryError):
-        return BadArchive(SkipReason.FOLDER, f"`{name}` is a folder; name the archives in it.")
+        return bad_archive(path, SkipReason.FOLDER, "is a folder; name the archives in it")
     cause = error.strerror or str(error)
     remedy = "check its permissions" if isinstance(error, PermissionError) else "check the disk"
-    return BadArchive(SkipReason.UNREADABLE, f"`{name}` cannot be read ({cause}); {remedy}.")
+    return bad_archive(path, SkipReason.UNREADABLE, f"cannot be read ({cause}); {remedy}")
 
 
 def not_a_file(path: Path) -> BadArchive:
-    message = f"`{path_text(path)}` is neither a file nor a folder; name an archive."
-    return BadArchive(SkipReason.NOT_A_FILE, message)
+    what = "is neither a file nor a folder; name an archive"
+    return bad_archive(path, SkipReason.NOT_A_FILE, what)
 
 
 def unknown_format(path: Path, data: bytes) -> BadArchive:
-    name = path_text(path)
     if not data.strip():
-        return BadArchive(SkipReason.EMPTY, f"`{name}` is empty; it holds no turns.")
-    if (known := other_content(path.name, data)) is not None:
-        return BadArchive(SkipReason.UNKNOWN_FORMAT, f"`{name}` is {known}.")
-    return BadArchive(
-        SkipReason.UNKNOWN_FORMAT,
-        f"`{name}` is in no format that turnetl knows and was skipped; "
-        "name only archives of coding agents to avoid this message.",
+        return bad_archive(path, SkipReason.EMPTY, "is empty; it holds no turns")
+    what = (
+        "is in no format that turnetl knows and was skipped; name only archives of coding agents "
+        "to avoid this message"
     )
+    if (known := other_content(path.name, data)) is not None:
+        what = f"is {known}"
+    return bad_archive(path, SkipReason.UNKNOWN_FORMAT, what)
 
 
 def wrong_format(path: Path, explicit: Format, detected: Format | None) -> BadArchive:
@@ -58,58 +61,51 @@ def wrong_format(path: Path, explicit: Format, detected: Format | None) -> BadAr
     remedy = "omit the archive, or name another format with --format"
     if detected is not None:
         remedy = f"it looks like `{detected.name}`: name that with --format"
-    name = path_text(path)
-    message = f"`{name}` holds nothing in the format `{explicit.name}` and was skipped; {remedy}."
-    return BadArchive(SkipReason.WRONG_FORMAT, message)
+    what = f"holds nothing in the format `{explicit.name}` and was skipped; {remedy}"
+    return bad_archive(path, SkipReason.WRONG_FORMAT, what)
 
 
 def too_large(path: Path, max_bytes: int) -> BadArchive:
-    message = (
-        f"`{path_text(path)}` decompresses to more than {max_bytes / (1 << 20):,.0f} MiB and was "
-        "skipped; if you trust it, decompress it and name the result."
+    what = (
+        f"decompresses to more than {max_bytes / (1 << 20):,.0f} MiB and was skipped; if you trust "
+        "it, decompress it and name the result"
     )
-    return BadArchive(SkipReason.TOO_LARGE, message)
+    return bad_archive(path, SkipReason.TOO_LARGE, what)
 
 
 def too_many_rows(path: Path) -> BadArchive:
-    message = (
-        f"`{path_text(path)}` has more than {MAX_ROWS:,} turns or messages and was skipped; split "
-        "it into several archives."
+    what = (
+        f"has more than {MAX_ROWS:,} turns or messages and was skipped; split it into several "
+        "archives"
     )
-    return BadArchive(SkipReason.TOO_MANY_ROWS, message)
+    return bad_archive(path, SkipReason.TOO_MANY_ROWS, what)
 
 
 def out_of_memory(path: Path) -> BadArchive:
-    message = (
-        f"`{path_text(path)}` needs more memory than is available; run again with --jobs 1 or with "
-        "more memory."
-    )
-    return BadArchive(SkipReason.OUT_OF_MEMORY, message)
+    what = "needs more memory than is available; run again with --jobs 1 or with more memory"
+    return bad_archive(path, SkipReason.OUT_OF_MEMORY, what)
 
 
 def worker_killed(path: Path) -> BadArchive:
-    message = (
-        f"`{path_text(path)}` was not read: the process that read it was killed, most likely for "
-        "lack of memory; run again with --jobs 1 or with more memory."
+    what = (
+        "was not read: the process that read it was killed, most likely for lack of memory; run "
+        "again with --jobs 1 or with more memory"
     )
-    return BadArchive(SkipReason.WORKER_KILLED, message)
+    return bad_archive(path, SkipReason.WORKER_KILLED, what)
 
 
 def unexpected_error(path: Path, error: Exception) -> BadArchive:
-    message = (
-        f"`{path_text(path)}` was not read (unexpected {type(error).__name__}); please report it "
-        f"with its traceback, {TRACEBACK}; the other archives were read."
+    what = (
+        f"was not read (unexpected {type(error).__name__}); please report it with its traceback, "
+        f"{TRACEBACK}; the other archives were read"
     )
-    return BadArchive(SkipReason.UNEXPECTED_ERROR, message)
+    return bad_archive(path, SkipReason.UNEXPECTED_ERROR, what)
 
 
 def damaged_table(path: Path, now: ArchiveMetadata, before: ArchiveMetadata | None) -> Problem:
     """Return the problem of a damaged turns file that may hold turns which the archive lost.
 
-    Args:
-        path: of the file.
-        now: the metadata of the file that replaces it.
-        before: its own; None: it cannot be read.
+    `now` is the metadata of the file that replaces it, `before` its own; None: it is unreadable.
     """
     lost = "turns"
     if before is not None and before.retained_turns:
@@ -122,38 +118,34 @@ def damaged_table(path: Path, now: ArchiveMetadata, before: ArchiveMetadata | No
     return Problem(path_text(path), None, SkipReason.DAMAGED_TABLE, message)
 
 
+_CUT_SHORT = {
+    DecompressionStatus.TRUNCATED: (
+        SkipReason.TRUNCATED,
+        "is truncated after {:,} decompressed bytes; a later run reads the rest once it is written",
+    ),
+    DecompressionStatus.WINDOW_EXCEEDED: (
+        SkipReason.TOO_LARGE,
+        (
+            "needs a zstd window of more than 128 MiB after {:,} decompressed bytes; if you trust "
+            "it, decompress it and name the result"
+        ),
+    ),
+    DecompressionStatus.CORRUPT: (
+        SkipReason.CORRUPT,
+        "is corrupt after {:,} decompressed bytes; copy it again to read the rest",
+    ),
+}
+
+
 def decompression_problem(path: Path, status: DecompressionStatus, size: int) -> Problem | None:
-    """Return the problem of an archive of which `size` bytes were decompressed, if any."""
+    if status not in _CUT_SHORT:
+        return None
+    reason, what = _CUT_SHORT[status]
     name = path_text(path)
-    if status is DecompressionStatus.TRUNCATED:
-        return Problem(
-            name,
-            None,
-            SkipReason.TRUNCATED,
-            f"`{name}` is truncated after {size:,} decompressed bytes; "
-            "a later run reads the rest once it is written.",
-        )
-    if status is DecompressionStatus.WINDOW_EXCEEDED:
-        return Problem(
-            name,
-            None,
-            SkipReason.TOO_LARGE,
-            f"`{name}` needs a zstd window of more than 128 MiB after {size:,} decompressed bytes; "
-            "if you trust it, decompress it and name the result.",
-        )
-    if status is DecompressionStatus.CORRUPT:
-        return Problem(
-            name,
-            None,
-            SkipReason.CORRUPT,
-            f"`{name}` is corrupt after {size:,} decompressed bytes; "
-            "copy it again to read the rest.",
-        )
-    return None
+    return Problem(name, None, reason, f"`{name}` {what.format(size)}.")
 
 
 def line_problem(path: Path, counts: ParseCounts, *, ends_with_newline: bool) -> Problem | None:
-    """Return the problem of an archive with lines that cannot be read as JSON, if any."""
     invalid = counts.invalid_lines - counts.concatenated_lines
     if not invalid:
         return None

@@ -1,12 +1,9 @@
-"""The project that a working directory belongs to, derived from its path alone.
+"""The project of a working directory, and persons in git branches and paths, from texts alone.
 
-The disk is not read: the folder may be deleted or on another machine. The rules are therefore few
-and prefer two groups for one project: a map file can join groups, but nothing can split a graph.
-
-Names of persons in git branches and in the paths of archives, for `--redact-pii`.
-
-Only a name at a place where people write their own counts: nothing distinguishes `jane` from the
-name of a project anywhere else.
+The disk is not read: the folder may be deleted or on another machine. The rules are few and prefer
+two groups for one project: a map file can join groups, but nothing can split a graph. For
+`--redact-pii`, a name counts only where people write their own: nothing distinguishes `jane` from
+the name of a project anywhere else.
 """
 
 import re
@@ -190,12 +187,10 @@ def _temporary_length(folders: list[str]) -> int:
 def _is_random(folders: list[str]) -> bool:
     """Return whether this is a temporary folder, or one in it with a random name."""
     length = _temporary_length(folders)
-    below = folders[length:] if length else None
-    return below == [] or (below is not None and len(below) == 1 and _has_random_name(below[0]))
-
-
-def _has_random_name(name: str) -> bool:
-    return _RANDOM_NAME.fullmatch(name) is not None
+    if not length:
+        return False
+    below = folders[length:]
+    return not below or (len(below) == 1 and _RANDOM_NAME.fullmatch(below[0]) is not None)
 
 
 def _drive_length(folders: list[str]) -> int:
@@ -208,13 +203,11 @@ def _prefix_length(folders: list[str], prefixes: tuple[tuple[str, ...], ...]) ->
     lower = [folder.lower() for folder in folders[drive:]]
     for prefix in prefixes:
         head = lower[: len(prefix)]
-        if len(head) == len(prefix) and all(map(_matches, head, prefix)):
+        if len(head) == len(prefix) and all(
+            name in ("*", folder) for folder, name in zip(head, prefix, strict=True)
+        ):
             return drive + len(prefix)
     return 0
-
-
-def _matches(folder: str, name: str) -> bool:
-    return name in ("*", folder)
 
 
 _BRANCH_WORDS = """
@@ -249,14 +242,9 @@ def users_in(paths: Iterable[str]) -> frozenset[str]:
 def branch_without_persons(branch: str, users: Collection[str], replace: Replace) -> str:
     """Return a git branch without the names of persons.
 
-    These are, between slashes: the name of a user; what follows `users/`; the first of several
-    parts, if it looks like a name and is none of the usual prefixes; and `jane.doe` before the last
-    slash.
-
-    Args:
-        branch: the branch.
-        users: as `users_in` returns them.
-        replace: see `Replace`.
+    These are, between slashes: the name of a user, as `users_in` returns it; what follows `users/`;
+    the first of several parts, if it looks like a name and is none of the usual prefixes; and
+    `jane.doe` before the last slash.
     """
     parts = branch.split("/")
     for position, part in enumerate(parts):
@@ -268,13 +256,7 @@ def branch_without_persons(branch: str, users: Collection[str], replace: Replace
 
 
 def path_without_persons(path: str, users: Collection[str], replace: Replace) -> str:
-    """Return a path in which no folder has the name of a user.
-
-    Args:
-        path: the path.
-        users: as `users_in` returns them.
-        replace: see `Replace`.
-    """
+    """Return a path in which no folder has the name of a user, as `users_in` returns it."""
     if not users:
         return path
     parts = re.split(r"([/\\]|(?:(?<=[/\\])|\A)-(?:home|Users)-)", path)

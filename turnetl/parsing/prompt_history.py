@@ -38,11 +38,6 @@ class PromptHistory:
     """A history of prompts. Its lines are decoded once for all archives in it."""
 
     def __init__(self, data: bytes) -> None:
-        """Decode the lines.
-
-        Args:
-            data: the whole history, decompressed or not.
-        """
         self._data = decompress(data, _MAX_BYTES).data
         self._runs = _runs_by_name(self._data)
         self._blank = self._data.translate(_SPACES)
@@ -85,16 +80,7 @@ class PromptHistories:
         return PromptHistories, ()
 
     def read(self, path: Path, file: ArchiveFile, files: ArchiveFiles) -> tuple[bytes, ArchiveFile]:
-        """Return the content of an archive, and the state of the history of which it is.
-
-        Args:
-            path: of the archive.
-            file: the history, in the state that is asked for.
-            files: where it is.
-
-        Raises:
-            BadArchive: the history cannot be read.
-        """
+        """Return the content of an archive, and the state of the history when it was read."""
         with self._lock:
             last = self._last
             if last is None or last[0] != file:
@@ -105,20 +91,11 @@ class PromptHistories:
         return history.content(path.name), state
 
     def release(self) -> None:
-        """Release the history, and its memory."""
         self._last = None
 
 
 def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
-    """Return the archives of a history of prompts, in the order of their first prompts.
-
-    Args:
-        path: a file.
-        files: where it is.
-
-    Returns:
-        The file itself if it is another one, or cannot be read.
-    """
+    """Return the projects of a history of prompts, by their first prompts; else the file itself."""
     if not may_be_history(path.name):
         return [path]
     try:
@@ -132,7 +109,6 @@ def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
 
 
 def is_project_archive(path: Path) -> bool:
-    """Return whether an archive is a project of a history of prompts."""
     return file_holding(path) != path
 
 
@@ -142,7 +118,6 @@ def _is_history(head: bytes) -> bool:
 
 
 def _runs_by_name(data: bytes) -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Return start and end of each run of lines of one archive, by its name."""
     runs: dict[str, list[tuple[int, int]]] = {}
     current, start = "", 0
     for name, line_start in _named_lines(data):

@@ -33,7 +33,6 @@ class ArchiveWithPath:
 
     parsed: ParsedArchive
     path: str
-    """Absolute path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class RedactedTurns:
     redactions: Sequence[int]
     """Number of redactions in each turn, its ids and names included."""
     cwd: str | None
-    archive: str = ""
+    archive: str
     """The path of the archive, redacted."""
     subagent_usage: tuple[SubagentUsage, ...] | None = None
     """As `ParsedArchive` has it, with redacted models."""
@@ -72,14 +71,10 @@ def redact_turns(
 
 def turn_names(turn: RawTurn | Turn) -> set[str]:
     """Return the ids and names in a turn that may hold a secret, those of its tools included."""
-    names = {*_names_of(turn), *(call.name for call in turn.tool_calls), *models_of(turn)}
-    return {name for name in names if name}
-
-
-def models_of(turn: RawTurn | Turn) -> set[str | None]:
-    """Return the models of the API messages of a turn."""
     messages = turn.usage.values() if isinstance(turn, RawTurn) else turn.usage or ()
-    return {message.model for message in messages}
+    names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
+    names |= {message.model for message in messages}
+    return {name for name in names if name}
 
 
 def with_models(
@@ -94,7 +89,6 @@ def with_models(
 
 
 def join_texts(texts: Sequence[str]) -> str:
-    """Return the agent's texts as one text."""
     return "\n\n".join(texts)
 
 
@@ -138,13 +132,7 @@ def _redacted_turns(
 def _with_all_texts(
     turns: Sequence[RawTurn], redacted: RedactedTexts, first_text: int
 ) -> tuple[list[RawTurn], list[int]]:
-    """Return turns with their redacted texts, and the number of redactions in each.
-
-    Args:
-        turns: as the reader returned them.
-        redacted: the texts of an archive: names, then those of each turn in their order.
-        first_text: number of the names.
-    """
+    """Return turns with their redacted texts, and the redactions in each; the names come first."""
     texts, counts = redacted
     ends = list(accumulate(map(_text_count, turns), initial=first_text))
     redactions = [sum(counts[start:end]) for start, end in pairwise(ends)]
@@ -158,16 +146,9 @@ def _with_all_texts(
 def _redact_persons(
     archive: ArchiveWithPath, changed: dict[str, str], counts: dict[str, int], redactor: Redactor
 ) -> None:
-    """Replace the names of persons in git branches and paths.
-
-    Args:
-        archive: the archive.
-        changed: the names in the archive, with what replaces each. Updated.
-        counts: the number of redactions in each but the path of the archive. Updated.
-        redactor: gives the placeholders.
-    """
+    """Replace the names of persons in git branches and paths of `changed`, and count them."""
     turns, replacement = archive.parsed.turns, redactor.person_placeholder
-    folders = {archive.parsed.cwd or "", *map(_cwd_of, turns)} - {""}
+    folders = {archive.parsed.cwd or "", *(turn.cwd or "" for turn in turns)} - {""}
     users = users_in({*folders, archive.path})
     without = {
         name: branch_without_persons(changed[name], users, replacement)
@@ -181,10 +162,6 @@ def _redact_persons(
         counts[name] += text != changed[name]
     changed |= without
     changed[archive.path] = path_without_persons(changed[archive.path], users, replacement)
-
-
-def _cwd_of(turn: RawTurn) -> str:
-    return turn.cwd or ""
 
 
 def _turn_texts(turn: RawTurn) -> list[str]:

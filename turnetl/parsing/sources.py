@@ -1,9 +1,7 @@
 """Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
 
-Text in another encoding than UTF-8, as shells and editors of Windows write it, as UTF-8.
-
-Lines stay the same, so that a turn leads back to them. Offsets in bytes are those of the text in
-UTF-8, as those of a compressed archive are of the decompressed one.
+Text in another encoding than UTF-8, as shells and editors of Windows write it, becomes UTF-8. Lines
+stay the same, so that a turn leads back to them; offsets in bytes are those of the result.
 """
 
 import codecs
@@ -16,6 +14,7 @@ from pathlib import Path
 from turnetl.base import ids
 from turnetl.base.errors import BadArchive
 from turnetl.base.reason import SkipReason
+from turnetl.lake import ArchiveMetadata
 from turnetl.lake.paths import file_holding
 from turnetl.parsing import opencode_store, problems, prompt_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles
@@ -32,7 +31,6 @@ class ParseLimits:
     """Limits of a parse run, in bytes."""
 
     decompressed_bytes: int = 1 << 30
-    """Maximum size of a decompressed archive."""
     expansion: int = 100
     """Maximum size of a decompressed archive as a multiple of its size on disk, unless it is
     small. Logs of agents shrink to a tenth, repetitive ones to a fiftieth."""
@@ -43,7 +41,6 @@ class ParseLimits:
     for secrets, takes as much CPU as half of that."""
 
     def max_bytes(self, compressed_bytes: int) -> int:
-        """Return the maximum size of an archive that has this size on disk."""
         expanded = max(self.small_bytes, self.expansion * compressed_bytes)
         return min(self.decompressed_bytes, expanded)
 
@@ -67,6 +64,12 @@ class ArchiveStat:
         """Whether it is a whole file: no session of a store, no project of a history of prompts."""
         return [file.path for file in self.files] == [self.path]
 
+    def is_state_of(self, metadata: ArchiveMetadata) -> bool:
+        """Return whether a turns file was made of the archive in this state."""
+        if self.e_tag:
+            return (self.size, self.e_tag) == (metadata.size, metadata.e_tag)
+        return (self.size, self.mtime_ns) == (metadata.size, metadata.mtime_ns)
+
 
 @dataclass(frozen=True, slots=True)
 class DecompressedArchive:
@@ -78,11 +81,7 @@ class DecompressedArchive:
 
 
 def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
-    """Return an archive's size and modification time without opening it.
-
-    Raises:
-        BadArchive: it does not exist or is not a file.
-    """
+    """Return an archive's size and modification time without opening it."""
     if prompt_history.is_project_archive(path):
         return _file_stat(path, files.state(file_holding(path)))
     file = files.state(path)
@@ -97,16 +96,8 @@ def read_stored(
 ) -> tuple[bytes, ArchiveStat]:
     """Return the stored bytes, and the state of the archive of which they are.
 
-    Of several files, each ends with a newline.
-
-    Args:
-        archive: as it was found.
-        files: where it is.
-        histories: reads archives in histories of prompts; given for several archives, it reads a
-            history once. Any other archive releases its memory.
-
-    Raises:
-        BadArchive: they cannot be read.
+    Of several files, each ends with a newline. `histories`, given for several archives, reads a
+    history of prompts once; any other archive releases its memory.
     """
     histories = histories or PromptHistories()
     if prompt_history.is_project_archive(archive.path):
@@ -122,22 +113,13 @@ def read_stored(
 
 
 def read_head(archive: ArchiveStat, files: ArchiveFiles = LOCAL) -> bytes:
-    """Return the start of the archive, decompressed: slightly more than `HEAD_BYTES`, or all of it.
-
-    Raises:
-        BadArchive: it cannot be read.
-    """
+    """Return the decompressed start: slightly more than `HEAD_BYTES`, or all of the archive."""
     size = min(archive.files[0].size, HEAD_BYTES)
     return to_utf8(decompress(files.start(archive.files[0].path, size), HEAD_BYTES).data)
 
 
 def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> DecompressedArchive:
-    """Return the text of an archive in UTF-8, decompressed.
-
-    Raises:
-        BadArchive: it exceeds the limit, or nothing precedes the place where they are truncated or
-            corrupt.
-    """
+    """Return an archive's text; `BadArchive` if it is too large or damaged at its start."""
     if not is_compressed(data):
         return DecompressedArchive(to_utf8(data), None)
     max_bytes = limits.max_bytes(len(data))
@@ -153,33 +135,17 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
 def read_archive(
     path: Path, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
 ) -> bytes:
-    """Return the text of an archive as it is now, decompressed and in UTF-8.
-
-    Args:
-        path: of the archive.
-        files: where it is.
-        histories: as of `read_stored`.
-
-    Raises:
-        BadArchive: it does not exist or cannot be read.
-    """
+    """Return the text of an archive as it is now, decompressed and in UTF-8; see `read_stored`."""
     stored, _ = read_stored(stat_archive(path, files), files, histories)
     return decompress_archive(path, stored, ParseLimits()).data
 
 
 def _file_stat(path: Path, file: ArchiveFile) -> ArchiveStat:
-    """Return the state of an archive that is a file, or in one."""
     return ArchiveStat(path, file.size, file.mtime_ns, (file,), file.e_tag)
 
 
 def _session_stat(path: Path, files: Sequence[ArchiveFile], mtime_ns: int) -> ArchiveStat:
-    """Return the state of a session of a store.
-
-    Args:
-        path: of the session.
-        files: its files that exist.
-        mtime_ns: the modification time if there are none.
-    """
+    """Return the state of a session from its files that exist; `mtime_ns` counts if none do."""
     e_tags = [f"{file.path}\0{file.e_tag}" for file in files if file.e_tag]
     e_tag = ids.digest("\0".join(e_tags)) if e_tags else ""
     return ArchiveStat(
@@ -192,7 +158,6 @@ def _session_stat(path: Path, files: Sequence[ArchiveFile], mtime_ns: int) -> Ar
 
 
 def _states(files: ArchiveFiles, paths: Iterable[Path]) -> Iterator[ArchiveFile]:
-    """Yield the states of those that are files."""
     for path in paths:
         with suppress(BadArchive):
             yield files.state(path)
@@ -263,7 +228,8 @@ def _is_windows_text(data: bytes) -> bool:
     """Return whether no byte beyond ASCII belongs to valid UTF-8, and some cannot be cut UTF-8."""
     single = 0
     for run in _find_foreign(data, _ascii_bytes(data)):
-        if _is_valid(run[0]):
+        # Any part of the run is a character in UTF-8.
+        if run[0].decode("utf-8", "ignore"):
             return False
         single += len(run[0]) == 1 or not _is_cut(run[0])
     return single >= _ENOUGH
@@ -273,11 +239,6 @@ def _ascii_bytes(data: bytes) -> int:
     """Return a number of bytes at the start that are ASCII; all of them if the whole text is."""
     pieces = range(0, len(data), _PIECE)
     return next((at for at in pieces if not data[at : at + _PIECE].isascii()), len(data))
-
-
-def _is_valid(run: bytes) -> bool:
-    """Return whether any part of a run is a character in UTF-8."""
-    return bool(run.decode("utf-8", "ignore"))
 
 
 def _is_cut(run: bytes) -> bool:

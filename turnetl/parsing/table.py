@@ -3,12 +3,6 @@
 The rows are built column by column, with the tool calls of all turns in one array: a chat has
 thousands of short turns, and building row by row costs more than parsing them. So does building the
 36 columns of each small archive by themselves: many archives have their columns together.
-
-The digest of a turn's content, from which an ingest sees that a stored turn changed.
-
-Excerpts of tool results: head, tail, and the lines between them that report a failure.
-
-A long result is mostly the output of a command, and an error may be anywhere in it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,10 +44,7 @@ class ArchiveTurns:
 
     redacted: RedactedTurns
     format: str
-    """The name of the format."""
     group: GroupId
-    archive: str
-    """The path, redacted."""
 
     def __len__(self) -> int:
         return len(self.redacted.turns)
@@ -86,19 +77,19 @@ def _small_together(archives: Sequence[ArchiveTurns]) -> Iterator[Sequence[Archi
         yield archives[first:]
 
 
-def _pieces(archive: ArchiveTurns) -> Iterator[ArchiveTurns]:
-    """Yield an archive in batches: one alone takes three times the memory while it grows."""
-    turns = archive.redacted
-    for start in range(0, len(archive), _BATCH_TURNS):
-        end = start + _BATCH_TURNS
-        piece = RedactedTurns(
-            turns.turns[start:end], turns.chars[start:end], turns.redactions[start:end], turns.cwd
-        )
-        yield replace(archive, redacted=piece)
-
-
 def _whole(archive: ArchiveTurns) -> pa.Table:
-    batches = [_batch([piece]) for piece in _pieces(archive)]
+    """Return the rows of an archive in batches: one alone grows to three times the memory."""
+    whole = archive.redacted
+    batches = []
+    for start in range(0, len(archive), _BATCH_TURNS):
+        part = slice(start, start + _BATCH_TURNS)
+        piece = replace(
+            whole,
+            turns=whole.turns[part],
+            chars=whole.chars[part],
+            redactions=whole.redactions[part],
+        )
+        batches.append(_batch([replace(archive, redacted=piece)]))
     return pa.Table.from_batches(batches, arrow_schema(schema.TURNS))
 
 
@@ -111,7 +102,6 @@ def _slices(batch: pa.RecordBatch, archives: Sequence[ArchiveTurns]) -> Iterator
 
 
 def one_line(text: str) -> str:
-    """Return the lines of a text joined by spaces."""
     lines = text.splitlines()
     if len(lines) == 1:
         return text.strip()
@@ -127,7 +117,6 @@ def truncate(text: str, head: int, tail: int) -> str:
 
 
 def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
-    """Return the rows of some archives, one after the other."""
     turns = [turn for archive in archives for turn in archive.redacted.turns]
     calls = [call for turn in turns for call in turn.tool_calls]
     inputs = [truncate(one_line(call.input), *INPUT_LIMITS) for call in calls]
@@ -142,7 +131,9 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         "content_hash": _content_hashes(turns, assistant, inputs, results),
     }
     lists = {
-        **_text_columns(turns),
+        "steering": _text_lists([turn.steering for turn in turns]),
+        "user_answers": _text_lists([turn.user_answers for turn in turns]),
+        "subagent_prompts": _text_lists([turn.subagent_prompts for turn in turns]),
         "tool_calls": _as_lists(
             [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
         ),
@@ -183,7 +174,7 @@ def _columns_of_archives(archives: Sequence[ArchiveTurns]) -> Mapping[str, Seque
         columns["turn_id"] += ids.turn_ids(one.group, one.format, natives)
         columns["group_id"] += [one.group] * len(one)
         columns["format"] += [one.format] * len(one)
-        columns["archive"] += [one.archive] * len(one)
+        columns["archive"] += [one.redacted.archive] * len(one)
         columns["chars"] += one.redacted.chars
         columns["redactions"] += one.redacted.redactions
     return columns
@@ -200,17 +191,8 @@ def _scalar_columns(turns: Sequence[RawTurn]) -> dict[str, Iterable[Any]]:
 
 
 def _token_columns(tokens: Sequence[Sequence[Tokens]]) -> dict[str, Iterable[Any]]:
-    """Return the sums of each turn from the tokens of its messages."""
     totals = [total(of_turn) if of_turn else _NO_TOKENS for of_turn in tokens]
     return dict(zip(schema.TOKEN_COUNTS, zip(*totals, strict=True), strict=True))
-
-
-def _text_columns(turns: Sequence[RawTurn]) -> dict[str, pa.Array]:
-    return {
-        "steering": _text_lists([turn.steering for turn in turns]),
-        "user_answers": _text_lists([turn.user_answers for turn in turns]),
-        "subagent_prompts": _text_lists([turn.subagent_prompts for turn in turns]),
-    }
 
 
 def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:
@@ -265,7 +247,6 @@ def _content_hashes(
     inputs: Sequence[str],
     results: Sequence[str],
 ) -> list[str]:
-    """Return the `content_hash` of each turn."""
     hashes = []
     first = 0
     for turn, assistant_text in zip(turns, assistant, strict=True):
@@ -284,13 +265,7 @@ _encode = msgspec.json.Encoder().encode
 def content_hash(
     turn: RawTurn | Turn, assistant_text: str, calls: Sequence[tuple[str, str, str, bool]]
 ) -> str:
-    """Return a digest of the texts and the tool calls of a turn, redacted and truncated.
-
-    Args:
-        turn: has the texts of the user and the prompts of subagents.
-        assistant_text: the agent's texts as one.
-        calls: name, input, result and `is_error` of each tool call.
-    """
+    """Return a digest of a turn's texts and calls (name, input, result, `is_error`), as stored."""
     texts = (
         turn.user_text,
         assistant_text,
@@ -316,7 +291,10 @@ _READERS = ("read", "grep", "glob", "ls", "list_directory", "read_file", "read_m
 
 
 def result_excerpt(call: RawToolCall) -> str:
-    """Return the excerpt of a result, with the number of omitted characters."""
+    """Return the excerpt of a result: head, tail, and lines between them that report a failure.
+
+    A long result is mostly the output of a command, and an error may be anywhere in it.
+    """
     text = call.result
     between = len(text) - HEAD - TAIL
     if between <= 0:

@@ -1,10 +1,7 @@
 """Recursive folder search for archives: it follows links and searches every real folder once.
 
-Files beside archives that hold no archive that turnetl reads: what they are, and what to do.
-
-All are counted. Agents' databases and packed files may hold sessions: they are named, too. Files
-that agents keep beside sessions, such as long outputs of tools, hold none, whatever their content
-looks like.
+Other files are counted. Agents' databases and packed files may hold sessions: they are named, too.
+Files that agents keep beside sessions, such as long outputs of tools, hold none in any case.
 """
 
 import os
@@ -23,7 +20,6 @@ from turnetl.base.reason import SkipReason
 _SUFFIXES = tuple(
     suffix + compression for suffix in (".jsonl", ".json") for compression in ("", ".gz", ".zst")
 )
-"""Suffixes of archives in a folder."""
 
 _HEAD = 64
 """Bytes that are read of a file without a suffix."""
@@ -47,12 +43,7 @@ class FoundFile:
 
 
 def walk_files(folder: str, on_problem: OnProblem) -> Iterator[FoundFile]:
-    """Yield the files in a folder and below it; files that only links lead to come last.
-
-    Args:
-        folder: the folder to search.
-        on_problem: called for a path that cannot be searched, is not a file, or is no archive.
-    """
+    """Yield the files in a folder and below it; files that only links lead to come last."""
     walk = _FolderWalk(on_problem)
     yield from walk.files([(folder, os.path.realpath(folder))])
 
@@ -84,7 +75,7 @@ class _FolderWalk:
             yield from self._file(entry, real_folder)
         elif not _is(entry.is_file):
             return
-        elif may_be_archive(entry.name) and starts_as_json(_head(entry.path)):
+        elif may_be_archive(entry.name) and _JSON.match(_head(entry.path)):
             yield from self._file(entry, real_folder)
         else:
             self.on_problem(entry.path, *unread_kind(entry.path))
@@ -201,11 +192,6 @@ def may_be_archive(name: str) -> bool:
     return "." not in name
 
 
-def starts_as_json(head: bytes) -> bool:
-    """Return whether a file that starts like this may be an archive."""
-    return _JSON.match(head) is not None
-
-
 def unread_kind(path: str) -> tuple[SkipReason, str]:
     """Return why a file in a folder is not read, and the end of a sentence about it: see `what`."""
     name = PurePath(path).name
@@ -232,12 +218,7 @@ def other_kind(name: str) -> tuple[SkipReason, str] | None:
 
 
 def other_content(name: str, data: bytes) -> str | None:
-    """Return the end of a sentence about content in no format that turnetl reads, if it is known.
-
-    Args:
-        name: of the file. It says more than the content.
-        data: the content, decompressed.
-    """
+    """Return the end of a sentence about content that turnetl knows and does not read, or None."""
     if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         name = "x.tar"
     elif _CODEX_PROMPT.match(data):

@@ -1,10 +1,8 @@
 """Worker processes that parse archives in parallel, the largest first.
 
-The processes are spawned: polars and pyarrow have threads that do not survive a fork. This module
-does not use a process pool, because a pool does not report which archive killed a process, abandons
-all other archives with it, and cannot be stopped immediately.
-
-The log of a worker process: collected there, and logged by the parent with each batch.
+They are spawned: polars and pyarrow have threads that do not survive a fork. There is no process
+pool, because it does not report which archive killed a process, abandons all other archives with
+it, and cannot be stopped immediately.
 """
 
 import copy
@@ -13,9 +11,8 @@ import logging
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 
@@ -23,8 +20,7 @@ from turnetl.base import stop_signals
 from turnetl.base.errors import Fatal, Retryable
 from turnetl.base.stop_signals import StopSignals
 from turnetl.parsing import problems
-from turnetl.parsing.jobs import ArchiveJob, NumberedJob, batches
-from turnetl.parsing.options import ParseOptions
+from turnetl.parsing.jobs import NumberedJob, ParseOptions, batches
 from turnetl.parsing.parse_report import ArchiveReport
 
 log = logging.getLogger(__name__)
@@ -38,11 +34,7 @@ _BatchQueue = deque[tuple[NumberedJob, ...]]
 def parse_in_processes(
     jobs: Sequence[NumberedJob], options: ParseOptions, processes: int
 ) -> Iterator[tuple[int, ArchiveReport]]:
-    """Yield the report on each archive with its position, in the order of completion.
-
-    Raises:
-        Fatal: the lake cannot be written, or no process can be started.
-    """
+    """Yield the report on each archive with its position, in the order of completion."""
     queue = deque(batches(jobs))
     with _workers(options, min(processes, len(queue))) as workers:
         while workers:
@@ -62,7 +54,7 @@ class _Worker:
     def __init__(self, options: ParseOptions) -> None:
         context = multiprocessing.get_context("spawn")
         self.pipe, child_pipe = context.Pipe()
-        arguments = (child_pipe, options, level())
+        arguments = (child_pipe, options, _LOGGER.getEffectiveLevel())
         self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with _sigint_blocked():
             self.process.start()
@@ -74,18 +66,13 @@ class _Worker:
         self._batch: tuple[NumberedJob, ...] = ()
 
     def receive(self, queue: _BatchQueue) -> Iterator[tuple[int, ArchiveReport]]:
-        """Receive the reports on the current batch, and send the next batch.
-
-        Raises:
-            Fatal, Retryable: the process reported it.
-            Fatal: it ended before its first message.
-        """
         try:
             message, records = self.pipe.recv()
         except (EOFError, OSError):
             yield from self._handle_death(queue)
             return
-        log_again(records)
+        for record in records:
+            logging.getLogger(record.name).handle(record)
         if isinstance(message, Fatal | Retryable):
             raise message
         self._has_started = True
@@ -98,7 +85,6 @@ class _Worker:
         self.process.join(_STOP_TIMEOUT)
 
     def stop(self) -> None:
-        """End the process immediately."""
         self.process.terminate()
         self.process.join(_STOP_TIMEOUT)
         self.process.kill()
@@ -153,10 +139,7 @@ def _workers(options: ParseOptions, number: int) -> Iterator[list[_Worker]]:
 
 
 def _start_worker(workers: list[_Worker], options: ParseOptions) -> None:
-    """Start a process, and interrupt afterwards.
-
-    A process that received only a part of its data would print a traceback.
-    """
+    """Start a process, and interrupt afterwards: one with a part of its data prints a traceback."""
     with stop_signals.current().deferred():
         workers.append(_Worker(options))
 
@@ -191,20 +174,15 @@ def _serve(pipe: Connection, options: ParseOptions, log_level: int) -> None:
         gc.freeze()
         pipe.send(((), collected.take()))
         while True:
-            reports = _reports_or_error(partial(parse_batch, options=options), pipe.recv())
+            jobs = pipe.recv()
+            reports: Sequence[ArchiveReport] | Fatal | Retryable
+            try:
+                reports = parse_batch(jobs, options)
+            except (Fatal, Retryable) as error:
+                log.info("archives not parsed", exc_info=True)
+                reports = error
             signals.check()
             pipe.send((reports, collected.take()))
-
-
-def _reports_or_error(
-    parse_batch: Callable[[Sequence[ArchiveJob]], Sequence[ArchiveReport]],
-    jobs: Sequence[ArchiveJob],
-) -> Sequence[ArchiveReport] | Fatal | Retryable:
-    try:
-        return parse_batch(jobs)
-    except (Fatal, Retryable) as error:
-        log.info("archives not parsed", exc_info=True)
-        return error
 
 
 _LOGGER = logging.getLogger("turnetl")
@@ -212,7 +190,7 @@ _FORMATTER = logging.Formatter()
 
 
 class CollectedLog(logging.Handler):
-    """Collects the records of a process, in a form that can be sent to another one."""
+    """Collects the records of a process, in a form that can be sent to its parent."""
 
     def __init__(self, level: int) -> None:
         super().__init__(level)
@@ -225,20 +203,8 @@ class CollectedLog(logging.Handler):
         self._records.append(_picklable(record))
 
     def take(self) -> list[logging.LogRecord]:
-        """Return the records since the last call."""
         records, self._records = self._records, []
         return records
-
-
-def level() -> int:
-    """Return the level of the records that this process logs."""
-    return _LOGGER.getEffectiveLevel()
-
-
-def log_again(records: Iterable[logging.LogRecord]) -> None:
-    """Log the records of another process in this one."""
-    for record in records:
-        logging.getLogger(record.name).handle(record)
 
 
 def _picklable(record: logging.LogRecord) -> logging.LogRecord:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
-    from turnetl.pipeline.agent_sources import sources
     from turnetl.pipeline.executor import Executor, InProcess, Stage, Unit
     from turnetl.pipeline.group_status import status
     from turnetl.pipeline.history import digest, entity, fix, recent_digest, timeline
@@ -17,13 +16,11 @@ if TYPE_CHECKING:
     from turnetl.pipeline.inspect import (
         check_model,
         copy_template,
-        journal_prune,
-        journal_stats,
         templates,
     )
     from turnetl.pipeline.opened_items import show, show_archive_lines
     from turnetl.pipeline.origin import why
-    from turnetl.pipeline.parse_plan import parse_archives
+    from turnetl.pipeline.parse_plan import parse_archives, sources
     from turnetl.pipeline.questions import estimate_index_questions, update_index_with_questions
     from turnetl.pipeline.recipes import search_recipe
     from turnetl.pipeline.recorded_runs import runs, show_run
@@ -35,7 +32,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
-    from turnetl.pipeline.run_verify import repair_graph, verify
+    from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns
     from turnetl.retrieval.digest import Digest
@@ -48,6 +45,7 @@ __all__ = [
     "RunOptions",
     "Stage",
     "Unit",
+    "VerifyOptions",
     "backfill",
     "build_communities",
     "check_model",
@@ -60,8 +58,6 @@ __all__ = [
     "fix",
     "forget",
     "ingest",
-    "journal_prune",
-    "journal_stats",
     "parse",
     "parse_archives",
     "preview_forget",
@@ -95,7 +91,6 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.retrieval.digest": ("Digest",),
-        "turnetl.pipeline.agent_sources": ("sources",),
         "turnetl.pipeline.executor": ("Executor", "InProcess", "Stage", "Unit"),
         "turnetl.pipeline.group_status": ("status",),
         "turnetl.pipeline.history": ("digest", "entity", "fix", "recent_digest", "timeline"),
@@ -103,8 +98,6 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.inspect": (
             "check_model",
             "copy_template",
-            "journal_prune",
-            "journal_stats",
             "templates",
         ),
         "turnetl.pipeline.opened_items": ("show", "show_archive_lines"),
@@ -118,11 +111,11 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.run_ingest": ("ingest",),
         "turnetl.pipeline.recorded_runs": ("runs", "show_run"),
         "turnetl.pipeline.search": ("sample_queries", "search_sessions", "search_turns"),
-        "turnetl.pipeline.parse_plan": ("parse_archives",),
+        "turnetl.pipeline.parse_plan": ("parse_archives", "sources"),
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns"),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
-        "turnetl.pipeline.run_verify": ("repair_graph", "verify"),
+        "turnetl.pipeline.run_verify": ("VerifyOptions", "repair_graph", "verify"),
         "turnetl.pipeline.run_options": ("RunOptions",),
     },
 )

@@ -15,8 +15,6 @@ from turnetl.ingestion.ingest_run import IngestRun
 
 
 class _GroupResult(Protocol):
-    """A dataclass on the work on one group."""
-
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     @property
@@ -44,14 +42,9 @@ async def each_group(
 ) -> list[R]:
     """Return the reports on the work on each group, in this order.
 
-    An error is in the report of its group, with what was done before it.
-
-    Args:
-        reports: one of each group, of which nothing is done yet.
-        work: does the work on a group, and returns its report.
-        stage: the name of the work, if `progress` is called after each group.
-        progress: called so.
-        ends_at_limits: begin no further group after one that a limit stopped, such as the budget.
+    An error is in the report of its group, with what was done before it. With a stage, `progress`
+    is called after each group. With `ends_at_limits` no group is begun after one that a limit
+    stopped, such as the budget.
     """
     todo = list(reports)
     done: list[R] = []
@@ -65,7 +58,6 @@ async def each_group(
 
 
 async def _attempted(report: R, work: Callable[[R, Keep[R]], Awaitable[R]]) -> R:
-    """Return the report of the work; with the error, if it failed."""
     kept = report
 
     def keep(so_far: R) -> None:
@@ -75,12 +67,7 @@ async def _attempted(report: R, work: Callable[[R, Keep[R]], Awaitable[R]]) -> R
     try:
         return await work(report, keep)
     except TurnetlError as error:
-        return with_error(kept, error)
-
-
-def with_error(report: R, error: TurnetlError) -> R:
-    """Return the report with the error that ended the work."""
-    return replace(report, error=str(error), exit_code=error.exit_code)
+        return replace(kept, error=str(error), exit_code=error.exit_code)
 
 
 def under_lease(
@@ -88,10 +75,7 @@ def under_lease(
     run: IngestRun,
     work: Callable[[R, Keep[R], Lease, GroupProfile], Awaitable[R]],
 ) -> Callable[[R, Keep[R]], Awaitable[R]]:
-    """Return the work as it is done under the lease of its group.
-
-    A group without turns in the graph keeps its report.
-    """
+    """Return the work under the lease of its group; a group without turns keeps its report."""
 
     async def leased(report: R, keep: Keep[R]) -> R:
         profile = await store.profile(report.group)

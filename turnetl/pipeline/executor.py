@@ -56,7 +56,7 @@ class Executor(Protocol):
     async def run_group(
         self, group: GroupId, work: Callable[[], Awaitable[GroupReport]]
     ) -> GroupReport:
-        """Run the ingest of one group, and return its report.
+        """Run the ingest of one group.
 
         An executor that retries runs the work again while the report says that a retry may succeed,
         and returns the last report.
@@ -64,7 +64,7 @@ class Executor(Protocol):
         ...
 
     async def run_stage(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Run work that is one stage, and return its result.
+        """Run work that is one stage.
 
         An executor that retries runs the work again after it raised `Retryable`, and raises that
         error after the last attempt.

@@ -19,8 +19,6 @@ def select_groups(
     """Return the groups with these ids or project names; all existing groups if there are no names.
 
     Args:
-        existing: all groups.
-        names: what the user named.
         shadows: whether the shadow groups of migrations are among "all".
         shard: return only the groups that it owns; None: all.
 

@@ -1,6 +1,6 @@
 """The plans of all groups of a run: their episodes compared with what the graph holds."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -36,12 +36,7 @@ class PlannedGroups:
 
 
 def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
-    """Read the metadata of the turns files; there may be thousands, so a run does this once.
-
-    Args:
-        lake: holds the files.
-        shard: only the files of its groups are read; the others count as none. None: all.
-    """
+    """Read the metadata of the turns files, of a shard only its own; a run does this once."""
     groups = lake.groups()
     owned = {group for group in groups if shard is None or shard.owns(group)}
     files: dict[GroupId, list[TurnFile]] = {group: [] for group in groups}
@@ -53,11 +48,7 @@ def turn_files(lake: Lake, shard: Shard | None = None) -> TurnFiles:
 async def plan_groups(
     files: TurnFiles, settings: Settings, options: RunOptions, clock: Clock
 ) -> PlannedGroups:
-    """Plan each selected group, after its episodes table is verified.
-
-    The graph is opened for reading only. A table that is damaged is created again, except in a dry
-    run.
-    """
+    """Plan each selected group as `plan_groups_in`, and verify its episodes table completely."""
     async with wiring.store(settings, write=False) as store:
         return await plan_groups_in(store, files, settings, options, clock, verify=True)
 
@@ -72,18 +63,11 @@ async def plan_groups_in(
     verify: bool = False,
     others: Sequence[GroupId] = (),
 ) -> PlannedGroups:
-    """Plan each selected group with this graph.
+    """Plan each selected group with this graph, or with its index.
 
-    A group for which it is busy, or whose episodes table is damaged, stays without a plan.
-
-    Args:
-        store: the graph, or its index.
-        files: the turns files of the lake.
-        settings: the lake and the filters.
-        options: the groups, and what is planned.
-        clock: returns the current time.
-        verify: as for `plan_groups`; otherwise only what is read is verified, and not completely.
-        others: further groups, without a turn in the graph.
+    A group for which it is busy, or whose episodes table is damaged, stays without a plan. With
+    `verify`, a damaged table is created again, except in a dry run; otherwise only what is read is
+    verified. `others` are groups without a turn in the graph.
     """
     lake, scope = wiring.lake(settings), ingest_scope(settings, options, clock())
     recipe, filters = wiring.recipe(settings_for_run(settings, options)), wiring.filters(settings)
@@ -101,7 +85,12 @@ async def plan_groups_in(
             plans[group] = plan
         except (Retryable, TableUnusable) as error:
             reports.append(ingesting.unplanned_report(group, lake, error))
-    outdated = _outdated(lake, files, filters, {report.group for report in reports})
+    selected = {report.group for report in reports}
+    outdated = {
+        group
+        for group, of_group in files.items()
+        if group in selected and not episodes.is_current(lake, group, of_group, filters)
+    }
     groups = (
         _not_ready(report, lake, files[report.group]) if report.group in outdated else report
         for report in reports
@@ -116,11 +105,7 @@ def _verify(
     filters: episodes.Filters,
     options: RunOptions,
 ) -> None:
-    """Verify a group's episodes table; create it again if it is damaged, except in a dry run.
-
-    Raises:
-        TableUnusable: it is damaged and stays so.
-    """
+    """Verify a group's episodes table; create it again if it is damaged, except in a dry run."""
     if options.dry_run:
         lake.verify_episodes(group)
     else:
@@ -137,17 +122,6 @@ def refused_report(settings: Settings, options: RunOptions, error: TurnetlError)
         selected = select_groups(sorted(lake.groups()), options.groups, shard=options.shard)
         groups = tuple(ingesting.unread_report(group, lake) for group in selected)
     return IngestReport(None, groups, error=str(error), exit_code=error.exit_code)
-
-
-def _outdated(
-    lake: Lake, files: TurnFiles, filters: episodes.Filters, groups: Collection[GroupId]
-) -> set[GroupId]:
-    """Return those of the groups whose episodes table is missing or outdated."""
-    return {
-        group
-        for group, of_group in files.items()
-        if group in groups and not episodes.is_current(lake, group, of_group, filters)
-    }
 
 
 def _not_ready(report: GroupReport, lake: Lake, files: Sequence[TurnFile]) -> GroupReport:

@@ -1,6 +1,8 @@
 """The state of every group: what the graph holds, what is pending, and why."""
 
 import logging
+import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -25,13 +27,13 @@ from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
 from turnetl.index.snapshot import IndexSnapshot, turns_behind
-from turnetl.ingestion.missing_archives import missing_archives
-from turnetl.lake import Lake, TurnFile
+from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.paths import file_holding
 from turnetl.parsing.archive_files import ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive, is_redacted
 from turnetl.pipeline.group_plans import TurnFiles, plan_groups_in, turn_files
 from turnetl.pipeline.run_options import RunOptions
+from turnetl.redact.port import MARK
 from turnetl.settings import Settings
 from turnetl.status_report import GroupStatus, StatusReport
 
@@ -48,26 +50,26 @@ async def status(
     """Report on every group of lake or graph, including missing archives. Writes nothing.
 
     While another process writes an embedded graph, the report is that of the search index.
-
-    Args:
-        settings: the lake, the graph and its index.
-        options: select the groups.
-        clock: returns the current time.
-        busy_timeout: seconds to wait for another process that has the index locked.
     """
     lake = wiring.lake(settings)
     files = turn_files(lake)
     damaged = _damaged_tables(lake, files)
     with _snapshot(settings, busy_timeout) as index:
         report = await _status(index, files, settings, options, clock)
-    names = {file.metadata.archive for of_group in files.values() for file in of_group}
+    archives = {group: [file.metadata for file in of_group] for group, of_group in files.items()}
+    names = {one.archive for of_group in archives.values() for one in of_group}
     is_present = archive_finder(settings, names)
     return replace(
         report,
         index_problem=await _index_problem(settings, busy_timeout),
         damaged_tables=damaged,
         groups=tuple(
-            _with_archives(group, files.get(group.group, ()), is_present) for group in report.groups
+            replace(
+                group,
+                missing_archives=missing_archives(archives.get(group.group, ()), is_present),
+                retained_turns=sum(one.retained_turns for one in archives.get(group.group, ())),
+            )
+            for group in report.groups
         ),
     )
 
@@ -86,25 +88,11 @@ def _damaged_tables(lake: Lake, files: TurnFiles) -> int:
     return len(damaged)
 
 
-def _with_archives(
-    report: GroupStatus, files: Sequence[TurnFile], is_present: Callable[[str], bool]
-) -> GroupStatus:
-    """Return the report with what became of the group's archives."""
-    return replace(
-        report,
-        missing_archives=missing_archives((file.metadata for file in files), is_present),
-        retained_turns=sum(file.metadata.retained_turns for file in files),
-    )
-
-
 def archive_finder(settings: Settings, names: Iterable[str]) -> Callable[[str], bool]:
     """Return whether an archive exists that is in an object store or has a redacted path.
 
-    One of which that is not known counts as existing.
-
-    Args:
-        settings: of the redaction.
-        names: of all archives: those in object stores are looked up concurrently.
+    One of which that is not known counts as existing. The names are those of all archives: objects
+    are looked up concurrently.
     """
     files = wiring.archive_files()
     objects_answer = _look_up(files, names)
@@ -216,3 +204,41 @@ async def _index_problem(settings: Settings, busy_timeout: float) -> str | None:
     except (Fatal, IndexBusy) as error:
         return str(error)
     return None
+
+
+_ESCAPED_BYTE = re.compile(r"\\udc([89a-f][0-9a-f])")
+"""How `lake.path_text` writes a byte of a file name that is not UTF-8."""
+
+
+def missing_archives(
+    archives: Iterable[ArchiveMetadata], is_present: Callable[[str], bool]
+) -> tuple[str, ...]:
+    """Return the archives of this machine that do not exist, sorted. Opens none.
+
+    Args:
+        is_present: whether an archive exists that is in an object store, or of whose path parts are
+            redacted.
+    """
+    paths = (archive.archive for archive in archives if not archive.machine)
+    return tuple(sorted(path for path in paths if not _is_present(path, is_present)))
+
+
+def _is_present(archive: str, is_present: Callable[[str], bool]) -> bool:
+    if MARK in archive or url_text(archive) is not None:
+        return is_present(archive)
+    return _exists(archive) or _exists(_ESCAPED_BYTE.sub(_byte, archive))
+
+
+def _byte(match: re.Match[str]) -> str:
+    return chr(0xDC00 + int(match[1], 16))
+
+
+def _exists(path: str) -> bool:
+    """Return whether the file exists; one that may not be examined counts as existing."""
+    try:
+        os.stat(file_holding(Path(path)))  # noqa: PTH116 - thousands
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True

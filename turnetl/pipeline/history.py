@@ -35,20 +35,7 @@ async def timeline(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[Timeline]:
-    """Return the last turns that meet the conditions, oldest first.
-
-    Args:
-        settings: the graph and its index.
-        clock: returns the current time.
-        selection: the conditions; its groups may be project names.
-        limit: at most this many turns.
-        progress: called while the index is brought up to date.
-
-    Raises:
-        BadUsage: an unknown group; without a turn, a condition that no turn of the graph meets.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
-    """
+    """Return the last turns that meet the conditions, oldest first; see `find_timeline`."""
     return await read_index(
         lambda index: find_timeline(index, selection, limit=limit), settings, clock, progress
     )
@@ -57,13 +44,10 @@ async def timeline(
 def find_timeline(
     index: PersistentIndex, selection: Selection, *, limit: int, skip: int = 0
 ) -> Timeline:
-    """Return the timeline of an open index; arguments and errors as of `timeline`.
+    """Return the timeline of an open index, without the last `skip` turns.
 
-    Args:
-        index: of the graph.
-        selection: as of `timeline`.
-        limit: as of `timeline`.
-        skip: leave out this many turns after those that are returned.
+    Raises:
+        BadUsage: an unknown group; without a turn, a condition that no turn of the graph meets.
     """
     groups = group_ids(index, selection.groups)
     found = timeline_of(index, replace(selection, groups=groups), limit=limit, skip=skip)
@@ -80,20 +64,7 @@ async def digest(
     by: DigestSections,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[Digest]:
-    """Return what happened in the turns that meet the conditions.
-
-    Args:
-        settings: the graph and its index.
-        clock: returns the current time.
-        selection: the conditions; its groups may be project names.
-        by: what the sections are.
-        progress: called while the index is brought up to date.
-
-    Raises:
-        BadUsage: an unknown group.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
-    """
+    """Return what happened in the turns that meet the conditions; a group may be a project name."""
 
     def read(index: PersistentIndex) -> Digest:
         groups = group_ids(index, selection.groups)
@@ -103,13 +74,7 @@ async def digest(
 
 
 async def recent_digest(settings: Settings, clock: Clock, *, days: int = 1) -> IndexAnswer[Digest]:
-    """Return what happened since the beginning of this many days before today, per project.
-
-    Days are those of UTC.
-
-    Raises:
-        GraphUnusable, IndexUnusable: as `digest`.
-    """
+    """Return what happened, per project, since this many days before today, in UTC."""
     today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
     begin = today - timedelta(days=days)
     selection, by = Selection(since=begin), DigestSections.PROJECT
@@ -126,22 +91,7 @@ async def entity(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[EntityDetails]:
-    """Return an entity with the last turns that state something about it.
-
-    Args:
-        name: in any case, or the beginning of its id; of a file also the end of its path.
-        settings: the graph and its index.
-        clock: returns the current time.
-        label: only an entity with this label.
-        groups: only an entity of these groups, ids or project names; all groups if empty.
-        limit: at most this many turns.
-        progress: called while the index is brought up to date.
-
-    Raises:
-        BadUsage: there is none, or there are several; an unknown group.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
-    """
+    """Return an entity with the last turns that state something about it."""
 
     def read(index: PersistentIndex) -> EntityDetails:
         found = find_entity(index.lookup(), name, label, group_ids(index, groups))
@@ -176,21 +126,7 @@ async def fix(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[Fixes]:
-    """Return the errors that match a text, each with what resolved it, or the turns about it.
-
-    Args:
-        text: a message, a part of one, or a log that contains it.
-        settings: the graph, its index and its embedder.
-        clock: returns the current time.
-        groups: only errors of these groups, ids or project names; all groups if empty.
-        limit: at most this many errors, or turns.
-        progress: called while the index is brought up to date.
-
-    Raises:
-        BadUsage: an unknown group.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
-    """
+    """Return the errors that match a text, each with what resolved it, or the turns about it."""
     warn_if_cut(text)
     async with open_index(settings, clock, progress) as opened:
         found = await find_fixes_or_turns(opened, text, groups=groups, limit=limit)
@@ -200,7 +136,7 @@ async def fix(
 async def find_fixes_or_turns(
     opened: OpenIndex, text: str, *, groups: Sequence[str] = (), limit: int
 ) -> Fixes:
-    """Return what `fix` returns, from an open index; arguments and errors as there."""
+    """Return what `fix` returns, from an open index."""
     ids = group_ids(opened.index, groups)
     errors = await find_fixes(opened.index, text, opened.embedder, groups=ids, limit=limit)
     if errors or not text.strip():
@@ -213,10 +149,6 @@ async def find_fixes_or_turns(
 
 
 def group_ids(index: PersistentIndex, names: Sequence[str]) -> tuple[GroupId, ...]:
-    """Return the ids of groups that are given by id or by project name.
-
-    Raises:
-        BadUsage: an unknown group.
-    """
+    """Return the ids of groups that are given by id or by project name."""
     known = [group.group_id for group in index.status().groups]
     return tuple(select_groups(known, names)) if names else ()

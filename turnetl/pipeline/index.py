@@ -1,21 +1,27 @@
-"""The search index of a graph: bring it up to date, or rebuild it.
+"""The search index of a graph: opened, brought up to date, or replaced if it is damaged.
 
-Open the search index, and replace a damaged one: the graph has everything that it held.
+Session-level data has an index of its own, which is searched beside that of the turns.
 """
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
+from turnetl.base.graph_model import CommittedTurn
+from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import plural
+from turnetl.episode_text.passages import split_passages
+from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
+from turnetl.graph.session_ids import named_sessions
 from turnetl.index.files import DamagedIndex
 from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
@@ -23,7 +29,6 @@ from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder
-from turnetl.pipeline.session_level import follow_session_level, forget_replaced_data
 from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 
@@ -32,13 +37,9 @@ if TYPE_CHECKING:  # a search without a model does without it
 
 log = logging.getLogger(__name__)
 
-_STAGE = "index"
-
 
 @dataclass(frozen=True, slots=True)
 class OpenIndex:
-    """An open index with the embedder of its queries."""
-
     index: PersistentIndex
     embedder: Embedder
     unread: str | None = None
@@ -57,16 +58,12 @@ async def update_index(
     """Bring the index up to date with the graph.
 
     Args:
-        settings: the graph, the lake that holds the index, and the embedder.
-        clock: returns the current time.
         rebuild: delete the index first, but for the questions of its turns.
-        progress: called after each group.
 
     Raises:
         IndexBusy: another process does so, and has not ended after ten minutes.
         IndexUnusable: the index is of another version or embedder, or cannot be written.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
+        GraphBusy, GraphUnusable: the graph cannot be read.
     """
     check_graph(settings)
     try:
@@ -81,10 +78,7 @@ async def update_index(
 
 
 async def _rebuild(settings: Settings) -> None:
-    """Replace the index by an empty one with its questions.
-
-    If the graph or the embedder cannot be opened, the index stays as it is.
-    """
+    """Replace the index by an empty one with its questions, if graph and embedder can be opened."""
     async with wiring.embedder(settings) as embedder, wiring.store(settings, write=False):
         wiring.replace_index(settings, embedder)
 
@@ -99,11 +93,7 @@ async def _update(settings: Settings, clock: Clock, progress: Progress) -> Index
 
 
 def check_graph(settings: Settings) -> None:
-    """Check that there is a graph.
-
-    Raises:
-        GraphUnusable: the file of an embedded graph does not exist; says where it would be.
-    """
+    """Raise `GraphUnusable` if the file of an embedded graph does not exist, with its path."""
     if (missing := wiring.missing_graph(settings)) is not None:
         raise GraphUnusable(
             f"there is no graph at `{missing}`: run `turnetl backfill ARCHIVES`, or name another "
@@ -111,9 +101,12 @@ def check_graph(settings: Settings) -> None:
         )
 
 
+def warn_of_empty_graph() -> None:
+    log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+
+
 @contextmanager
 def advice_if_busy() -> Iterator[None]:
-    """Add the remedy to the error about a busy index."""
     try:
         yield
     except IndexBusy as error:
@@ -128,16 +121,10 @@ async def current_index(
     *,
     meter: "Meter | None" = None,
 ) -> AsyncIterator[OpenIndex]:
-    """Open the index, brought up to date with the graph.
+    """Open the index, brought up to date with the graph; it raises what `update_index` raises.
 
     If the graph does not respond, or another process writes graph or index at the moment, an index
     with turns is used as it is.
-
-    Raises:
-        GraphBusy: the graph cannot be read, and the index has no turns.
-        IndexBusy: another process has been writing the index for ten minutes; it has no turns yet.
-        IndexUnusable: the index is of another version or embedder, or cannot be written.
-        GraphUnusable: the graph cannot be opened.
     """
     async with wiring.embedder(settings, meter=meter) as embedder:
         if not wiring.has_index(settings):
@@ -150,19 +137,9 @@ async def current_index(
             current = await after_other_writers(
                 lambda: _caught_up(opened, settings, clock, progress)
             )
-            with _session_index(settings, embedder) as sessions:
+            sessions = wiring.session_index(settings, embedder)
+            with nullcontext() if sessions is None else closing(sessions):
                 yield replace(current, sessions=sessions)
-
-
-@contextmanager
-def _session_index(settings: Settings, embedder: Embedder) -> Iterator[SessionIndex | None]:
-    """Open the index of session-level data, if there is one."""
-    sessions = wiring.session_index(settings, embedder)
-    if sessions is None:
-        yield None
-        return
-    with closing(sessions):
-        yield sessions
 
 
 async def _caught_up(
@@ -187,7 +164,6 @@ async def _caught_up(
 
 
 def has_turns(index: PersistentIndex) -> bool:
-    """Return whether an index holds a turn."""
     return bool(index.newest(Selection(), limit=1))
 
 
@@ -214,11 +190,16 @@ async def _catch_up(
         # A cutover between both indexes would leave old data beside turns, or neither.
         while known != current:
             known = current
-            await forget_replaced_data(opened.index, opened.embedder, store, settings, known)
+            await forget_replaced_data(opened, store, settings, known)
             changes = await opened.index.catch_up(
-                store, opened.embedder, now=clock(), on_progress=_reporter(progress)
+                store,
+                opened.embedder,
+                now=clock(),
+                on_progress=lambda done, total: progress(
+                    ProgressUpdate("index", "turns", done, total)
+                ),
             )
-            await follow_session_level(opened.index, opened.embedder, store, settings, known)
+            await follow_session_level(opened, store, settings, known)
             added, removed = added + changes.added, removed + changes.removed
             current = await store.migration_summaries()
         # The state before: what is written meanwhile is read the next time.
@@ -229,10 +210,7 @@ async def _catch_up(
 async def state_cost(
     opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
 ) -> None:
-    """Log the number of passages that the catch-up embeds, and their cost.
-
-    The built-in embedder is too fast for that.
-    """
+    """Log what the catch-up embeds, and its cost; the built-in embedder is too fast for that."""
     if wiring.is_built_in(settings):
         return
     from turnetl.index.estimate import estimate_embedding  # noqa: PLC0415 - imports a meter
@@ -256,10 +234,6 @@ async def state_cost(
     )
 
 
-def _reporter(progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress(ProgressUpdate(_STAGE, "turns", done, total))
-
-
 T = TypeVar("T")
 
 
@@ -271,7 +245,6 @@ async def repaired(
     What another process replaced meanwhile is used as it is.
 
     Args:
-        settings: the graph, its index and its embedder.
         work: may be done again after it raised `DamagedIndex`.
         seconds: to wait for a process that writes the damaged index; it may replace it.
 
@@ -305,3 +278,69 @@ async def open_repaired(
         return wiring.search_index(settings, embedder)
 
     return closing(await repaired(settings, work, seconds=seconds))
+
+
+_OF_TURNS = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
+"""Phases of a migration in which the group belongs to its turns."""
+
+
+async def follow_session_level(
+    opened: OpenIndex,
+    store: GraphStore,
+    settings: Settings,
+    migrations: Sequence[MigrationSummary],
+) -> None:
+    """Bring the index of session-level data, if there are any, up to date after that of turns."""
+    index, embedder = opened.index, opened.embedder
+    state = await _state(store, migrations)
+    if state == index.content_state:
+        return
+    moving = {one.group_id for one in migrations if one.phase.moves_data}
+    groups = await store.session_level_groups()
+    has_data = any(not is_shadow(group) and group not in moving for group in groups)
+    sessions = wiring.session_index(settings, embedder, create=has_data)
+    if sessions is not None:
+        with closing(sessions):
+            names = partial(named_sessions, index.session_ids())
+            announce = partial(_announce, embedder, settings)
+            await sessions.follow(store, embedder, names, announce, moving)
+    # The state before: what is written meanwhile is read the next time.
+    index.mark_content(state)
+
+
+async def forget_replaced_data(
+    opened: OpenIndex,
+    store: GraphStore,
+    settings: Settings,
+    migrations: Sequence[MigrationSummary],
+) -> None:
+    """Forget the old data of groups that belong to their turns now, before these are indexed.
+
+    A search during the update then finds a part of the turns, and never old data beside them.
+    """
+    replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
+    if not replaced or await _state(store, migrations) == opened.index.content_state:
+        return
+    sessions = wiring.session_index(settings, opened.embedder)
+    if sessions is not None:
+        with closing(sessions):
+            await sessions.forget_moved(store, replaced)
+
+
+async def _state(store: GraphStore, migrations: Sequence[MigrationSummary]) -> str:
+    """Return a text that changes with the session-level data: a cutover changes no count."""
+    phases = (f"{one.migration_id}:{one.phase.value}" for one in migrations)
+    return " ".join((await store.content_state(), *phases))
+
+
+def _announce(embedder: Embedder, settings: Settings, episodes: Sequence[CommittedTurn]) -> None:
+    """Log the number of passages; the built-in embedder is too fast for that."""
+    if not episodes or wiring.is_built_in(settings):
+        return
+    passages = sum(len(split_passages(episode.text)) for episode in episodes)
+    log.warning(
+        "the search index embeds %s with `%s`: %s",
+        plural(len(episodes), "session-level episode"),
+        embedder.name,
+        plural(passages, "passage"),
+    )

@@ -1,7 +1,4 @@
-"""The search index, open between requests: for a process that answers many of them.
-
-One update of the search index beside the event loop of a process that answers requests.
-"""
+"""The search index, open between requests, and updated beside the process that answers them."""
 
 import asyncio
 import threading
@@ -54,13 +51,6 @@ class IndexReader:
     """
 
     def __init__(self, settings: Settings, clock: Clock, embedder: Embedder) -> None:
-        """Open nothing yet: graph and index may be missing until a request needs them.
-
-        Args:
-            settings: the graph, its index and its embedder.
-            clock: returns the current time.
-            embedder: the open embedder of the settings.
-        """
         self.settings = settings
         self._clock = clock
         self._embedder = embedder
@@ -70,21 +60,15 @@ class IndexReader:
         """When the last update was started, by the clock of the event loop."""
 
     async def read(self, work: Callable[[OpenIndex], Awaitable[T]]) -> IndexAnswer[T]:
-        """Return what a function reads from the index.
-
-        Args:
-            work: reads the index; may be called again if the index is damaged.
+        """Return what a function reads from the index; it is called again if the index is damaged.
 
         Raises:
-            GraphUnusable: there is no graph, or it cannot be opened.
             IndexBusy: the index has no turns yet, or is being replaced: the next request may
                 succeed.
-            IndexUnusable: the index cannot be used.
         """
         return await repaired(self.settings, lambda: self._read(work), seconds=0)
 
     async def close(self) -> None:
-        """Stop the update and close the files."""
         if self._update is not None:
             await self._update.stop()
         self._retire()
@@ -135,7 +119,6 @@ class IndexReader:
             files.close()
 
     def _start_update(self, files: _OpenFiles | None) -> None:
-        """Start an update if the index may lack something that the graph has."""
         now = asyncio.get_running_loop().time()
         if self._is_updating or not self._is_due(files, now - self._updated_at):
             return
@@ -173,18 +156,12 @@ class IndexReader:
         return str(update.error) if update.error is not None else update.unread
 
     def _steps(self) -> str:
-        """Return how far the update is, for a message."""
         step = self._update.progress if self._update is not None else None
         return "" if step is None else f" ({step.done:,} of {step.total:,} {step.name})"
 
 
 @asynccontextmanager
 async def open_index_reader(settings: Settings, clock: Clock) -> AsyncIterator[IndexReader]:
-    """Open a reader for the index of the graph that the settings name.
-
-    Raises:
-        BadUsage, ModelUnusable: the embedder cannot be used as it is configured.
-    """
     async with wiring.embedder(settings) as embedder:
         reader = IndexReader(settings, clock, embedder)
         try:
@@ -204,12 +181,6 @@ class BackgroundUpdate:
     """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
-        """Start the update.
-
-        Args:
-            settings: the graph, its index and its embedder.
-            clock: returns the current time.
-        """
         self._settings = settings
         self._clock = clock
         self._caller = asyncio.get_running_loop()
@@ -231,7 +202,6 @@ class BackgroundUpdate:
         return not self._ended.is_set()
 
     async def wait(self, seconds: float) -> None:
-        """Wait until the update ended, but not longer than this."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), seconds)
 

@@ -12,8 +12,13 @@ from turnetl.base.progress import Progress
 from turnetl.graph.port import GraphStore
 from turnetl.index.files import DamagedIndex
 from turnetl.llm.meter import Meter
-from turnetl.pipeline.index import OpenIndex, current_index, open_repaired, state_cost
-from turnetl.pipeline.session_level import forget_replaced_data
+from turnetl.pipeline.index import (
+    OpenIndex,
+    current_index,
+    forget_replaced_data,
+    open_repaired,
+    state_cost,
+)
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -23,13 +28,7 @@ _INTERVAL = 60.0
 
 
 async def update_existing_index(settings: Settings, clock: Clock, progress: Progress) -> None:
-    """Bring the index up to date with the graph if there is one; log what it fails of.
-
-    Args:
-        settings: the graph, which is not open, the lake that holds its index, and the embedder.
-        clock: returns the current time.
-        progress: called after each turn.
-    """
+    """Bring the index up to date with the graph if there is one; log what it fails of."""
     if wiring.has_index(settings):
         with _never_failing():
             async with current_index(settings, clock, progress):
@@ -45,14 +44,6 @@ class IndexUpdates:
     def __init__(
         self, settings: Settings, clock: Clock, store: GraphStore, meter: Meter | None
     ) -> None:
-        """Update nothing yet.
-
-        Args:
-            settings: the graph, the lake that holds its index, and the embedder.
-            clock: returns the current time.
-            store: the open graph.
-            meter: counts the requests to an embedder over HTTP.
-        """
         self._settings = settings
         self._clock = clock
         self._store = store
@@ -108,19 +99,15 @@ class IndexUpdates:
         with _never_failing(self._stop):
             async with wiring.embedder(self._settings, meter=self._meter) as embedder:
                 with await open_repaired(self._settings, embedder, seconds=0) as index:
-                    await self._state_cost(OpenIndex(index, embedder))
+                    opened = OpenIndex(index, embedder)
+                    # Once: the cost may include turns of earlier runs.
+                    if not self._has_stated_cost:
+                        self._has_stated_cost = True
+                        await state_cost(opened, self._store, self._settings, self._clock)
                     migrations = await self._store.migration_summaries()
-                    await forget_replaced_data(
-                        index, embedder, self._store, self._settings, migrations
-                    )
+                    await forget_replaced_data(opened, self._store, self._settings, migrations)
                     await index.catch_up(self._store, embedder, now=self._clock())
                     self._is_current = True
-
-    async def _state_cost(self, opened: OpenIndex) -> None:
-        """State the cost once: it may include turns of earlier runs."""
-        if not self._has_stated_cost:
-            self._has_stated_cost = True
-            await state_cost(opened, self._store, self._settings, self._clock)
 
     def _stop(self) -> None:
         self._has_failed = True
@@ -130,8 +117,7 @@ class IndexUpdates:
 def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Log an exception: the graph is as it should be, whatever happens to the index.
 
-    Args:
-        on_failure: called if a repetition would fail too.
+    `on_failure` is called if a repetition would fail too.
     """
     try:
         yield
@@ -144,11 +130,7 @@ def _never_failing(on_failure: Callable[[], None] = lambda: None) -> Iterator[No
 
 
 def _reason(error: Exception) -> str:
-    """Return the reason of a failed update, with the remedy.
-
-    A search repairs a damaged index. It refuses what only the user can repair, and those errors
-    say how.
-    """
+    """Return the reason and the remedy: the next search, unless the error names another."""
     if isinstance(error, DamagedIndex):
         return f"{error.damage}; the next search rebuilds it"
     if isinstance(error, Fatal):

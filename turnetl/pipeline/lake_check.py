@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from turnetl import parsing, wiring
+from turnetl import wiring
 from turnetl.base import damaged_copies
-from turnetl.base.errors import BadArchive, Fatal, IndexBusy, IndexUnusable, JournalUnusable
+from turnetl.base.errors import Fatal, IndexBusy, IndexUnusable, JournalUnusable
 from turnetl.base.model import GroupId
 from turnetl.base.private_files import read_whole
 from turnetl.base.progress import Progress, ProgressUpdate
@@ -25,19 +25,19 @@ from turnetl.lake.forgotten import read_forgotten
 from turnetl.lake.paths import TURNS as TURNS_FOLDER
 from turnetl.lake.paths import archive_digest
 from turnetl.lake.redaction_key import redaction_key
-from turnetl.lake.set_aside import set_aside
 from turnetl.lake.table_checks import (
     TableProblem,
     TableState,
     check_table,
     misplaced_files,
+    set_aside,
     special_file,
     table_paths,
 )
 from turnetl.llm.journal.file import count_damaged
-from turnetl.parsing.archive_paths import find_archive, is_redacted
+from turnetl.parsing.archive_paths import is_redacted
 from turnetl.pipeline.group_status import archive_finder
-from turnetl.pipeline.tables import episode_archives, filter_turns
+from turnetl.pipeline.tables import episode_archives, filter_turns, parse_again
 from turnetl.settings import Settings
 from turnetl.verification.check import Check
 from turnetl.verification.verify_report import FileProblem
@@ -51,8 +51,6 @@ _RIGHTS = "give yourself the right to read it"
 
 @dataclass(frozen=True, slots=True)
 class LakeCheck:
-    """What was read of a lake, and what is wrong with it."""
-
     tables: int = 0
     """Tables that were read completely."""
     table_bytes: int = 0
@@ -60,17 +58,9 @@ class LakeCheck:
 
 
 def check_lake(settings: Settings, progress: Progress) -> LakeCheck:
-    """Read everything in the lake. The content of no file is changed.
+    """Read everything in the lake, `progress` after each table. The content of no file is changed.
 
     A damaged turns file gets a new modification time, so that the next run reads it whole too.
-
-    Args:
-        settings: the lake, and the graph of its index.
-        progress: called after each table.
-
-    Raises:
-        BadUsage: the lake is a file.
-        Fatal, Retryable: the object store refuses, or does not answer.
     """
     lake = wiring.lake(settings)
     lake.files.check()
@@ -86,8 +76,6 @@ def check_lake(settings: Settings, progress: Progress) -> LakeCheck:
 
 
 class _Tables:
-    """The check of all tables of a lake."""
-
     def __init__(self, settings: Settings, lake: Lake) -> None:
         self._settings = settings
         self._lake = lake
@@ -95,7 +83,6 @@ class _Tables:
         self.count = self.bytes = 0
 
     def problems(self, progress: Progress) -> Iterator[FileProblem]:
-        """Read the tables, and yield what is wrong."""
         found = list(self._table_problems(progress))
         whole = {path: of for path, of in self._metadata.items() if not is_redacted(of.archive)}
         known = {problem.path for problem in found}
@@ -104,10 +91,13 @@ class _Tables:
         archives = self._archives(turns) if turns else {}
         is_present = archive_finder(self._settings, set(archives.values()))
         for problem in found:
-            if problem in turns:
-                yield self._turns_problem(problem, archives.get(problem.path), is_present)
+            name = self._lake.files.name(problem.path)
+            if (special := _special_problem(problem, name)) is not None:
+                yield special
+            elif problem in turns:
+                yield self._turns_problem(problem, name, archives.get(problem.path), is_present)
             else:
-                yield self._episodes_problem(problem)
+                yield self._episodes_problem(problem, name)
         yield from self._kept_copies()
         yield from self._missing(is_present)
 
@@ -151,12 +141,12 @@ class _Tables:
         return known
 
     def _turns_problem(
-        self, found: TableProblem, archive: str | None, is_present: Callable[[str], bool]
+        self,
+        found: TableProblem,
+        name: str,
+        archive: str | None,
+        is_present: Callable[[str], bool],
     ) -> FileProblem:
-        name = self._lake.files.name(found.path)
-        special = _special_problem(found, name)
-        if special is not None:
-            return special
         if archive is None:
             remedy = f"its archive is not known: {_RESTORE}, or backfill the archive"
         elif is_present(archive):
@@ -179,11 +169,7 @@ class _Tables:
         turns = plural(count, "turn")
         return f", without {turns} that it no longer holds: {_RESTORE}" if count else ""
 
-    def _episodes_problem(self, found: TableProblem) -> FileProblem:
-        name = self._lake.files.name(found.path)
-        special = _special_problem(found, name)
-        if special is not None:
-            return special
+    def _episodes_problem(self, found: TableProblem, name: str) -> FileProblem:
         group = found.path.stem
         has_turns = bool(self._lake.turn_paths(GroupId(group)))
         remedy = "" if has_turns else f"there are no turns of group `{group}`: move it away"
@@ -318,23 +304,12 @@ def _special_files(lake: Path) -> Iterator[FileProblem]:
 
 
 def _each_once(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
-    by_path: dict[tuple[Path, str], FileProblem] = {}
-    for problem in problems:
-        by_path.setdefault((problem.path, problem.problem), problem)
-    return tuple(sorted(by_path.values(), key=lambda problem: (problem.path, problem.problem)))
+    by_key = {(one.path, one.problem): one for one in reversed(problems)}
+    return tuple(by_key[key] for key in sorted(by_key))
 
 
 def mend_lake(settings: Settings, problems: Sequence[FileProblem], progress: Progress) -> int:
-    """Give what is damaged another name, and make it again from what exists; return the number.
-
-    Args:
-        settings: the lake.
-        problems: from `check_lake`.
-        progress: called after each archive and group.
-
-    Raises:
-        Fatal: a file cannot be renamed or written.
-    """
+    """Give what is damaged another name, and make it again from what exists; return the number."""
     lake, kept = wiring.lake(settings), 0
     for problem in problems:
         if problem.is_kept and problem.path.is_file():
@@ -342,7 +317,7 @@ def mend_lake(settings: Settings, problems: Sequence[FileProblem], progress: Pro
             kept += 1
     archives = sorted({one.archive for one in problems if one.archive is not None})
     if archives:
-        _parse_again(archives, lake, settings)
+        parse_again(archives, lake, settings)
     episodes = [one for one in problems if one.check is Check.DAMAGED_EPISODES and one.is_kept]
     groups = sorted({one.path.stem for one in episodes} & set(lake.groups()))
     if groups:
@@ -358,20 +333,3 @@ def _keep(lake: Lake, path: Path) -> None:
             f"`{lake.files.name(path)}` cannot be renamed ({error.strerror}); make its folder "
             "writable, then repeat the command"
         ) from error
-
-
-def _parse_again(archives: Sequence[str], lake: Lake, settings: Settings) -> None:
-    redactor, files = wiring.redactor(settings), wiring.archive_files()
-    found = []
-    for archive in archives:
-        try:
-            found.append(find_archive(archive, redactor.stands_for, files))
-        except BadArchive:
-            continue
-    parsing.parse_archives(
-        found,
-        lake,
-        redactor=redactor,
-        grouping=wiring.archive_grouping(settings),
-        files=files,
-    )

@@ -21,7 +21,7 @@ from turnetl.episode_text.conversation import from_turn
 from turnetl.index.persistent import PersistentIndex
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, archive_machine, find_archive
-from turnetl.pipeline.index import OpenIndex, check_graph, current_index
+from turnetl.pipeline.index import OpenIndex, check_graph, current_index, warn_of_empty_graph
 from turnetl.retrieval.details import Details, TurnDetails, details
 from turnetl.settings import Settings
 
@@ -64,19 +64,6 @@ async def show(
     """Return the turn, session, entity or fact with this id or name.
 
     The text of a turn is that of the lake; without the lake's table, that of the graph.
-
-    Args:
-        text: an id, the beginning of one, the name of an entity, or the path of a file.
-        settings: the graph, its index and the lake.
-        clock: returns the current time.
-        directory: the one to which a path that starts with a dot is relative.
-        limit: at most this many turns of an entity.
-        progress: called while the index is brought up to date.
-
-    Raises:
-        BadUsage: the text leads to nothing, or to several things.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
     """
     found = await read_index(
         lambda index: details(index, text, directory, limit=limit), settings, clock, progress
@@ -104,18 +91,9 @@ async def show_archive_lines(
 ) -> ArchiveLines:
     """Return the lines of a turn as its archive has them.
 
-    Args:
-        text: the id of the turn, or the beginning of it.
-        settings: the graph, its index and the redaction.
-        clock: returns the current time.
-        directory: the one to which a path that starts with a dot is relative.
-        redacted: without secrets.
-        progress: called while the index is brought up to date.
-
     Raises:
         BadUsage: the text does not lead to one turn.
         BadArchive: the archive is missing or cannot be read.
-        Fatal, ArchivesBusy: its object store cannot be used, or does not respond.
     """
     found = await read_index(
         lambda index: archived_turn(index, text, directory), settings, clock, progress
@@ -126,13 +104,8 @@ async def show_archive_lines(
 def archived_turn(index: PersistentIndex, text: str, directory: Path) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
-    Args:
-        index: of the graph.
-        text: the id of the turn, or the beginning of it.
-        directory: the one to which a path that starts with a dot is relative.
-
-    Raises:
-        BadUsage: the text does not lead to one turn.
+    A path that starts with a dot is relative to the directory. Raises `BadUsage` without such a
+    turn.
     """
     found = details(index, text, directory, limit=1)
     if not isinstance(found, TurnDetails):
@@ -141,7 +114,7 @@ def archived_turn(index: PersistentIndex, text: str, directory: Path) -> Receipt
 
 
 def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:
-    """Return the lines of a turn as its archive has them; raises as `show_archive_lines`."""
+    """Return the lines of a turn as its archive has them, without secrets if `redacted`."""
     redactor = wiring.redactor(settings, stores=False)
     lines, texts = _archive_lines(receipt, redactor.stands_for, with_texts=redacted)
     shown = redact_lines(lines, redactor, texts) if redacted else lines
@@ -151,7 +124,6 @@ def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True
 async def read_index(
     read: Callable[[PersistentIndex], T], settings: Settings, clock: Clock, progress: Progress
 ) -> IndexAnswer[T]:
-    """Call a function with the index, brought up to date; raises as `show`."""
     async with open_index(settings, clock, progress) as opened:
         return IndexAnswer(read(opened.index), opened.index.caught_up_at, opened.unread)
 
@@ -160,11 +132,11 @@ async def read_index(
 async def open_index(
     settings: Settings, clock: Clock, progress: Progress
 ) -> AsyncIterator[OpenIndex]:
-    """Open the index of a graph that exists, brought up to date; raises as `show`."""
+    """Open the index of a graph that exists, brought up to date; an empty one is a warning."""
     check_graph(settings)
     async with current_index(settings, clock, progress) as opened:
         if not opened.index.groups():
-            log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+            warn_of_empty_graph()
         yield opened
 
 
@@ -192,7 +164,6 @@ def _archive_lines(
 
 
 def _lake_turn(settings: Settings, receipt: Receipt) -> Turn | None:
-    """Return the turn as the lake has it; None without the lake's table."""
     try:
         episodes = wiring.lake(settings).episodes(receipt.group_id, [receipt.turn_id])
         return next((episode.turn for episode in episodes), None)

@@ -1,7 +1,4 @@
-"""Attribution of a file, or of a line of it, to turns.
-
-Reading a git repository with the `git` command.
-"""
+"""Attribution of a file, or of a line of it, to turns, by the `git` command."""
 
 import os
 import re
@@ -10,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +15,7 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import GroupId, TurnId
+from turnetl.base.model import TurnId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_turn
@@ -93,18 +91,15 @@ def file_in_repository(path: Path) -> FileInRepository:
             f"`{path}` is in no git repository: only commits say when a line was written"
         )
     # Of the folder in which git will run: its repository may be another one than that of the file.
-    names = _configured_names(root)
+    listed = _git(root, _own_environment(), "config", "--null", "--name-only", "--list")
+    names = listed.stdout.split("\0")
     is_partial = any(_PARTIAL.fullmatch(name) for name in names)
     path_in_root = file.relative_to(root).as_posix()
     return FileInRepository(root, path_in_root, _environment(names), is_partial)
 
 
 def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
-    """Return the commits that the lines of a file come from, the newest first.
-
-    Args:
-        file: the file.
-        line: only this line, from 1; None: all lines.
+    """Return the commits that the lines of a file, or only this line, come from; the newest first.
 
     Raises:
         BadUsage: git does not know the file, or it has no such line.
@@ -118,11 +113,7 @@ def blame(file: FileInRepository, line: int | None) -> list[BlamedCommit]:
 
 
 def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | None:
-    """Return when the commit of the file before this one was made; None if it is the first.
-
-    Raises:
-        BadUsage: git cannot read the history.
-    """
+    """Return when the commit of the file before this one was made; None if it is the first."""
     if commit.previous is None:
         return None
     arguments = ("log", "-1", "--no-mailmap", "--format=%at", commit.previous, "--", commit.path)
@@ -132,11 +123,6 @@ def previous_change(file: FileInRepository, commit: BlamedCommit) -> datetime | 
 
 def _own_environment() -> Mapping[str, str]:
     return {**os.environ, **_NO_CONNECTIONS}  # noqa: TID251 - for a child
-
-
-def _configured_names(folder: Path) -> list[str]:
-    listed = _git(folder, _own_environment(), "config", "--null", "--name-only", "--list")
-    return listed.stdout.split("\0")
 
 
 def _environment(names: Sequence[str]) -> Mapping[str, str]:
@@ -203,22 +189,7 @@ async def why(
     limit: int,
     progress: Progress = ignore_progress,
 ) -> IndexAnswer[FileAuthorship]:
-    """Return which turns wrote the lines of a file, by its commits.
-
-    Args:
-        path: a file in a git repository.
-        line: only this line, from 1; None: all lines.
-        settings: the graph, its index and the lake.
-        clock: returns the current time.
-        limit: at most this many commits, the newest.
-        progress: called while the index is brought up to date.
-
-    Raises:
-        BadUsage: there is no such file, or git does not know it or the line.
-        Fatal: there is no `git`.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
-    """
+    """Return which turns wrote the lines of a file, or a line of it, by its newest commits."""
     file = file_in_repository(path)
     commits = blame(file, line)
     dated = [(commit, previous_change(file, commit)) for commit in commits[:limit]]
@@ -250,8 +221,8 @@ def _conversations(
 ) -> Mapping[TurnId, Conversation]:
     """Return the conversations of those turns that the lake holds."""
     lake, found = wiring.lake(settings), {}
-    by_group = sorted(receipts, key=_group)
-    for group, of_group in groupby(by_group, key=_group):
+    group_of = attrgetter("group_id")
+    for group, of_group in groupby(sorted(receipts, key=group_of), key=group_of):
         turns = [receipt.turn_id for receipt in of_group]
         try:
             for episode in lake.episodes(group, turns):
@@ -259,7 +230,3 @@ def _conversations(
         except Fatal as error:
             log.warning("%s; the edits are read from the graph", error)
     return found
-
-
-def _group(receipt: Receipt) -> GroupId:
-    return receipt.group_id

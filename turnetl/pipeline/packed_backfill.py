@@ -1,10 +1,7 @@
 """A backfill whose work is done by other processes, in packs: of archives, and of whole groups.
 
-A pack is picklable values only. The process that does it has settings of its own.
-
-Archives and groups in packs of about equal size, for the tasks of a cluster.
-
-What a process would do with a run: compared before a run is divided among several processes.
+A pack is picklable values only. The process that does it has settings of its own, which are
+compared before.
 """
 
 from collections.abc import Awaitable, Mapping, Sequence
@@ -21,8 +18,7 @@ from turnetl.base.model import GroupId, Usage
 from turnetl.episodes import FilterReport
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.parsing import ParseReport
-from turnetl.pipeline.parse_plan import plan_parse
-from turnetl.pipeline.run_backfill import parse
+from turnetl.pipeline.parse_plan import archive_size, plan_parse
 from turnetl.pipeline.run_ingest import ingest
 from turnetl.pipeline.run_options import RunOptions, settings_for_run
 from turnetl.pipeline.tables import filter_turns
@@ -36,8 +32,6 @@ _PACK_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class IngestedPack:
-    """The reports on the groups of a pack."""
-
     filtered: FilterReport
     ingested: IngestReport
 
@@ -46,12 +40,10 @@ class PackRunner(Protocol):
     """Does packs in other processes, several at the same time."""
 
     @property
-    def processes(self) -> int:
-        """How many packs are done at the same time."""
-        ...
+    def processes(self) -> int: ...
 
     def parse(self, packs: Sequence[tuple[str, ...]]) -> Awaitable[list[ParseReport]]:
-        """Call `parse_pack` for each, and return the reports in their order.
+        """Call `parse` for each, and return the reports in their order.
 
         Raises:
             TurnetlError: a pack could not be done; the others are.
@@ -71,18 +63,10 @@ async def packed_backfill(
 ) -> BackfillReport:
     """Parse, filter and ingest archives in packs: all archives before the first group.
 
-    Args:
-        archives: files, folders or globs.
-        settings: of this process, which opens no archive and no graph.
-        runner: does the packs.
-        format_name: the format of all archives; None: each is detected by its content.
-
-    Raises:
-        BadUsage: settings or arguments that are not valid.
-        TurnetlError: archives could not be parsed.
+    This process opens no archive and no graph.
     """
     plan = plan_parse(archives, settings, format_name=format_name)
-    sizes = {str(path): plan.size(path) for path in plan.paths.archives}
+    sizes = {str(path): archive_size(path, plan.files) for path in plan.paths.archives}
     count = max(-(-sum(sizes.values()) // _PACK_BYTES), 2 * runner.processes)
     parsed = plan.report(await runner.parse(packed(sizes, min(count, _MOST))))
     lake = wiring.lake(settings)
@@ -99,25 +83,10 @@ async def packed_backfill(
     )
 
 
-async def parse_pack(
-    archives: Sequence[str], settings: Settings, *, format_name: str | None
-) -> ParseReport:
-    """Parse the archives of a pack.
-
-    Raises:
-        TurnetlError: as `parse`.
-    """
-    return await parse(archives, settings, format_name=format_name)
-
-
 async def ingest_pack(
     groups: Sequence[GroupId], settings: Settings, options: RunOptions, clock: Clock
 ) -> IngestedPack:
-    """Filter and ingest the groups of a pack; of groups whose archives moved, only filter.
-
-    Raises:
-        TurnetlError: as `filter_turns` and `ingest`.
-    """
+    """Filter and ingest the groups of a pack; of groups whose archives moved, only filter."""
     run_settings = settings_for_run(settings, options)
     moved = wiring.lake(settings).groups_without_turns()
     filtered = filter_turns(run_settings, groups, one_off=options.preprocessing is not None)
@@ -128,7 +97,6 @@ async def ingest_pack(
 
 
 def failed_pack(error: TurnetlError) -> IngestedPack:
-    """Return the report of a pack that could not be done."""
     report = IngestReport(None, (), error=str(error), exit_code=error.exit_code)
     return IngestedPack(FilterReport(()), report)
 
@@ -165,8 +133,7 @@ _ANY_GROUP, _ANY_KIND = GroupId(""), ""
 def worker_profile(settings: Settings, options: RunOptions) -> Mapping[str, str]:
     """Return what must be equal in all processes of a run, by names for a message. No secrets.
 
-    Raises:
-        BadUsage: the settings are not complete, such as a model without a key.
+    Raises `BadUsage` if the settings are not complete, such as a model without a key.
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
@@ -196,12 +163,7 @@ T = TypeVar("T")
 
 
 def packed(sizes: Mapping[T, int], count: int) -> list[tuple[T, ...]]:
-    """Return at most `count` packs of all items, the largest pack first; none is empty.
-
-    Args:
-        sizes: the size of each item, in any unit, at least 0.
-        count: number of packs, at least 1.
-    """
+    """Return at most `count` packs of all items by size, the largest first; none is empty."""
     # The largest first, each into the smallest pack so far.
     packs: list[list[T]] = [[] for _ in range(min(count, len(sizes)))]
     totals = [0] * len(packs)

@@ -1,4 +1,4 @@
-"""Archives to turn tables: the plan of a parse, and the units of its work."""
+"""Archives to turn tables: those of a machine, the plan of a parse, and the units of its work."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from turnetl import parsing, wiring
+from turnetl.agents import AgentMachine, SourcesReport, find_sources
 from turnetl.base import text
+from turnetl.base.clock import Clock
 from turnetl.base.errors import BadArchive
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
@@ -16,7 +18,7 @@ from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archives import redacted_problems
 from turnetl.parsing.expand import own_archives
 from turnetl.parsing.parse_report import with_name_collisions
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 from turnetl.settings import Settings
 
 
@@ -50,10 +52,6 @@ class ParsePlan:
         for start, archives in self._batches(size):
             total, is_shown = len(self.paths.archives), not self.settings.redact_pii
             yield batch_name(archives, start, total, with_files=is_shown, files=self.files)
-
-    def size(self, archive: Path) -> int:
-        """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
-        return _size(archive, self.files)
 
     def _batches(self, size: int | None) -> Iterator[tuple[int, Sequence[Path]]]:
         """Yield the archives of each unit, with the number of archives before them."""
@@ -106,17 +104,17 @@ def batch_name(
     """Return the name of a unit of parsing: `archives 201-400 of 1,234, 45.0 MB`."""
     if not archives:
         return "no archives"
-    numbers = (
-        f"{before + 1:,}" if len(archives) == 1 else f"{before + 1:,}-{before + len(archives):,}"
-    )
-    size = sum(_size(path, files) for path in archives)
+    last = before + len(archives)
+    numbers = f"{last:,}" if len(archives) == 1 else f"{before + 1:,}-{last:,}"
+    size = sum(archive_size(path, files) for path in archives)
     names = dict.fromkeys(path.name for path in (archives[0], archives[-1]))
     is_shown = with_files and all(map(is_plain, names))
     shown = f": {' to '.join(names)}" if is_shown else ""
     return f"archives {numbers} of {total:,}, {text.size(size)}{shown}"
 
 
-def _size(archive: Path, files: ArchiveFiles) -> int:
+def archive_size(archive: Path, files: ArchiveFiles) -> int:
+    """Return the bytes of an archive; 0 if it is gone, which the parsing reports."""
     try:
         return files.state(archive).size
     except BadArchive:
@@ -136,11 +134,6 @@ def plan_parse(
     """Find the archives and check how they are parsed. Opens no archive.
 
     Args:
-        paths: files, folders or globs; also URLs of them in an object store.
-        settings: the lake, the grouping of archives, the number of parallel jobs.
-        format_name: the format of all archives; None: each is detected by its content.
-        dry_run: write nothing; report what would be done.
-        progress: called after each archive.
         group: the group of all archives, whatever its name; None: as the settings say.
         shard: only the archives that it owns; None: all.
 
@@ -172,13 +165,24 @@ def parse_archives(
     shard: Shard | None = None,
     progress: Progress = ignore_progress,
 ) -> parsing.ParseReport:
-    """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`.
-
-    Raises:
-        BadUsage: an unknown format, or a grouping that is not valid.
-        Fatal: the lake cannot be written.
-    """
+    """Parse archives into turn tables; unchanged archives are not opened. See `plan_parse`."""
     plan = plan_parse(
         paths, settings, format_name=format_name, dry_run=dry_run, shard=shard, progress=progress
     )
     return plan.report(work() for work in plan.batches(None))
+
+
+def sources(
+    settings: Settings,
+    machine: AgentMachine,
+    clock: Clock,
+    *,
+    progress: Progress = ignore_progress,
+) -> SourcesReport:
+    """Return where the agents of a machine keep archives, and what is new. Writes nothing."""
+    return find_sources(
+        machine,
+        wiring.lake(settings),
+        clock(),
+        progress=lambda done, total: progress(ProgressUpdate("sources", "archives", done, total)),
+    )

@@ -1,7 +1,4 @@
-"""The requests that a run would send to a model, without sending them.
-
-The estimated tokens of one text, by the estimator of the episodes table.
-"""
+"""The requests that a run would send to a model, without sending them."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 
@@ -11,7 +8,7 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.model import Episode
 from turnetl.episodes.chunking import estimate_tokens
-from turnetl.extraction.request_preview import RequestPreview
+from turnetl.extraction.port import RequestPreview
 from turnetl.ingestion import group as ingesting
 from turnetl.pipeline.group_plans import PlannedGroups
 from turnetl.pipeline.run_options import RunOptions, has_work, settings_for_run
@@ -41,13 +38,7 @@ async def preview_requests(
 async def previews_of(
     turns: Iterable[tuple[Episode, Sequence[Episode]]], settings: Settings, clock: Clock
 ) -> AsyncIterator[RequestPreview]:
-    """Yield the requests that extract these turns. Sends and writes nothing.
-
-    Args:
-        turns: each with its context.
-        settings: of the run, with a model.
-        clock: returns the current time.
-    """
+    """Yield the requests that extract these turns, each given with its context. Writes nothing."""
     from turnetl.extraction import preview_builder  # noqa: PLC0415 - imports graphiti
 
     model, extractor = wiring.model(settings), wiring.model_extractor(settings)

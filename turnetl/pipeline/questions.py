@@ -1,6 +1,5 @@
 """Questions that turns answer, written by the configured model for the search index."""
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -8,20 +7,17 @@ from dataclasses import replace
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog import StoredQuestions, text_digest
 from turnetl.index.index_report import IndexReport, QuestionEstimate, QuestionReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.questions import PROMPT, add_questions, estimate_questions, used_text
-from turnetl.llm.chat import ChatModel, PromptRouter
+from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import advice_if_busy, check_graph, open_repaired, update_index
-from turnetl.pipeline.requested_model import requested_model
+from turnetl.pipeline.requested_model import model_of_prompt, requested_model, warn_of_cost
 from turnetl.settings import Settings
-
-log = logging.getLogger(__name__)
 
 _STAGE = "questions"
 _BATCH_TURNS = 100
@@ -29,16 +25,7 @@ _BATCH_TURNS = 100
 
 
 async def estimate_index_questions(settings: Settings, clock: Clock) -> QuestionEstimate:
-    """Estimate the usage of `turnetl index --questions`. Sends no request, writes nothing.
-
-    Args:
-        settings: the graph, its index, and the model.
-        clock: returns the current time, for the prices.
-
-    Raises:
-        BadUsage: no model is configured.
-        GraphUnusable: there is no graph, or it cannot be opened.
-    """
+    """Estimate the usage of `turnetl index --questions`. Sends no request, writes nothing."""
     check_graph(settings)
     async with question_model(settings, clock) as (model, _):
         with wiring.index_snapshot(settings) as snapshot:
@@ -56,17 +43,8 @@ async def update_index_with_questions(
 ) -> IndexReport:
     """Bring the index up to date, and write the questions of all turns that have none.
 
-    Their cost is stated first. What is written stays, whatever ends the run.
-
-    Args:
-        settings: as for `update_index`, and the model with its budget.
-        clock: returns the current time.
-        rebuild: delete the index first, but for the questions.
-        progress: called after each group, and after each batch of questions.
-
-    Raises:
-        BadUsage: no model is configured.
-        TurnetlError: as `update_index`, the model and the embedder.
+    Their cost is stated first. What is written stays, whatever ends the run. `rebuild` as of
+    `update_index`; `progress` is called after each batch of questions too.
     """
     async with question_model(settings, clock) as (model, meter):
         report = await update_index(settings, clock, rebuild=rebuild, progress=progress)
@@ -84,7 +62,10 @@ async def _write_questions(
 ) -> QuestionReport:
     async with wiring.embedder(settings, meter=meter) as embedder:
         with advice_if_busy(), await open_repaired(settings, embedder) as index:
-            _state_cost(_estimate(_texts(index), model, clock))
+            estimate = _estimate(_texts(index), model, clock)
+            if estimate.turns:
+                what = f"the questions of {estimate.turns:,} turns:"
+                warn_of_cost(what, estimate.model, estimate.usage)
             turns, failed = await add_questions(
                 index,
                 embedder,
@@ -97,32 +78,14 @@ async def _write_questions(
 def question_model(
     settings: Settings, clock: Clock
 ) -> AbstractAsyncContextManager[tuple[ChatModel, Meter]]:
-    """Open the model that writes the questions, and its meter.
-
-    Raises:
-        BadUsage: no model is configured.
-    """
     return requested_model(
         settings, clock, purpose="`--questions` writes questions", alternative="omit the option"
     )
 
 
-def _state_cost(estimate: QuestionEstimate) -> None:
-    if estimate.turns:
-        log.warning(
-            "asking `%s` for the questions of %s turns: about %s tokens, cost %s; responses in the "
-            "journal cost nothing",
-            estimate.model,
-            f"{estimate.turns:,}",
-            f"{estimate.usage.tokens:,}",
-            format_cost(estimate.usage.cost),
-        )
-
-
 def _estimate(texts: Iterable[str], model: ChatModel, clock: Clock) -> QuestionEstimate:
-    used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
-    price = wiring.prices(clock()).find(used.name)
-    return estimate_questions(texts, model=used.name, price=price)
+    used, price = model_of_prompt(model, PROMPT, clock)
+    return estimate_questions(texts, model=used, price=price)
 
 
 def _texts(index: PersistentIndex) -> Iterator[str]:

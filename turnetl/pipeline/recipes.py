@@ -8,12 +8,12 @@ from datetime import datetime
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.graph.search.adapters import SearchedGroup
+from turnetl.graph.search import SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.index import check_graph, warn_of_empty_graph
 from turnetl.pipeline.requested_model import requested_model
 from turnetl.retrieval.recipe_search import RecipeResults, newest_first, search_with_recipe
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
@@ -36,30 +36,17 @@ async def search_recipe(
 ) -> RecipeResults:
     """Return the results of a recipe, each with its lineage. Writes nothing to the graph.
 
-    Args:
-        query: words or a whole question.
-        settings: the graph, its embedder, and the model of a recipe with a cross-encoder.
-        options: the recipe, its center, and the depth of its breadth-first search.
-        clock: returns the current time, for the journal.
-        groups: group ids or project names; all groups if empty.
-        since: only what turns that started then or later state or mention.
-        until: only what turns that started before state or mention.
-        by_time: order the results by their last turns, newest first.
-        limit: at most this number of results of each kind; None: the recipe's own.
-
-    Raises:
-        BadUsage: no model for a cross-encoder; an unknown group; an unknown or ambiguous center.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        TurnetlError: as the model.
+    Since and until select what turns of that time state or mention. With `by_time` the results are
+    ordered by their last turns, newest first; without a limit each kind has the recipe's own.
     """
     check_graph(settings)
     # Checked before the graph is loaded, which takes a while.
     async with _model(options.recipe, settings, clock) as (model, meter):
         loaded = await _load(settings, groups)
         if not loaded:
-            log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+            warn_of_empty_graph()
             return RecipeResults(options.recipe, None)
-        if not options.recipe.may_walk and not _has_communities(loaded):
+        if not options.recipe.may_walk and not any(group.subgraphs.communities for group in loaded):
             log.warning("the groups have no communities: run `turnetl communities build`")
         async with wiring.embedder(settings) as embedder:
             results = await search_with_recipe(
@@ -83,10 +70,6 @@ async def _load(settings: Settings, groups: Sequence[str]) -> list[SearchedGroup
             SearchedGroup(await store.load(group), await store.load_subgraphs(group))
             for group in select_groups(existing, groups)
         ]
-
-
-def _has_communities(groups: Sequence[SearchedGroup]) -> bool:
-    return any(group.subgraphs.communities for group in groups)
 
 
 @asynccontextmanager

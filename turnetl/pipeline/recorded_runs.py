@@ -7,7 +7,7 @@ from turnetl import wiring
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import RunTotals, TurnRun
 from turnetl.ingestion import estimate_record, held_lease
-from turnetl.ingestion.run_recorder import with_totals
+from turnetl.ingestion.ingest_run import with_totals
 from turnetl.ingestion.run_report import RecordedRun, RunsReport, RunState
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
@@ -17,18 +17,7 @@ from turnetl.settings import Settings
 async def runs(
     settings: Settings, groups: Sequence[str] = (), *, limit: int | None = None
 ) -> RunsReport:
-    """Return the runs that wrote to the graph, newest first. Writes nothing.
-
-    Args:
-        settings: the graph.
-        groups: only runs that had turns for one of these groups: ids or project names.
-        limit: at most this number of runs.
-
-    Raises:
-        BadUsage: an unknown group.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
-    """
+    """Return the runs that wrote to the graph, newest first: those with turns for the groups."""
     recorded = await _recorded(settings)
     existing = sorted({group for run in recorded for group in run.run.groups})
     selected = set(select_groups(existing, groups))
@@ -37,13 +26,7 @@ async def runs(
 
 
 async def show_run(settings: Settings, run_id: str) -> RecordedRun:
-    """Return the run whose id begins with `run_id`. Writes nothing.
-
-    Raises:
-        BadUsage: no run, or several.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
-    """
+    """Return the run whose id begins with `run_id`; raises `BadUsage` for none or several."""
     matching = [run for run in await _recorded(settings) if run.run.run_id.startswith(run_id)]
     if not run_id or not matching:
         raise BadUsage(f"there is no run `{run_id}`; `turnetl runs` lists the runs")

@@ -1,15 +1,20 @@
 """The configured model, for a command that uses one only on request, whatever the extractor is."""
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
-from turnetl.llm.chat import ChatModel
+from turnetl.base.model import Usage
+from turnetl.base.text import format_cost
+from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.meter import Meter
-from turnetl.llm.prices import Prices
+from turnetl.llm.prices import Price, Prices
 from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -19,13 +24,8 @@ async def requested_model(
     """Open the model with journal, budget and limits, and its meter; close it afterwards.
 
     Args:
-        settings: provider, model, key and budget.
-        clock: returns the current time, for the journal.
         purpose: what the model does, as the beginning of a sentence.
         alternative: what a user without a model can do.
-
-    Raises:
-        BadUsage: no model is configured, or not completely.
     """
     if settings.llm.provider == "none":
         raise BadUsage(
@@ -40,3 +40,20 @@ async def requested_model(
             yield model, stack.meter or Meter(Prices())
         finally:
             await model.close()
+
+
+def model_of_prompt(model: ChatModel, prompt: str, clock: Clock) -> tuple[str, Price | None]:
+    """Return the name of the model that a prompt is sent to, and its price if that is known."""
+    name = model_for(model, prompt).name
+    return name, wiring.prices(clock()).find(name)
+
+
+def warn_of_cost(what: str, model: str | None, estimate: Usage) -> None:
+    """Log what the requests may cost, before the first of them; `what` leads to "about"."""
+    log.warning(
+        "asking `%s` for %s about %s tokens, cost %s; responses in the journal cost nothing",
+        model,
+        what,
+        f"{estimate.tokens:,}",
+        format_cost(estimate.cost),
+    )

@@ -43,21 +43,8 @@ async def backfill(
     A shard parses its archives, and then those that the other shards did not parse yet: when it
     filters and ingests its groups, they are complete, whatever the other shards do.
 
-    Args:
-        archives: files, folders or globs.
-        settings: everything that is configured.
-        options: which turns are ingested, and how; the groups are those of the archives, or of
-            these the groups of a shard.
-        clock: returns the current time.
-        format_name: the format of all archives; None: each is detected by its content.
-        one_off: the noise rules apply to this run only.
-        executor: runs the units of work.
-        progress: called after each archive, group and turn.
-        on_parsed: called once, after all archives are parsed and before anything is filtered.
-
-    Raises:
-        BadUsage: settings or options that are not valid; raised before any work.
-        Fatal: the lake cannot be written.
+    The groups of the options are those of the archives. Errors in settings and options are raised
+    before any work. `on_parsed` is called once, before anything is filtered.
     """
     run_settings = settings_for_run(settings, options)
     wiring.check(run_settings, options.preprocessing)
@@ -81,12 +68,7 @@ async def parse(
     executor: Executor = InProcess(),  # noqa: B008 - a frozen value
     progress: Progress = ignore_progress,
 ) -> parsing.ParseReport:
-    """Parse archives into turn tables, in the batches of the executor. See `parse_archives`.
-
-    Raises:
-        BadUsage: an unknown format, or a grouping that is not valid.
-        Fatal: the lake cannot be written.
-    """
+    """Parse archives into turn tables, in the batches of the executor. See `parse_archives`."""
     plan = plan_parse(archives, settings, format_name=format_name, shard=shard, progress=progress)
     return plan.report(await _parse_batches(plan, executor, executor.batch_size))
 

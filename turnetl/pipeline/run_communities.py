@@ -1,9 +1,5 @@
-"""Build the communities of groups: plan under the lease, then write batch by batch.
+"""Build the communities of groups: plan under the lease, then write batch by batch."""
 
-What names and summarises communities: the model that a backfill would use, or rules.
-"""
-
-import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,11 +7,10 @@ from dataclasses import dataclass
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import CommunityBatch, GroupProfile, Lease
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.base.text import format_cost, plural
+from turnetl.base.text import plural
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.community_build import (
     CommunityBuild,
@@ -25,14 +20,12 @@ from turnetl.ingestion.community_build import (
     write_communities,
 )
 from turnetl.ingestion.held_lease import held_lease
-from turnetl.llm.chat import ChatModel, PromptRouter
-from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price
 from turnetl.pipeline.each_group import Keep, each_group, under_lease
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
-from turnetl.pipeline.requested_model import requested_model
+from turnetl.pipeline.requested_model import model_of_prompt, requested_model, warn_of_cost
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 from turnetl.summaries.communities.clustering import Algorithm, check_clustering
@@ -44,39 +37,21 @@ from turnetl.summaries.communities.plan import (
     plan_communities,
 )
 
-log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOfCommunities:
-    """The model, its price and its meter."""
-
-    model: ChatModel
-    """The one of the prompt, if there are several."""
-    price: Price | None
-    meter: Meter
-
 
 @dataclass(frozen=True, slots=True)
 class OpenedWriter:
     """A writer, with what it costs."""
 
     writer: CommunityWriter
-    used: ModelOfCommunities | None = None
-    """None: rules describe communities."""
-
-    @property
-    def model(self) -> str | None:
-        return None if self.used is None else self.used.model.name
-
-    @property
-    def meter(self) -> Meter | None:
-        return None if self.used is None else self.used.meter
+    model: str | None = None
+    """The one of the prompt, if there are several; None: rules describe communities."""
+    price: Price | None = None
+    meter: Meter | None = None
+    """Of the model."""
 
     @property
     def usage(self) -> Usage:
-        """What was used so far."""
-        return Usage() if self.used is None else self.used.meter.total
+        return Usage() if self.meter is None else self.meter.total
 
     @property
     def by_rules(self) -> int:
@@ -85,32 +60,21 @@ class OpenedWriter:
 
     def estimate(self, plan: CommunityPlan) -> Usage:
         """Return what the plan would use if no response is in the journal."""
-        return Usage() if self.used is None else estimate_usage(plan.missing, self.used.price)
+        return Usage() if self.model is None else estimate_usage(plan.missing, self.price)
 
     def state_cost(self, plan: CommunityPlan) -> None:
-        """Say what the requests of the plan may cost, before the first of them."""
-        if self.used is None or not plan.missing:
+        """Log what the requests of the plan may cost, before the first of them."""
+        if self.model is None or not plan.missing:
             return
         estimate = self.estimate(plan)
-        log.warning(
-            "asking `%s` for the names and summaries of %s of group `%s`: %s, "
-            "about %s tokens, cost %s; responses in the journal cost nothing",
-            self.model,
-            plural(len(plan.missing), "community", "communities"),
-            plan.group,
-            plural(estimate.calls, "request"),
-            f"{estimate.tokens:,}",
-            format_cost(estimate.cost),
-        )
+        communities = plural(len(plan.missing), "community", "communities")
+        requests = plural(estimate.calls, "request")
+        what = f"the names and summaries of {communities} of group `{plan.group}`: {requests},"
+        warn_of_cost(what, self.model, estimate)
 
 
 @asynccontextmanager
 async def opened_writer(settings: Settings, clock: Clock) -> AsyncIterator[OpenedWriter]:
-    """Open the writer, and close its model afterwards.
-
-    Raises:
-        BadUsage: the extractor uses a model, and none is configured.
-    """
     if not settings.uses_model:
         yield OpenedWriter(RuleCommunityWriter())
         return
@@ -120,12 +84,9 @@ async def opened_writer(settings: Settings, clock: Clock) -> AsyncIterator[Opene
         purpose="the extractor describes communities",
         alternative="use `--extractor structural`",
     ) as (model, meter):
-        used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
-        price = wiring.prices(clock()).find(used.name)
-        yield OpenedWriter(ModelCommunityWriter(model), ModelOfCommunities(used, price, meter))
-
-
-_STAGE = "communities"
+        yield OpenedWriter(
+            ModelCommunityWriter(model), *model_of_prompt(model, PROMPT, clock), meter
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,22 +117,8 @@ async def build_communities(
     """Build the communities of the groups of the graph; only those are written that changed.
 
     With an extractor that uses a model, the model names and summarises them; else rules do, which
-    costs nothing.
-
-    Args:
-        settings: the graph, the embedder, and the model with its budget.
-        options: which groups, and how.
-        clock: returns the current time.
-        progress: called after each batch.
-        seconds: a clock for `max_seconds` that never goes back.
-
-    Returns:
-        The report, also on groups that could not be finished: `error` says why.
-
-    Raises:
-        BadUsage: an unknown group, Leiden is not installed, or no model is configured.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
+    costs nothing. A group that could not be finished has an error in the report. `progress` is
+    called after each batch; `seconds` is a clock for `max_seconds` that never goes back.
     """
     check_clustering(options.algorithm, options.resolution)
     check_graph(settings)
@@ -189,12 +136,7 @@ async def build_communities(
 
 
 async def remove_communities(settings: Settings, groups: Collection[GroupId], clock: Clock) -> None:
-    """Remove all communities of these groups: their texts may quote what leaves the graph.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process holds a group.
-        GraphUnusable: the graph cannot be opened.
-    """
+    """Remove all communities of these groups: their texts may quote what leaves the graph."""
     run = new_ingest_run(settings, clock)
     async with wiring.store(settings, write=True) as store:
         for group in sorted(groups):
@@ -208,8 +150,6 @@ async def remove_communities(settings: Settings, groups: Collection[GroupId], cl
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
-    """Builds communities, one group after the other."""
-
     store: GraphStore
     settings: Settings
     options: CommunityOptions
@@ -230,9 +170,13 @@ class _Builder:
         ) -> GroupCommunities:
             def advance(so_far: GroupCommunities) -> None:
                 keep(so_far)
-                progress(ProgressUpdate(_STAGE, so_far.group, so_far.written, so_far.to_write))
+                progress(
+                    ProgressUpdate("communities", so_far.group, so_far.written, so_far.to_write)
+                )
 
-            async with self._embedder(profile) as embedder:
+            async with wiring.group_embedder(
+                self.settings, profile, "to build its communities", self.writer.meter
+            ) as embedder:
                 plan = await self._plan(lease.group_id)
                 advance(planned(plan))
                 self.writer.state_cost(plan)
@@ -271,16 +215,6 @@ class _Builder:
             everything=self.options.everything,
             is_out_of_time=self.is_out_of_time,
         )
-
-    @asynccontextmanager
-    async def _embedder(self, profile: GroupProfile) -> AsyncIterator[Embedder]:
-        async with wiring.embedder(self.settings, meter=self.writer.meter) as embedder:
-            if embedder.name != profile.embedder:
-                raise GraphUnusable(
-                    f"the group was made with embedder `{profile.embedder}`, not with "
-                    f"`{embedder.name}`: use the first one to build its communities"
-                )
-            yield embedder
 
     def _report(self, groups: tuple[GroupCommunities, ...], usage: Usage) -> CommunityReport:
         is_cut = self.is_out_of_time() and any(not group.is_complete for group in groups)

@@ -3,38 +3,46 @@
 What only the selected text leads to goes first: runs and quarantine entries that quote it. Then the
 list in the lake is written, which is marked as complete last. Every step between may be repeated:
 after a kill, the same command completes the removal, or one without a selection.
-
-Search lake, journal, index and graph for what was forgotten.
-
-Remove what was forgotten from the records of runs: arguments and errors may quote it.
 """
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import starmap
+from operator import attrgetter, itemgetter, or_
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
+import polars as pl
 
 from turnetl import wiring
+from turnetl.base import schema
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Fatal
-from turnetl.base.graph_model import TurnRun
+from turnetl.base.graph_model import CommitRecord, Receipt, TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.migration_phases import check_not_moved, summarised_groups
+from turnetl.graph.migrations import check_not_moved, summarised_groups
 from turnetl.graph.open import embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
-from turnetl.ingestion.forget_text import holds, spellings
+from turnetl.ingestion.forget_text import holds, spellings, turns_holding
 from turnetl.ingestion.quarantine import Quarantine
+from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
-from turnetl.lake.byte_search import FoundText, files_under, search_files
+from turnetl.lake.byte_search import FoundText, files_under, holds_any, search_files
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
-from turnetl.parsing.forgetting import delete_stale_episodes, remove_forgotten_turns
-from turnetl.pipeline import forget_selection
+from turnetl.parsing.forgetting import (
+    delete_stale_episodes,
+    listed_turns,
+    remove_forgotten_turns,
+    turns_with,
+)
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import update_index
 from turnetl.pipeline.run_communities import remove_communities
@@ -51,16 +59,12 @@ async def preview_forget(
 ) -> ForgetReport:
     """Report what a `forget` would remove. Writes nothing.
 
-    Args:
-        settings: lake and graph.
-        selection: the turns; an empty one completes a removal that was interrupted.
-        cascade: undo later turns that built on them too; they are ingested again.
+    An empty selection completes a removal that was interrupted. With `cascade`, later turns that
+    built on the selected ones are undone too, and ingested again.
 
     Raises:
         BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened, or a migration moves data of these groups.
-        TableUnusable: a turns file is damaged.
+        GraphUnusable: also if a migration moves data of these groups.
     """
     if selection.text is not None and not selection.text.strip():
         raise BadUsage("the text to forget is empty")
@@ -84,21 +88,10 @@ async def forget(
 ) -> ForgetReport:
     """Remove what a preview selects, and search for it afterwards.
 
-    No other command uses lake and graph meanwhile.
-
-    Args:
-        settings: as of the preview.
-        preview: from `preview_forget`; one that is refused is returned as it is.
-        clock: returns the current time.
-        progress: called after each turn that leaves the graph, and each group of tables.
-        before_step: called before each step.
-
-    Returns:
-        The report; with errors of groups of the graph, nothing after it was done.
-
-    Raises:
-        Fatal: a file cannot be written; the same command continues.
-        GraphBusy, IndexBusy: another process uses graph or index; the same command continues.
+    No other command uses lake and graph meanwhile. A preview that is refused is returned as it is.
+    If the report has errors of groups of the graph, nothing after it was done. After an error, the
+    same command continues. `progress` is called after each turn of the graph and each group of
+    tables.
     """
     if preview.is_refused:
         return preview
@@ -143,7 +136,6 @@ async def forget(
 
 
 def _erase_responses(settings: Settings, preview: ForgetReport, clock: Clock) -> int:
-    """Erase responses of models from the journal, and from those that machines share."""
     is_erased = _erased_responses(preview.selection.text)
     with wiring.journal(settings, clock) as journal:
         erased = journal.erase(is_erased)
@@ -165,22 +157,21 @@ async def _preview(
     in_graph = await store.groups() if store is not None else ()
     existing = sorted({*in_graph, *lake.groups()})
     groups = select_groups(existing, selection.groups, shadows=True)
-    rows = forget_selection.rows_to_forget(lake, selection, groups, forgotten)
-    listed = map(forget_selection.turn_of_row, rows.iter_rows(named=True))
-    turns = {turn.turn_id: turn for turn in listed}
+    rows = rows_to_forget(lake, selection, groups, forgotten)
+    fields = _TURN_FIELDS
+    listed = map(itemgetter(*fields), rows.iter_rows(named=True))
+    turns = {turn.turn_id: turn for turn in starmap(TurnToForget, listed)}
     undone = list[GroupUndo]()
     migrations = await store.migrations() if store is not None else ()
     if store is not None:
         for group in in_graph:
-            scope = forget_selection.GraphScope(
+            scope = GraphScope(
                 selection, turns.keys(), forgotten, is_selected_group=group in groups
             )
             records = await store.commit_records(group)
-            chosen = await forget_selection.select_in_graph(
-                store, records, group, scope, cascade=cascade
-            )
+            chosen = await select_in_graph(store, records, group, scope, cascade=cascade)
             for receipt in chosen.forgotten:
-                turns.setdefault(receipt.turn_id, forget_selection.turn_of_receipt(receipt))
+                turns.setdefault(receipt.turn_id, TurnToForget(*attrgetter(*fields)(receipt)))
             if chosen.plan.turns or chosen.plan.dependents:
                 undone.append(await preview_group(store, chosen.plan, records))
     sessions = {turn.session_id for turn in turns.values()}
@@ -193,7 +184,7 @@ async def _preview(
         selection,
         tuple(sorted(turns.values(), key=lambda turn: (turn.archive, turn.first_line))),
         UndoReport(tuple(undone), cascade),
-        samples=forget_selection.samples(lake, rows),
+        samples=unique_pieces(lake, rows),
         damaged_tables=tuple(set_aside_files(lake.files, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
         summarised=tuple(summarised_groups(migrations, sessions)),
@@ -246,7 +237,7 @@ def _forget_in_lake(
 def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> int:
     """Remove the quarantine entries of the turns, and those whose error quotes them."""
     texts, removed = texts_to_find(preview), 0
-    for group in _quarantined_groups(lake, preview.turns):
+    for group in sorted({*lake.groups(), *(turn.group for turn in preview.turns)}):
         quarantine = Quarantine(lake.files, group)
         for entry in quarantine.entries():
             turn = TurnId(entry.turn_id)
@@ -254,10 +245,6 @@ def _release(lake: Lake, forgotten: ForgottenTurns, preview: ForgetReport) -> in
                 quarantine.release(turn)
                 removed += 1
     return removed
-
-
-def _quarantined_groups(lake: Lake, turns: Sequence[TurnToForget]) -> Sequence[GroupId]:
-    return sorted({*lake.groups(), *(turn.group for turn in turns)})
 
 
 def _erased_responses(text: str | None) -> Callable[[bytes], bool]:
@@ -271,16 +258,12 @@ def _erased_responses(text: str | None) -> Callable[[bytes], bool]:
 
     def is_erased(response: bytes) -> bool:
         decoded = response.decode("utf-8", "replace")
-        return holds([decoded, *_json_strings(decoded)], texts)
+        values: list[object] = [decoded]
+        with suppress(msgspec.DecodeError):
+            values.append(msgspec.json.decode(decoded))
+        return holds(values, texts)
 
     return is_erased
-
-
-def _json_strings(text: str) -> Sequence[object]:
-    try:
-        return [msgspec.json.decode(text)]
-    except msgspec.DecodeError:
-        return []
 
 
 async def prove_forgotten(settings: Settings, report: ForgetReport) -> ForgetReport:
@@ -291,7 +274,6 @@ async def prove_forgotten(settings: Settings, report: ForgetReport) -> ForgetRep
 
     Raises:
         Fatal: a file cannot be read; the same command searches again.
-        GraphBusy: the graph did not respond, or another process writes it.
     """
     texts = texts_to_find(report)
     lake = wiring.lake(settings)
@@ -359,12 +341,7 @@ MARK = "[forgotten]"
 
 
 async def erase_from_runs(settings: Settings, texts: Sequence[str]) -> None:
-    """Replace the arguments, archives and errors of all runs that hold one of the texts.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process uses it.
-        GraphUnusable: it cannot be written.
-    """
+    """Replace the arguments, archives and errors of all runs that hold one of the texts."""
     if not texts or wiring.missing_graph(settings) is not None:
         return
     async with wiring.store(settings, write=True) as store:
@@ -386,3 +363,125 @@ def without_texts(run: TurnRun, texts: Sequence[str]) -> TurnRun:
         archives=tuple(map(erased, run.archives)),
         error=None if run.error is None else erased(run.error),
     )
+
+
+_NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash", "usage")
+"""Columns that hold no text of the turn."""
+_TURN_FIELDS = ("group_id", "turn_id", "session_id", "archive", "first_line", "last_line")
+"""Of a row and of a receipt, in the order of `TurnToForget`."""
+_SAMPLE = re.compile(r"[A-Za-z0-9 ,.;:()/_-]{24,64}")
+"""Written in the same way in JSON."""
+_MAX_SAMPLES = 40
+_SAMPLES_PER_TEXT = 2
+
+
+def rows_to_forget(
+    lake: Lake,
+    selection: ForgetSelection,
+    groups: Collection[GroupId],
+    forgotten: ForgottenTurns,
+) -> pl.DataFrame:
+    """Return the rows of the turns files that are selected, or listed and not removed yet."""
+    listed = listed_turns(lake, forgotten)
+    if selection.is_empty:
+        return listed
+    selected = turns_with(lake, _condition(selection, groups))
+    both = [rows for rows in (listed, selected) if not rows.is_empty()]
+    return pl.concat(both).unique(("turn_id", "archive"), keep="any") if both else listed
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSelection:
+    """The turns of a group of the graph."""
+
+    forgotten: tuple[Receipt, ...]
+    plan: UndoPlan
+    """Undoes these, and those that built on them or hold the text in what a model wrote."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphScope:
+    selection: ForgetSelection
+    in_lake: Collection[TurnId]
+    """Turns that are taken from the lake."""
+    listed: ForgottenTurns
+    """The list of the lake: what an interrupted removal left."""
+    is_selected_group: bool
+    """Whether the selection takes turns of the group."""
+
+    def takes(self, receipt: Receipt, own: Collection[TurnId] | None) -> bool:
+        """Return whether a turn is forgotten; `own` hold the text, and are None without one."""
+        if receipt.turn_id in self.in_lake or self.listed.includes(
+            receipt.turn_id, receipt.session_id
+        ):
+            return True
+        return (
+            self.is_selected_group
+            and not self.selection.is_empty
+            and receipt.session_id.startswith(self.selection.session or "")
+            and (own is None or receipt.turn_id in own)
+        )
+
+
+async def select_in_graph(
+    store: GraphStore,
+    records: Sequence[CommitRecord],
+    group: GroupId,
+    scope: GraphScope,
+    *,
+    cascade: bool,
+) -> GroupSelection:
+    """Return what a `forget` takes from a group of the graph, of which `records` are all turns."""
+    own, left = None, set[TurnId]()
+    if scope.selection.text is not None and scope.is_selected_group:
+        contents = await store.load(group)
+        own, left = turns_holding(contents, records, spellings(scope.selection.text))
+    receipts = tuple(record.receipt for record in records if scope.takes(record.receipt, own))
+    chosen = {receipt.turn_id for receipt in receipts}
+    left -= chosen
+    plan = plan_undo(group, records, chosen | left, cascade=cascade)
+    holders = [record.receipt for record in reversed(records) if record.receipt.turn_id in left]
+    return GroupSelection(receipts, replace(plan, dependents=(*plan.dependents, *holders)))
+
+
+def unique_pieces(lake: Lake, rows: pl.DataFrame) -> tuple[str, ...]:
+    """Return pieces of the turns' texts that no other turn of the lake holds."""
+    if rows.is_empty():
+        return ()
+    candidates = _candidates(rows)
+    if not candidates:
+        return ()
+    others = turns_with(
+        lake, _any_text(candidates) & ~pl.col("turn_id").is_in(rows["turn_id"].unique().implode())
+    )
+    if others.is_empty():
+        return candidates
+    return tuple(text for text in candidates if others.filter(_any_text([text])).is_empty())
+
+
+def _candidates(rows: pl.DataFrame) -> tuple[str, ...]:
+    step = max(1, rows.height * 2 * _SAMPLES_PER_TEXT // _MAX_SAMPLES)
+    found: dict[str, None] = {}
+    for row in rows.gather_every(step).iter_rows(named=True):
+        for text in (row["user_text"], row["assistant_text"]):
+            longest = sorted(_SAMPLE.findall(text or ""), key=len, reverse=True)
+            found |= dict.fromkeys(piece.strip() for piece in longest[:_SAMPLES_PER_TEXT])
+    return tuple(sorted(found))
+
+
+def _condition(selection: ForgetSelection, groups: Collection[GroupId]) -> pl.Expr:
+    conditions = [pl.col("group_id").is_in(sorted(groups))]
+    if selection.session is not None:
+        conditions.append(pl.col("session_id").str.starts_with(selection.session))
+    if selection.text is not None:
+        conditions.append(_any_text(spellings(selection.text)))
+    return pl.all_horizontal(conditions)
+
+
+def _any_text(texts: Sequence[str]) -> pl.Expr:
+    columns = [
+        holds_any(name, dtype, texts)
+        for name, dtype in schema.TURNS.polars.items()
+        if name not in _NO_TEXT
+    ]
+    return reduce(or_, columns)

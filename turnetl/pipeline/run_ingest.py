@@ -1,7 +1,4 @@
-"""Episode tables to the graph, groups in parallel.
-
-The ingest of one group in a run: repeated while the group is busy.
-"""
+"""Episode tables to the graph, groups in parallel; a busy group is tried again."""
 
 import asyncio
 import logging
@@ -45,9 +42,6 @@ async def ingest(
     The graph is opened for reading only if nothing is pending, and in a dry run: its report has the
     requests that would extract the next turns. A graph that cannot be opened is an error in the
     report. A busy graph or group is tried again for as long as the options say.
-
-    Raises:
-        BadUsage: settings or options that are not valid.
     """
     wiring.check(settings_for_run(settings, options), options.preprocessing)
     try:
@@ -79,21 +73,29 @@ async def _plan_and_ingest(
 
         requests = await preview_requests(planned, settings, options, clock)
         return replace(planned.report, requests=tuple(requests))
-    if not any(has_work(group, options) for group in planned.report.groups):
+    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
+    if not groups:
         return planned.report
-    async with executor.ingesting():
-        return await _ingest(
-            planned, settings, options, clock, executor=executor, progress=progress
-        )
+    from turnetl.pipeline.run_scope import opened_run  # noqa: PLC0415 - the whole index
+
+    async with (
+        executor.ingesting(),
+        opened_run(settings_for_run(settings, options), options, groups, clock) as scope,
+    ):
+        # Of exactly the turns that the run starts with.
+        plans = [planned.plans[group].turns for group in groups if group in planned.plans]
+        estimate = scope.estimate([plan.to_commit for plan in plans])
+        report = await ingest_groups(planned, scope, options, executor=executor, progress=progress)
+        report = scope.with_usage(replace(report, estimate=estimate))
+        await scope.ended(report)
+    # The index may have asked an embedder for vectors meanwhile.
+    return scope.with_usage(report)
 
 
 def without_unintended_changes(
     planned: PlannedGroups, settings: Settings, options: RunOptions
 ) -> PlannedGroups:
-    """Return the plans with an error for each group that another extractor would continue.
-
-    Unless the extractor is named: by an option, an argument or a setting.
-    """
+    """Return the plans with an error for each group that an unnamed extractor would continue."""
     if settings.extractor is not None:
         return planned
     groups = tuple(
@@ -105,30 +107,6 @@ def without_unintended_changes(
     return replace(planned, report=replace(planned.report, groups=groups))
 
 
-async def _ingest(
-    planned: PlannedGroups,
-    settings: Settings,
-    options: RunOptions,
-    clock: Clock,
-    *,
-    executor: Executor,
-    progress: Progress,
-) -> IngestReport:
-    """Open the model and the graph for writing, and ingest the groups."""
-    from turnetl.pipeline.run_scope import opened_run  # noqa: PLC0415 - the whole index
-
-    groups = tuple(group.group for group in planned.report.groups if has_work(group, options))
-    async with opened_run(settings_for_run(settings, options), options, groups, clock) as scope:
-        # Of exactly the turns that the run starts with.
-        plans = [planned.plans[group].turns for group in groups if group in planned.plans]
-        estimate = scope.estimate([plan.to_commit for plan in plans])
-        report = await ingest_groups(planned, scope, options, executor=executor, progress=progress)
-        report = scope.with_usage(replace(report, estimate=estimate))
-        await scope.ended(report)
-    # The index may have asked an embedder for vectors meanwhile.
-    return scope.with_usage(report)
-
-
 async def ingest_groups(
     planned: PlannedGroups,
     scope: "RunScope",
@@ -137,10 +115,7 @@ async def ingest_groups(
     executor: Executor,
     progress: Progress,
 ) -> IngestReport:
-    """Ingest the groups that have turns to ingest, the longest first; the others keep their report.
-
-    Busy groups are tried again after the others.
-    """
+    """Ingest the groups that have work, the longest first, and busy ones again after the others."""
     for plan in planned.plans.values():
         scope.resources.admission.costs.plan(len(plan.turns.to_commit), plan.chars)
     turns = ingest_scope(scope.settings, options, scope.run.clock())
@@ -177,15 +152,8 @@ async def _until_none_is_busy(
 ) -> list[GroupReport]:
     """Ingest the groups, and the busy ones again until they are done or the time is up.
 
-    The log says who has a group, and until when, each time that this changes.
-
-    Args:
-        groups: all groups of the run.
-        ingest_one: ingests a group, given its report; returns the report on all attempts.
-        seconds: how long to repeat; 0: not at all.
-
-    Returns:
-        The reports, in the order given.
+    The log says who has a group, and until when, each time that this changes. Returns the reports
+    in the order given, each on all attempts.
     """
     last, todo = list(groups), list(groups)
     told, delays = set[str | None](), FixedDelays(seconds, _INTERVAL)
@@ -212,8 +180,7 @@ async def _longest_first(
 ) -> list[GroupReport]:
     """Start the groups with the most turns first: started last, one would run alone at the end.
 
-    Returns:
-        The reports, in any order, after all groups; then the first exception is raised.
+    The reports are in any order. After all groups, the first exception is raised.
     """
     order = sorted(groups, key=lambda group: -group.ready)
     results = await asyncio.gather(*map(ingest_one, order), return_exceptions=True)

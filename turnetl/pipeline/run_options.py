@@ -96,7 +96,6 @@ def _with_reflexion(config: ExtractionConfig, passes: int) -> ExtractionConfig:
 
 
 def new_ingest_run(settings: Settings, clock: Clock) -> IngestRun:
-    """Return a run of this process, with a random id."""
     run_id = str(uuid4())
     return IngestRun(
         run_id=run_id,
@@ -119,7 +118,6 @@ def _turns_ahead(settings: Settings) -> int:
 
 
 def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scope:
-    """Return the scope of a run that starts at this time."""
     return Scope(
         now=now,
         close_after=timedelta(minutes=settings.close_after_minutes),
@@ -133,10 +131,7 @@ def ingest_scope(settings: Settings, options: RunOptions, now: datetime) -> Scop
 
 
 def has_work(status: GroupReport, options: RunOptions) -> bool:
-    """Return whether a run has turns to ingest in a group with this status, or may have them.
-
-    It may if the graph was busy when the group was planned.
-    """
+    """Return whether a run has turns to ingest in a group, or may have, as the graph was busy."""
     if status.error is not None:
         return status.retryable
     return status.ready > 0 or (options.retry and status.quarantined > 0)

@@ -1,10 +1,8 @@
-"""Redo committed turns: plan it and say what it takes and why, then carry it out.
-
-What a redo takes of each group of a graph, as its preview and the redo itself plan it.
-"""
+"""Redo committed turns: plan it and say what it takes and why, then carry it out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -21,14 +19,13 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.ingest_report import GroupReport, IngestReport
 from turnetl.ingestion.redo import GroupRedoPlan, plan_group_redo, redo_group
 from turnetl.ingestion.redo_report import GroupRedo, RedoReport, RedoSelection, RequestCounts
-from turnetl.ingestion.rehearsal import Rehearsal
 from turnetl.pipeline.each_group import Keep, each_group
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.previews import previews_of
 from turnetl.pipeline.run_options import RunOptions, ingest_scope, settings_for_run
 from turnetl.pipeline.run_scope import RunScope, opened_run
-from turnetl.pipeline.run_undo import check_prefix, prompts_of, with_prompts
+from turnetl.pipeline.run_undo import check_ids, prompts_of, with_prompts
 from turnetl.settings import Settings
 
 
@@ -42,20 +39,8 @@ async def preview_redo(
 ) -> RedoReport:
     """Report which turns a redo would repeat, why, and with how many requests.
 
-    Writes nothing, but for a damaged episodes table, which is created again.
-
-    Args:
-        settings: everything that is configured.
-        selection: the turns; not empty.
-        options: how the turns are extracted in this run; its selection is not used.
-        clock: returns the current time.
-        exact: repeat, too, the turns from the first one that was committed out of order.
-
-    Raises:
-        BadUsage: nothing is selected, an unknown group, kind or id, no journal, or settings that
-            are not valid.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
+    Writes nothing, but for a damaged episodes table, which is created again. An exact redo repeats,
+    too, the turns from the first one that was committed out of order.
     """
     planning = RedoPlanning(settings, selection, options, clock, exact)
     planning.check()
@@ -84,19 +69,8 @@ async def redo(
 ) -> RedoReport:
     """Redo the turns of a preview: extract all, undo them newest first, and ingest them again.
 
-    Args:
-        settings: as of the preview.
-        preview: from `preview_redo`; one that is refused is returned as it is.
-        options: as of the preview.
-        clock: returns the current time.
-        progress: called after each turn of each step.
-
-    Returns:
-        The report, also on groups that could not be finished: `error` says why.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+    A preview that is refused is returned as it is. A group that could not be finished has an error
+    in the report. `progress` is called after each turn of each step.
     """
     if preview.is_refused:
         return preview
@@ -110,8 +84,6 @@ async def redo(
 
 
 class _Redoing:
-    """The redo of groups, one after another."""
-
     def __init__(self, scope: RunScope, progress: Progress) -> None:
         self._scope = scope
         self._progress = progress
@@ -149,30 +121,19 @@ class _Redoing:
             )
         resources, run = self._scope.resources, self._scope.run
         admission = self._admission
-        rehearsal = None
-        if resources.extractor.model is not None:
-            rehearsal = Rehearsal(
-                resources.store,
-                resources.extractor,
-                resources.embedder,
-                run,
-                admission,
-                summaries=resources.summaries,
-            )
 
         def advance(stage: str, done: int, total: int) -> None:
-            cost = admission.run_cost(self._scope.stack.used())
+            cost = self._admission.run_cost(self._scope.stack.used())
             self._progress(ProgressUpdate(stage, shown.group, done, total, cost))
 
-        redone = await redo_group(plan, resources, run, rehearsal, advance)
+        redone = await redo_group(plan, resources, run, admission, advance)
         if redone.undone:
             self._scope.committed()
         done = replace(shown, undone=redone.undone, ingested=redone.ingested)
         keep(done)
         if redone.error is not None:
             raise redone.error
-        ingested = redone.ingested
-        if ingested is None:
+        if (ingested := redone.ingested) is None:
             return done
         return replace(done, error=ingested.error, exit_code=ingested.exit_code)
 
@@ -202,8 +163,6 @@ _NO_JOURNAL = (
 
 @dataclass(frozen=True, slots=True)
 class PlannedRedo:
-    """The groups of a redo, planned once."""
-
     groups: tuple[GroupReport, ...]
     """Those that may hold selected turns, with an error for each that cannot be redone."""
     plans: Mapping[GroupId, GroupRedoPlan]
@@ -228,12 +187,6 @@ class RedoPlanning:
         return settings_for_run(self.settings, self.options)
 
     def check(self) -> None:
-        """Check the arguments before any work.
-
-        Raises:
-            BadUsage: nothing is selected, an unknown kind, no journal, or settings that are not
-                valid.
-        """
         if self.selection.is_empty:
             raise BadUsage(
                 "say what to redo: --stale, --group, --session, --turn, --kind, --since or --until"
@@ -248,13 +201,7 @@ class RedoPlanning:
             raise BadUsage(_NO_JOURNAL)
 
     async def plan(self, store: GraphStore) -> PlannedRedo:
-        """Plan the selected groups with this graph.
-
-        Raises:
-            BadUsage: an unknown group, or a prefix of none or several ids.
-            GraphBusy: the graph did not respond.
-            GraphUnusable: the graph cannot be used as it is.
-        """
+        """Plan the selected groups; raises `BadUsage` for an unknown group or an ambiguous id."""
         settings, lake = self.run_settings, wiring.lake(self.settings)
         options = replace(
             self.options,
@@ -288,11 +235,16 @@ class RedoPlanning:
 
     async def _checked(self, store: GraphStore, planned: PlannedGroups) -> tuple[GroupReport, ...]:
         """Return the groups that may hold selected turns, with the errors of a redo."""
-        groups = [group for group in planned.report.groups if _may_hold_turns(group)]
+        groups = [
+            group
+            for group in planned.report.groups
+            # The graph holds turns of it, or did not say.
+            if group.in_graph or group.missing_from_lake or not group.counts.are_known
+        ]
         if self.selection.session is not None or self.selection.turn is not None:
             receipts = {group.group: await store.receipts(group.group) for group in groups}
             try:
-                self._check_ids([one for of_group in receipts.values() for one in of_group])
+                check_ids(self.selection, chain.from_iterable(receipts.values()))
             except BadUsage as error:
                 raise BadUsage(f"{error}{_undone_advice(planned.report.ready)}") from error
             groups = [group for group in groups if self._names_one(receipts[group.group])]
@@ -304,20 +256,13 @@ class RedoPlanning:
             ]
         return tuple(groups)
 
-    def _check_ids(self, receipts: Sequence[Receipt]) -> None:
-        selection = self.selection
-        check_prefix("session", selection.session, {one.session_id for one in receipts})
-        check_prefix("turn", selection.turn, {one.turn_id for one in receipts})
-
     def _names_one(self, receipts: Sequence[Receipt]) -> bool:
-        """Return whether one of the turns has the selected ids."""
         session, turn = self.selection.session or "", self.selection.turn or ""
         return any(
             one.session_id.startswith(session) and one.turn_id.startswith(turn) for one in receipts
         )
 
     async def preview(self, store: GraphStore, plan: GroupRedoPlan) -> GroupRedo:
-        """Return what the plan of a group takes, and why."""
         redo = plan.redo
         records = [turn.record for turn in reversed(redo.undo.turns)]
         receipts = [record.receipt for record in records]
@@ -370,11 +315,6 @@ def _undone_advice(ready: int) -> str:
         f"; {plural(ready, 'turn is', 'turns are')} ready to be ingested: if a redo was stopped, "
         "`turnetl ingest` ingests what it undid"
     )
-
-
-def _may_hold_turns(group: GroupReport) -> bool:
-    """Return whether the graph holds turns of the group, or did not say."""
-    return bool(group.in_graph or group.missing_from_lake or not group.counts.are_known)
 
 
 def _unrepeatable(plan: GroupRedoPlan) -> str | None:

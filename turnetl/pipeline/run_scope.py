@@ -6,6 +6,7 @@ import platform
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -18,8 +19,7 @@ from turnetl.ingestion import estimate_record
 from turnetl.ingestion.estimate_record import RecordedEstimate
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_report import IngestReport
-from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.ingestion.run_recorder import RunRecorder
+from turnetl.ingestion.ingest_run import IngestRun, RunRecorder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.run_options import RunOptions, new_ingest_run
@@ -43,7 +43,6 @@ class RunScope:
     """Records how the run ended. Its report is complete: what fails afterwards is a warning."""
 
     def cost(self) -> RunCost:
-        """Return the cost so far."""
         return self.resources.run_cost(self.stack.used())
 
     def estimate(self, groups: Sequence[Collection[TurnId]]) -> RecordedEstimate | None:
@@ -54,15 +53,12 @@ class RunScope:
         )
 
     def usage_by_prompt(self) -> Mapping[str, Usage]:
-        """Return the usage so far, by prompt."""
         return self.stack.meter.by_prompt() if self.stack.meter is not None else {}
 
     def journal_hits(self) -> int:
-        """Return how many responses were in the journal so far."""
         return self.stack.journal.hits if self.stack.journal is not None else 0
 
     def with_usage(self, report: IngestReport) -> IngestReport:
-        """Return the report with the requests of the run and their cost."""
         return replace(
             report,
             usage_by_prompt=self.usage_by_prompt(),
@@ -82,18 +78,8 @@ async def opened_run(
 ) -> AsyncIterator[RunScope]:
     """Open what a run needs, the graph for writing, and close it afterwards.
 
-    A report that is complete is kept, whatever fails at the end: a warning says what failed.
-
-    Args:
-        settings: those of the run, from `settings_for_run`.
-        options: what the run records of itself.
-        groups: of which the run may ingest turns, sorted.
-        clock: returns the current time.
-        updates_index: whether the search index follows.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+    A report that is complete is kept, whatever fails at the end: a warning says what failed. The
+    settings are those of `settings_for_run`, the groups are sorted.
     """
     index: IndexUpdates | None = None
     async with kept_report() as complete, wiring.model_stack(settings, clock) as stack:
@@ -101,7 +87,7 @@ async def opened_run(
             run = new_ingest_run(settings, clock)
             if updates_index:
                 index = IndexUpdates(settings, clock, resources.store, stack.meter)
-            describe = _description(run, groups, resources, settings, options)
+            describe = partial(_description, run, groups, resources, settings, options)
             recorder = RunRecorder(
                 resources.store,
                 describe,
@@ -158,29 +144,24 @@ def _description(
     resources: IngestResources,
     settings: Settings,
     options: RunOptions,
-) -> Callable[[], TurnRun]:
-    """Return what describes a run that ingests turns of these groups, as it starts."""
-
-    def describe() -> TurnRun:
-        extractor = resources.extractor
-        command, archives = _without_secrets(settings, options.command, options.archives)
-        return TurnRun(
-            run_id=run.run_id,
-            owner=run.owner,
-            user=wiring.user_name(),
-            host=platform.node(),
-            command=command,
-            archives=archives,
-            groups=groups,
-            extractor=extractor.name,
-            model=extractor.model,
-            recipes=tuple(
-                sorted({recipe_digest(extractor.recipe_parts(group)) for group in groups})
-            ),
-            started_at=run.clock(),
-        )
-
-    return describe
+) -> TurnRun:
+    """Describe a run that ingests turns of these groups, as it starts."""
+    extractor = resources.extractor
+    command, archives = _without_secrets(settings, options.command, options.archives)
+    recipes = {recipe_digest(extractor.recipe_parts(group)) for group in groups}
+    return TurnRun(
+        run_id=run.run_id,
+        owner=run.owner,
+        user=wiring.user_name(),
+        host=platform.node(),
+        command=command,
+        archives=archives,
+        groups=groups,
+        extractor=extractor.name,
+        model=extractor.model,
+        recipes=tuple(sorted(recipes)),
+        started_at=run.clock(),
+    )
 
 
 def _without_secrets(settings: Settings, *lists: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -1,11 +1,5 @@
-"""Write the summaries of groups that are still deferred, under the lease of each group.
+"""Write the summaries of groups that are still deferred, by the model of a backfill or by rules."""
 
-What writes deferred summaries: the model that a backfill would use, or rules.
-
-The summaries that earlier runs deferred, written after an ingest.
-"""
-
-import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -17,18 +11,17 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents, GroupProfile, Lease
 from turnetl.base.model import GroupId, Usage
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.base.text import format_cost
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_report import IngestReport, check_extractor
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
-from turnetl.llm.chat import PromptRouter
 from turnetl.llm.cost_bounds import amount_of
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.each_group import Keep, each_group, under_lease
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import check_graph
+from turnetl.pipeline.requested_model import model_of_prompt, warn_of_cost
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import BudgetSettings, Settings
 
@@ -41,19 +34,8 @@ async def summarize_after(
 ) -> SummarizeReport:
     """Write the deferred summaries of the groups of an ingest, with what it left of the budget.
 
-    After an ingest that the budget or the provider stopped nothing is written. A group that was not
-    completed is left to the next run.
-
-    Args:
-        ingested: the report of the ingest.
-        settings: of the ingest.
-        clock: returns the current time.
-
-    Returns:
-        The report as of `summarize`; without a group if nothing was to be tried.
-
-    Raises:
-        BadUsage, GraphBusy, GraphUnusable: as `summarize`.
+    After an ingest that the budget or the provider stopped nothing is written, and the report has
+    no group. A group that was not completed is left to the next run.
     """
     is_stopped = any(group.stop_cause is not None for group in ingested.groups)
     groups = [group.group for group in ingested.groups if group.in_graph and group.error is None]
@@ -73,13 +55,8 @@ def _rest(budget: BudgetSettings, used: Usage) -> BudgetSettings | None:
     return BudgetSettings(tokens=None if tokens is None else int(tokens), usd=usd)
 
 
-log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True, slots=True)
 class SummaryWriter:
-    """How deferred summaries are written, with what it costs."""
-
     rules: "SummaryRules"
     model: str | None = None
     """Provider and model; None: rules write summaries."""
@@ -88,31 +65,17 @@ class SummaryWriter:
 
     @property
     def usage(self) -> Usage:
-        """What was used so far."""
         return Usage() if self.stack is None else self.stack.used()
 
     def state_cost(self, group: GroupId, count: int, estimate: Usage) -> None:
-        """Say what the summaries of a group may cost, before the first request."""
+        """Log what the summaries of a group may cost, before the first request."""
         if estimate.calls:
-            log.warning(
-                "asking `%s` for summaries of group `%s`, %s: %s requests, about %s tokens, cost "
-                "%s; responses in the journal cost nothing",
-                self.model,
-                group,
-                f"{count:,}",
-                f"{estimate.calls:,}",
-                f"{estimate.tokens:,}",
-                format_cost(estimate.cost),
-            )
+            what = f"summaries of group `{group}`, {count:,}: {estimate.calls:,} requests,"
+            warn_of_cost(what, self.model, estimate)
 
 
 @asynccontextmanager
 async def opened_summary_writer(settings: Settings, clock: Clock) -> AsyncIterator[SummaryWriter]:
-    """Open the writer, and close its model afterwards.
-
-    Raises:
-        BadUsage: the extractor uses a model, and none is configured.
-    """
     if not settings.uses_model:
         yield SummaryWriter(wiring.flush_rules(settings, None))
         return
@@ -120,15 +83,11 @@ async def opened_summary_writer(settings: Settings, clock: Clock) -> AsyncIterat
 
     async with wiring.model_stack(settings, clock) as stack:
         model = wiring.model(settings, stack)
-        used = model.model_for(PROMPT) if isinstance(model, PromptRouter) else model
-        price = wiring.prices(clock()).find(used.name)
+        used, price = model_of_prompt(model, PROMPT, clock)
         try:
-            yield SummaryWriter(wiring.flush_rules(settings, model, price), used.name, stack)
+            yield SummaryWriter(wiring.flush_rules(settings, model, price), used, stack)
         finally:
             await model.close()
-
-
-_STAGE = "summarize"
 
 
 async def summarize(
@@ -145,25 +104,13 @@ async def summarize(
 
     The setting `summaries.flush` does not count here; no decision of a later turn depends on it.
     With an extractor that uses a model, the model writes them; else rules do, without requests.
+    A group that could not be written has an error in the report. A dry run takes no lease.
 
     Args:
-        settings: the graph and its limits, and the model with its budget.
-        clock: returns the current time.
-        groups: group ids or project names; all groups if empty.
-        dry_run: write nothing, take no lease, and send no request.
         edited: also write those again that were edited by hand.
         audit: also compare at most this many summaries of each group, which turns kept, with new
             ones; with it nothing is written. The embedder of the settings embeds both, and a model
             is asked for new ones, unless it is a dry run.
-        progress: called after each group.
-
-    Returns:
-        The report, also on groups that could not be written: `error` says why.
-
-    Raises:
-        BadUsage: an unknown group, `audit` is below 1, or no model is configured.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
     """
     if audit is not None and audit < 1:
         raise BadUsage("`audit` is a number of summaries: at least 1")
@@ -183,7 +130,7 @@ async def summarize(
         found = await each_group(
             map(DeferredSummaries, select_groups(await store.groups(), groups)),
             under_lease(store, run, work.write) if writes else work.preview,
-            stage=_STAGE,
+            stage="summarize",
             progress=progress,
             ends_at_limits=True,
         )
@@ -199,8 +146,6 @@ async def summarize(
 
 @dataclass(frozen=True, slots=True)
 class _Audits:
-    """How the summaries of each group are audited."""
-
     embedder: Embedder
     limit: int
     sends: bool
@@ -209,8 +154,6 @@ class _Audits:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Writes the deferred summaries of groups, one group after the other."""
-
     store: GraphStore
     writer: SummaryWriter
     run: IngestRun
@@ -223,9 +166,7 @@ class _Work:
     async def preview(
         self, report: DeferredSummaries, keep: Keep[DeferredSummaries]
     ) -> DeferredSummaries:
-        """Return what would be written, with the audit."""
-        contents = await self.store.load(report.group)
-        self._check(contents)
+        contents = await self._contents(report.group)
         deferred = self.writer.rules.of_group(contents).deferred(edited=self.edited)
         found = replace(_deferred(contents, deferred), estimate=deferred.usage)
         keep(found)
@@ -239,8 +180,7 @@ class _Work:
         _: GroupProfile,
     ) -> DeferredSummaries:
         """Write those of a group in one transaction."""
-        contents = await self.store.load(report.group)
-        self._check(contents)
+        contents = await self._contents(report.group)
         summaries = self.writer.rules.of_group(contents)
         deferred = summaries.deferred(edited=self.edited)
         self.writer.state_cost(report.group, deferred.count, deferred.usage)
@@ -255,9 +195,11 @@ class _Work:
         written.all()
         return found
 
-    def _check(self, contents: GroupContents) -> None:
+    async def _contents(self, group: GroupId) -> GroupContents:
+        contents = await self.store.load(group)
         if self.unnamed_extractor is not None:
-            check_extractor(contents.group_id, contents.receipts, self.unnamed_extractor)
+            check_extractor(group, contents.receipts, self.unnamed_extractor)
+        return contents
 
     async def _audited(
         self, found: DeferredSummaries, contents: GroupContents
@@ -265,17 +207,20 @@ class _Work:
         """Return the report with the audit, or with what it would cost."""
         if self.audits is None:
             return found
-        from turnetl.ingestion.summary_audit import audit_summaries  # noqa: PLC0415 - imports numpy
-        from turnetl.summaries.audit import kept_summaries  # noqa: PLC0415 - as above
+        from turnetl.ingestion.turn_summaries import (  # noqa: PLC0415 - imports numpy
+            audit_summaries,
+            kept_summaries,
+        )
 
-        embed, limit = self.audits.embedder.embed, self.audits.limit
         summariser = self.writer.rules.summariser
-        kept = kept_summaries(contents, limit)
+        kept = kept_summaries(contents, self.audits.limit)
         estimate = summariser.estimate(kept)
         if not self.audits.sends:
             return replace(found, estimate=found.estimate + estimate)
         self.writer.state_cost(found.group, len(kept), estimate)
-        return replace(found, audit=await audit_summaries(kept, summariser, embed))
+        return replace(
+            found, audit=await audit_summaries(kept, summariser, self.audits.embedder.embed)
+        )
 
 
 def _deferred(contents: GroupContents, deferred: "DeferredEstimate") -> DeferredSummaries:

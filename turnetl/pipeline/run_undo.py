@@ -1,7 +1,4 @@
-"""Undo committed turns: plan it and say what it changes, then carry it out.
-
-Ids that a user names by a prefix.
-"""
+"""Undo committed turns: plan it and say what it changes, then carry it out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -9,7 +6,7 @@ from functools import partial
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import CommitRecord, GroupProfile, Receipt
 from turnetl.base.model import GroupId, TurnId, Vector
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
@@ -17,6 +14,7 @@ from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
+from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.ingestion.undo import UndoProgress, diff_undo, undo_turns
 from turnetl.ingestion.undo_plan import UndoPlan, UndoSelection, plan_undo, select_turns
 from turnetl.ingestion.undo_report import GroupUndo, UndoneTurn, UndoReport
@@ -27,7 +25,6 @@ from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
 
-_STAGE = "undo"
 _TEXTS = 200
 """Turns whose texts are in memory together."""
 
@@ -35,32 +32,21 @@ _TEXTS = 200
 async def preview_undo(
     settings: Settings, selection: UndoSelection, *, cascade: bool = False
 ) -> UndoReport:
-    """Report what an undo of the selected turns would change. Writes nothing.
-
-    Args:
-        settings: the graph, and the lake with the quarantine.
-        selection: the turns; not empty.
-        cascade: include the turns that built on them.
-
-    Raises:
-        BadUsage: nothing is selected, an unknown group, or an id that begins none or several.
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: there is no graph, or it cannot be opened.
-    """
+    """Report what an undo would change, with `cascade` also of the turns that built on these."""
     if selection.is_empty:
         raise BadUsage(
             "say what to undo: the id of a run, or --group, --session, --turn or --since"
         )
     check_graph(settings)
     async with wiring.store(settings, write=False) as store:
-        existing = await _groups(store, settings)
+        # Those of the lake may have a quarantine.
+        existing = sorted({*await store.groups(), *wiring.lake(settings).groups()})
         groups = select_groups(existing, selection.groups, shadows=selection.names_turns)
         records = {group: await store.commit_records(group) for group in groups}
         entries = _quarantined(settings, groups, selection)
         receipts = [record.receipt for of_group in records.values() for record in of_group]
         await _check_run(store, receipts, entries, selection.run)
-        check_prefix("session", selection.session, {one.session_id for one in receipts})
-        check_prefix("turn", selection.turn, {one.turn_id for one in receipts})
+        check_ids(selection, receipts)
         plans = [
             plan_undo(group, of_group, select_turns(of_group, selection), cascade=cascade)
             for group, of_group in records.items()
@@ -82,10 +68,7 @@ async def undo(
     *,
     progress: Progress = ignore_progress,
 ) -> UndoReport:
-    """Undo the turns of a preview, and bring the search index up to date if there is one.
-
-    Arguments, result and errors as of `undo_in_graph`.
-    """
+    """Undo the turns of a preview, and bring the search index up to date if there is one."""
     report = await undo_in_graph(settings, preview, clock, progress=progress)
     if not report.is_refused:
         await update_existing_index(settings, clock, progress)
@@ -97,18 +80,7 @@ async def undo_in_graph(
 ) -> UndoReport:
     """Undo the turns of a preview, newest first, one transaction per turn.
 
-    Args:
-        settings: as of the preview.
-        preview: from `preview_undo`; one that is refused is returned as it is.
-        clock: returns the current time.
-        progress: called after each turn.
-
-    Returns:
-        The report, also on groups that could not be finished: `error` says why.
-
-    Raises:
-        GraphBusy: the graph did not respond, or another process writes it.
-        GraphUnusable: the graph cannot be opened.
+    A preview that is refused is returned as it is. A group that is not finished has an error.
     """
     if preview.is_refused:
         return preview
@@ -118,7 +90,7 @@ async def undo_in_graph(
         async def undo_group(preview: GroupUndo, keep: Keep[GroupUndo]) -> GroupUndo:
             def advance(done: UndoProgress) -> None:
                 keep(_done(preview, done))
-                progress(ProgressUpdate(_STAGE, preview.group, done.turns, len(preview.turns)))
+                progress(ProgressUpdate("undo", preview.group, done.turns, len(preview.turns)))
 
             undone = preview
             if turns := [turn.receipt.turn_id for turn in preview.turns]:
@@ -151,18 +123,8 @@ def _done(preview: GroupUndo, done: UndoProgress) -> GroupUndo:
 async def _embed(
     settings: Settings, profile: GroupProfile, texts: Sequence[str]
 ) -> Sequence[Vector]:
-    async with wiring.embedder(settings) as embedder:
-        if embedder.name != profile.embedder:
-            raise GraphUnusable(
-                f"the group was made with embedder `{profile.embedder}`, not with "
-                f"`{embedder.name}`: use the first one again to undo"
-            )
+    async with wiring.group_embedder(settings, profile, "again to undo") as embedder:
         return await embedder.embed(texts)
-
-
-async def _groups(store: GraphStore, settings: Settings) -> list[GroupId]:
-    """Return the groups of the graph, and those with a quarantine."""
-    return sorted({*await store.groups(), *wiring.lake(settings).groups()})
 
 
 def _quarantined(
@@ -210,13 +172,18 @@ async def _check_run(
     raise BadUsage(f"run `{run.run_id}` {undone}: nothing of it is left to undo{index}")
 
 
-def check_prefix(noun: str, given: str | None, ids: Iterable[str]) -> None:
+def check_ids(selection: UndoSelection | RedoSelection, receipts: Iterable[Receipt]) -> None:
     """Raise BadUsage if the beginning of an id of committed turns begins none, or several."""
-    if given is not None and id_with_prefix(noun, given, ids) is None:
-        raise BadUsage(
-            f"the graph holds no {noun} `{given}`: check the id; what was undone already is not in "
-            "the graph"
-        )
+    ids = [(one.session_id, one.turn_id) for one in receipts]
+    for noun, given, known in (
+        ("session", selection.session, {session for session, _ in ids}),
+        ("turn", selection.turn, {turn for _, turn in ids}),
+    ):
+        if given is not None and id_with_prefix(noun, given, known) is None:
+            raise BadUsage(
+                f"the graph holds no {noun} `{given}`: check the id; what was undone already is "
+                "not in the graph"
+            )
 
 
 async def preview_group(
@@ -240,7 +207,6 @@ async def preview_group(
 def with_prompts(
     receipts: Iterable[Receipt], prompts: Mapping[TurnId, str]
 ) -> tuple[UndoneTurn, ...]:
-    """Return the turns with their prompts, as `prompts_of` returns these."""
     return tuple(UndoneTurn(one, prompts.get(one.turn_id, "")) for one in receipts)
 
 
@@ -266,16 +232,7 @@ async def prompts_of(
 
 
 def id_with_prefix(noun: str, prefix: str, ids: Iterable[str]) -> str | None:
-    """Return the id that has the prefix; None if none has it.
-
-    Args:
-        noun: what has such an id.
-        prefix: as the user typed it.
-        ids: all ids.
-
-    Raises:
-        BadUsage: several ids have the prefix.
-    """
+    """Return the id with the prefix; None if there is none; raises `BadUsage` for several."""
     matching = sorted({one for one in ids if one.startswith(prefix)})
     if len(matching) > 1:
         raise BadUsage(

@@ -1,9 +1,4 @@
-"""Verify the files of the lake, and the graph against lake and index; repair what is safe.
-
-The file of an embedded graph: whether it is as turnetl left it, and whether it can be read.
-
-The permissions of everything that holds texts or keys.
-"""
+"""Verify the files of the lake, and the graph against lake and index; repair what is safe."""
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +20,7 @@ from turnetl.base.private_files import (
 )
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.migration_phases import moved_groups
+from turnetl.graph.migrations import moved_groups
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.held_lease import held_lease
@@ -37,8 +32,7 @@ from turnetl.pipeline.lake_check import check_lake, mend_lake
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings, secret_files
 from turnetl.verification.check import Check
-from turnetl.verification.graph_checks import Examples
-from turnetl.verification.vector_checks import vector_checks
+from turnetl.verification.graph_checks import Examples, vector_checks
 from turnetl.verification.verify import (
     IndexedTurns,
     file_findings,
@@ -49,47 +43,36 @@ from turnetl.verification.verify import (
 )
 from turnetl.verification.verify_report import FileProblem, GroupVerification, VerifyReport
 
-EXAMPLES = 5
-"""Examples of each finding, by default."""
 _STAGE = "verify"
 _LAKE_COLUMNS = ("turn_id", "content_hash", "noise")
 
 
 @dataclass(frozen=True, slots=True)
-class _IndexRead:
-    """The turns of the index, or why there are none."""
+class VerifyOptions:
+    groups: tuple[str, ...] = ()
+    """Group ids or project names; all groups if empty."""
+    examples: int = 5
+    """Of each finding, at most."""
+    vectors: bool = False
+    """Compare every vector, with the built-in embedder by computing it again. Reads all entities
+    and facts of a group into memory."""
+    config: Path | None = None
+    """A config file beside those in the usual places, whose permissions are checked too."""
 
+
+@dataclass(frozen=True, slots=True)
+class _IndexRead:
     path: Path | None = None
     groups: Mapping[GroupId, IndexedTurns] = field(default_factory=dict)
     problem: str | None = None
 
 
 async def verify(
-    settings: Settings,
-    groups: Sequence[str] = (),
-    *,
-    examples: int = EXAMPLES,
-    vectors: bool = False,
-    config: Path | None = None,
-    progress: Progress = ignore_progress,
+    settings: Settings, options: VerifyOptions, progress: Progress = ignore_progress
 ) -> VerifyReport:
     """Verify the files of the lake, the groups of the graph, the index and permissions.
 
-    Writes nothing. A graph that cannot be used is a finding, and the lake is verified all the same.
-
-    Args:
-        settings: the graph, the lake and the index.
-        groups: group ids or project names; all groups if empty.
-        examples: of each finding, at most.
-        vectors: compare every vector, with the built-in embedder by computing it again. Reads all
-            entities and facts of a group into memory.
-        config: a config file beside those in the usual places, whose permissions are checked too.
-        progress: called after each group.
-
-    Raises:
-        BadUsage: an unknown group.
-        GraphBusy: the graph did not respond, or another process writes an embedded one.
-        GraphUnusable: there is no graph, or it cannot be used, and no table to verify.
+    Writes nothing. A graph that cannot be used is a finding, if there is a table to verify.
     """
     files = check_lake(settings, progress)
     if not files.tables and not files.problems:
@@ -100,22 +83,20 @@ async def verify(
         report = replace(report, graph_problem="it cannot be read")
     else:
         try:
-            verified = await _verify_graph(
-                settings, groups, examples=examples, vectors=vectors, progress=progress
-            )
+            verified = await _verify_graph(settings, options, progress)
             report = replace(verified, tables=files.tables, table_bytes=files.table_bytes)
         except GraphUnusable as error:
             if not files.tables:
                 raise
             report = replace(report, graph_problem=str(error))
             problems.append(_unusable_graph(settings, error))
-    loose = loose_files(settings, config)
+    loose = loose_files(settings, options.config)
     return replace(
         report,
         loose_files=loose,
-        permissions=permission_finding(loose, examples=examples),
+        permissions=permission_finding(loose, examples=options.examples),
         file_problems=tuple(problems),
-        files=file_findings(problems, examples=examples),
+        files=file_findings(problems, examples=options.examples),
     )
 
 
@@ -126,21 +107,15 @@ def _unusable_graph(settings: Settings, error: GraphUnusable) -> FileProblem:
 
 
 async def _verify_graph(
-    settings: Settings,
-    groups: Sequence[str],
-    *,
-    examples: int,
-    vectors: bool,
-    progress: Progress,
+    settings: Settings, options: VerifyOptions, progress: Progress
 ) -> VerifyReport:
-    """Verify the groups of the graph; arguments as of `verify`."""
     check_graph(settings)
     # Before the graph: what the index has read by now is in the graph.
     index, lake = _read_index(settings), wiring.lake(settings)
     async with wiring.store(settings, write=False) as store:
         versions = await store.versions()
         existing = {*versions, *index.groups, *lake.groups(), *await store.groups()}
-        selected = select_groups(sorted(existing), groups)
+        selected = select_groups(sorted(existing), options.groups)
         moved = moved_groups(await store.migration_summaries())
         verified: list[GroupVerification] = []
         for group in selected:
@@ -152,8 +127,8 @@ async def _verify_graph(
                 turns,
                 indexed,
                 versions.get(group),
-                vectors=await _vector_checks(store, group, settings) if vectors else (),
-                examples=examples,
+                vectors=await _vector_checks(store, group, settings) if options.vectors else (),
+                examples=options.examples,
             )
             verified.append(replace(found, lake_problem=problem, migration=moved.get(group)))
             progress(ProgressUpdate(_STAGE, "groups", len(verified), len(selected)))
@@ -163,31 +138,13 @@ async def _verify_graph(
 async def repair_graph(
     settings: Settings,
     report: VerifyReport,
+    options: VerifyOptions,
     clock: Clock,
-    groups: Sequence[str] = (),
-    *,
-    examples: int = EXAMPLES,
-    vectors: bool = False,
-    config: Path | None = None,
     progress: Progress = ignore_progress,
 ) -> VerifyReport:
     """Make the repairs of a report, one transaction each, and verify its groups again.
 
     What is no longer found, under the lease of the group, is not repaired.
-
-    Args:
-        settings: as of the report.
-        report: from `verify`.
-        clock: returns the current time.
-        groups: as of `verify`, which verifies them again.
-        examples: of each finding, at most.
-        vectors: as of `verify`.
-        config: as of `verify`.
-        progress: called after each repair and each group.
-
-    Raises:
-        GraphBusy: as `verify`, or another process holds the lease of a group.
-        GraphUnusable: the graph cannot be opened.
     """
     repaired = 0
     if report.repairs:
@@ -202,10 +159,7 @@ async def repair_graph(
     if is_damaged or any(group.index_is_wrong for group in report.groups):
         await update_index(settings, clock, rebuild=is_damaged, progress=progress)
         repaired += is_damaged
-    again = await verify(
-        settings, groups, examples=examples, vectors=vectors, config=config, progress=progress
-    )
-    return replace(again, repaired=repaired)
+    return replace(await verify(settings, options, progress), repaired=repaired)
 
 
 async def _repair_group(
@@ -266,21 +220,16 @@ def _lake_turns(lake: Lake, group: GroupId) -> tuple[pl.DataFrame | None, str | 
 
 
 def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
-    """Yield what is wrong with the file of an embedded graph; a server has its own checks.
-
-    Raises:
-        GraphBusy: another process writes it.
-        GraphUnusable: its lock cannot be used.
-    """
+    """Yield what is wrong with the file of an embedded graph; a server has its own checks."""
     path = embedded_file(settings.graph_url)
     if path is None or not path.exists():
         return
     # Only here: it imports the database.
-    from turnetl.graph.ladybug.check import check_file  # noqa: PLC0415 - as above
     from turnetl.graph.ladybug.checksum import (  # noqa: PLC0415 - as above
         ChecksumMatch,
         checksum_path,
     )
+    from turnetl.graph.ladybug.file import check_file  # noqa: PLC0415 - as above
 
     found = check_file(path)
     if found.problem is not None:
@@ -304,12 +253,6 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
 
 
 def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
-    """Record the checksum of a changed graph as it is.
-
-    Raises:
-        GraphBusy: another process has it open.
-        GraphUnusable: its lock cannot be used.
-    """
     path = embedded_file(settings.graph_url)
     accepted = (Check.CHANGED_GRAPH, Check.UNRECORDED_GRAPH)
     if path is None or not any(problem.check in accepted for problem in problems):
@@ -329,13 +272,15 @@ _log = logging.getLogger(__name__)
 
 
 def loose_files(settings: Settings, config: Path | None) -> tuple[LooseFile, ...]:
-    """Return what of lake, graph, trust store and configuration too many users may use, sorted.
-
-    Args:
-        settings: the lake, which contains index and journal, and the graph.
-        config: a config file beside those in the usual places.
-    """
-    return tuple(sorted(set(_loose_files(settings, config))))
+    """Return what of lake, graph, trust store and configuration too many users may use, sorted."""
+    folders = (settings.lake, wiring.lake(settings).root)
+    found = {file for folder in folders for file in loose_in_lake(folder)}
+    graph = embedded_file(settings.graph_url)
+    if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
+        found.update(loose_beside(graph))
+    for path in secret_files(config):
+        found.update(loose_private(path))
+    return tuple(sorted(found))
 
 
 def take_rights_away(files: Iterable[LooseFile]) -> int:
@@ -349,13 +294,3 @@ def take_rights_away(files: Iterable[LooseFile]) -> int:
         else:
             count += 1
     return count
-
-
-def _loose_files(settings: Settings, config: Path | None) -> Iterator[LooseFile]:
-    for folder in dict.fromkeys([settings.lake, wiring.lake(settings).root]):
-        yield from loose_in_lake(folder)
-    graph = embedded_file(settings.graph_url)
-    if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):
-        yield from loose_beside(graph)
-    for path in secret_files(config):
-        yield from loose_private(path)

@@ -1,7 +1,4 @@
-"""Search over the graph that the settings name, and queries to try it with.
-
-Checks of the query and the conditions of a search.
-"""
+"""Search over the graph that the settings name, and queries to try it with."""
 
 import difflib
 import logging
@@ -9,6 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from turnetl import wiring
@@ -22,8 +20,13 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition
 from turnetl.index.selection import Selection, fold
 from turnetl.pipeline.group_names import select_groups
-from turnetl.pipeline.index import OpenIndex, check_graph, current_index, repaired
-from turnetl.pipeline.session_level import session_selection
+from turnetl.pipeline.index import (
+    OpenIndex,
+    check_graph,
+    current_index,
+    repaired,
+    warn_of_empty_graph,
+)
 from turnetl.retrieval import search as sampling
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.items import FILE_LABEL, similar_names
@@ -66,7 +69,6 @@ class SearchResult:
 
     @property
     def hits(self) -> Sequence[SearchHit]:
-        """The turns."""
         return self.found.hits
 
     @property
@@ -89,24 +91,12 @@ async def search_turns(
 ) -> SearchResult:
     """Return the turns that match a query, best first, each with its facts.
 
-    Reads from the graph what the index lacks. Writes nothing but the index.
-
-    Args:
-        query: words or a whole question; an empty one lists the selected turns, newest first.
-        settings: the graph, its index and its embedder, and the model that reranks.
-        clock: returns the current time.
-        selection: which turns to look at; its groups may be project names.
-        order: of the hits.
-        limit: at most this number of turns.
-        nearest: return hits even if none is close to the query.
-        rerank: let the model rate the best turns and order them.
-        progress: called while the index is brought up to date.
+    Reads from the graph what the index lacks. Writes nothing but the index. An empty query lists
+    the selected turns, newest first.
 
     Raises:
         BadUsage: an unknown group; `rerank` without a model; without a hit, a condition that no
             turn of the graph meets.
-        GraphUnusable: there is no graph, or it cannot be opened.
-        IndexUnusable: the index cannot be used.
     """
     check_graph(settings)
     warn_if_cut(query)
@@ -148,35 +138,23 @@ async def find_turns(
     nearest: bool = False,
     model: "ChatModel | None" = None,
 ) -> CombinedHits:
-    """Return the hits in an open index; arguments as of `search_turns`.
-
-    Args:
-        model: rates the best turns again; None: none does.
-
-    Raises:
-        BadUsage: an unknown group; without a hit, a condition that no turn of the graph meets.
-    """
-    selected, started = _with_group_ids(selection, opened), clock()
-
-    async def hits_of(
-        index: PersistentIndex, selection: Selection, model: "ChatModel | None" = None
-    ) -> Hits:
-        return await search(
-            index,
-            query,
-            opened.embedder,
-            now=started,
-            selection=selection,
-            order=order,
-            limit=limit,
-            nearest=nearest,
-            model=model,
-        )
-
-    turns, sessions = await hits_of(opened.index, selected, model), Hits()
-    of_sessions = session_selection(selected)
-    if opened.sessions is not None and of_sessions is not None:
-        sessions = await hits_of(opened.sessions, of_sessions)
+    """Return the hits in an open index; `model` reranks them."""
+    selected = _with_group_ids(selection, opened)
+    search_in = partial(
+        search,
+        query=query,
+        embedder=opened.embedder,
+        now=clock(),
+        selection=selected,
+        order=order,
+        limit=limit,
+        nearest=nearest,
+    )
+    turns, sessions = await search_in(opened.index, model=model), Hits()
+    # Session-level episodes have no format, no branch and no tools.
+    asks_for_turns = any((selected.format, selected.branch, selected.tool))
+    if opened.sessions is not None and not asks_for_turns:
+        sessions = await search_in(opened.sessions)
     found = combine_hits(turns, sessions, order=order, limit=limit)
     if not found.results:
         check_conditions(opened.index, selected)
@@ -186,7 +164,7 @@ async def find_turns(
 async def search_sessions(
     query: str, settings: Settings, clock: Clock, *, selection: Selection, limit: int
 ) -> Sequence[SessionHit]:
-    """Return the session-level episodes that match a query, best first; as `search_turns`."""
+    """Return the session-level episodes that match a query, best first."""
     check_graph(settings)
     warn_if_cut(query)
 
@@ -213,7 +191,7 @@ def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
     indexes = [index for index in (opened.index, opened.sessions) if index is not None]
     known = sorted({group.group_id for index in indexes for group in index.groups()})
     if not known and opened.unread is None:
-        log.warning("the graph is empty: run `turnetl backfill ARCHIVES`, or check --graph")
+        warn_of_empty_graph()
     chosen = select_groups(known, selection.groups) if selection.groups else ()
     return replace(selection, groups=tuple(chosen))
 
@@ -222,7 +200,6 @@ def _with_group_ids(selection: Selection, opened: OpenIndex) -> Selection:
 async def _reranker(
     settings: Settings, clock: Clock, *, is_wanted: bool
 ) -> AsyncIterator[tuple["ChatModel | None", "Meter | None"]]:
-    """Open the model if it is wanted, and its meter."""
     if not is_wanted:
         yield None, None
         return
@@ -235,10 +212,7 @@ async def _reranker(
 
 
 async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence[str]:
-    """Return queries that the group that grew most in a run can answer.
-
-    Returns none if no group grew, if it is too large to load quickly, or if the graph is gone.
-    """
+    """Return queries that the group that grew most in a run can answer; none if it is too large."""
     grown = [
         group
         for group in report.groups
@@ -260,7 +234,6 @@ _MAX_VALUES = 30
 
 
 def warn_if_cut(query: str) -> None:
-    """Log that only the beginning of a long query is compared."""
     if (used := len(used_part(query))) < len(query):
         log.warning(
             "only the first %s of the %s characters are compared: put what matters most there",
@@ -270,10 +243,9 @@ def warn_if_cut(query: str) -> None:
 
 
 def check_conditions(index: PersistentIndex, selection: Selection) -> None:
-    """Check that some turn meets each condition that names a value. An empty index has no error.
+    """Raise `BadUsage` for a condition that no turn meets; it names similar values or all.
 
-    Raises:
-        BadUsage: none does; names similar values, or those that there are.
+    An empty index has no error.
     """
     if not index.newest(Selection(), limit=1):
         return

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,17 +41,9 @@ def filter_turns(
     A turns file that is damaged is created again from its archive, if that still exists.
 
     Args:
-        settings: the lake, the noise rules, and the template with its noise patterns.
-        groups: group ids or project names; all groups if empty.
         one_off: the rules apply to this run only; the next ingest accepts the tables they make.
-        shard: only the groups that it owns among them; None: all.
-        progress: called after each group.
         on_damaged: called with the error of each group with a damaged turns file whose archive
             cannot be read, after the others are filtered. None: the first one is raised then.
-
-    Raises:
-        BadUsage: an unknown group or rule, or a rules file or template that is not valid.
-        TableUnusable: see `on_damaged`.
     """
     lake, tried = wiring.lake(settings), set[Path]()
     selected = select_groups(lake.groups(), groups, shard=shard)
@@ -66,7 +59,7 @@ def filter_turns(
             on_damaged=damaged.append,
         )
         paths = {error.path for error in damaged} - tried
-        again = [path for path in sorted(paths) if _parse_again(path, lake, settings)]
+        again = [path for path in sorted(paths) if _restored(path, lake, settings)]
         if not again:
             break
         tried |= paths
@@ -94,7 +87,26 @@ def _without_archive(error: TableUnusable, lake: Lake) -> TableUnusable:
     )
 
 
-def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
+def parse_again(
+    archives: Sequence[str], lake: Lake, settings: Settings, *, reread: bool = False
+) -> parsing.ParseReport:
+    """Parse those of the archives that can be found; `reread`: also those that did not change."""
+    redactor, files = wiring.redactor(settings), wiring.archive_files()
+    found = []
+    for archive in archives:
+        with suppress(BadArchive):
+            found.append(find_archive(archive, redactor.stands_for, files))
+    return parsing.parse_archives(
+        found,
+        lake,
+        redactor=redactor,
+        grouping=wiring.archive_grouping(settings),
+        files=files,
+        reread=reread,
+    )
+
+
+def _restored(path: Path, lake: Lake, settings: Settings) -> bool:
     """Create a damaged turns file again from its archive; return whether that was possible.
 
     One that may hold turns which the archive lost is kept under another name.
@@ -104,20 +116,8 @@ def _parse_again(path: Path, lake: Lake, settings: Settings) -> bool:
         return False
     if (name := _archive_of(path, lake)) is None:
         return False
-    redactor, files = wiring.redactor(settings), wiring.archive_files()
-    try:
-        archive = find_archive(name, redactor.stands_for, files)
-    except BadArchive:
-        return False
-    report = parsing.parse_archives(
-        [archive],
-        lake,
-        redactor=redactor,
-        grouping=wiring.archive_grouping(settings),
-        files=files,
-        reread=True,
-    )
-    if not report.archives[0].was_read:
+    report = parse_again([name], lake, settings, reread=True)
+    if not report.archives or not report.archives[0].was_read:
         return False
     log.warning("`%s` is damaged; it is created again from `%s`", shown_name(path), name)
     if problem := report.archives[0].table_problem:
@@ -154,11 +154,7 @@ def explain_rule(
     examples: int = 5,
     progress: Progress = ignore_progress,
 ) -> "RuleExplanation":
-    """Return what one noise rule marks by itself, active or not, with examples. Writes nothing.
-
-    Raises:
-        BadUsage: an unknown rule or group.
-    """
+    """Return what one noise rule marks by itself, active or not, with examples. Writes nothing."""
     from turnetl.episodes import rule_examples  # noqa: PLC0415 - imports the rendering
 
     lake = wiring.lake(settings)

@@ -24,16 +24,7 @@ async def after_other_writers(
     seconds: float = WAIT,
     busy: type[Retryable] = IndexBusy,
 ) -> T:
-    """Return the result of work; repeat it while another process writes the same.
-
-    Args:
-        work: changes nothing before it raises `busy`.
-        seconds: after which the work is no longer repeated.
-        busy: the error that means that another process writes.
-
-    Raises:
-        Retryable: `busy`: another process still writes.
-    """
+    """Return the result of work; repeat it if it raises `busy`, before which it changes nothing."""
     told: list[Exception] = []
 
     def tell_once(error: Exception) -> None:

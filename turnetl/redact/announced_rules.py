@@ -1,14 +1,8 @@
-"""Rules for passwords that people choose, in settings, code and tables that announce them.
-
-The value may look like anything: `turnetl.redact.chosen` tells what it cannot be.
-
-Rules for passwords that people choose, in fields of markup, requests, settings and databases.
-
-Keyword rules: secrets after a keyword, in settings, code, commands and sentences.
-"""
+"""Rules for passwords after a keyword: in settings, code, markup, requests and databases."""
 
 from turnetl.redact import chosen, drawn_tokens, plausible
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.chosen import line_rule, quoted_rule, told_rule, word_rule
+from turnetl.redact.rule import SecretRule, password_rule, value_rule
 from turnetl.redact.vocabulary import PASSWORD
 
 # Keywords of passwords, which people choose, and of tokens, which machines generate.
@@ -64,15 +58,13 @@ _NEXT_LINE = (
 )
 _GENERATED_VALUE = r"([!#$*+./0-9:=?@A-Z^_a-z~-]{8,})"
 KEYWORD_RULES = (
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_CHOSEN_NAMES}{_NAME_SUFFIX}(?:{_ASSIGNED}|[ \t]+is:?[ \t]+){_UNQUOTED}",
         "A password without quotes: .env, YAML, a sentence.",
         plausible.is_unquoted_password,
         skip=rf"{_CHOSEN_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}(?:{_QUOTED_GENERATED}"
         rf"|{_UNQUOTED_GENERATED})",
         "A keyword so short that only a generated value differs from ordinary words.",
@@ -81,8 +73,7 @@ KEYWORD_RULES = (
         before=r"(?<![Bb]y)(?<![Cc]om)(?<![Tt]res)(?<![Ss]ur)(?<![Oo]ver)(?<![Uu]nder)",
         skip=rf"(?:[Pp]ass|PASS|[Pp]w|PW|psk|PSK|_AUTH|_SALT){_ASSIGNED}{_LONG_VALUE}",
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}"
         rf"|authorization{_ASSIGNED}(?:[a-z-]{{2,12}}[ \t]+)?)(?:{_QUOTED}|{_UNQUOTED})"
         rf"|{_GENERATED_NAMES}{_NAME_SUFFIX}[ \t]+is:?[ \t]+{_UNQUOTED}",
@@ -90,15 +81,13 @@ KEYWORD_RULES = (
         chosen.is_secret_value,
         skip=rf"{_GENERATED_NAMES}{_NAME_SUFFIX}{_ASSIGNED}{_LONG_VALUE}",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:passw(?:or)?d|passphrase|{_FOREIGN_NAMES}){_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}"
         rf"|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A password in tables, HTML, colours and escapes, with a type, or on the next line.",
         plausible.is_generated_password,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i){_GENERATED_NAMES}{_NAME_SUFFIX}(?:{_MARKUP}{{1,60}}"
         rf"|{_NEXT_LINE}){_GENERATED_VALUE}",
         "A generated token in the same places.",
@@ -125,8 +114,7 @@ _TYPE = r"(?::[ \t]*&?[A-Za-z][\w<>?. ]{0,20}|[ \t](?:string|String|str))?"
 _OPERATOR = r"[ \t]*(?::=|=>|={1,3}|!==?|<-|:|：|\?\?|\|\||->)(?:\*\*)?[ \t]*"  # noqa: RUF001  wide
 _WRAPPED = (
     r"(?:(?:[sS]ecret(?:Str)?|SecureString|String(?:::from)?|str|Some|Ok|new [A-Za-z]{1,14}|Pa"
-    r"ssword"
-    r"|make_password|hash(?:Sync|pw)?|encode)\()?(?:&|new )?[bfruNL@]?"
+    r"ssword|make_password|hash(?:Sync|pw)?|encode)\()?(?:&|new )?[bfruNL@]?"
 )
 IN_QUOTES = (
     r"(?:\\+\"([^\"\\\r\n]{3,128})\\+\"|\"((?:[^\"\\\r\n]|\\[^nrt\r\n]){3,128}?)\""
@@ -145,8 +133,7 @@ LINE = rf"([^ \t\r\n\"'`\\#|>&*!%{{\[<-](?:[^\r\n\"`\\]|{_SIGN_IN_WORD}){{2,127}
 LINE_END = r"[ \t]*(?:[ \t]#[^\r\n]*)?(?:\\+[nr]|[\r\n]|$)"
 LINE_START = (
     r"(?:(?:\A|[\r\n])(?:[0-9 ]{1,8}(?:\t|→))?|\\n|[:\[,][ \t]?\\*\")"
-    r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?"
-    r"[ \t+>-]{0,24}\"?"
+    r"(?:[A-Za-z0-9_./-]{1,80}:(?:[0-9]{1,6}:)?)?[ \t+>-]{0,24}\"?"
 )
 _NODE = r"(?:(?:&[A-Za-z0-9_-]{1,30}|!!str|!vault|!unsafe)[ \t]+)?"
 _KEY_PREFIX = r"[A-Za-z0-9_.\"'\[\]-]{0,60}"
@@ -164,8 +151,7 @@ _GENERATED = (
 _PAIR = (
     rf"[?:]?\\*[\"']?[ \t]*(?:[ \t][A-Za-z-]{{1,20}}=\\*[\"'][^\"'<>\r\n]{{0,60}}\\*[\"']){{0,4}}"
     rf"(?:[,;/][ \t]*|{LINE_BREAK}|[ \t]+)\\*[\"']?(?:[\w.\[\]-]{{0,40}}[.\]_])?"
-    r"(?:(?:Parameter|default|current|string|new_?)?[vV]alue|new|answer)\\*[\"']?"
-    r"[ \t]*[:=][ \t]*"
+    r"(?:(?:Parameter|default|current|string|new_?)?[vV]alue|new|answer)\\*[\"']?[ \t]*[:=][ \t]*"
 )
 # What separates a name from its value: a diff of words, a block of YAML, two fields, XML.
 FIELD = (
@@ -177,180 +163,138 @@ FIELD = (
     r"|\\*[\"']?[ \t]*>([^<>\r\n]{3,300})</|</key>[^<>]{0,40}<string>([^<>\r\n]{3,300})</)"
 )
 ANNOUNCED_RULES = (
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i){_NAME}{_SUFFIX}{FIELD}",
         "Name and value as two fields: Kubernetes, XML, CloudFormation, blocks of YAML.",
-        chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"{_SHORT}{_CLOSED}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
         "A quoted value after a short name of a password.",
-        chosen.is_chosen,
         before=_SHORT_STARTS,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?:Pass|Pwd?|PW){_CLOSED}{_TYPE}{_OPERATOR}{_WRAPPED}{IN_QUOTES}",
         "A quoted value after a name that ends in `Pass`.",
-        chosen.is_chosen,
         before="[a-z]",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|_PIN|PSK)(?:_[A-Z0-9]{{1,10}})?="
         rf"(?:{WORD})",
         "A password in an environment variable.",
-        chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PASS|_PWD?|{_SECRETS})[ \t]{{1,4}}{WORD}"
         rf"{LINE_END}",
         "A password or a secret in a Dockerfile, in fish, or in cmd.",
-        chosen.is_chosen_word,
         before=(
             r"(?:ENV|ARG|SetEnv|fastcgi_param"
             r"|setx?(?: [/-][a-zA-Z]{1,3})?)[ \t]{1,4}[A-Z0-9_]{0,40}"
         ),
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"{_SECRETS}=\\*[\"']?{WORD}",
         "A secret of any form in an environment variable.",
         chosen.is_chosen_word,
         before=r"[A-Z0-9]_?",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i)(?:{_NAME}|\bpass|\bpw)[ \t]*=[ \t]*{LINE}{LINE_END}",
         "A password in the section of an INI file.",
-        chosen.is_chosen_line,
         before=(
             rf"(?:\A|[\r\n])(?:[A-Za-z0-9_./-]{{1,80}}:)?[+ -]?\[[A-Za-z0-9_. \"-]{{1,60}}\]"
             rf"[^\[\]{{}}()]{{0,250}}?{LINE_START}{_KEY_PREFIX}"
         ),
         before_bytes=300,
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i){_NAME}={LINE}{LINE_END}",
         "A password in a file of properties.",
-        chosen.is_chosen_word,
         before=rf"{LINE_START}{_KEY_PREFIX}",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i){_NAME}(?:\.default)?\\*\"?:[ \t]{{1,16}}{_NODE}{LINE}{LINE_END}",
         "A password in YAML, or a line of a chat.",
-        chosen.is_chosen_line,
         before=rf"{LINE_START}(?:[A-Za-z0-9_.-]{{0,40}}|(?:[A-Za-z]{{1,12}} ){{0,3}})",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i){_NAME}:[ \t]+{_NODE}([^ \t\r\n\"'`\\,;{{}}\[\]]{{4,64}})[ \t]*[,}}]",
         "A password in a mapping of YAML on one line.",
-        chosen.is_chosen_word,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i){_NAME}\\*\"?[:=][ \t]*\\*[\"']?\[-([^\r\n]{{3,128}}?)-\]",
         "A password that a diff of words removes.",
-        chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    line_rule(
         r"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)=([^\"\r\n]{3,128})\"",
         "A password with spaces in cmd.",
-        chosen.is_chosen_line,
         before=r"(?i:setx?)[ \t]+\"[A-Z0-9_]{0,40}",
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){_NAME}[ \t]+{IN_QUOTES}",
         "A name and a value without a sign between them, as in Lisp and in build files.",
-        chosen.is_chosen,
         before=(
             r"(?:\A|[\r\n(:]|\\n|(?:setq|setf|define|def|with)[ \t])"
             r"[ \t:*]{0,16}[A-Za-z0-9_.*-]{0,40}"
         ),
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){_NAME}\"[ \t]*,[ \t]*{IN_QUOTES}[ \t]*(?:[\r\n]|$)",
         "A name and a value in a row of CSV.",
-        chosen.is_chosen,
         before=rf"(?:\A|[\r\n])[ \t]*\"{_KEY_PREFIX}",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         r"(?i)(?:pwd|password)[ \t]*=[ \t]*([^;\"'<>&\r\n]{3,128})[;\"'<&]",
         "A password in a connection string.",
-        chosen.is_chosen_line,
         before=r"=[^;=\"'\r\n]{1,80};[ \t]*",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}{_CLOSED}{_OPERATOR}{_WRAPPED}(?:{_IN_TWO_BLOCKS})",
         "A quoted value that the end of a content block splits.",
         chosen.is_chosen_in_two,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){_NAME}{_CLOSED}[=:][ \t]*\r?\n\r?\n([^ \t\r\n\"'`=:;,(){{}}\[\]<>#*|-]"
         r"[^ \t\r\n\"'`=:;,(){}\[\]<>|]{7,127})[ \t]*(?:[\r\n]|$)",
         "A name at the end of a content block, and its value at the start of the next one.",
         plausible.is_unquoted_password,
     ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth"
-        rf"|digest_?auth|PDO"
-        rf"|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
+    quoted_rule(
+        r"(?i)(?:log_?in|sign_?in|logon|authenticate|credentials?|creds|basic_?auth|digest_?auth"
+        r"|PDO|mysqli(?:_connect)?|getConnection|passwordAuthentication|ldap_bind|plainauth)"
         r"(?:async|token)?\\*[\"']?(?:[ \t]*[:=]{1,2}[ \t]*)?[(\[]"
         r"(?:[^()\"'\r\n]{0,60}(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"'])?,[ \t]*)?"
         rf"\\*[\"'][^\"'\\\r\n]{{1,60}}\\*[\"'],[ \t]*{IN_QUOTES}",
         "A call with a user and a password.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)_key{_CLOSED}(?:=|:|:=)[ \t]*([A-Za-z0-9+/_-]{{16,200}})(?:[^A-Za-z0-9+/_-]|$)",
         "A drawn value of any key, without quotes.",
         drawn_tokens.is_drawn_key,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{_GENERATED}){_SUFFIX}(?:_?(?:base|key))?[`*\" \t]*\|[`*\" \t]*"
         r"([^|\r\n`]{8,300}?)[`*\" \t]*\|",
         "A secret in the row of a table.",
         chosen.is_drawn_cell,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i){_GENERATED}{_SUFFIX}(?:_?(?:base|key))?:[ \t]+([^ \t\r\n\"'`\\,;{{}}\[\]]{{8,300}})"
         rf"[ \t]*[,}}]",
         "A secret in a mapping of YAML on one line.",
         chosen.is_drawn,
         before=r"\{[A-Za-z_]{1,40}: [^\r\n{}\"'();=]{0,120}",
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         r"(?i)(?:identified[ \t]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by|password|pragma (?:re)?key)"
-        r"(?:[ \t]+|"
-        r"[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
+        r"(?:[ \t]+|[ \t]*=[ \t]*|[ \t]*\()(?:password[ \t]*)?\(?[ \t]*N?"
         r"\\*[\"']([^\"'\\\r\n]{3,128})\\*[\"']",
         "A password in SQL.",
-        chosen.is_chosen,
         before=r"(?<!get_)(?<![Gg]et)(?<!find_)(?<!read_)",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?:PASS|[Pp]ass|PWD?|[Pp]wd?)={WORD}",
         "A password in a variable of a shell with a short name.",
-        chosen.is_chosen_word,
         before=r"(?:\A|[\r\n;&]|\\n)[ \t]*(?:(?:export|set|local|readonly|declare)[ \t]+)?",
     ),
 )
@@ -362,39 +306,29 @@ _USER_LINE = (
     r"(?:\r?\n|\\n)[ \t+-]{0,24}"
 )
 FIELD_RULES = (
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){PASSWORD}\\*\"{_EMPTY_LINE}([^\r\n\\\"]{{3,128}})",
         "A field of a form that a request sends in parts.",
-        chosen.is_chosen,
         before=r"(?:\A|[ \t;])name=\\*\"[A-Za-z0-9_.-]{0,30}",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i){PASSWORD}[ \t]{{1,40}}{LINE}{LINE_END}",
         "A name with dots and a value without a sign between them, as in properties of Java.",
-        chosen.is_chosen_word,
         before=rf"{LINE_START}[a-z0-9_-]{{1,40}}(?:\.[a-z0-9_-]{{1,40}}){{0,6}}\.",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?:[Pp]ass|PASS|[Pp]w|PW)[ \t]*[:=][ \t]*{LINE}{LINE_END}",
         "A short name of a password on the line after its user.",
-        chosen.is_chosen_line,
         before=_USER_LINE,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         r"(?i)(?:pgp_sym_(?:en|de)crypt(?:_bytea)?|aes_(?:en|de)crypt|encryptbypassphrase)\("
         rf"[^()\r\n]{{1,200}}?,[ \t]*{IN_QUOTES}[ \t]*[,)]",
         "The key of a function of a database that encrypts.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i)(?:{PASSWORD}|pass|pwd?)[ \t]{{1,8}}([^ \t\r\n\"'`\\|<>{{}}()]{{4,128}}){LINE_END}",
         "A name of several words and a value without a sign between them.",
-        chosen.is_told,
         before=rf"{LINE_START}[a-z0-9]{{1,20}}(?:[._-][a-z0-9]{{1,20}}){{0,4}}[._-]",
     ),
 )

@@ -16,10 +16,7 @@ _PIECE_BYTES = 1 << 20
 def runs_with_digits(data: bytes, min_bytes: int, max_bytes: int) -> Iterator[tuple[int, int]]:
     """Yield start and end of each run of letters, digits and `+/_-` that has a digit, in order.
 
-    Args:
-        data: any bytes.
-        min_bytes: bytes of the shortest run.
-        max_bytes: bytes of the longest run, below 256.
+    `max_bytes` is below 256.
     """
     kinds = data.translate(_KINDS)
     first = 0
@@ -35,7 +32,6 @@ def runs_with_digits(data: bytes, min_bytes: int, max_bytes: int) -> Iterator[tu
 def _runs(
     kinds: "np.ndarray[tuple[int], np.dtype[np.uint8]]", first: int, bounds: tuple[int, int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield the runs in a piece of the data, which starts at `first`."""
     min_bytes, max_bytes = bounds
     # Whether the next 2, 4, 8 ... bytes are in a run, too: the edges of few runs are left to find.
     starts_run, length = kinds != 0, 1

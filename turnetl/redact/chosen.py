@@ -1,16 +1,14 @@
 """Checks whether a value that a syntax announces can be a password that a person chose.
 
-A chosen password may look like anything. It is redacted unless it is a reference, a placeholder, a
-type, a policy, a label or a call. A change here that changes a result raises `_VERSION` in
-`turnetl.redact.redactor`.
-
-Words that are no passwords where a syntax announces one.
+It may look like anything but a reference, a placeholder, a type, a policy, a label or a call.
 """
 
 import re
+from functools import partial
 
 from turnetl.redact import plausible
-from turnetl.redact.late_pattern import late_pattern
+from turnetl.redact.rule import SecretRule, late_pattern
+from turnetl.redact.vocabulary import words
 
 _MIN_CHARS = 4
 _MAX_WORDS = 10
@@ -53,8 +51,11 @@ def is_chosen_line(value: str) -> bool:
 def is_cell(value: str) -> bool:
     """Return whether the cell of a table can be: no state, and no name of another column."""
     word = value.strip(" `*\"'").lower()
-    is_state = word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
-    return is_chosen_line(value) and not is_state and word not in COLUMNS
+    return is_chosen_line(value) and not _is_state(word) and word not in COLUMNS
+
+
+def _is_state(word: str) -> bool:
+    return word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
 
 
 def is_chosen_argument(value: str) -> bool:
@@ -77,8 +78,7 @@ _PORT = late_pattern("[0-9]{1,5}(?:[:/][0-9a-z]{1,5})*|[a-z]+:.*")
 def is_said(value: str) -> bool:
     """Return whether a word after `the password is` can be: it says nothing about a password."""
     word = value.strip("`'\"").rstrip(".,:;!)").lower()
-    is_state = word in STATES or (word.isalpha() and word.endswith(STATE_ENDINGS))
-    return is_chosen_word(value) and not is_state
+    return is_chosen_word(value) and not _is_state(word)
 
 
 def is_said_within(value: str) -> bool:
@@ -87,10 +87,7 @@ def is_said_within(value: str) -> bool:
 
 
 def is_told(value: str) -> bool:
-    """Return whether a word that directly follows the name of a password can be one.
-
-    Most words there speak about passwords: a password has digits and letters, or a sign.
-    """
+    """Return whether a word after the name of a password can be one: digits and letters, a sign."""
     word = value.strip("`'\"*").rstrip(".,:;!?)")
     has_digits, has_letters = any(map(str.isdigit, word)), any(map(str.isalpha, word))
     is_mixed = has_digits and has_letters and len(word) >= _MIN_TOLD and not _TECHNICAL.match(word)
@@ -127,7 +124,6 @@ def is_piped(value: str) -> bool:
 
 
 def is_anything_chosen(value: str) -> bool:
-    """Return whether a number is not the same digit again and again."""
     return len(set(value)) > 1
 
 
@@ -142,11 +138,17 @@ def is_key(value: str) -> bool:
     return len(value) >= _MIN_KEY and plausible.is_token(value) and not is_name
 
 
+quoted_rule = partial(SecretRule, "password", plausible=is_chosen)
+word_rule = partial(SecretRule, "password", plausible=is_chosen_word)
+line_rule = partial(SecretRule, "password", plausible=is_chosen_line)
+said_rule = partial(SecretRule, "password", plausible=is_said)
+told_rule = partial(SecretRule, "password", plausible=is_told)
+told_at_end_rule = partial(SecretRule, "password", plausible=is_told_at_end)
+"""Rules for passwords at the places that the checks are for."""
 _MIN_TOLD, _MIN_KEY = 6, 12
 _TECHNICAL = late_pattern(
     r"(?i:sha|md|utf|base|aes|rsa|oauth|argon|http|ipv|ed|bcrypt|pbkdf|python|v|win|k|s|es|rs|hs"
-    r"|x)-?"
-    r"[0-9]{1,4}(?:[a-z]{1,3}|[._-].*)?\Z|[a-z]{3,}[0-9]\Z|[0-9]{1,3}[a-z]+\Z"
+    r"|x)-?[0-9]{1,4}(?:[a-z]{1,3}|[._-].*)?\Z|[a-z]{3,}[0-9]\Z|[0-9]{1,3}[a-z]+\Z"
     r"|[0-9]+[-/.:][0-9].*\Z|.*\.[a-z]{1,4}\Z"
 )
 _NAME_OR_PAIR = late_pattern(r"=|[a-z0-9]+(?:_[a-z0-9]+){2,}\Z|/")
@@ -198,16 +200,12 @@ _JOINED = late_pattern(
 
 
 def is_cookie(value: str) -> bool:
-    """Return whether one of the values in `name=value; name=value` is a token."""
     parts = value[:_MAX_COOKIE_CHARS].split(";")
     return any(is_secret_word(part.partition("=")[2].strip()) for part in parts)
 
 
 def _is_drawn_without_digits(value: str) -> bool:
-    """Return whether letters, or letters and signs that names do not have, were drawn.
-
-    Without quotes, references of letters are frequent: fewer letters of one case in a row count.
-    """
+    """Return whether letters, or letters and signs that names do not have, were drawn."""
     letters = "".join(filter(str.isalpha, value))
     if not letters.isascii() or any(map(str.isdigit, value)) or _is_placeholder(value):
         return False
@@ -245,8 +243,7 @@ def is_drawn(value: str) -> bool:
 def _is_drawn_from_letters(value: str) -> bool:
     """Return whether letters were drawn.
 
-    Those of both cases change the case more often than names do, which change it at each word, or
-    have more consonants in a row; so have many of lower case.
+    They change the case more often than names do, or have more consonants in a row.
     """
     if len(value) < _MIN_DRAWN_LETTERS or value.isupper():
         return False
@@ -295,7 +292,6 @@ def _has_name_of_password(value: str) -> bool:
 
 
 def _is_reference(value: str) -> bool:
-    """Return whether the value is a name or a path."""
     if plausible.is_path(value) or plausible.is_attribute(value):
         return True
     if value.lower() in VARIABLES:
@@ -327,44 +323,39 @@ _NO_VALUE = late_pattern(
     r"|(?:GPIO|IO|PIN|P[A-K])_?[0-9]{1,3}$"
     r"|!(?:vault|Ref|Sub|env|secret)|@)|::"
     r"|(?:required|nullable|confirmed|string)\||\|(?:min|max|string|confirmed)"
-    r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):",
+    r"|(?:secrets?|env|vars?|process|config|settings)\.|^(?:op|vault|ssm|arn|gs|s3|file|env):"
 )
 """Selectors, rules of a form, pins of a chip, and references to a store of secrets."""
 _OPTION = late_pattern(r"--?[A-Za-z]|[<>|&]|\d?>")
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-TYPES = _words(
+TYPES = words(
     "str string text bytes byte char varchar nvarchar int integer number bool boolean any "
     "object null none nil undefined void unknown never optional secretstr buffer uint8array "
     "array list dict map vec option path func function callable binary blob uuid date email "
     "password passwordfield charfield stringfield textfield proptypes maybe literal"
 )
 """Types of code and of databases."""
-LABELS = _words(
-    "password passwords passwd pwd passphrase passcode secret token passwort kennwort "
-    "contraseña contrasena senha wachtwoord hasło пароль mot passe salasana lösenord heslo "
-    "parola şifre required optional hidden invalid missing empty blank true false default "
-    "enabled disabled changed unchanged incorrect wrong confirm confirmation current forgot "
-    "reset show hide label placeholder username user email login plaintext plain encrypted "
-    "hashed masked sensitive prompt stdin keyring keychain trust peer md5 scram-sha-256 "
-    "prohibit-password without-password again repeat file files compat yes no ask always "
-    "never auto automatic enter submit "
-    "basic digest bearer negotiate oauth oauth2 saml ldap kerberos "
-    "manual n/a tbd todo fixme replace_me change_me changeme change-me dummy"
+LABELS = words(
+    "password passwords passwd pwd passphrase passcode secret token passwort kennwort contraseña "
+    "contrasena senha wachtwoord hasło пароль mot passe salasana lösenord heslo parola şifre "
+    "required optional hidden invalid missing empty blank true false default enabled disabled "
+    "changed unchanged incorrect wrong confirm confirmation current forgot reset show hide label "
+    "placeholder username user email login plaintext plain encrypted hashed masked sensitive "
+    "prompt stdin keyring keychain trust peer md5 scram-sha-256 prohibit-password "
+    "without-password again repeat file files compat yes no ask always never auto automatic enter "
+    "submit basic digest bearer negotiate oauth oauth2 saml ldap kerberos manual n/a tbd todo "
+    "fixme replace_me change_me changeme change-me dummy"
 )
 """Labels of fields, states of settings, and placeholders."""
-VARIABLES = _words(
+VARIABLES = words(
     "value val raw input data env config settings args opts options self this pass pw pin "
     "hash hashed cipher generated random result res response payload body key name content "
     "param params request req field form state props item entry row line arg var foo bar "
     "secret cred creds credential credentials text lambda"
 )
 """Names of variables that often hold a password."""
-PROSE = _words(
+PROSE = words(
     "a an the is are was were be been being must should shall will would can cannot could may "
     "might do does did not no of to for from with without in on at by as and or but if this "
     "that these those your my our their its it you we they i least most character characters "
@@ -374,66 +365,49 @@ PROSE = _words(
     "doit et ou el los es debe y o não deve em com per il non deve het een niet moet"
 )
 """Words of a sentence, in the languages of the rules: no passphrase is a sentence."""
-STATES = _words(
+STATES = words(
     "a an the not no in on at of to for from with by as and or if this that too so very also "
     "always never only still being set unset here there below above known unknown correct "
     "incorrect right wrong valid invalid empty null blank hidden visible secure insecure weak "
-    "strong reset sent kept lost gone safe unsafe fine ok okay good bad different same "
-    "necessary mandatory present absent available unavailable short long random static plain "
-    "yours mine unique persistent plaintext hardcoded case-sensitive what where when how why "
-    "which easy hard read written shown bad new old back up down out off done due meant given "
-    "taken chosen broken forgotten likely probably currently now actually really already yet "
-    "just simply something anything nothing one it its my your our their success failure "
-    "succeeded successful ready falsch richtig abgelaufen vergessen gesetzt неверный "
-    "неправильный устарел leer "
-    "sicher unsicher notwendig nicht erforderlich pflicht gleich incorrecta correcta errada "
-    "correta vacía vazia obligatoria obrigatória incorrect vide faux obligatoire juist "
-    "onjuist leeg verplicht wymagane nieprawidłowe puste povinné nesprávné prázdné obligatorisk "
-    "krävs fel påkrævet forkert pakollinen väärä gerekli zorunlu yanlış kötelező hibás "  # noqa: RUF001
-    "obligatoriu greșită wajib diperlukan salah sai requise requis richiesta errata requerida "
-    "feil forkert fel felaktigt ugyldig ugyldigt ogiltigt väärä väärin pakollinen onjuist ongeldig "
-    "verplicht nieprawidłowe błędne wymagane nesprávné chybné neplatné povinné hibás helytelen "
-    "kötelező érvénytelen geçersiz yanlış zorunlu gerekli hatalı obligatorie obligatoriu necesar "  # noqa: RUF001
-    "incorectă wunsch anfrage anforderung невірний "
-    "απαιτείται λάθος आवश्यक गलत обязателен обязательно"
+    "strong reset sent kept lost gone safe unsafe fine ok okay good bad different same necessary "
+    "mandatory present absent available unavailable short long random static plain yours mine "
+    "unique persistent plaintext hardcoded case-sensitive what where when how why which easy hard "
+    "read written shown new old back up down out off done due meant given taken chosen broken "
+    "forgotten likely probably currently now actually really already yet just simply something "
+    "anything nothing one it its my your our their success failure succeeded successful ready "
+    "falsch richtig abgelaufen vergessen gesetzt неверный неправильный устарел leer sicher "
+    "unsicher notwendig nicht erforderlich pflicht gleich incorrecta correcta errada correta "
+    "vacía vazia obligatoria obrigatória vide faux obligatoire juist onjuist leeg verplicht "
+    "wymagane nieprawidłowe puste povinné nesprávné prázdné obligatorisk krävs fel påkrævet "
+    "forkert pakollinen väärä gerekli zorunlu yanlış kötelező hibás obligatoriu greșită wajib "  # noqa: RUF001
+    "diperlukan salah sai requise requis richiesta errata requerida feil felaktigt ugyldig "
+    "ugyldigt ogiltigt väärin ongeldig błędne chybné neplatné helytelen érvénytelen geçersiz "
+    "hatalı obligatorie necesar incorectă wunsch anfrage anforderung невірний απαιτείται λάθος "  # noqa: RUF001
+    "आवश्यक गलत обязателен обязательно"
 )
 """Words that follow `the password is` and say something about it."""
-COLUMNS = _words(
+COLUMNS = words(
     "role roles host hostname port url uri website site status state notes note comment comments "
     "description details type group groups team created updated modified expires age name value "
     "shell home default location environment region service server database account mail address "
     "passed failed skipped pass fail quota plan owner version rotation scope faster slower"
 )
 """Names of columns beside that of a password, and results."""
-OPTION_WORDS = _words(
+OPTION_WORDS = words(
     "flag flags option options argument arguments parameter parameters command commands "
     "switch requires field fields param params are"
 )
 """Words that follow the name of an option in prose."""
-COMPOUNDS = _words(
+COMPOUNDS = words(
     "authentication auth authorization field form reset reset-flow manager hashing hash policy "
     "protection prompt login access change changes recovery rotation input option validation "
     "entry logic support"
 )
 """Words that form a compound with `password`: `with password authentication`."""
-STATE_ENDINGS = (
-    "ed",
-    "ing",
-    "able",
-    "ible",
-    "less",
-    "iert",
-    "tet",
-    "ido",
-    "ida",
-    "ado",
-    "ada",
-    "uta",
-    "ata",
-    "uto",
-)
+_ENDINGS = "ed ing able ible less iert tet ido ida ado ada uta ata uto"
+STATE_ENDINGS = tuple(_ENDINGS.split())
 """Endings of participles: `the password is expired`."""
-NAMES_OF_PASSWORDS = _words(
+NAMES_OF_PASSWORDS = words(
     "password passwd passwort kennwort passphrase passcode contrase senha wachtwoord hasło пароль "
     "密码 パスワード 비밀번호 secret token credential apikey api_key api-key"
 )

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from turnetl.redact import chosen, plausible
 from turnetl.redact.announced_rules import IN_QUOTES
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.chosen import quoted_rule, told_at_end_rule, told_rule, word_rule
+from turnetl.redact.rule import SecretRule, password_rule, value_rule
 from turnetl.redact.vocabulary import PASSWORD
 
 _WORD = r"([^ \t\r\n\"'`\\;<>|&-][^ \t\r\n\"'`\\;<>|&]{2,127})"
@@ -59,9 +60,8 @@ COMMAND_RULES = (
         before=r"(?:\A|[\r\n]|SQL>)[ \t]*",
     ),
     _rule(
-        r"(?i)identified[ \t\r\n]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by[ \t]+"
-        r"(?!values\b|password\b)"
-        r"([^ \t\r\n\"'`\\;<>|&(){}\[\]$:?%*,][^ \t\r\n\"'`\\;<>|,)]{2,127})",
+        r"(?i)identified[ \t\r\n]+(?:with[ \t]+[a-z0-9_]{1,40}[ \t]+)?by[ \t]+(?!values\b"
+        r"|password\b)([^ \t\r\n\"'`\\;<>|&(){}\[\]$:?%*,][^ \t\r\n\"'`\\;<>|,)]{2,127})",
         "A password without quotes in SQL.",
         before=r"(?i:\b(?:create|alter)[ \t\r\n]+(?:user|role)|\bgrant)[ \t\r\n]+[^;]{1,110}",
     ),
@@ -82,8 +82,7 @@ COMMAND_RULES = (
     ),
     _rule(
         rf"(?:wpa_passphrase|-setairportnetwork[ \t]+[a-z0-9]{{2,6}})[ \t]+(?:{_QUOTED_NAME}"
-        rf"|[^ \t\r\n]{{1,32}})"
-        rf"[ \t]+{_ARGUMENT}",
+        rf"|[^ \t\r\n]{{1,32}})[ \t]+{_ARGUMENT}",
         "The password of a network.",
     ),
     _rule(
@@ -93,15 +92,13 @@ COMMAND_RULES = (
         rf"|cargo[ \t]login|openssl[ \t]passwd(?:[ \t]-[a-z0-9]{{1,6}})?|setapikey|encrypt_string"
         rf"|config[ \t]set[ \t](?:--[a-z]{{4,12}}[ \t])?[A-Za-z0-9:._-]{{0,40}}"
         rf"(?i:pass(?:word)?|token|secret|key)|consul[ \t]kv[ \t]put[ \t][^ \t\r\n]{{0,60}}pass"
-        rf"(?:word)?"
-        rf"|bteq[ \t]\.logon[ \t][^ \t\r\n,]{{1,40}},|ftp>[ \t]user[ \t][^ \t\r\n]{{1,40}})"
-        rf"[ \t]+{_ARGUMENT}",
+        rf"(?:word)?|bteq[ \t]\.logon[ \t][^ \t\r\n,]{{1,40}},|ftp>[ \t]user[ \t][^ \t\r\n]{{1,40}}"
+        rf")[ \t]+{_ARGUMENT}",
         "The last argument of a command.",
     ),
     _rule(
         r"\bsend(?:_?line|Line)?(?:\([ \t]*b?|[ \t]+(?:--[ \t]+)?)\\*[\"']([^\"'\\\r\n]{3,128})"
-        r"(?:\\+[rn]){0,2}"
-        r"\\*[\"']",
+        r"(?:\\+[rn]){0,2}\\*[\"']",
         "What a script types after the prompt for a password.",
         before=r"(?i:assword|passphrase|spawn[ \t])[^\x00]{0,80}",
     ),
@@ -114,13 +111,11 @@ COMMAND_RULES = (
         rf"(?:enable[ \t](?:secret|password)|(?:privilege[ \t][0-9]{{1,2}}"
         rf"|username[ \t][^ \t\r\n]{{1,40}})[ \t]"
         rf"(?:secret|password)|(?:tacacs|radius)-server[ \t][^\r\n]{{0,80}}?\bkey"
-        rf"|neighbor[ \t][^ \t\r\n]{{1,40}}"
-        rf"[ \t]password|snmp-server[ \t]community|isakmp[ \t]key|pre-shared-(?:key|secret)"
-        rf"|authentication-key"
+        rf"|neighbor[ \t][^ \t\r\n]{{1,40}}[ \t]password|snmp-server[ \t]community|isakmp[ \t]key"
+        rf"|pre-shared-(?:key|secret)|authentication-key"
         rf"|wpa-psk|key-string|set-key[ \t]ascii|psksecret|(?:chap|pap|ftp)[ \t]password"
         rf"|plain-text-password(?:-value)?|root-password[ \t]password|auth_pass"
-        rf"|option[ \t]key)[ \t=]+"
-        rf"(?:(?:[0-9]|ascii-text)[ \t]+)?{_ARGUMENT}",
+        rf"|option[ \t]key)[ \t=]+(?:(?:[0-9]|ascii-text)[ \t]+)?{_ARGUMENT}",
         "The settings of routers and of other devices.",
     ),
     _rule(
@@ -147,8 +142,7 @@ COMMAND_RULES = (
     _rule(
         rf"(?:mongo(?:sh|dump|restore|import|export)?|cqlsh|(?:docker|podman|buildah|az|oras|helm"
         rf"|crane|skopeo|oc|registry)[ \t](?:registry[ \t])?login|useradd|usermod){_OPTIONS}-p"
-        r"[ \t]?"
-        rf"{_ARGUMENT}",
+        rf"[ \t]?{_ARGUMENT}",
         "Commands with `-p` for the password.",
     ),
     _rule(
@@ -174,8 +168,7 @@ COMMAND_RULES = (
     ),
     _rule(
         rf"htpasswd[ \t]+-[a-zA-Z0-9]{{0,6}}b[a-zA-Z0-9]{{0,6}}[ \t]+(?:[^ \t\r\n]{{1,100}}"
-        rf"[ \t]+)?[^ \t\r\n]{{1,60}}"
-        rf"[ \t]+{_ARGUMENT}",
+        rf"[ \t]+)?[^ \t\r\n]{{1,60}}[ \t]+{_ARGUMENT}",
         "A password for a file of users.",
     ),
     _rule(
@@ -188,9 +181,8 @@ COMMAND_RULES = (
         "Clients of FTP.",
     ),
     _rule(
-        rf"(?:nmcli|iwctl|wpa_cli|pdftk|qpdf|virsh|virt-install){_OPTIONS}"
-        rf"(?:[a-z0-9-]{{1,20}}[._])?(?:password|passwd|psk|(?:input|owner|user)_pw|passphrase)"
-        rf"[ \t]{_ARGUMENT}",
+        rf"(?:nmcli|iwctl|wpa_cli|pdftk|qpdf|virsh|virt-install){_OPTIONS}(?:[a-z0-9-]{{1,20}}[._]"
+        rf")?(?:password|passwd|psk|(?:input|owner|user)_pw|passphrase)[ \t]{_ARGUMENT}",
         "Commands with words instead of options.",
     ),
     SecretRule(
@@ -199,9 +191,8 @@ COMMAND_RULES = (
         "A setting as the argument of an option.",
         chosen.is_chosen_word,
         before=(
-            r"(?:[ \t](?:-[DPe]|--?[a-zA-Z][a-zA-Z-]{0,20}[ =])"
-            r"|kv[ \t]put[ \t])(?:\\*[\"'](?:[^ \t\r\n\"'`();]{1,80}[ \t])?)?"
-            r"[^ \t\r\n\"'`();]{0,80}"
+            r"(?:[ \t](?:-[DPe]|--?[a-zA-Z][a-zA-Z-]{0,20}[ =])|kv[ \t]put[ \t])(?:\\*[\"']"
+            r"(?:[^ \t\r\n\"'`();]{1,80}[ \t])?)?[^ \t\r\n\"'`();]{0,80}"
         ),
     ),
     _rule(
@@ -230,8 +221,7 @@ COMMAND_RULES = (
         rf"|put-parameter[^\r\n]{{1,100}}--value[ =]{_ARGUMENT}[^\r\n]{{1,100}}SecureString"
         rf"|secret[ \t](?:set|create)[^\r\n]{{1,100}}--value[ =]{_ARGUMENT}"
         r"|aws[ \t]configure[ \t]set[ \t](?:[^ \t\r\n]{1,60}\.)?aws_s[a-z_]{5,20}[ \t]+"
-        rf"{_ARGUMENT}"
-        rf"|gh[ \t]secret[ \t]set[^\r\n]{{1,100}}(?:--body|-b)[ =]{_ARGUMENT}",
+        rf"{_ARGUMENT}|gh[ \t]secret[ \t]set[^\r\n]{{1,100}}(?:--body|-b)[ =]{_ARGUMENT}",
         "Commands that store a secret under any name.",
     ),
     _rule(
@@ -259,41 +249,31 @@ COMMAND_RULES = (
     ),
     _rule(
         r"echo[ \t]{1,4}(?:-n[ \t]{1,4})?\\*[\"']?[^ \t\r\n\"'`\\|$:]{1,60}:("
-        r"[^\r\n\"'`\\|$]{3,128})\\*[\"']?"
-        r"[ \t]{0,4}\|[ \t]{0,4}(?:sudo[ \t]+)?chpasswd",
+        r"[^\r\n\"'`\\|$]{3,128})\\*[\"']?[ \t]{0,4}\|[ \t]{0,4}(?:sudo[ \t]+)?chpasswd",
         "The password of a user of the system.",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i){PASSWORD}=([^ \t\r\n\"'`\\;<>|&(){{}}\[\]$,][^ \t\r\n\"'`\\;<>|&(){{}}\[\]]"
-        rf"{{2,127}})"
-        r"(?:[;&\"'`\\ \t\r\n]|$)",
+        rf"{{2,127}})(?:[;&\"'`\\ \t\r\n]|$)",
         "A password in a connection string, in a form, or in a URL.",
-        chosen.is_chosen_word,
         before=r"[?&; \t\"'`]|(?:u0026|%26)",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i)(?:requirepass|masterauth|rootpw|bind_?pw)[ \t:=]{{1,4}}{_ARGUMENT}",
         "A password in the settings of a server.",
-        chosen.is_chosen_word,
         before=_LINE_START,
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"password[ \t\r\n]{{1,8}}{_ARGUMENT}",
         "A line of netrc.",
-        chosen.is_chosen_word,
         before=(
             r"(?:machine[ \t]+[^ \t\r\n]{1,100}|default)[ \t\r\n]{1,12}(?:login|user)[ \t]+"
             r"[^ \t\r\n]{1,100}[ \t\r\n]{1,12}"
         ),
     ),
-    SecretRule(
-        "password",
+    word_rule(
         r":_(?:password|authToken|auth)[ \t]*=[ \t]*\\*[\"']?([^ \t\r\n\"'\\$]{4,})",
         "The settings of npm.",
-        chosen.is_chosen_word,
     ),
     SecretRule(
         "pgpass",
@@ -301,22 +281,16 @@ COMMAND_RULES = (
         "A line of the PostgreSQL password file.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    word_rule(
         r"ansible_(?:become|ssh|sudo|winrm|connection|network)?_?pass(?:word)?\\*[\"']?[ \t]*"
-        r"[:=][ \t]*"
-        rf"{_ARGUMENT}",
+        rf"[:=][ \t]*{_ARGUMENT}",
         "A password in an inventory of Ansible.",
-        chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){PASSWORD}\\*\"[ \t]*\{{[^{{}}]{{0,300}}?default[ \t]*=[ \t]*{IN_QUOTES}",
         "The default of a variable of Terraform.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?:--auth-user-pass[ \t]+[^ \t\r\n-][^ \t\r\n]*"
         r"|\brootpw(?:[ \t]+--[a-z-]{1,20})?|message-digest-key"
         r"[ \t]+[0-9]{1,3}[ \t]+md5|\bPASSWORD[ \t]+[a-z_]{2,30}[ \t]+=)"
@@ -324,106 +298,81 @@ COMMAND_RULES = (
         "Passwords at their place in a command: OpenVPN, Kickstart, OSPF, Elasticsearch.",
         chosen.is_chosen_argument,
     ),
-    SecretRule(
-        "password",
-        rf"(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}",
-        "The secrets of IPsec.",
-        chosen.is_chosen,
-        before=r":[ \t]+",
+    quoted_rule(
+        rf"(?:EAP|XAUTH|PSK|NTLM)[ \t]+{IN_QUOTES}", "The secrets of IPsec.", before=r":[ \t]+"
     ),
-    SecretRule(
-        "password",
+    word_rule(
         r"\]:[0-9]{2,5}[ \t]+[^ \t\r\n:\"']{1,60}:([^ \t\r\n\"']{4,128})[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password after a host, as Postfix maps them.",
-        chosen.is_chosen_word,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"<<-?[ \t]?\\*[\"']?(?:EOF|EOT|END|PASS|PW|SECRET|HERE"
-        r"|STDIN)[A-Z]{0,8}\\*[\"']?[^\r\n\\]{0,60}"
-        r"(?:\r?\n"
+        r"|STDIN)[A-Z]{0,8}\\*[\"']?[^\r\n\\]{0,60}(?:\r?\n"
         r"|\\n)[ \t]*(?:[a-z][a-z0-9_-]{0,30}:)?([^ \t\r\n\\]{3,200}?)[ \t]*(?:\r?\n|\\n)[ \t]*"
         r"(?:EOF|EOT|END|PASS|PW|SECRET|HERE|STDIN)",
         "A secret as the only line of the standard input.",
         chosen.is_chosen_argument,
         before=(
-            r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin"
-            r"|secrets? (?:set|put|create)"
-            r"|\bunlock|--with-token|openconnect|(?:>|tee)[ \t]*[^ \t\r\n]{0,40}(?i:pass|pw"
+            r"(?:\blogin|sudo -S|luks[A-Z][A-Za-z]{2,9}|passwd|kinit|[-_]stdin|secrets? (?:set|put"
+            r"|create)|\bunlock|--with-token|openconnect|(?:>|tee)[ \t]*[^ \t\r\n]{0,40}(?i:pass|pw"
             r"|secret|token|cred))[^\r\n]{0,80}"
         ),
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         r"(?:ERLANG_COOKIE\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?"
         r"|-setcookie[ \t]+)([^ \t\r\n\"'`\\$<>,;]{6,128})",
         "The secret that nodes of Erlang share.",
         chosen.is_chosen_word,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         r"(?i)\bsecrets\.[a-z0-9_.]{1,40}=\\*[\"']?([^ \t\r\n\"'`\\,;(){}<>]{12,300})",
         "A secret with any name among the values of a chart.",
         chosen.is_key,
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|[_.:/-](?:pass|pwd?)|secret)[ \t=]+{_ARGUMENT}[ \t]*(?:[\r\n;&]"
         rf"|\\+n|\\*[\"']|$)",
         "A command that stores a value under a name.",
-        chosen.is_told_at_end,
         before=(
             r"\b(?:put|set|write|store|insert|add)[ \t]+(?:--?[a-zA-Z-]{1,20}"
-            r"(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}"
-            r"\\*[\"']?[A-Za-z0-9_/.:-]{1,60}"
+            r"(?:[ =][a-z0-9-]{1,20})?[ \t]+){0,3}\\*[\"']?[A-Za-z0-9_/.:-]{1,60}"
         ),
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|[_./-](?:pass|pwd?)\b|[_./-](?:secret|token)|(?:api"
         rf"|secret)[_-]?key)[^\r\n|;:]{{0,60}}"
         r"(?:\|[ \t]*(?:base64|tr|jq|xargs|head|tail|cut|awk|sed)[^\r\n]{0,60})?"
         r"(?:\r?\n|\\+n)[ \t]*\\*[\"']?([^ \t\r\n\"'`\\<>|:(){}\[\],;]{6,128})\\*[\"']?[ \t]*"
         r"(?:[\r\n]|\\+n|\\*\"|$)",
         "What a command prints that asks for a password or a secret.",
-        chosen.is_told_at_end,
         before=(
             r"(?:\A|[\r\n$#>;&|!\"]|\\n)[ \t]*(?:sudo[ \t]+)?(?:cat|echo|printenv|pass|op|bw"
-            r"|gopass|lpass|vault|aws|az"
-            r"|gcloud|kubectl|oc|terraform|tofu|pulumi|heroku|fly|consul|security|secret-tool"
-            r"|sops|git config|grep -oP"
+            r"|gopass|lpass|vault|aws|az|gcloud|kubectl|oc|terraform|tofu|pulumi|heroku|fly|consul"
+            r"|security|secret-tool|sops|git config|grep -oP"
             r"|doppler|jq|yq|head|tail|docker exec)[ \t][^\r\n;]{0,100}"
         ),
     ),
-    SecretRule(
-        "password",
+    told_rule(
         r"\bread[ \t]+-[a-z]{0,3}s[a-z]{0,2}[ \t][^\r\n]{1,60}(?:\r?\n|\\n)[ \t]*"
-        r"([^ \t\r\n\"'`\\<>|]{6,128})"
-        r"[ \t]*(?:[\r\n]|\\n|$)",
+        r"([^ \t\r\n\"'`\\<>|]{6,128})[ \t]*(?:[\r\n]|\\n|$)",
         "What is typed after a command that reads it without showing it.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?:echo|printf|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4}|\\*[\"']%s"
         r"(?:\\+n)?\\*[\"'][ \t]{1,4})?(?:\\*'([^'\r\n\\]{4,200})(?:\\+n)?\\*'"
         r"|\\*\"([^\"\r\n\\]{4,200})(?:\\+n)?\\*\"|([^ \t\r\n\"'`\\|$]{4,200}))[ \t]{0,4}(?:\|"
-        r"|>{1,2}|\))"
-        r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:base64|\bsecrets?[ \t]+(?:create|add|versions)"
-        r"|create[ \t]+secret"
-        r"|-login|docker login|(?i:passw|passphrase|secret))",
+        r"|>{1,2}|\))[ \t]{0,4}[^\r\n|;&]{0,100}?(?:base64|\bsecrets?[ \t]+(?:create|add|versions)"
+        r"|create[ \t]+secret|-login|docker login|(?i:passw|passphrase|secret))",
         "A value that is piped into a command for secrets, or that is encoded or decoded.",
         chosen.is_piped,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"base64[^\r\n|]{0,20}(?:\r?\n|\\n)[ \t]*([A-Za-z0-9+/]{6,200}={0,2})[ \t]*(?:[\r\n]|\\n"
         r"|\\*\"|$)",
         "What a command prints that encodes a secret.",
         chosen.is_encoded,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"<\((?:echo|printf)[ \t]+(?:-n[ \t]+)?{_ARGUMENT}",
         "A command that prints the password in place of a file.",
         chosen.is_chosen_argument,

@@ -1,14 +1,11 @@
-"""Tokens of issuers that no rule knows: drawn characters, alone or after a short prefix.
+"""Tokens of issuers: with a vendor prefix, or drawn characters that no other rule knows.
 
-Digests, uuids, ids and names have a property that such tokens do not have: a single case without a
-prefix, only hexadecimal digits, long pieces of one kind of character, or a start that is known. A
-change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`.
+The native scanner knows most of the vendors. `PATTERNS` has those whose tokens it misses, because
+it requires a checksum, another length or a keyword (tested with random tokens of each vendor). A
+pattern has few prefixes: with more than a dozen the search takes ten times as long.
 
-Tokens with a vendor prefix.
-
-The native scanner knows most of the vendors as well. This module lists those whose tokens it
-misses, because it requires a checksum, another length or a keyword (tested with random tokens of
-each vendor). A pattern has few prefixes: with more than a dozen the search takes ten times as long.
+Digests, uuids, ids and names differ from drawn tokens: a single case without a prefix, only
+hexadecimal digits, long pieces of one kind of character, or a start that is known.
 """
 
 import re
@@ -16,8 +13,8 @@ from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
 from turnetl.redact.key_rules import is_middle
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import SecretRule, late_pattern
+from turnetl.redact.vocabulary import words
 
 _REST = r"[A-Za-z0-9_-]{20,}"
 
@@ -51,8 +48,7 @@ PATTERNS = {
     "dates and ids of their issuer": (
         r"(v1\.0-[0-9a-f]{24}-[0-9a-f]{100,}|[12]/1[0-9]{15}(?:/[0-9]{16})?:[0-9a-f]{32}"
         r"|pk_[0-9]{6,9}_[A-Z0-9]{32}|00D[A-Za-z0-9]{9,15}!(?:AQ)?[A-Za-z0-9._]{60,}|3MVG9"
-        r"[A-Za-z0-9._-]{60,}"
-        r"|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"
+        r"[A-Za-z0-9._-]{60,}|access_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[0-9a-f]{32}"
         r"|AQE[A-Za-z0-9+/=]{20,200}-[A-Za-z0-9+/]{20,100}=?-[!-~]{8,40}|dG9rO[A-Za-z0-9+/]{40,}=*"
         r"|fm[12]_[A-Za-z0-9+/=_-]{40,})"
     ),
@@ -60,9 +56,8 @@ PATTERNS = {
         r"((?:sdk-|mob-|pat-[en][ua][12]-|access-(?:production|sandbox|development)-|sk-lf-)"
         r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
         r"|api-(?:[01234567][0-9a-f]|[89abcdef][0-9a-f])[0-9a-f]{6}-[0-9a-f]{4}-[0-9a-f]{4}-"
-        r"[0-9a-f]{4}-[0-9a-f]{12}"
-        r"|st\.(?:[01234567][0-9a-f]|[89abcdef][0-9a-f])[0-9a-f]{6}-[0-9a-f-]{27}\."
-        r"[0-9a-f]{32}\.[0-9a-f]{32})"
+        r"[0-9a-f]{4}-[0-9a-f]{12}|st\.(?:[01234567][0-9a-f]|[89abcdef][0-9a-f])"
+        r"[0-9a-f]{6}-[0-9a-f-]{27}\.[0-9a-f]{32}\.[0-9a-f]{32})"
     ),
     "build and deployment": (
         r"((?:dckr_[op]at_|dapi|ops_eyJ|dp\.[a-z]{2}\.|HRKU-|CCIPAT_|bkua_|ATBB|ATATT|pul-|pn[bu]_)"
@@ -75,8 +70,7 @@ PATTERNS = {
     ),
     "more planning and mail": (
         r"((?:figo_|figu_|sct_r[wo]_|xsmtpsib-|mlsn\.|rdme_|zpka_|mka_|sk_sbox_|shippo_("
-        r"?:live|test)_)"
-        r"[A-Za-z0-9_-]{24,})"
+        r"?:live|test)_)[A-Za-z0-9_-]{24,})"
     ),
     "prefixes that other prefixes end with": r"(?:\A|[^A-Za-z0-9_])(live_[A-Za-z0-9_-]{24,})",
     "more monitoring": (
@@ -97,11 +91,7 @@ PATTERNS = {
 """By the kind of service that the tokens give access to. The group is the whole token."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-WORDS_BEFORE_IDS = _words(
+WORDS_BEFORE_IDS = words(
     "toolu tooluse srvtoolu call msg req resp rs fc chatcmpl cmpl run file asst thread step ses "
     "prt cus price pi ch sub evt seti src acct org user usr member team proj prj item batch vs "
     "gen conv audio img session agent task trace span dpl artifact rec order tx log event job "
@@ -110,7 +100,7 @@ WORDS_BEFORE_IDS = _words(
     "fixture fuse nonce test tests case pub public publishable anon"
 )
 """First or last words of a prefix before an id, a digest, or a value that is published."""
-WORDS_BEFORE_HEX = _words("live sk secret token key sign signkey auth private pat priv")
+WORDS_BEFORE_HEX = words("live sk secret token key sign signkey auth private pat priv")
 """Words before hexadecimal digits that follow a dash, as in `signkey-prod-`."""
 
 
@@ -171,7 +161,6 @@ def places_of_runs(data: bytes) -> Iterable[tuple[int, int]]:
 
 
 def may_be_token(run: str) -> bool:
-    """Return whether a run of characters is a token somewhere."""
     if len(run) > _MAX_CHARS + 1 or _ORDINARY.fullmatch(run):
         return False
     if _is_token(run.lstrip("+-"), _ANY):
@@ -181,7 +170,6 @@ def may_be_token(run: str) -> bool:
 
 
 def tokens(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the run of characters that matches, if it is a token."""
     start, end = _start_of_value(data, match.start()), match.end()
     before, run = data[max(0, start - _CONTEXT) : start], data[start:end].decode()
     if _is_token(run, before) and not _is_ordinary_place(data, start, end, before):

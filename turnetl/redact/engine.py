@@ -1,8 +1,7 @@
 """The engine of the redactor, imported with the first text.
 
-Secrets come from two sources: the native scanner with its maintained rules, which works offline and
-only detects, and `RULES` for what that scanner misses. A finding is located in its own text and
-must hold there: no text can make a part of another text a secret.
+Secrets are found by the native scanner and by `RULES`. A finding must hold in its own text: no text
+can make a part of another text a secret.
 """
 
 import re
@@ -12,45 +11,32 @@ from itertools import accumulate, chain
 from typing import NamedTuple
 
 from turnetl.redact import plausible
-from turnetl.redact.literal_search import RuleMatcher, literal_search
+from turnetl.redact.literal_search import RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.normalised import undisguised, views
 from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
 from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
 from turnetl.redact.port import RedactedTexts, placeholder
 from turnetl.redact.prefilter import CleanTexts, ExactMatcher, candidates, texts_with_secrets
 from turnetl.redact.rule import SecretRule
-from turnetl.redact.rule_spans import spans_of_rule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, is_issued, merge_spans, without_heads
 from turnetl.redact.split_secrets import SPLIT_PATTERN, has_split, split_secret_spans
 
 _MAX_PASSES = 8
-"""Passes over one text. A redaction can expose a match that it hid before, so a text is scanned
-until nothing is found, usually in the second pass. The limit guarantees termination."""
+"""Passes over one text, usually two: a redaction can expose a match that it hid before."""
 _MIN_KNOWN_CHARS = 8
-"""Characters of a secret that is redacted in all texts: `admin1`, a password in one text, is a name
-in the next."""
+"""Characters of a secret that is redacted in all texts: `admin1` is a name in the next one."""
 
 
 class _RedactedText(NamedTuple):
-    """A text without secrets, the number of redactions, and the secrets with their rules."""
-
     text: str
     redactions: int
     secrets: Mapping[bytes, str]
 
 
 class RedactionEngine:
-    """The scanner and the rules that `SecretRedactor` redacts with."""
-
     def __init__(self, rules: Sequence[SecretRule], key: bytes, *, pii: bool) -> None:
-        """Load no rule of the scanner yet.
-
-        Args:
-            rules: turnetl's own rules.
-            key: key of the digests in placeholders.
-            pii: whether the rules include those for personal data.
-        """
+        """Load no rule of the scanner yet; `pii`: the rules include those for personal data."""
         self._rules = rules
         self._key = key
         self._pii = pii
@@ -58,7 +44,6 @@ class RedactionEngine:
         self._clean = CleanTexts()
 
     def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
-        """Return the texts of each archive: see `SecretRedactor.redact_many`."""
         rules_by_position = self._candidates([*chain.from_iterable(archives)])
         starts = list(accumulate(map(len, archives), initial=0))
         by_archive: list[dict[int, list[SecretRule]]] = [{} for _ in archives]
@@ -79,10 +64,7 @@ class RedactionEngine:
         rules_by_index: Mapping[int, Iterable[SecretRule]],
         cache: dict[str, _RedactedText],
     ) -> RedactedTexts:
-        """Redact the candidates among the texts, and the same secrets in all other texts.
-
-        Equal texts match the same rules and are redacted once.
-        """
+        """Redact the candidates, equal ones once, and the same secrets in all other texts."""
         redacted = RedactedTexts([*texts], [0] * len(texts))
         secrets: dict[bytes, str] = {}
         for index, rules in rules_by_index.items():
@@ -119,7 +101,6 @@ class RedactionEngine:
         return _RedactedText(redacted, total, secrets)
 
     def _redact_known(self, redacted: RedactedTexts, secrets: Mapping[bytes, str]) -> None:
-        """Redact in every text the secrets that another text reveals."""
         certain = {secret: rule for secret, rule in secrets.items() if _is_certain(secret, rule)}
         if not certain:
             return
@@ -136,10 +117,7 @@ class RedactionEngine:
 
     def _all_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         """Yield the secrets in the text, those that are split, and those that its reader sees."""
-        spans = [
-            *self._spans(data, rules),
-            *split_secret_spans(data, self._rules, self._spans),
-        ]
+        spans = [*self._spans(data, rules), *split_secret_spans(data, self._rules, self._spans)]
         heads: dict[int, tuple[int, str]] = {}
         for view in views(data):
             for span in self._spans(view.data, rules):
@@ -152,7 +130,9 @@ class RedactionEngine:
 
     def _spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
         yield from self._scanner_spans(data)
-        yield from self._rule_spans(data, rules)
+        matcher = RuleMatcher(data, rules, literal_search(tuple(self._rules)))
+        for rule in matcher.rules:
+            yield from spans_of_rule(rule, data, matcher.first)
 
     def _scanner_spans(self, data: bytes) -> Iterator[Span]:
         misplaced = {}
@@ -168,20 +148,13 @@ class RedactionEngine:
         if misplaced:
             yield from ExactMatcher(misplaced).spans(data)
 
-    def _rule_spans(self, data: bytes, rules: Iterable[SecretRule]) -> Iterator[Span]:
-        matcher = RuleMatcher(data, rules, literal_search(tuple(self._rules)))
-        for rule in matcher.rules:
-            yield from spans_of_rule(rule, data, matcher.first)
-
     def _replace(self, data: bytes, spans: list[Span]) -> bytes:
         pieces, position = [], 0
         for start, end, rule in spans:
-            pieces += [data[position:start], self._placeholder(rule, data[start:end])]
+            mark = placeholder(rule, undisguised(data[start:end]), self._key).encode()
+            pieces += [data[position:start], mark]
             position = end
         return b"".join([*pieces, data[position:]])
-
-    def _placeholder(self, rule: str, secret: bytes) -> bytes:
-        return placeholder(rule, undisguised(secret), self._key).encode()
 
 
 _METAVARIABLES = (b"PASSWORD", b"PASSWD", b"PASS", b"SECRET", b"TOKEN")

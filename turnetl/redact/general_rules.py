@@ -1,15 +1,12 @@
-"""Rules for secrets in code, markup and settings, where a name and a value stand apart.
-
-Passwords in a list or a mapping below a name, and lines with a user and a password.
-"""
+"""Rules for secrets in code, markup and settings, where a name and a value stand apart."""
 
 import re
 from collections.abc import Iterator
 
 from turnetl.redact import chosen, plausible, table_rules
 from turnetl.redact.announced_rules import FIELD, IN_QUOTES, LINE, LINE_END, LINE_START
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.chosen import line_rule, quoted_rule, told_at_end_rule, told_rule, word_rule
+from turnetl.redact.rule import SecretRule, late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import KEY, PASSWORD, SERVICES
 
 _MAX_ITEMS = 40
@@ -22,9 +19,8 @@ _VALUE = (
 _KEY = rb"\\*[\"']?([A-Za-z0-9_.@-]{1,60}+)\\*[\"']?[ \t]*(?::|=>|=)[ \t]*"
 _POLICY = late_pattern(
     rb"(?i)(?:^|[ \t\n_.\"'-])(?:min|max|len|requir|expir|polic|rotat|histor|allow|enabl|age"
-    rb"|type|length|file"
-    rb"|path|hash|name|source|ref|format|label|description|default|user|login|e?mail|host"
-    rb"|port|url|id\b|region|client|account)"
+    rb"|type|length|file|path|hash|name|source|ref|format|label|description|default|user|login"
+    rb"|e?mail|host|port|url|id\b|region|client|account)"
 )
 """Keys that say something about all passwords."""
 _QUOTED_ITEM = late_pattern(rb"[ \t\r\n,]*+(?:\\+n[ \t]*+)?(?:" + _KEY + rb")?" + _VALUE)
@@ -50,12 +46,7 @@ _OTHER_LINE = late_pattern(
 
 
 def items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the values of the list or the mapping that a match opens.
-
-    Args:
-        data: one text.
-        match: the name, and a bracket or the end of the line.
-    """
+    """Yield the values of the list or the mapping that a match opens by a bracket or a line end."""
     is_open = data[match.end() - 1 : match.end()] in b"[{("
     pattern = _QUOTED_ITEM if is_open else _LINE_ITEM
     end = match.end()
@@ -71,12 +62,7 @@ def items(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def pairs(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the passwords of the lines `user:password` below a match.
-
-    Args:
-        data: one text.
-        match: the name of the list, up to the end of its line.
-    """
+    """Yield the passwords of the lines `user:password` below a match."""
     end = match.end()
     for _ in range(_MAX_ITEMS):
         pair = _PAIR_LINE.match(data, end)
@@ -112,18 +98,14 @@ _TYPE = (
 _OPERATOR = r"[ \t]*(?:::=|:=|=>|={1,3}|!==?|<-|:|：|\?\??=?|\|\|=?|->|\?:)[ \t]*"  # noqa: RUF001
 _CALL = (
     r"(?:<<|(?:[A-Za-z_]{0,20}(?:[sS]ecret|[fF]ield|[sS]ecureString|[sS]tring|bytes|str|Some|Ok"
-    r"|Just"
-    r"|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
-    r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode"
-    r"|encode|hash(?:Sync|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&"
-    r"|new )?[bfruNL@$]{0,2}"
+    r"|Just|[pP]assword|Literal|MD5|md5)(?:Str|Value)?|(?:String|Cow)(?:\.|::)from|Optional\.of"
+    r"|bytes\.fromhex|hex2bin|unhexlify|atob|b64decode|base64_decode|encode|hash(?:Sync"
+    r"|pw)?)!?\([ \t]*){0,2}(?:(?:default|value)[ \t]*[=:][ \t]*)?(?:&|new )?[bfruNL@$]{0,2}"
 )
 _DEFAULT = (
     r"(?:[)\]]{1,2}|\}|[ \t]+by[ \t]+lazy)?[ \t]*(?:\.(?:unwrap_or|or_?[eE]lse|getOrDefault"
-    r"|unwrap_or_else)\("
-    r"(?:\|_\|[ \t]*)?|\{[ \t]*|,[^\"'\r\n]{0,20}\bdefault[ \t]*[=:][ \t]*|\|\|=?[ \t]*"
-    r"|\?\?=?[ \t]*"
-    r"|\?:[ \t]*|or[ \t]+)"
+    r"|unwrap_or_else)\((?:\|_\|[ \t]*)?|\{[ \t]*|,[^\"'\r\n]{0,20}\bdefault[ \t]*[=:][ \t]*"
+    r"|\|\|=?[ \t]*|\?\?=?[ \t]*|\?:[ \t]*|or[ \t]+)"
 )
 _RETURNED = (
     r"[ \t]*\([^()\r\n]{0,60}\)[^{}\r\n\"';]{0,40}(?:\{|:|=>|=)(?:[ \t\r\n]|\\+n){0,24}"
@@ -136,11 +118,9 @@ _LOOKED_UP = (
 )
 # Markup between a name and its value: the end of the tag, and tags.
 _TAGS = (
-    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?){0,3}"
-    r"(?:[ \t\r\n]|\\n)*"
+    r"\\*[\"']?:?(?:[ \t][^<>\r\n]{0,120}+)?>?:?(?:</[A-Za-z:-]{1,20}>:?){0,3}(?:[ \t\r\n]|\\n)*"
     r"(?:<(?:[a-z0-9]{1,6}:)?(?:t|r|p|td|dd|span|code|b|strong|em|pre|kbd|div|string|data"
-    r"|[A-Za-z-]{0,12}value)"
-    r"(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
+    r"|[A-Za-z-]{0,12}value)(?:[ \t][^<>]{0,60})?>[ \t\r\n]*|<!\[CDATA\[){1,3}"
 )
 _ELEMENT = rf"(?:{_TAGS}|\\*[\"']?(?:[ \t][^<>\r\n]{{0,120}}+)?>(?:[ \t\r\n]|\\n){{0,20}})"
 _VALUE_NAME = (
@@ -153,8 +133,7 @@ _INSIDE = (
 )
 _ASSIGNED = (
     rf"(?:{_CLOSED}(?:(?:{_TYPE}?{_OPERATOR}|{_DEFAULT}|{_RETURNED}){_CALL}"
-    rf"|{_OPERATOR}{_LOOKED_UP})"
-    rf"|{_INSIDE})"
+    rf"|{_OPERATOR}{_LOOKED_UP})|{_INSIDE})"
 )
 # Literals that no quote delimits: Lua, Perl, Ruby, C++, Rust, PostgreSQL, Python.
 _RAW = (
@@ -166,59 +145,40 @@ _RAW = (
 )
 _ARGUMENT = r"(?:\\*[\"'][^\"'\\\r\n]{0,100}\\*[\"']|[A-Za-z_][\w.]{0,40})"
 GENERAL_RULES = (
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){_CODE_NAME}(?:{_CLOSED}{_TYPE}?{_OPERATOR}{_RAW}|{_ASSIGNED}{IN_QUOTES}"
         rf"|[ \t]{{1,20}}{IN_QUOTES}[ \t]*;?[ \t]*(?:[\r\n]|\\n|$)"
-        rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}"
-        rf"[ \t]*\])",
+        rf"|\\*[\"']?[ \t]*:[ \t]*\[[ \t\r\n]*{IN_QUOTES}[ \t]*\])",
         "A quoted value of a password: with a type, a call, a default, in an object or beside it.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i){_KEY_NAME}(?:{_ASSIGNED}{IN_QUOTES}|\\*[\"'],[ \t]*{IN_QUOTES}[ \t]*[)\]]|{FIELD}"
         rf"|{_ELEMENT}([^<>\r\n\]]{{8,300}}?)[ \t\r\n]*(?:\]\]>|<))",
         "A value of a key or a token: quoted in the same places, as a field, in markup.",
         chosen.is_drawn_or_marked,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i){_CODE_NAME}{_CLOSED}{_OPERATOR}[\w.:]{{1,40}}\([ \t]*{IN_QUOTES}[ \t]*\)",
         "A drawn password in any call.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i)(?:{PASSWORD}|[_.](?:pass|pwd?))(?::-|:=|:|-)([^{{}}?\r\n][^{{}}\r\n]{{2,127}})\}}",
         "The default of a variable, in settings and in shells.",
-        chosen.is_chosen_line,
         before=r"\$\{[A-Za-z0-9_.]{0,40}",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?:PASSWORD|PASSWD|PASSPHRASE|_PASS|_PWD?)[ \t]=[ \t]{LINE}{LINE_END}",
         "A password in capitals and without quotes.",
-        chosen.is_chosen_word,
         before=rf"{LINE_START}[A-Z0-9_]{{0,40}}",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i)(?:{PASSWORD}|\bpass|\bpwd?){_ELEMENT}([^<>\r\n\]]{{3,300}}?)[ \t\r\n]*(?:\]\]>|<)",
         "A value in markup, after its name in another element.",
-        chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
-        r"(?i)pass>([^<>\r\n]{4,300})</",
-        "An element whose name ends in `Pass`.",
-        chosen.is_chosen_line,
-    ),
-    SecretRule(
-        "password",
+    line_rule(r"(?i)pass>([^<>\r\n]{4,300})</", "An element whose name ends in `Pass`."),
+    quoted_rule(
         rf"(?i){PASSWORD}[A-Za-z0-9 _()\]-]{{0,24}}(?:\\*[\"']|[ \t]*(?:[\r\n,}}]|\\+n|$))",
         "A value before its name.",
-        chosen.is_chosen,
         locate=table_rules.value_before,
         before=(
             r"(?i:(?:value|text|content|input|stdin|fill|answer)\\*[\"']?[ \t]*[:=][^\x00]{3,200}"
@@ -228,102 +188,77 @@ GENERAL_RULES = (
         ),
         before_bytes=300,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){_CODE_NAME}\\*[\"']?,[ \t]*{IN_QUOTES}[ \t]*[)\]}}]",
         "A name and a value as the arguments of any call, or as a pair.",
-        chosen.is_chosen,
         before=r"(?:[(\[{][ \t]*\\*[\"']|define\([ \t]*|\{)[A-Za-z0-9_.-]{0,40}",
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){PASSWORD}(?: ?<[a-z]{{1,12}}>)?\\*[\"'],[ \t]*(?:\\*[\"']"
-        rf"(?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],"
-        rf"[ \t]*)?{IN_QUOTES}",
+        rf"(?:-{{1,2}}[a-zA-Z_-]{{1,40}})?\\*[\"'],[ \t]*)?{IN_QUOTES}",
         "The default of an option.",
-        chosen.is_chosen,
         before=r"(?i:option|flag\.string|flags?\.string(?:var)?)\([^()\r\n]{0,60}\\*[\"'][A-Za-z0-9_.-]{0,40}",
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i)(?:log_?in(?:_?as)?|sign_?in(?:_?as)?|basic_?auth(?:entication)?|\bauth|creds"
         rf"|simple_bind(?:_s)?|createuser|create_user"
         rf"|add_?user|passwordtoken|keystore\.load|credentials)\\*[\"']?(?:[ \t]*[=:][ \t]*)?["
-        rf"(\[][ \t]*(?:{_ARGUMENT},"
-        rf"[ \t]*){{1,2}}{IN_QUOTES}"
+        rf"(\[][ \t]*(?:{_ARGUMENT},[ \t]*){{1,2}}{IN_QUOTES}"
         rf"(?:\.toCharArray\(\))?[ \t]*[)\]]",
         "A call with a user and a password, or a pair of them.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i)(?:(?:mysql|psycopg|oracledb|mysqli|\bftp|pyodbc)[a-z0-9_.]{{0,20}}\("
         rf"[ \t]*{_ARGUMENT},[ \t]*"
         rf"|sp_(?:addlogin|password)[ \t]+){_ARGUMENT},[ \t]*N?{IN_QUOTES}[ \t]*[,);]",
         "The address, the user and the password of a server.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i)(?:(?:bcrypt|pwd|password|crypt)[a-z_]{{0,12}}\.(?:hash|compare|verify|encode"
-        rf"|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash"
-        rf"|scrypt(?:sync)?"
+        r"|matches)(?:sync)?|hashpw|password_(?:verify|hash)|_password_hash|scrypt(?:sync)?"
         rf"|pbkdf2[a-z_]{{0,12}}|rfc2898derivebytes|pbekeyspec)\([ \t]*b?{IN_QUOTES}",
         "A password that is hashed, or of which a key is derived.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:jwt\.(?:sign|verify|encode|decode)|createhmac|hmac\.new|set_?api_?key|(?:client"
         rf"|bot)\.(?:login|run|start)"
         rf"|{SERVICES}[a-z.]{{0,20}})\([ \t]*(?:{_ARGUMENT},[ \t]*)?b?{IN_QUOTES}",
         "A key as an argument of a library that needs one.",
         chosen.is_drawn,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"()[\"'\x00-\x01][)\]}};, \t]{{0,8}}(?:# |// |-- |<- |\()(?:the |my |your "
         rf"|(?:user(?:[ _-]?name)?|login|host)(?:,| and|/| and a)? ?)?{PASSWORD}",
         "A value that a comment explains.",
-        chosen.is_chosen,
         reversed_prefix=rb"[^\"'\\\r\n]{3,128}+(?=[\"'])",
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         r"(?i)(?:get-login-password|print-(?:access|identity)-token|node-token|create token"
-        r"|auth token)[^\r\n]{0,60}"
-        r"\r?\n([^ \t\r\n]{24,})",
+        r"|auth token)[^\r\n]{0,60}\r?\n([^ \t\r\n]{24,})",
         "What a command prints that asks for a token.",
         chosen.is_key,
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i)(?:{PASSWORD}|pwd?|pass)=([^ \t\r\n\"'`,;&(){{}}\[\]<>]{{4,128}})(?:[ \t,&]|$)",
         "A password beside its user, or among the options of a connection.",
-        chosen.is_chosen_word,
         before=r"(?i:(?:user(?:name)?|login|uid)=[^ \t\r\n&,]{1,60}[ \t&,;|/]{1,4}|:[0-9]{2,5},)",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i)(?:shared_?)?secret[ \t]*=[ \t]*{LINE}{LINE_END}",
         "The secret of a client, in a block of settings.",
-        chosen.is_chosen_word,
         before=r"\{[^{}()\x00]{0,110}\n[ \t]*",
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i){PASSWORD}[ \t]+(?:REG_SZ[ \t]+)?([^ \t\r\n\"'`\\<>|]{{3,128}})[ \t]*(?:[\r\n]|\\+n"
         rf"|$)",
         "A row of a table of names and values.",
-        chosen.is_chosen_line,
         before=(
             r"(?:Key[ \t]+Value[ \t]*(?:\r?\n|\\n)[ \t]*--[^\x00]{0,250}(?:\n|\\n)|\n|\\n|\A)"
             r"[ \t]*[A-Za-z0-9_]{0,30}"
         ),
         before_bytes=300,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{KEY}|_key)[ \t]+([^ \t\r\n\"'`\\<>|]{{3,128}})[ \t]*(?:[\r\n]|\\+n|$)",
         "The same with a key or a token.",
         chosen.is_secret_value,
@@ -333,18 +268,14 @@ GENERAL_RULES = (
         ),
         before_bytes=300,
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i)(?:{PASSWORD}|_pass|_pwd?)\t([^\t\r\n\"'`\\<>|]{{3,128}})(?:[\t\r\n]|$)",
         "A name and a value in columns that tabulators separate.",
-        chosen.is_chosen_line,
         before=r"(?:\A|[\r\n])[ \t]*[A-Za-z0-9_]{0,30}",
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i)(?:pwd|{PASSWORD})=\{{([^{{}}\r\n]{{3,128}})\}}",
         "A password in braces in a connection string.",
-        chosen.is_chosen,
         before=r";[ \t]*",
     ),
     SecretRule(
@@ -354,86 +285,63 @@ GENERAL_RULES = (
         "A user and a password before a host, without a scheme.",
         plausible.is_password,
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i)&[a-z0-9_-]{{0,20}}(?:{PASSWORD}|secret|token|\bpwd?)[ \t]+(?:{IN_QUOTES}"
         rf"|([^ \t\r\n\"'*&]{{4,128}})[ \t]*(?:[\r\n]|$))",
         "An anchor of YAML with the name of a secret.",
-        chosen.is_chosen_word,
         before=r":[ \t]+",
     ),
-    SecretRule(
-        "password",
+    word_rule(
         rf"(?i)(?:{PASSWORD}s|passworts|cred(?:ential)?s?)(?:_?by_?user)?\\*[\"']?"
         rf"(?:[ \t]*:[ \t]*[A-Za-z][^\r\n=\"']{{0,40}})?"
         rf"[ \t]*(?::?=|:|=>)[ \t]*(?:(?:\[\][a-z]{{1,10}}|new[^\r\n{{(]{{1,30}}|list|set"
         rf"|tuple)?\(?[\[{{(]|\r?\n|\\+n)",
         "A list of passwords, or one for each user.",
-        chosen.is_chosen_word,
         locate=items,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         r"(?i)(?:basic_?auth|credentials?|creds|user_?pass(?:word)?|\blogin|http_?auth|auth"
-        r"(?=[ =]))\\*[\"']?"
-        r"[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{1,60}:"
+        r"(?=[ =]))\\*[\"']?[ \t]*(?:[:=]|=>)[ \t]*\\*[\"'][A-Za-z0-9_.@\\-]{1,60}:"
         r"([^\"'\\\r\n/][^\"'\\\r\n]{2,127})\\*[\"']",
         "A user and a password in one string.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         r"(?i)(?:chpasswd|basic_?auth(?:_?users)?|htpasswd|user_?pass|userlist"
-        r"|logins)[^\r\n:]{0,40}"
-        r"(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
+        r"|logins)[^\r\n:]{0,40}(?::[ \t]*[|>]?-?[ \t]*|[ \t]*)(?:\r?\n|\\+n)",
         "Lines with a user and a password.",
-        chosen.is_chosen,
         locate=pairs,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         r"(?i)(?:b64decode|atob|frombase64string|base64_decode|decode64|decodestring"
         r"|base64\.decode[a-z]{0,10})\("
         rf"[ \t]*b?{IN_QUOTES}",
         "A value in base64 that code decodes.",
         chosen.is_encoded,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i)(?:user(?:name)?|login|name|email),[ \t]*(?:{PASSWORD}|pwd?"
         rf"|pass)\)?[ \t]*:?=[ \t]*\(?[ \t]*{_ARGUMENT},[ \t]*{IN_QUOTES}",
         "A user and a password that are assigned together.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i){PASSWORD}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\r\n]{{0,200}}\\*[\"'][ \t]*(?:->"
         rf"|=>|→)[ \t]*{IN_QUOTES}",
         "A password that a plan changes.",
-        chosen.is_chosen,
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i){PASSWORD}\\*[\"']?:[ \t]*(?:(?:\r?\n|\\n)[ \t]+[A-Za-z]{{2,24}}:[ \t]*[^\r\n\\]"
-        rf"{{0,100}}){{0,6}}?"
-        rf"(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
+        rf"{{0,100}}){{0,6}}?(?:\r?\n|\\n)[ \t]+default:[ \t]+{LINE}{LINE_END}",
         "The default of a parameter in a template.",
-        chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         r"(?i)(?:\bauth|credentials|basic_?auth|login):[ \t]*(?:\r?\n"
         r"|\\n)[ \t]*-[ \t]+[^ \t\r\n:]{1,60}(?:\r?\n|\\n)"
         r"[ \t]*-[ \t]+\\*[\"']?([^ \t\r\n\"'\\:]{4,128})\\*[\"']?[ \t]*(?:[\r\n]|\\n|$)",
         "A user and a password as a list.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         r"(?i)stdin\\*[\"'][ \t]*:[ \t]*\\*[\"']([^\"'\\\r\n]{4,128})"
-        r"(?:\\+n)?\\*[\"'][^\r\n]{0,200}?"
-        r"(?:sudo|passw|-stdin|login|secret)",
+        r"(?:\\+n)?\\*[\"'][^\r\n]{0,200}?(?:sudo|passw|-stdin|login|secret)",
         "What an agent types into a command that asks for a password.",
-        chosen.is_told_at_end,
     ),
 )

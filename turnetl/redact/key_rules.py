@@ -1,12 +1,6 @@
-"""Rules for keys and seeds: pairs of a cloud, wallets, recovery codes, keys that are not PEM.
+"""Rules for keys and seeds: of a cloud, wallets, recovery codes, payment numbers, parts of keys.
 
-Rules for payment numbers: cards and bank accounts, by their check digits.
-
-Both have no literal to search for. One pattern finds the texts that may hold one.
-
-Lines of a private key of which the file's beginning or end is missing, whatever precedes them.
-
-Tools print a prefix before each line: names of files, times, numbers, quotes, marks of a diff.
+Tools print a prefix before each line of a key: names of files, times, numbers, marks of a diff.
 """
 
 import base64
@@ -15,16 +9,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from turnetl.redact import plausible
-from turnetl.redact.late_pattern import late_pattern
 from turnetl.redact.normalised import escape_before
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.rule import SecretRule, late_pattern, password_rule
 
 _BASE58 = "[1-9A-HJ-NP-Za-km-z]"
 _WORDS_OF_A_SEED = frozenset({12, 15, 18, 21, 24})
 
 
 def is_seed(value: str) -> bool:
-    """Return whether the value has as many words as a seed has."""
     return len(re.findall(r"[a-z]+", value)) in _WORDS_OF_A_SEED
 
 
@@ -63,8 +55,7 @@ KEY_RULES = (
         "private-key",
         r"(?i)(?:private[ _-]?key|secret[ _-]?key|signing[ _-]?key|\bwif\b"
         r"|accounts[\"']?:[ \t]*\[)[^\r\n]{0,40}?"
-        r"[^0-9A-Za-z]"
-        rf"((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
+        rf"[^0-9A-Za-z]((?:0x)?[0-9a-fA-F]{{64}}|(?-i:[5KL]{_BASE58}{{50,51}}|{_BASE58}{{87,88}}))"
         r"(?:[^0-9A-Za-z]|$)",
         "The key of a wallet.",
         plausible.looks_random,
@@ -91,20 +82,17 @@ KEY_RULES = (
         r"|[a-z]{3,8}(?:\\*[\"'],[ \t]*\\*[\"'][a-z]{3,8}){11,23}"
         r"|1[.)]?[ \t]+[a-z]{3,8}(?:[ \t]+[0-9]{1,2}[.)]?[ \t]+[a-z]{3,8}){11,23}"
         r"|(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}"
-        r"(?:(?:[\r\n]|\\n){1,2}[ \t]*(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}){11,23}))"
-        r"(?:[^a-z]|$)",
+        r"(?:(?:[\r\n]|\\n){1,2}[ \t]*(?:[0-9]{1,2}[.)][ \t]*)?[a-z]{3,8}){11,23}))(?:[^a-z]|$)",
         "The words from which the keys of a wallet are derived.",
         is_seed,
     ),
     SecretRule(
         "recovery-code",
         r"(?i)(?:(?:recovery|backup|scratch|emergency|rescue)[ _-]?codes?|wiederherstellungscodes?"
-        r"|notfallcodes?"
-        r"|codes? de (?:secours|récupération)|códigos? de (?:recuperación|recuperação|respaldo)"
-        r"|codici di (?:recupero|backup)"
+        r"|notfallcodes?|codes? de (?:secours|récupération)|códigos? de (?:recuperación|recuperação"
+        r"|respaldo)|codici di (?:recupero|backup)"
         r"|herstelcodes?|备用验证码|恢复代码|リカバリーコード|バックアップコード)[^A-Za-z0-9]{0,12}(?:(?:is"
-        r"|are)[^A-Za-z0-9]{0,8})?"
-        r"(?:[0-9]{1,2}[.)][ \t]*)?"
+        r"|are)[^A-Za-z0-9]{0,8})?(?:[0-9]{1,2}[.)][ \t]*)?"
         rf"((?:{_CODE}{_BETWEEN_CODES}){{1,20}})",
         "Codes that replace a second factor.",
         _is_code,
@@ -118,14 +106,12 @@ KEY_RULES = (
     SecretRule(
         "otp-seed",
         r"(?i)(?:totp|\botp|2fa|mfa|authenticator|two[ -]factor|setup key|manual entry"
-        r"|new secret key"
-        r"|enter (?:this|the) (?:code|key))"
+        r"|new secret key|enter (?:this|the) (?:code|key))"
         rf"[^\r\n]{{0,40}}?(?:\r?\n|\\n)?[^A-Za-z0-9\r\n]({_GROUPS})(?:[^A-Za-z0-9]|$)",
         "The seed of a second factor, also in groups.",
         is_drawn_groups,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:password|passwort|\bpass)\\*[\"']?(?:[^A-Za-z0-9\r\n]{{1,6}}|[ \t]+(?:is|ist|est"
         rf"|es)[ \t:]+)(?-i:{_FOUR_GROUPS})",
         "The password of an app, in four groups.",
@@ -187,16 +173,15 @@ def is_card(value: str) -> bool:
     has_issuer = any(
         digits.startswith(prefixes) and len(digits) in lengths for prefixes, lengths in _LENGTHS
     )
-    return has_issuer and len({*digits}) >= _MIN_DISTINCT_DIGITS and _luhn(digits)
+    return has_issuer and len({*digits}) >= _MIN_DISTINCT_DIGITS and luhn(digits)
 
 
-def _luhn(digits: str) -> bool:
+def luhn(digits: str) -> bool:
     doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number // 10 + number % 10 for number in doubled) % 10 == 0
 
 
 def is_iban(value: str) -> bool:
-    """Return whether the check digits of an account number are right."""
     account = value.replace(" ", "")
     number = "".join(str(int(character, 36)) for character in account[4:] + account[:4])
     return int(number) % 97 == 1
@@ -254,8 +239,7 @@ _PUBLIC = late_pattern(
     rb"(?:mQ[A-Z][A-Za-z0-9]B|m(?:DM|Dg|FI|FM|G8|HM|JM)E|iVBOR|JVBER|UEsDB|/9j/|R0lGOD|H4sI|AAAA[A-E]"
     rb"|iQ[A-Z][A-Za-z0-9]BA|i[HIJ][A-Za-z0-9]E|ws[BF][A-Za-z0-9]BA)"
 )
-"""Starts of public keys, signatures, pictures and archives. Two characters would also be the start
-of one in a thousand lines of a key."""
+"""Starts of public keys, signatures, pictures and archives; shorter ones occur in keys, too."""
 _MARK = late_pattern(rb"-----(?:BEGIN|END) ")
 _MAX_LINE, _WINDOW_LINES = 400, 15
 """Bytes of a line with its prefix, and how many such lines are searched for labels."""
@@ -271,7 +255,6 @@ _OTHER_DER = (b"\x30", b"\x31", b"\x06", b"\x0a", b"\xa0", b"\x02\x82", b"\x02\x
 
 
 def lines_after(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a key in the lines from the end of a match on."""
     yield from _parts(data, _lines(data, match.end()))
 
 
@@ -284,7 +267,6 @@ def lines_from(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]
 
 
 def lines_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a key in the lines before a match."""
     first = max(0, match.start() - _MAX_BYTES)
     yield from _parts(data, reversed([*_lines(data, first, match.start())]))
 
@@ -340,7 +322,6 @@ def _width(data: bytes, start: int, end: int) -> int:
 
 
 def _lines(data: bytes, start: int, end: int | None = None) -> Iterator[tuple[int, int]]:
-    """Yield start and end of each line between two offsets."""
     end = min(len(data), start + _MAX_BYTES) if end is None else end
     for match in _LINE_BREAK.finditer(data, start, end):
         yield start, match.start()
@@ -360,7 +341,6 @@ def _parts(data: bytes, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def _parts_of_line(data: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the runs in a line that may be of a key."""
     for match in _RUN.finditer(data, start, end):
         is_long = len(match[0]) >= _MIN_LINE
         if len(match[0]) < _MIN_LAST or _PATH.match(match[0]):
@@ -370,7 +350,6 @@ def _parts_of_line(data: bytes, start: int, end: int) -> Iterator[tuple[int, int
 
 
 def _starts_key(text: bytes) -> bool:
-    """Return whether base64 starts as a private key does."""
     head = text[: len(text) // 4 * 4][:120]
     try:
         decoded = base64.b64decode(head)
@@ -406,8 +385,7 @@ KEY_LINE_RULES = (
     SecretRule(
         "private-key-head",
         r"(?:MII[A-Za-z0-9+/]|MIG[A-Za-z0-9+/]|MHcCAQEE|MHgCAQEE|MC4CAQAw|MFECAQEw|MFMCAQEw"
-        r"|MEECAQAw"
-        r"|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
+        r"|MEECAQAw|b3BlbnNzaC1rZXktdjE|LS0tLS1CRUdJTi|lIYE|xcaGB|xYYE)[A-Za-z0-9+/=]{30,}",
         "Lines of a key without the line that names it, or a whole file in base64.",
         _is_key_line,
         locate=lines_from,

@@ -1,13 +1,9 @@
-"""The required literals of turnetl's own rules, derived when a rule changes.
+"""The required literals of turnetl's own rules: every match starts with one of a few texts.
 
-To derive them takes each process as long as to parse 8 MB. The file has a line for each pattern:
-its digest, the bytes before the literal, and the literals as JSON; none for a pattern without any.
+They are derived from the pattern. To derive all takes as long as to parse 8 MB, so a file has a
+line for each pattern: its digest, the bytes before the literal, and the literals as JSON.
 
     python -m turnetl.redact.known_literals > turnetl/redact/known_literals.tsv
-
-The required literals of a pattern: every match starts with one of a few texts.
-
-They are derived from the pattern itself, so that a rule need not repeat them.
 """
 
 import sys
@@ -26,8 +22,7 @@ from turnetl.redact.rule import SecretRule
 _MIN_BYTES = 3
 """Bytes that a literal needs to be rare; one less if it has other characters than letters."""
 _LENGTHS = (6, 5, 4, 3)
-"""Bytes after which a literal with several continuations may end: the first of them that does not
-give too many literals."""
+"""Bytes after which a literal with several continuations may end: the first that gives few."""
 _MAX_BYTES = 12
 """Bytes after which a literal with a single continuation ends."""
 _MAX_LITERALS = 160
@@ -37,8 +32,7 @@ _MAX_CLASS_SIZE = 8
 """Characters of a class that are expanded one by one."""
 
 _Prefixes = set[tuple[bytes, bool]]
-"""Possible prefixes of the matches of a pattern part, in lower case, each with whether it is the
-complete match."""
+"""Prefixes of the matches of a part in lower case, each with whether it is the whole match."""
 _EMPTY_MATCH: _Prefixes = {(b"", True)}
 _ANYTHING: _Prefixes = {(b"", False)}
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
@@ -57,8 +51,7 @@ class RequiredLiterals:
 def required_literals(pattern: bytes) -> RequiredLiterals | None:
     """Return the required literals of a pattern; None if there is nothing to search for.
 
-    An optional repeat at the start of a pattern is ignored: a match with it contains a match
-    without it, which starts a little later.
+    An optional repeat at its start is ignored: a match without it starts a little later.
     """
     items = list(_flatten(_parser.parse(pattern)))
     max_offset = 0
@@ -66,7 +59,8 @@ def required_literals(pattern: bytes) -> RequiredLiterals | None:
         literals = _literals(items[index:], is_first=index == 0)
         if literals is not None:
             return RequiredLiterals(literals, max_offset)
-        max_offset += _max_width(item)
+        width = _parser.SubPattern(_parser.State(), [item]).getwidth()[1]
+        max_offset += int(width)
         if max_offset > _MAX_OFFSET:
             break
     return None
@@ -79,10 +73,6 @@ def _flatten(items: Any) -> Iterator[Any]:
             yield from _flatten(item[1][-1])
         else:
             yield item
-
-
-def _max_width(item: Any) -> int:
-    return int(_parser.SubPattern(_parser.State(), [item]).getwidth()[1])
 
 
 def _literals(items: Sequence[Any], *, is_first: bool) -> frozenset[str] | None:
@@ -129,7 +119,6 @@ def _prefixes(items: Sequence[Any], length: int) -> _Prefixes:
 
 
 def _item_prefixes(item: tuple[object, Any], length: int) -> _Prefixes:
-    """Return the prefixes of one part of a pattern."""
     kind, value = item
     if kind is _parser.LITERAL:
         return {(bytes([value]).lower(), True)}
@@ -173,7 +162,6 @@ _FILE = "known_literals.tsv"
 
 
 def literals_of(rule: SecretRule) -> RequiredLiterals | None:
-    """Return the required literals of a rule, which are derived unless they are known."""
     known = _known().get(_key(rule))
     if known is None:
         return required_literals(rule.pattern.encode())
@@ -183,7 +171,6 @@ def literals_of(rule: SecretRule) -> RequiredLiterals | None:
 
 
 def lines(rules: Sequence[SecretRule]) -> Iterator[str]:
-    """Yield the lines of the file for these rules, in order."""
     for key, pattern in sorted({_key(rule): rule.pattern for rule in rules}.items()):
         found = required_literals(pattern.encode())
         literals = sorted(found.literals) if found is not None else []
@@ -193,7 +180,6 @@ def lines(rules: Sequence[SecretRule]) -> Iterator[str]:
 
 @cache
 def _known() -> Mapping[str, str]:
-    """Return the rest of each line by its digest."""
     text = files("turnetl.redact").joinpath(_FILE).read_text("utf-8")
     return dict(line.split("\t", 1) for line in text.splitlines())
 

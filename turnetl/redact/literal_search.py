@@ -1,12 +1,9 @@
-"""The literal search: one pass over bytes for the required literals of all rules.
-
-Matches of rules in one text. A rule is tried only near its required literals.
-"""
+"""One pass over bytes for the required literals of all rules; a rule is tried only near its own."""
 
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -14,7 +11,9 @@ from typing import NamedTuple
 from ahocorasick_rs import BytesAhoCorasick, Implementation, MatchKind
 
 from turnetl.redact.known_literals import literals_of
+from turnetl.redact.normalised import escape_before
 from turnetl.redact.rule import SecretRule
+from turnetl.redact.spans import Span
 
 _PREFIX_BYTES = 2
 """Bytes of the shortest literal."""
@@ -26,16 +25,12 @@ _REMEMBERED = 5_000
 
 
 class RequiredLiteral(NamedTuple):
-    """One rule that has a literal."""
-
     rule: SecretRule
     max_offset: int
     """Maximum number of bytes that precede the literal in a match."""
 
 
 class LiteralSearch:
-    """A search for the required literals of some rules."""
-
     def __init__(self, rules: Sequence[SecretRule]) -> None:
         self._by_literal: dict[bytes, list[RequiredLiteral]] = {}
         self.rules_without_literals = [*filter(self._has_no_literal, rules)]
@@ -96,12 +91,10 @@ class LiteralSearch:
 
 @lru_cache(maxsize=64)
 def literal_search(rules: tuple[SecretRule, ...]) -> LiteralSearch:
-    """Return the search for these rules."""
     return LiteralSearch(rules)
 
 
 def _starts(literals: Iterable[bytes]) -> list[bytes]:
-    """Return the literals that start with no other one."""
     starts: list[bytes] = []
     for literal in sorted(literals):
         if not starts or not literal.startswith(starts[-1]):
@@ -122,13 +115,7 @@ class RuleMatcher:
     """Finds the matches of rules in one text, which is searched once for the literals of all."""
 
     def __init__(self, data: bytes, rules: Iterable[SecretRule], search: LiteralSearch) -> None:
-        """Search the text.
-
-        Args:
-            data: the text.
-            rules: some of the rules of the search.
-            search: the search for the literals of all rules.
-        """
+        """Search the text for `rules`, which are some of those of the search."""
         self._data = data
         self._offsets: dict[str, array[int]] = {}
         self._max_offsets: dict[str, int] = {}
@@ -148,7 +135,6 @@ class RuleMatcher:
         """The rules that may match."""
 
     def first(self, rule: SecretRule, start: int) -> re.Match[bytes] | None:
-        """Return the first match that starts at `start` or after it."""
         offsets = self._offsets.get(rule.pattern)
         if offsets is None:
             return rule.compiled.search(self._data, start)
@@ -160,3 +146,64 @@ class RuleMatcher:
                 if match is not None:
                     return match
         return None
+
+
+_MAX_KEY_BYTES = 16_384
+"""Bytes matched backwards from the end of a key. OpenSSL accepts RSA keys of up to 16,384 bits:
+12.6 kB as PEM. The rest allows for line numbers and quotes between its lines."""
+_MAX_NESTED_BYTES = 200
+"""Bytes of an implausible match. Another match may start within a match of up to this size."""
+_ENDS_WITH_WORD = re.compile(rb"[A-Za-z0-9]\Z")
+
+
+FirstMatch = Callable[[SecretRule, int], re.Match[bytes] | None]
+"""Returns the first match of a rule that starts at an offset or after it."""
+
+
+def spans_of_rule(rule: SecretRule, data: bytes, first: FirstMatch) -> Iterator[Span]:
+    position = 0
+    while match := first(rule, position):
+        position = max(match.end(), position + 1)
+        spans = [*spans_of_match(rule, data, match)]
+        yield from spans
+        if not spans and rule.locate is None and match.lastindex is not None:
+            start, end = _value(rule, data, match)
+            if end - start < _MAX_NESTED_BYTES:
+                position = match.start() + 1
+
+
+def spans_of_match(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> Iterator[Span]:
+    """Yield the secrets that a match announces; none if it is text to skip."""
+    is_skipped = rule.locate is None and match.lastindex is None
+    if is_skipped or not rule.is_preceded(data, match.start()):
+        return
+    located = [_value(rule, data, match)] if rule.locate is None else rule.locate(data, match)
+    for start, end in located:
+        if _is_secret(rule, data, start, end):
+            has_stop = rule.locate is None and data.endswith(b".", start, end)
+            yield Span(start, end - has_stop, rule.name)
+
+
+def _value(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> tuple[int, int]:
+    start, end = match.span(match.lastindex or 0)
+    return start - _prefix_length(rule, data, start), end
+
+
+def _is_secret(rule: SecretRule, data: bytes, start: int, end: int) -> bool:
+    if rule.starts_word and _is_within_word(data, start):
+        return False
+    return rule.plausible(data[start:end].decode("utf-8", "replace"))
+
+
+def _is_within_word(data: bytes, start: int) -> bool:
+    ends_with_word = _ENDS_WITH_WORD.search(data[max(0, start - 1) : start]) is not None
+    return ends_with_word and escape_before(data, start) == start
+
+
+def _prefix_length(rule: SecretRule, data: bytes, start: int) -> int:
+    """Return the number of bytes before `start` that belong to the secret."""
+    if not rule.reversed_prefix:
+        return 0
+    backwards = data[max(0, start - _MAX_KEY_BYTES) : start][::-1]
+    match = rule.compiled_prefix.match(backwards)
+    return match.end() if match is not None else 0

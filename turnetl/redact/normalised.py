@@ -1,10 +1,7 @@
 """A text as its reader sees it: without colours and zero-width characters, with escapes decoded.
 
-Lines of a command that a backslash continues are joined, and so are those that quoted-printable
-breaks. What is encoded several times is decoded layer by layer.
-
-Secrets are searched for in these views and cut in the original, so a view keeps the place of each
-of its bytes.
+Lines that a backslash or quoted-printable continues are joined. Secrets are searched in these views
+and cut in the original, so a view keeps the place of each of its bytes.
 """
 
 import html
@@ -15,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from turnetl.redact.late_pattern import late_pattern
+from turnetl.redact.rule import late_pattern
 from turnetl.redact.spans import Span
 
 _MAX_LAYERS = 5
@@ -126,8 +123,7 @@ class NormalisedText:
 
     data: bytes
     _starts: Sequence[int]
-    """Offsets in the view at which the distance to what it was decoded from changes, in ascending
-    order."""
+    """Ascending offsets in the view at which the distance to what it was decoded from changes."""
     _originals: Sequence[int]
     """For each of these, the offset in what it was decoded from."""
     _escapes: frozenset[int]
@@ -165,8 +161,6 @@ class NormalisedText:
 
 
 class _Layer:
-    """Builds a view of a text or of another view."""
-
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._pieces: list[bytes] = []
@@ -236,7 +230,6 @@ def _separated(
 
 
 def normalised_texts(texts: Iterable[str]) -> dict[str, list[str]]:
-    """Return the views of each text that has one."""
     found = {
         text: [
             view.data.decode("utf-8", "surrogatepass")
@@ -250,7 +243,7 @@ def normalised_texts(texts: Iterable[str]) -> dict[str, list[str]]:
 def undisguised(secret: bytes) -> bytes:
     """Return a secret as its reader sees it: it has the same placeholder in every disguise.
 
-    Encoded line breaks and other control characters in it stay as they are written.
+    Encoded control characters in it stay as they are written.
     """
     for _ in range(_MAX_LAYERS):
         encoded = secret
@@ -262,17 +255,12 @@ def undisguised(secret: bytes) -> bytes:
 
 
 def _is_quoted(data: bytes) -> bool:
-    """Return whether a text is surely quoted-printable."""
     has_break = b"=\n" in data or b"=\r\n" in data
     return (has_break and b"=3D" in data) or b"quoted-printable" in data
 
 
 def escape_before(data: bytes, end: int) -> int:
-    """Return the start of the encoded character that ends with a letter or digit at `end`.
-
-    Returns:
-        `end` if there is none.
-    """
+    """Return the start of the encoded character whose letter or digit ends at `end`, else `end`."""
     first = max(0, end - _MAX_ESCAPE)
     match = _ENDS_WITH_ESCAPE.search(data[first:end])
     return end if match is None else first + match.start()
@@ -291,12 +279,10 @@ def _seen_in_secret(match: re.Match[bytes]) -> bytes:
 
 
 def _seen(match: re.Match[bytes]) -> bytes:
-    """Return what is seen of something encoded; nothing of a colour."""
     return _SEEN[match.lastgroup or ""](match[0])
 
 
 def _character(code: int) -> bytes:
-    """Return a character in UTF-8."""
     if code > sys.maxunicode or (chr(code).isspace() and chr(code) not in "\n\r\t"):
         return b" "
     return chr(code).encode("utf-8", "surrogatepass")
@@ -310,7 +296,6 @@ def _entity(written: bytes) -> bytes:
 
 
 def _percent_bytes(written: bytes) -> bytes:
-    """Return the characters that bytes after percent signs stand for, if they do."""
     decoded = bytes.fromhex(b"".join(_BYTE.findall(written)).decode())
     character = decoded.decode("utf-8", "ignore")
     return decoded if character.encode() == decoded and not character.isspace() else b" "

@@ -1,6 +1,6 @@
 """Checks whether a matched value can be a secret: code has names in the same places.
 
-A change here that changes a result raises `_VERSION` in `turnetl.redact.redactor`.
+A change of a result raises `_VERSION` in `turnetl.redact.redactor`; so in `chosen`, `drawn_tokens`.
 """
 
 import base64
@@ -8,7 +8,7 @@ import math
 import re
 from collections import Counter
 
-from turnetl.redact.late_pattern import late_pattern
+from turnetl.redact.rule import late_pattern
 
 
 def looks_random(value: str) -> bool:
@@ -55,8 +55,7 @@ def is_issued(value: str) -> bool:
 
 def is_generated(value: str) -> bool:
     """Like `is_token`, in a weak context: no digest, uuid or number with letters."""
-    kinds = {_kind(character) for character in value[:_MAX_CHARS]}
-    return is_token(value) and kinds >= {"0", "A", "a"} and len(value) >= _MIN_LETTERS
+    return is_token(value) and _has_all_kinds(value) and len(value) >= _MIN_LETTERS
 
 
 def is_generated_value(value: str) -> bool:
@@ -68,8 +67,7 @@ def is_generated_value(value: str) -> bool:
 
 def is_generated_password(value: str) -> bool:
     """Like `is_generated_value`, for a value that may be as short as a password."""
-    kinds = {_kind(character) for character in value[:_MAX_CHARS]}
-    return is_token(value) and kinds >= {"0", "A", "a"} and not _ATTRIBUTE.match(value)
+    return is_token(value) and _has_all_kinds(value) and not _ATTRIBUTE.match(value)
 
 
 def is_placeholder(value: str) -> bool:
@@ -77,7 +75,7 @@ def is_placeholder(value: str) -> bool:
 
 
 def is_variable(value: str) -> bool:
-    """Return whether the value is the name of the variable that holds the password."""
+    """Return whether the value is the name of a variable that holds the password."""
     return _VARIABLE.match(value) is not None
 
 
@@ -86,7 +84,6 @@ def is_attribute(value: str) -> bool:
 
 
 def decoded(value: str) -> str | None:
-    """Return the text that a value encodes in base64; None if it is none."""
     try:
         text = base64.b64decode(value[:_MAX_CHARS], validate=True).decode("ascii").rstrip("\n")
     except ValueError:
@@ -98,7 +95,6 @@ _MIN_DECODED = 5
 
 
 def is_basic_auth(value: str) -> bool:
-    """Return whether the value is `user:password` in base64."""
     try:
         decoded = base64.b64decode(value[:_MAX_CHARS], validate=True).decode()
     except ValueError:
@@ -111,7 +107,6 @@ def is_anything(_: str) -> bool:
 
 
 def is_key_body(value: str) -> bool:
-    """Return whether the value holds lines of a key."""
     return _BASE64_LINE.search(value) is not None
 
 
@@ -128,6 +123,10 @@ def _changes(value: str) -> int:
     return len(_OF_ONE_KIND.findall(kinds)) - len(_OF_ANY_KIND.findall(kinds))
 
 
+def _has_all_kinds(value: str) -> bool:
+    return {"0", "A", "a"} <= {*map(_kind, value[:_MAX_CHARS])}
+
+
 def _kind(character: str) -> str:
     if character.isdigit():
         return "0"
@@ -137,7 +136,6 @@ def _kind(character: str) -> str:
 
 
 def _entropy(value: str) -> float:
-    """Return the entropy in bits per character."""
     shares = [count / len(value) for count in Counter(value).values()]
     return -sum(share * math.log2(share) for share in shares)
 
@@ -151,8 +149,7 @@ _MIN_CHARS = 8
 _MIN_LETTERS = 20
 """Characters of a token without digits: names in code have fifteen and more, `PostgresAPIKey`."""
 _MIN_CHANGES = 3
-"""Changes of kind in a token with digits: a name with a number, `retries2`, has one, `stage2b`
-two."""
+"""Changes of kind in a token with digits: the name `retries2` has one, `stage2b` two."""
 _CHANGE_RATE = 0.3
 """Changes of kind per character: a name in code has about 0.25, a generated value 0.6."""
 _MIN_ENTROPY = 2.5

@@ -1,7 +1,4 @@
-"""The Redactor port: texts in, the same texts without secrets out.
-
-What stands in place of a secret: `[REDACTED:<rule>:<digest>]`.
-"""
+"""The Redactor port: texts in, the same texts with `[REDACTED:<rule>:<digest>]` for secrets out."""
 
 import re
 from collections.abc import Sequence
@@ -18,14 +15,9 @@ class RedactedTexts(NamedTuple):
 
 
 class Redactor(Protocol):
-    """Removes secrets from texts."""
-
     @property
     def version(self) -> str:
-        """A digest that changes when the same text may be redacted differently.
-
-        Archives are then parsed again.
-        """
+        """A digest that changes when redactions may differ: archives are then parsed again."""
         ...
 
     def redact_many(self, archives: Sequence[list[str]]) -> list[RedactedTexts]:
@@ -52,25 +44,28 @@ _DIGEST_BYTES = 8
 
 
 def placeholder(rule: str, secret: bytes, key: bytes) -> str:
-    """Return the placeholder of a secret.
-
-    Args:
-        rule: the name of the rule that found it.
-        secret: as its reader sees it: see `normalised.undisguised`.
-        key: of the lake, at most 64 bytes.
-    """
+    """Return the placeholder of a secret as its reader sees it: see `normalised.undisguised`."""
     return f"{MARK}{rule}:{secret_digest(secret, key)}]"
 
 
 def secret_digest(secret: bytes, key: bytes) -> str:
-    """Return the digest in the placeholder of a secret; arguments as `placeholder`."""
     return blake2b(secret, key=key, digest_size=_DIGEST_BYTES).hexdigest()
 
 
 def pieces(text: str) -> tuple[list[str], list[str]]:
-    """Return the parts of a text around its placeholders, one more than these, and their digests.
-
-    The parts are in the order of the text, and so are the digests.
-    """
+    """Return the parts of a text around its placeholders, one more than these, and the digests."""
     split = re.split(PATTERN, text)
     return split[::2], split[1::2]
+
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SEPARATORS = re.compile(r"[/\\._~{}-]+")
+_SHORT_WORD = re.compile(r"[^\W\d_]{0,15}\d{0,2}|[^\W_]{0,8}")
+
+
+def is_plain(name: str) -> bool:
+    """Return whether a name surely holds no secret: it has only short words and uuids.
+
+    To redact one path loads all rules of the scanner: half a second.
+    """
+    return all(map(_SHORT_WORD.fullmatch, _SEPARATORS.split(_UUID.sub("", name))))

@@ -1,16 +1,9 @@
-"""The prefilter: two passes over all texts select the few that need a closer look.
+"""The prefilter: passes over all texts select the few that need a closer look.
 
-Equal texts are scanned once: every turn repeats the name of its working directory.
-
-Texts in which nothing was found: a copy of one in a later archive need not be searched again.
-
-A session that was resumed or forked repeats the texts of its parent, and every session those of its
-tools.
-
-Search for known secrets in texts, all in one pass: there may be as many secrets as lines.
+Equal texts are scanned once, and clean texts are remembered: every turn repeats its working
+directory, and a forked session the texts of its parent. Known secrets are found in one pass.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,9 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from turnetl.redact.literal_search import LiteralSearch, RequiredLiteral, literal_search
+from turnetl.redact.literal_search import (
+    LiteralSearch,
+    RequiredLiteral,
+    literal_search,
+    spans_of_match,
+    spans_of_rule,
+)
 from turnetl.redact.normalised import ENCODED, INVISIBLE, MAY_BE_ENCODED, normalised_texts
-from turnetl.redact.rule_spans import spans_of_match, spans_of_rule
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, occurrences
@@ -75,7 +73,6 @@ class ExactMatcher:
                 return
 
     def _candidates(self, data: bytes) -> list[int]:
-        """Return the places whose first bytes are those of a secret."""
         candidates: list[int] = []
         for offset in range(min(_HEAD_BYTES, len(data) - _HEAD_BYTES + 1)):
             count = (len(data) - offset) // _HEAD_BYTES
@@ -108,11 +105,7 @@ class CleanTexts:
     """Remembers the last texts that were found clean."""
 
     def __init__(self, size: int = _REMEMBERED) -> None:
-        """Remember no text yet.
-
-        Args:
-            size: number of texts that are remembered at least; at most twice as many are.
-        """
+        """Remember no text yet; later at least `size`, at most twice as many."""
         self._size = size
         self._newer: set[TextKey] = set()
         self._older: set[TextKey] = set()
@@ -159,17 +152,9 @@ def candidates(
 ) -> dict[int, list[SecretRule]]:
     """Return the indexes of the texts that need a closer look, with the rules that match them.
 
-    One scan over the texts covers the native rules, and one over the column covers the required
-    literals of `rules`. A large archive is scanned in chunks, because it is in memory five times.
-
-    Args:
-        texts: any texts.
-        scanner: the scanner with the native rules.
-        rules: turnetl's own rules.
-        patterns: patterns without a literal to search for. A text that matches one is a candidate
-            if the function, given the text, returns True.
-        clean: texts that earlier calls with the same rules and patterns found to be no candidates.
-            They are not searched, and those of this call are added. None: all are searched.
+    A text that matches one of `patterns`, which have no literal, is a candidate if the function
+    says so. Texts in `clean` are not searched; those found clean are added. A large archive is
+    scanned in chunks, because it is in memory five times.
     """
     clean = CleanTexts() if clean is None else clean
     unknown = clean.unknown(texts)
@@ -190,7 +175,6 @@ def _candidates_of_chunk(
     rules: tuple[SecretRule, ...],
     patterns: Mapping[str, Callable[[bytes], bool]],
 ) -> dict[str, list[SecretRule]]:
-    """Return the candidates among distinct texts, with the rules that match a text or its view."""
     column = _column(texts)
     without_literals = literal_search(rules).rules_without_literals
     slow_patterns = [rule.pattern for rule in without_literals if rule.may_be_secret is None]
@@ -227,7 +211,6 @@ def _column(texts: list[str]) -> pl.Series:
 
 
 def _matching(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
-    """Return the texts that match one of the patterns: one pass for all of them."""
     pattern = "|".join(f"(?:{pattern})" for pattern in patterns)
     return [texts[index] for index in column.str.contains(pattern).arg_true()]
 
@@ -239,7 +222,6 @@ def _with_invisible(texts: list[str]) -> list[str]:
 
 
 def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[str]]:
-    """Return for each pattern the texts that match it."""
     columns = [pl.col("text").str.contains(pattern).alias(pattern) for pattern in patterns]
     matches = pl.DataFrame({"text": text_column(texts)}).select(columns)
     return {
@@ -248,7 +230,6 @@ def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[st
 
 
 def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]:
-    """Return the indexes of the texts that hold a known secret, in order."""
     joined = _JoinedTexts(texts, text_column(texts))
     return sorted(
         {index for span in secrets.spans(joined.data) for index in joined.at(span.start, span.end)}
@@ -259,7 +240,7 @@ class _JoinedTexts:
     """Texts that are scanned as one."""
 
     def __init__(self, texts: Sequence[str], column: pl.Series) -> None:
-        """Join the texts; `column` starts with the same texts."""
+        """Join the texts, with which `column` starts."""
         self.texts = texts
         self.column = column
         self.data = SEPARATOR.join(map(_encode, texts))
@@ -271,7 +252,6 @@ class _JoinedTexts:
         return (sizes + len(SEPARATOR)).cum_sum().to_list()
 
     def at(self, start: int, end: int) -> range:
-        """Return the indexes of the texts that overlap these bytes."""
         first = bisect_right(self._ends, start)
         last = bisect_right(self._ends, max(start, end - 1))
         return range(first, min(last, len(self.texts) - 1) + 1)
@@ -294,7 +274,6 @@ def _chunks(texts: list[str]) -> Iterator[list[str]]:
 
 
 def _by_scanner(joined: _JoinedTexts, scanner: SecretScanner) -> Iterator[str]:
-    """Yield the texts in which the native scanner finds a secret."""
     findings = scanner.scan(joined.data)
     indexes = {index for found in findings for index in joined.at(found.start, found.end)}
     for index in indexes:
@@ -304,10 +283,7 @@ def _by_scanner(joined: _JoinedTexts, scanner: SecretScanner) -> Iterator[str]:
 def _by_rules(
     joined: _JoinedTexts, by_pattern: Mapping[str, list[str]], rules: tuple[SecretRule, ...]
 ) -> dict[str, list[SecretRule]]:
-    """Return the texts that rules match, each with these rules in their order.
-
-    A pattern is tried only near its required literals, which most texts do not hold.
-    """
+    """Return the texts that rules match near their literals, each with these rules in order."""
     search = literal_search(rules)
     patterns_by_text: dict[str, set[str]] = {}
     for index, places in _places(joined, search):
@@ -338,7 +314,6 @@ def _places(joined: _JoinedTexts, search: LiteralSearch) -> Iterator[tuple[int, 
 
 
 def _by_places(joined: _JoinedTexts, rule: SecretRule) -> list[str]:
-    """Return the texts with a match that can be a secret."""
     if rule.places is None or rule.may_be_secret is None:
         return []
     places: dict[bytes, list[int]] = {}
@@ -355,15 +330,10 @@ def _by_places(joined: _JoinedTexts, rule: SecretRule) -> list[str]:
 
 def _finds_secret(rule: SecretRule, text: str) -> bool:
     data = _encode(text)
-    return any(True for _ in spans_of_rule(rule, data, partial(_first, data)))
-
-
-def _first(data: bytes, rule: SecretRule, start: int) -> re.Match[bytes] | None:
-    return rule.compiled.search(data, start)
+    return any(spans_of_rule(rule, data, lambda rule, start: rule.compiled.search(data, start)))
 
 
 def _matching_patterns(data: bytes, places: Iterable[_Place]) -> Iterator[str]:
-    """Yield the patterns that find a secret near one of their literals."""
     matched: set[SecretRule] = set()
     for offset, found in places:
         end = offset + _MATCH_BYTES

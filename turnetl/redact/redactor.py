@@ -23,43 +23,29 @@ _KEY_BYTES = 32
 
 
 class SecretRedactor:
-    """Removes secrets from texts. Uses no network; imports its scanner with the first text.
-
-    A run in which no archive changed asks only for its version.
-    """
+    """Removes secrets from texts. Uses no network; imports its scanner with the first text."""
 
     def __init__(self, key: bytes | None = None, *, pii: bool = False) -> None:
-        """Set what determines the redactions.
-
-        Args:
-            key: key of the digests in placeholders, of at most 64 bytes: another key gives a
-                secret another digest. None: a random one.
-            pii: also redact personal data: see `turnetl.redact.pii`.
-        """
+        """Set the key of the digests, of at most 64 bytes; None: a random one."""
         self._key = os.urandom(_KEY_BYTES) if key is None else key
-        self._pii = pii
+        self.redacts_persons = pii
 
     def __reduce__(self) -> tuple[Callable[[], "SecretRedactor"], tuple[()]]:
         """Pickle without the scanner, which each process loads for itself."""
-        return partial(type(self), self._key, pii=self._pii), ()
+        return partial(type(self), self._key, pii=self.redacts_persons), ()
 
     @cached_property
     def version(self) -> str:
-        """Digest of everything that determines the redactions: scanner, own rules and key.
-
-        With personal data, also of the packages that know words and phone numbers. It is stored in
-        every turns file and does not reveal the key.
-        """
+        """Digest of scanner, rules, packages and key, which it does not reveal."""
         recipes = (part for rule in self._rules for part in rule.recipe)
         scanner = package_version("kingfisher-secret-scanner")
-        packages = map(package_version, _PII_PACKAGES if self._pii else ())
+        packages = map(package_version, _PII_PACKAGES if self.redacts_persons else ())
         return ids.digest(_VERSION, scanner, ids.digest("key", self._key), *recipes, *packages)
 
     def redact(self, texts: list[str]) -> RedactedTexts:
         """Return the texts with `[REDACTED:<rule>:<digest>]` in place of each secret.
 
-        Order and number of the texts stay the same. A secret always has the same digest. A secret
-        that one text reveals is redacted in all of these texts. Repeating changes nothing.
+        A secret that one text reveals is redacted in all of these texts. Repeating changes nothing.
         """
         return self.redact_many([texts])[0]
 
@@ -67,13 +53,7 @@ class SecretRedactor:
         """Return `redact` of the texts of each archive; one scan over all of them is faster."""
         return self._engine.redact_many(archives)
 
-    @property
-    def redacts_persons(self) -> bool:
-        """Whether personal data is redacted."""
-        return self._pii
-
     def person_placeholder(self, name: str) -> str:
-        """Return what stands in place of the name of a person."""
         return placeholder("person", _seen(name), self._key)
 
     def stands_for(self, digest: str, secret: str) -> bool:
@@ -82,7 +62,7 @@ class SecretRedactor:
 
     @cached_property
     def _rules(self) -> tuple[SecretRule, ...]:
-        if not self._pii:
+        if not self.redacts_persons:
             return RULES
         from turnetl.redact.pii import PII_RULES  # noqa: PLC0415 - only on request
 
@@ -92,7 +72,7 @@ class SecretRedactor:
     def _engine(self) -> "RedactionEngine":
         from turnetl.redact.engine import RedactionEngine  # noqa: PLC0415 - only with a text
 
-        return RedactionEngine(self._rules, self._key, pii=self._pii)
+        return RedactionEngine(self._rules, self._key, pii=self.redacts_persons)
 
 
 def _seen(secret: str) -> bytes:

@@ -1,9 +1,10 @@
-"""A secret rule: a kind of secret that the native scanner does not find."""
+"""A secret rule: a kind of secret that the native scanner does not find; patterns of rules."""
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any, AnyStr, Generic, cast
 
 
 # Compared by identity: the hash of 150 rules with all fields takes as long as a search.
@@ -11,43 +12,32 @@ from functools import cached_property
 class SecretRule:
     """Detects a secret by its context or by its own form. The last matching group is the secret.
 
-    A pattern without a literal uses only what both regex engines support: no look-around, no
-    back-reference.
+    A pattern without a literal uses only what both regex engines support: no look-around.
     """
 
     name: str
     pattern: str
     description: str
     plausible: Callable[[str], bool]
-    """Returns whether a matched value can be a secret: code has other values in such places."""
+    """Whether a matched value can be a secret: code has other values in such places."""
     starts_word: bool = False
     """Whether a letter or digit before the secret (other than of an escaped newline) rules it out.
-
-    It is not a part of the pattern, because a pattern that starts with a literal is many times
-    faster.
-    """
+    A pattern that says so does not start with a literal, and is many times slower."""
 
     skip: str = ""
     """Text to skip where the pattern fails. Without it, each position in that text is tried."""
 
     reversed_prefix: bytes = b""
-    """Pattern, matched backwards from the start of the secret; what it matches belongs to it.
-
-    For a secret that only its end identifies: a forward pattern would try every start.
-    """
+    """Pattern, matched backwards, of what belongs to a secret before the end that identifies it."""
 
     locate: Callable[[bytes, re.Match[bytes]], Iterable[tuple[int, int]]] | None = None
     """Returns the secrets that a match announces, if they are not a group of it."""
 
     may_be_secret: Callable[[str], bool] | None = None
-    """Returns whether a match of the whole pattern can be a secret, wherever it stands.
-
-    For a pattern without a required literal that most texts match.
-    """
+    """Whether a match of a pattern that most texts match, without a literal, can be a secret."""
 
     places: Callable[[bytes], Iterable[tuple[int, int]]] | None = None
-    """Returns start and end of all matches of the whole pattern that can be secrets, and perhaps of
-    others, faster than the pattern does."""
+    """Returns start and end of all matches that can be secrets, faster than the pattern."""
 
     before: str = ""
     """Pattern of what must precede the match, up to its start and within `before_bytes`."""
@@ -56,10 +46,7 @@ class SecretRule:
 
     @property
     def recipe(self) -> tuple[str | bytes, ...]:
-        """Everything that determines what the rule redacts.
-
-        Functions are included by their names: after a renaming, all archives are read again.
-        """
+        """What decides redactions. Functions count by name: renaming reads all archives again."""
         starts = "starts word" if self.starts_word else ""
         return (
             self.name,
@@ -79,7 +66,6 @@ class SecretRule:
         return re.compile(_with_short_runs(pattern).encode())
 
     def is_preceded(self, data: bytes, start: int) -> bool:
-        """Return whether what precedes a match that starts at `start` allows it."""
         if not self.before:
             return True
         return (
@@ -95,11 +81,15 @@ class SecretRule:
         return re.compile(self.reversed_prefix)
 
 
-def _with_short_runs(pattern: str) -> str:
-    """Return the pattern with a limit for each run of spaces and of backslashes.
+password_rule = partial(SecretRule, "password")
+value_rule = partial(SecretRule, "secret-value")
+"""Rules for the values of keys and tokens."""
 
-    Several runs of any length in a row can be split in many ways: the time for a long line of them
-    after a keyword would grow with the square of its length.
+
+def _with_short_runs(pattern: str) -> str:
+    """Return the pattern with limited runs of spaces and of backslashes.
+
+    The time for several unlimited runs in a row grows with the square of a line's length.
     """
     return _RUN.sub(lambda run: f"{run[1]}{{{int(run[2] == '+')},{_MAX_RUN}}}", pattern)
 
@@ -108,3 +98,22 @@ _RUN = re.compile(r"(\[ \\t\]|\\\\)([*+])(?![*+?])")
 _MAX_RUN = 40
 """Spaces between two words, as in the columns of a table; JSON in JSON five times has 31
 backslashes before a quote."""
+
+
+class _LatePattern(Generic[AnyStr]):
+    """A pattern that is compiled at its first use: a run in which no archive changed uses none."""
+
+    def __init__(self, pattern: AnyStr, flags: int) -> None:
+        self._source: AnyStr = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:
+        # Kept as an attribute of its own: the next use costs what one of a compiled pattern costs.
+        value = getattr(re.compile(self._source, self._flags), name)
+        setattr(self, name, value)
+        return value
+
+
+def late_pattern(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """Return a pattern for its own methods only: the functions of `re` do not take it."""
+    return cast("re.Pattern[AnyStr]", _LatePattern(pattern, flags))

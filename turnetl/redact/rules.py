@@ -1,5 +1,7 @@
 """Rules for secrets that the native scanner misses: by their own form, and by a keyword."""
 
+from functools import partial
+
 from turnetl.redact import chosen, drawn_tokens, plausible
 from turnetl.redact.announced_rules import ANNOUNCED_RULES, FIELD_RULES, KEYWORD_RULES, LINE_BREAK
 from turnetl.redact.command_rules import COMMAND_RULES
@@ -40,6 +42,7 @@ def _is_long_token(value: str) -> bool:
 
 
 _MIN_MARKED_CHARS = 35
+_token_rule = partial(SecretRule, plausible=plausible.is_token, starts_word=True)
 
 RULES = (
     SecretRule(
@@ -69,19 +72,15 @@ RULES = (
         lambda value: "EXAMPLE" not in value,
         starts_word=True,
     ),
-    SecretRule(
+    _token_rule(
         "sk-token",
         r"(sk-[A-Za-z0-9_-]{20,})",
         "Keys of OpenAI's form, which many servers copy; the scanner requires an infix.",
-        plausible.is_token,
-        starts_word=True,
     ),
-    SecretRule(
+    _token_rule(
         "hugging-face-token",
         r"((?:hf|api_org)_[A-Za-z0-9]{20,})",
         "The scanner requires a checksum.",
-        plausible.is_token,
-        starts_word=True,
     ),
     *(
         SecretRule(
@@ -115,12 +114,10 @@ RULES = (
         _is_long_token,
         reversed_prefix=rb"[0-9a-fA-F]{36}+",
     ),
-    SecretRule(
+    _token_rule(
         "google-key",
         r"(AIza[A-Za-z0-9_-]{35})",
         "The scanner requires a line end or a quote after it, and misses it in a URL.",
-        plausible.is_token,
-        starts_word=True,
     ),
     SecretRule(
         "json-web-token",
@@ -142,12 +139,10 @@ RULES = (
         "A Telegram token in a URL, where it does not start a word.",
         plausible.looks_random,
     ),
-    SecretRule(
+    _token_rule(
         "discord-token",
         r"((?:M[DTjz]|N[DTjz]|O[DT])[A-Za-z0-9_-]{22,26}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38})",
         "The scanner requires the name of the service next to it.",
-        plausible.is_token,
-        starts_word=True,
     ),
     SecretRule(
         "azure-secret",
@@ -188,8 +183,7 @@ RULES = (
         "basic-auth",
         r"(?i)(?:_auth|\"auth\\*\"|basic_?auth(?:orization)?|authorization[a-z_-]{1,10}"
         r"|auth_?basic|credentials?|creds|docker(?:config)?json"
-        r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?("
-        r"[A-Za-z0-9+/]{8,}={0,2})",
+        r"|dockercfg|auth_?token)\\*[\"']?[ \t]*[:= ][ \t]*\\*[\"']?([A-Za-z0-9+/]{8,}={0,2})",
         "User and password in the settings of npm and Docker.",
         plausible.is_basic_auth,
     ),
@@ -234,8 +228,7 @@ RULES = (
     SecretRule(
         "url-parameter",
         r"(?i)(?:[?&;]|u0026|%26|%3f)(?:api_?key|key|token|access_(?:token|key)|sig|signature"
-        r"|secret"
-        r"|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
+        r"|secret|password|auth|x-amz-signature|x-amz-security-token|x-goog-signature)"
         r"(?:=|%3d)([^& \t\r\n\"'`<>#\\%]{8,})",
         "A secret in a URL, as in logs.",
         chosen.is_secret_word,
@@ -245,8 +238,7 @@ RULES = (
         r"(?:echo|yes)[ \t]{1,4}(?:-[ne]{1,2}[ \t]{1,4})?\\*[\"']?"
         r"([^ \t\r\n\"'`\\|$]{4,200}(?:\\+n[^ \t\r\n\"'`\\|$]{4,200})?)\\*[\"']?[ \t]{0,4}\|"
         r"[ \t]{0,4}[^\r\n|;&]{0,100}?(?:sudo -S|-stdin|--with-token|chpasswd|passwd|kinit"
-        r"|luks[A-Z]"
-        r"|secret (?:put|set)|openconnect)",
+        r"|luks[A-Z]|secret (?:put|set)|openconnect)",
         "A password piped into a command.",
         plausible.is_password,
     ),

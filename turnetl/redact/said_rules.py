@@ -1,15 +1,12 @@
-"""Rules for secrets in sentences and notes: name, link and value, in any language.
-
-Secrets that a sentence says before their name: `using … as the password`, `… is your code`.
-"""
+"""Rules for secrets in sentences and notes, in any language: name, link, value; or value, name."""
 
 import re
 from collections.abc import Iterator
 
 from turnetl.redact import chosen
 from turnetl.redact.announced_rules import IN_BACKTICKS, IN_QUOTES
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.chosen import line_rule, said_rule, told_at_end_rule, told_rule
+from turnetl.redact.rule import late_pattern, password_rule, value_rule
 from turnetl.redact.vocabulary import (
     ADVERB,
     AFTER_VALUE,
@@ -37,9 +34,8 @@ _SAID_VALUE = (
 _OWNER = r"(?:[ \t]+[a-z][a-z'-]{0,14}){0,4}[ \t]+"
 BEFORE_NAME = (
     r"(?i:\b(?:us(?:e|ed|es|ing)|type|enter(?:ing)?|try|tried|trying|entered|typed|with|then"
-    r"|choos(?:e|ing)|chose"
-    rf"|picked|set|put|have|took|made|got|pick|keep|need|to)[ \t]+{_SAID_VALUE}"
-    rf"[ \t]+(?:as|for){_OWNER}"
+    rf"|choos(?:e|ing)|chose|picked|set|put|have|took|made|got|pick|keep|need"
+    rf"|to)[ \t]+{_SAID_VALUE}[ \t]+(?:as|for){_OWNER}"
     rf"|(?:\A|[ \t\r\n\"'>:(-]){_SAID_VALUE}[ \t]+(?:is|was|ist|est|es){_OWNER})"
 )
 """A value with a digit or a sign, up to the name: it decides whether a text is a candidate."""
@@ -47,12 +43,7 @@ _BEFORE_NAME = late_pattern(rf"{BEFORE_NAME}\Z".encode())
 
 
 def before_name(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the value before a name of a password or of a code.
-
-    Args:
-        data: one text.
-        match: starts with the name.
-    """
+    """Yield the value before a name of a password or of a code."""
     first = max(0, match.start() - MAX_BEFORE)
     found = _BEFORE_NAME.search(data, first, match.start())
     if found is not None:
@@ -65,14 +56,11 @@ _MARKED = r"[|\"'`*)\[\]“”„«»「」 \t]"
 _WORD = r"([^ \t\r\n\"'`\\;<>|&(){}\[\]«“„「」*#][^ \t\r\n\"'`\\;<>|」]{2,127}?)"
 _END = (
     r"[.,!?)]{0,2}(?:[ \t]*(?:\\+[nr]|[\r\n]|$|[ \t]+\()|[ \t]+(?:by the way|btw|please|and|but"
-    r"|for|I|on|at"
-    r"|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour|para|per"
-    r"|om|to|when|in|then|ein|geändert|gesetzt)\b"
+    r"|for|I|on|at|today|yesterday|now|again|until|because|since|temporarily|no longer|an|und|pour"
+    r"|para|per|om|to|when|in|then|ein|geändert|gesetzt)\b"
     r"|[ \t]+(?::[a-z_+-]{2,20}:|[(#|<&,;*]|(?:—|–)|--|//|<-|thx|thanks|ok\b|it\b|or\b|so\b|if\b"  # noqa: RUF001
-    r"|as\b|with\b"
-    r"|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only|not\b)"
-    r"|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로"
-    r"|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
+    r"|as\b|with\b|let\b|you\b|we\b|expires|valid|works|within|before|after|while|change|only"
+    r"|not\b)|[ \t]+(?:登入|です|입니다)|です|입니다|(?:\(으\))?로|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _VALUE = rf"(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”]|{IN_BACKTICKS}|{_WORD}{_END})"
 _LETTER = r"[\xc3-\xd4][\x80-\xbf]"
@@ -83,13 +71,11 @@ _TOKEN = (
 )
 _CODES = (
     r"(?:(?:verification|security|confirmation|authentication|authorization|login|access"
-    r"|one-time|sign-in)"
-    r"[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
+    r"|one-time|sign-in)[ -](?:code|pin|passcode)|\botp|sicherheitscode|bestätigungscode)"
 )
 _SPEAKER = (
     r"(?:[\[(][^\[\]()\r\n]{3,30}[\])][ \t]*|[0-9][0-9:., /-]{3,24}[ \t]+)?<?@?[A-Za-z0-9_. -]{1"
-    r",30}"
-    r"(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+"
+    r",30}(?:[ \t]*[\[(]?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap][Mm])?[\])]?)?(?::[ \t]+"
     r"|>[ \t]+|(?:\r?\n|\\n))"
 )
 """Who says the next line, as chats show it, with the time."""
@@ -104,11 +90,9 @@ _USER = (
 )
 
 SAID_RULES = (
-    SecretRule(
-        "password",
-        rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+"
-        rf"|[ \t]+(?:type|enter)[ \t]+"
-        rf"|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
+    said_rule(
+        rf"(?i)(?:{_NAMES}(?:{PURPOSE}{{0,2}}{LINK}|{PURPOSE}{{1,2}}[ \t]*=[ \t]+|[ \t]+(?:type"
+        rf"|enter)[ \t]+|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{0,5}}?[ \t]+{CHANGED}[ \t]*:?[ \t]+"
         rf"|(?:[ \t]+that)?[ \t]+(?:I|we|you|they)(?:[ \t]+[a-z]{{2,12}}){{1,3}}"
         rf"(?:[ \t]*:[ \t]+|[ \t]+(?:is|was)[ \t]+))"
         rf"|{FOREIGN_PASSWORD}(?:(?:[ \t]+[^ \t\r\n:=,.]{{1,24}}){{1,3}}{LINK}"
@@ -117,51 +101,38 @@ SAID_RULES = (
         rf"|\b(?:shared|network|wi-?fi|wlan|vpn)[ -]key{LINK}"
         rf"|\b(?:(?-i:PIN|[Pp]in)|{SHORT_PASSWORD}){LINK}){_VALUE}",
         "A line that says the password.",
-        chosen.is_said,
         # `Second pass: look at the tests`.
         before=r"(?<!cond )(?<!irst )(?<!hird )(?<!inal )(?<!next )(?<!last )(?<!one )",
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i){_NAMES}{_MARKUP}{{1,6}}{_WORD}"
         rf"(?:[.,;!?]{{0,3}}(?:[ \t\r\n)\"'`”“»」(]|\\+[nr]|$)|で)",
         "A password directly after its name.",
-        chosen.is_told,
         before=r"(?:\A|[^/A-Za-z0-9_.-])[A-Za-z0-9_-]{0,40}",
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"{EAST_ASIAN_PASSWORD}[ \t]*(?:是|为|為|は|を|는|은|를|을|:|：|="  # noqa: RUF001
-        rf"|{ASIAN_CHANGED})?[ \t]*"
-        rf"(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
+        rf"|{ASIAN_CHANGED})?[ \t]*(?:{IN_QUOTES}|(?:「|『|“)?([!-'*-~]{{4,64}}))",
         "A password in Chinese, Japanese and Korean.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"(?i){FOREIGN_PASSWORD}(?:[ \t]*(?:{IN_QUOTES}|„([^„“”\r\n]{{3,128}})[“”])"
         rf"|[ \t]+(?:[^ \t\r\n:=,.]{{1,20}}[ \t]+){{0,3}}?([!-'*-~]{{4,64}})[ \t]+{AFTER_VALUE}"
         r"(?:[^A-Za-z]|$))",
         "A password in quotes directly after its name, or before the verb of the sentence.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}|{FOREIGN_PASSWORD})[:=]?[*_`]{{0,2}}[ \t]+{_VALUE}",
         "A password after its user.",
-        chosen.is_said,
         before=(
             rf"(?i:{_USER})[ \t:=*_`]{{1,6}}(?:is[ \t]+)?[^\s,;]{{1,60}}[,;/、 \t*_`]{{1,6}}"
             r"(?:(?:and|with|und|mit|et|y|e|con|avec|en|met|och|og|i|a|ja|ve|и|та|și|és"
-            r"|dan)[ \t]+)?"
-            r"(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
+            r"|dan)[ \t]+)?(?:(?:the|dem|das|le|la|el|het|a|o|il)[ \t]+)?"
         ),
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|{SHORT_PASSWORD}[ \t:(]|{FOREIGN_PASSWORD}){_MARKUP}{{0,4}}{_VALUE}",
         "A password that somebody is asked to use.",
-        chosen.is_told_at_end,
         before=(
             r"(?i:\b(?:with|using|use|try|mit|dem|con|avec|com|usa|use|utilise|met|gebruik|prova"
             r"|versuch es mit|用|this|it's"
@@ -169,47 +140,36 @@ SAID_RULES = (
             r"(?:(?:the|my|this|new|old|temp(?:orary)?|default|la|le|dem|das|el|o|a)[ \t]+)?"
         ),
     ),
-    SecretRule(
-        "secret-value",
-        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)"
-        rf"(?:{PURPOSE}{{0,2}}{LINK}|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{1,4}}?"
-        r"[ \t]+(?:is|was|ist)[ \t]+"
+    value_rule(
+        rf"(?i)(?:{KEY}|{SERVICES}[ _-](?:key|secret|token)|\bsecret)(?:{PURPOSE}{{0,2}}{LINK}"
+        rf"|(?:[ \t]+[^ \t\r\n:=,.]{{1,20}}){{1,4}}?[ \t]+(?:is|was|ist)[ \t]+"
         rf"|(?:{_MARKED}{{1,24}}|[ \t]\()|[ \t]*(?:-|–)[ \t]*)"  # noqa: RUF001
         rf"{_MARKUP}{{0,4}}{_TOKEN}",
         "A key or a token after its name, on one line.",
         chosen.is_key_or_marked,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"(?i)\((?:{PASSWORD}|{SHORT_PASSWORD}):?[ \t]+([^ \t\r\n()\"'`<>|]{{4,64}})\)",
         "A password in parentheses.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"\b(?:pw|PW|passwort|Passwort)[ \t]+(?:auf|to)[ \t]+{_VALUE}",
         "A sentence that says what a password was changed to.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"ssh[ \t]+[^ \t\r\n]{{1,60}}@[^ \t\r\n]{{1,60}}[ \t]+(?:/|,|with|pw"
         rf"|password)[ \t]+{_VALUE}",
         "A password after a host.",
-        chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"()[ \t]\((?:the |my |your ){PASSWORD}",
         "A value that the next words explain.",
-        chosen.is_said,
         reversed_prefix=(
             rb"[^ \t\r\n\"'`\\;<>|&(){}\[\]$]{4,64}+"
             rb"(?=[ \t]+(?:(?:won|llits)[ \t]+)?(?:s'|si|esu))"
         ),
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i)(?:{_NAMES}s?(?:[ \t]+-{{1,2}}[ \t]+"
         rf"|(?:[ \t]+[^\s:=]{{1,20}}){{0,6}}?[ \t]*(?::|[ \t](?:{IS}|to|as|auf"
         rf"|en|a|à|in|na|till?|на|în|σε|vaihdettiin)[ \t])[ \t]*(?:{ADVERB}[ \t]+)?)"
@@ -217,117 +177,85 @@ SAID_RULES = (
         rf"(?=[^ \t\r\n]{{0,64}}[0-9!#%^*~+@])"
         rf"{_WORD}[.,;!?)\"'`]{{0,3}}(?:[ \t\r\n]|\\+[nr]|$)",
         "A password after several words about it.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i)(?:{_NAMES}|\bpwd?)(?:[ \t]*:|[ \t]++[^\r\n|]{{0,60}}?)?[ \t]*(?:\r?\n){{1,2}}"
         rf"(?:```[a-z]{{0,8}}\r?\n)?[ \t]*([^ \t\r\n"
         rf"|:=(){{}}\[\]<>\"'`,]{{6,128}})[ \t]*(?:[\r\n]|$)",
         "A password alone on the line after one that announces it.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:{_NAMES}(?:[ \t]*:|[^\r\n|]{{0,40}}:)|initial-password[^\r\n"
         rf"|]{{0,40}})[ \t]*(?:\r?\n){{1,2}}"
         r"[ \t]*([^ \t\r\n|:=(){}\[\]<>\"'`,]{6,128})[ \t]*(?:[\r\n]|$)",
         "The same after a colon: also a word.",
-        chosen.is_told_at_end,
         before=r"(?i:generated|initial|temporary|admin|root|\A|\n)[^\r\n]{0,30}",
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"(?i){_NAMES}[^\r\n:=.]{{1,60}}:?[ \t]+(?:still|now|set to)[ \t]+{_VALUE}",
         "A sentence about a password, and then the password.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"(?i)(?:\bu:[ \t]+|\blogin:\*?[ \t]+|\buser(?:name)?:?\*?[ \t]+)[^\s:,;]{{1,60}}(?:"
         rf"[ \t,;]{{1,4}}|(?:\r?\n|\\+n)[ \t]*)"
         rf"\*?(?:p|pw|pass|pwd)(?::\*?|[ \t])[ \t]*{_VALUE}",
         "A user, and a password with a short name beside or below it.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
-        rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}",
-        "The answer to a question.",
-        chosen.is_told_at_end,
+    told_at_end_rule(
+        rf"(?i){PASSWORD}\?(?:[ \t]+|[ \t\r\n]*A:[ \t]*){_VALUE}", "The answer to a question."
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:\bagain|\bverify|\bconfirm)(?:[ \t]+[a-z]{{1,12}})?:[ \t]+{_VALUE}",
         "What is typed again at the prompt for a password.",
-        chosen.is_told_at_end,
         before=r"(?i:assword|passphrase)[^\x00]{0,100}",
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:{PASSWORD}|\bpwd?\b|\bpass\b|passwort|kennwort)[^\r\n?:=]{{0,40}}\?(?:\r?\n|\\n)"
         rf"(?:\r?\n|\\n)?{_SPEAKER}[ \t]*{_VALUE}",
         "The answer of another person to a question.",
-        chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i)(?:passphrase|phrase (?:secrète|de passe)|frase de (?:contraseña|paso))"
         rf"{PURPOSE}{{0,2}}(?:(?:{LINK}|[ \t]*=[ \t]*)[\"']?"
-        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))"
-        r"|\bsecret\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -]"
-        r"[a-z0-9]{3,12}){3,7}))\\*[\"']",
+        r"([a-z]{3,12}(?:[ -][a-z]{3,12}){2,7})[ \t.\"']*(?:[\r\n]|\\n|$))|\bsecret\\*[\"']?[ \t]*"
+        r"[:=][ \t]*\\*[\"']((?-i:[a-z]{3,12}(?:[ -][a-z0-9]{3,12}){3,7}))\\*[\"']",
         "A passphrase of words.",
-        chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    told_at_end_rule(
         rf"(?i)(?:wifi|wlan|wi-fi|ssid)\b[^\r\n]{{0,40}}?(?:\bkey|\bcode|schlüssel|clé"
         rf"|/)[ \t:]+(?:is[ \t]+)?{_VALUE}",
         "The key of a network.",
-        chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
-        rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds"
-        rf"|credentials"
+    told_at_end_rule(
+        r"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|inloggegevens|creds|credentials"
         rf"|logins?|accès|acceso|accesso|{_BOTH})(?:{PURPOSE})?[ \t]*(?:=|:|is|are|->|→)?[ \t]+"
         rf"(?:(?:as|with|using)[ \t]+)?[`\"'*]{{0,2}}"
         rf"(?:[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}[ \t]*(?:/{{1,2}}|:|\||,|;|->|→|\\\\)[ \t]*"
         rf"|[a-z0-9_.-]{{1,40}}@[a-z0-9.-]{{1,40}}[ \t]+){_VALUE}",
         "A user and a password in a sentence.",
-        chosen.is_told_at_end,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i)(?:zugangsdaten|identifiants|credenciales|credenziali|creds|credentials|{_BOTH}"
         rf"|log(?:ged)?[ -]?in|sign(?:ed)?[ -]?in|connect|authenticate|einloggen|anmelden)"
         rf"(?:{PURPOSE})?(?:[ \t]*(?:=|:|->|→)|[ \t]+(?:is|are|as|with|using|mit|als|via))[ \t]+"
         rf"[`\"'*]{{0,2}}[a-z0-9_.@-]{{2,40}}[`\"'*]{{0,2}}"
         rf"(?:[ \t]+(?:and|und|et|y|e|en|using|with|mit)|[ \t]*[/,:])?[ \t]+{_VALUE}",
         "The same with a word between them, or only a space.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         r"(?i)(?:zugangsdaten|identifiants|creds|credentials|access data|log ?in(?: details"
         r"| data| info)?|account)[^\r\n.,;=]{0,40}"
-        r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n"
-        r"|\\n)[ \t>*•-]{0,8}"
+        r"(?:\r?\n|\\n){1,2}[ \t>*•-]{0,8}[a-z0-9_.@-]{2,60}[ \t]*(?:\r?\n|\\n)[ \t>*•-]{0,8}"
         r"[`\"'*]?([^ \t\r\n\"'`\\<>|:=(){}\[\],;]{6,64})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "A user and a password below each other.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?i)(?:{_NAMES}|\bpw|\bpwd|\bpass)(?:[ \t]++[^\r\n:?=]{{0,40}})?[.:]?[ \t]*(?:\r?\n"
         rf"|\\n){{1,2}}{_SPEAKER}"
         rf"[`\"'*]?([^ \t\r\n\"'`\\<>|=(){{}}\[\],;]{{6,64}})[`\"'*]?[ \t]*(?:[\r\n]|\\n|\\*\"|$)",
         "The next message of a chat, that is only a password.",
-        chosen.is_told,
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i){PIN}\\*[\"'`*]?(?:[ \t]+(?:is|was|ist|lautet|est|es|è|é|to|je|är|er|on|este"
         rf"|là|adalah|(?:for|of)[ \t][^\r\n\d]{{1,30}})(?:[ \t]+now)?)?[ \t]*(?:は|是|:|："  # noqa: RUF001
         rf"|=)?[ \t]*\\*[\"'`*]{{0,2}}"
@@ -336,8 +264,7 @@ SAID_RULES = (
         chosen.is_anything_chosen,
         before=r"(?<![A-Za-z0-9_])",
     ),
-    SecretRule(
-        "password",
+    password_rule(
         rf"(?i)(?:{PASSWORD}|{_CODES})\b",
         "A value before its name, within a sentence.",
         chosen.is_told_or_number,
@@ -345,34 +272,27 @@ SAID_RULES = (
         before=BEFORE_NAME,
         before_bytes=MAX_BEFORE,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:{EAST_ASIAN_KEY}|{FOREIGN_KEY})(?:{PURPOSE}{{0,2}}{LINK}|[ \t]+to[ \t]+"
         rf"|[ \t]*(?:是|为|は|는|은|:|：)?[ \t]*)[\"'`]?{_TOKEN}",  # noqa: RUF001
         "A key in other languages.",
         chosen.is_key,
     ),
-    SecretRule(
-        "password",
+    said_rule(
         rf"(?i){PASSWORD}[ \t]+from[ \t]+[^ \t\r\n]{{4,64}}[ \t]+to[ \t]+{_VALUE}",
         "A password that was changed from one to another.",
-        chosen.is_said,
     ),
-    SecretRule(
-        "password",
+    told_rule(
         rf"(?:admin|root|administrator|postgres|demo)[ \t]*(?:/|:|\|)[ \t]*{_VALUE}",
         "A usual user and a password, alone on a line, or that somebody is asked to use.",
-        chosen.is_told,
         before=(
             r"(?:(?:\A|[\r\n]|\\n)[ \t>*•-]{0,8}"
             r"|\b(?:[Uu]se|[Uu]sing|[Tt]ry|with|as)[ \t]+[`\"']?)"
         ),
     ),
-    SecretRule(
-        "password",
+    line_rule(
         r"(?i)passphrase[ \t]+([a-z]{3,12}(?:[ -][a-z]{3,12}){3,7})[ \t.\"']*(?:[\r\n]|\\n|$)",
         "A passphrase of words that somebody is asked to use.",
-        chosen.is_chosen_line,
         before=r"(?i:enter|use|with|using|try)[ \t]+(?:(?:the|this|my)[ \t]+)?",
     ),
 )

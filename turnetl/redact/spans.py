@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import NamedTuple
 
 from turnetl.redact.port import PATTERN
@@ -36,7 +37,6 @@ def is_issued(rule: str) -> bool:
 
 
 def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
-    """Yield all places of the secrets; `secrets` maps each to its rule."""
     for secret, rule in secrets.items():
         start = data.find(secret)
         while secret and start >= 0:
@@ -51,13 +51,8 @@ def without_heads(
     """Yield the spans without encoded characters around them, and words before these.
 
     A secret that starts within an encoded character was read as if its end belonged to it, and a
-    drawn one is preceded by a word if only a colour separates them.
-
-    Args:
-        data: the text.
-        spans: secrets in the text.
-        heads: by the starts of secrets that encoded characters precede: where these start, and the
-            rule that found the secret.
+    drawn one is preceded by a word if only a colour separates them. `heads` has, by the starts of
+    secrets that encoded characters precede, where these start, and the rule that found the secret.
     """
     starts = sorted(heads)
     spans, ends = [*spans], dict[int, set[int]]()
@@ -68,14 +63,14 @@ def without_heads(
         inside = starts[bisect_right(starts, span.start) : bisect_left(starts, span.end)]
         start = next((one for one in inside if _is_head(data, span, *heads[one])), span.start)
         end = min(
-            (one for one in ends.get(start, ()) if _is_tail(data, one, span)), default=span.end
+            (
+                one
+                for one in ends.get(start, ())
+                if one < span.end and _TAIL.fullmatch(data, one, span.end)
+            ),
+            default=span.end,
         )
         yield span._replace(start=start, end=end)
-
-
-def _is_tail(data: bytes, end: int, span: Span) -> bool:
-    """Return whether only encoded characters or padding follow a token in a span."""
-    return end < span.end and _TAIL.fullmatch(data, end, span.end) is not None
 
 
 def _is_head(data: bytes, span: Span, head: int, rule: str) -> bool:
@@ -89,7 +84,7 @@ def _is_head(data: bytes, span: Span, head: int, rule: str) -> bool:
 
 def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
     """Return the spans in order, merged where they overlap, without those redacted already."""
-    placeholders = _Placeholders(data)
+    placeholders = [match.span() for match in _PLACEHOLDER.finditer(data)]
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end, span.rule)):
         if _is_redacted(data, span, placeholders):
@@ -101,23 +96,11 @@ def merge_spans(data: bytes, spans: Iterable[Span]) -> list[Span]:
     return merged
 
 
-class _Placeholders:
-    """The placeholders in a text."""
-
-    def __init__(self, data: bytes) -> None:
-        places = [match.span() for match in _PLACEHOLDER.finditer(data)]
-        self._starts = [start for start, _ in places]
-        self._ends = [end for _, end in places]
-
-    def overlapping(self, span: Span) -> list[tuple[int, int]]:
-        """Return those that have bytes in common with the span."""
-        indexes = slice(bisect_right(self._ends, span.start), bisect_left(self._starts, span.end))
-        return [*zip(self._starts[indexes], self._ends[indexes], strict=True)]
-
-
-def _is_redacted(data: bytes, span: Span, placeholders: _Placeholders) -> bool:
+def _is_redacted(data: bytes, span: Span, placeholders: list[tuple[int, int]]) -> bool:
     """Return whether the span holds nothing to redact besides placeholders."""
-    overlapping = placeholders.overlapping(span)
+    first = bisect_right(placeholders, span.start, key=itemgetter(1))
+    last = bisect_left(placeholders, span.end, key=itemgetter(0))
+    overlapping = placeholders[first:last]
     if any(start < span.start or span.end < end for start, end in overlapping):
         return True
     rest = _PLACEHOLDER.sub(b"", data[span.start : span.end]).strip()

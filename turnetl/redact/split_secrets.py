@@ -1,7 +1,6 @@
-"""Secrets that are split in two: the content blocks of a text were joined by one or two newlines.
+"""Secrets that are split in two, because the content blocks of a text were joined by newlines.
 
-A split is a place where both sides look like halves of a token. The text around it is scanned again
-without the newlines; a secret found there that spans the split is a split secret.
+The text around a split is scanned without its newlines; a secret that spans the split is redacted.
 """
 
 import re
@@ -40,8 +39,6 @@ FindSpans = Callable[[bytes, Iterable[SecretRule]], Iterable[Span]]
 
 @dataclass(frozen=True, slots=True)
 class _Split:
-    """The newlines between two halves, and whether one half may be a word."""
-
     start: int
     end: int
     may_be_word: bool
@@ -50,13 +47,7 @@ class _Split:
 def split_secret_spans(
     data: bytes, rules: Iterable[SecretRule], find_spans: FindSpans
 ) -> Iterator[Span]:
-    """Yield the spans of split secrets, including the newlines.
-
-    Args:
-        data: one text.
-        rules: all rules of turnetl.
-        find_spans: returns the secrets in bytes according to some of the rules.
-    """
+    """Yield the spans of split secrets, with the newlines; `find_spans` scans by given rules."""
     # Two ids in consecutive lines look like one drawn token.
     rules = [rule for rule in rules if rule.may_be_secret is None]
     prefix_rules = [rule for rule in rules if rule.starts_word]
@@ -67,7 +58,6 @@ def split_secret_spans(
 
 
 def has_split(data: bytes) -> bool:
-    """Return whether a text has a place where both sides look like halves of a token."""
     return any(True for _ in _splits(data))
 
 

@@ -1,17 +1,15 @@
-"""Rules for secrets in tables: in rows, in columns below a header, and in markup.
+"""Rules for secrets in rows beside a name, in columns below a header, in CSV, SQL, JSON and markup.
 
-A row has a name beside its value; a header has the names of columns. Both occur with bars, with
-box-drawing characters, with tabulators and with spaces, also in JSON with escaped newlines.
-
-Values below a header that announces a secret: in tables of Markdown, in CSV, and in SQL.
+Columns are separated by bars, box-drawing characters, tabulators or spaces, also in JSON strings.
 """
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from turnetl.redact import chosen
-from turnetl.redact.late_pattern import late_pattern
-from turnetl.redact.rule import SecretRule
+from turnetl.redact.chosen import line_rule, quoted_rule
+from turnetl.redact.rule import SecretRule, late_pattern, value_rule
 from turnetl.redact.vocabulary import FOREIGN_PASSWORD, PASSWORD
 
 _LONG_NAME = (
@@ -45,12 +43,7 @@ _MAX_BYTES = 1000
 
 
 def cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the cells in the column of the header that the match is in.
-
-    Args:
-        data: one text; its lines may end with an escaped newline.
-        match: the name in the header and its separator.
-    """
+    """Yield the cells in the column of the header that the match is in."""
     for start in _starts_of_header(data, match.start()):
         found = [*_cells(data, start)]
         if found:
@@ -106,7 +99,7 @@ def _is_plain(names: list[bytes]) -> bool:
 def _aligned(header: bytes, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, int]]:
     """Yield the words below a name in a header of capitals, of titles, or above a ruler.
 
-    A row with as many words as the header has has them in the same order, also if they are longer.
+    A row with as many words as the header has them in the same order, also if they are longer.
     """
     names = [*_WORDS.finditer(header)]
     indexes = [index for index, name in enumerate(names) if _is_secret(name[0])]
@@ -185,7 +178,6 @@ _TEXT_IN_JSON = late_pattern(rb"(?:\A|[:,\[][ \t]?)\\*\"(?=[^\"]*\Z)")
 
 
 def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines from `start` on, each with its offset."""
     while start < len(data):
         match = _TABLE_LINE.match(data, start)
         if match is None:
@@ -195,12 +187,7 @@ def _lines(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
 
 
 def row_cells(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the cells beside a name: the first one, and others that can be nothing else.
-
-    Args:
-        data: one text.
-        match: the name up to the end of the row; its first group is the first cell.
-    """
+    """Yield the first cell beside a name, the first group, and others that can be nothing else."""
     yield match.span(1)
     for cell in _MORE_CELLS.finditer(data, match.end(1), match.end(1) + _MAX_BYTES):
         if cell[0][:1] in b"\r\n":
@@ -215,22 +202,22 @@ _MORE_CELLS = late_pattern(
 
 
 def inserted_values(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the quoted values of the columns that hold a secret, in the rows of an `INSERT`.
-
-    Args:
-        data: one text.
-        match: the names of the columns are its first group.
-    """
+    """Yield the values of secret columns in the rows of an `INSERT`; group 1 names the columns."""
     names = match[1].split(b",")
     columns = [index for index, name in enumerate(names) if _is_secret(name.strip(b' `"[]'))]
-    end = match.end()
-    for _ in range(_MAX_ROWS if columns else 0):
-        row = _ROW.match(data, end)
-        if row is None:
-            return
-        values = [*_SQL_VALUE.finditer(data, row.start(1), row.end(1))]
+    for values in _rows(data, match.end(), _ROW, _SQL_VALUE) if columns else ():
         if len(values) == len(names):
             yield from (values[index].span(1) for index in columns if values[index][1])
+
+
+def _rows(
+    data: bytes, end: int, row_pattern: re.Pattern[bytes], value: re.Pattern[bytes]
+) -> Iterator[list[re.Match[bytes]]]:
+    for _ in range(_MAX_ROWS):
+        row = row_pattern.match(data, end)
+        if row is None:
+            return
+        yield [*value.finditer(data, *row.span(1))]
         end = row.end()
 
 
@@ -239,23 +226,12 @@ _ROW = late_pattern(rb"[ \t\r\n,]{0,40}\(((?:[^()']|'(?:[^'\r\n]|'')*+'|\([^()]*
 
 
 def cells_of_json(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the strings in the columns that hold a secret, in rows after a list of names.
-
-    Args:
-        data: one text.
-        match: a name and the list up to the first row.
-    """
+    """Yield the strings in the columns that hold a secret, in rows after a list of names."""
     start = data.rfind(b"[", max(0, match.start() - _MAX_BYTES), match.start()) + 1
     names = [name[1] for name in _JSON_VALUE.finditer(data, start, match.end())]
     columns = [index for index, name in enumerate(names) if name and _is_secret(name)]
-    end = match.end()
-    for _ in range(_MAX_ROWS if columns else 0):
-        row = _JSON_ROW.match(data, end)
-        if row is None:
-            return
-        values = [*_JSON_VALUE.finditer(data, row.start(1), row.end(1))]
+    for values in _rows(data, match.end(), _JSON_ROW, _JSON_VALUE) if columns else ():
         yield from (values[i].span(1) for i in columns if i < len(values) and values[i][1])
-        end = row.end()
 
 
 _JSON_VALUE = late_pattern(
@@ -266,12 +242,7 @@ _JSON_ROW = late_pattern(rb"[ \t\r\n,]{0,40}\[([^\[\]]{1,4000}+)\]")
 
 
 def value_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the value before a name, in an object whose other fields may stand between them.
-
-    Args:
-        data: one text.
-        match: starts in the name.
-    """
+    """Yield the value before a name, in an object whose other fields may stand between them."""
     start = max(0, match.start() - _MAX_OBJECT)
     for found in _VALUE_BEFORE.finditer(data, start, match.start()):
         yield found.span(found.lastindex or 0)
@@ -281,9 +252,8 @@ _MAX_OBJECT = 300
 _BETWEEN = rb"(?:[, \t\r\n]|\\+n){1,24}"
 _VALUE_BEFORE = late_pattern(
     rb"(?i)\b(?:default_?|string|parameter)?(?:value|text|content|input|stdin|fill"
-    rb"|answer)\\*[\"']?[ \t]*[:=][ \t]*"
-    rb"(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']|([^ \t\r\n\"'\\,{}\[\]()#$&*!"
-    rb"|>][^ \t\r\n\"'\\,]{2,127}+))"
+    rb"|answer)\\*[\"']?[ \t]*[:=][ \t]*(?:\\*[\"']([^\"'\\\r\n]{3,128}+)\\*[\"']"
+    rb"|([^ \t\r\n\"'\\,{}\[\]()#$&*!|>][^ \t\r\n\"'\\,]{2,127}+))"
     + _BETWEEN
     + rb"(?:\\*[\"']?[a-z_]{1,20}\\*[\"']?[ \t]*[:=][ \t]*\\*[\"'][^\"'\\\r\n]{0,60}\\*[\"']"
     + _BETWEEN
@@ -294,12 +264,7 @@ _VALUE_BEFORE = late_pattern(
 
 
 def cells_of_markup(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
-    """Yield the cells in the columns of HTML that hold a secret.
-
-    Args:
-        data: one text.
-        match: starts with one of the cells of the header.
-    """
+    """Yield the cells in the columns of HTML that hold a secret; a cell of the header matches."""
     first = max(0, match.start() - _MAX_BYTES)
     start = data.rfind(b"<tr", first, match.start())
     if start < 0:
@@ -349,77 +314,59 @@ _END_OF_NAMES = (
     r"[ \t\r\n]*\][ \t\r\n]*,"
     r"[ \t\r\n]*(?:\\*[\"']?[a-zA-Z_]{1,20}\\*[\"']?[ \t]*:[ \t\r\n]*\[)?[ \t\r\n]*(?=\[)"
 )
+_cell_rule = partial(SecretRule, "password", plausible=chosen.is_cell)
 TABLE_RULES = (
-    SecretRule(
-        "password",
+    _cell_rule(
         rf"(?i)(?:{_NAME}{_PURPOSE}{_EMPHASIS}|pass[`*\" \t]{{1,20}}){_BAR}{_EMPHASIS}{_CELL}"
-        rf"{_EMPHASIS}{_BAR}"
-        rf"[^\r\n]{{0,400}}{_NOT_RULER}",
+        rf"{_EMPHASIS}{_BAR}[^\r\n]{{0,400}}{_NOT_RULER}",
         "A password in the row of a table.",
-        chosen.is_cell,
         locate=row_cells,
         before=r"(?<![Bb]y)(?<![Cc]om)(?<![Tt]res)(?<![Ss]ur)(?<![Oo]ver)(?<![Uu]nder)",
     ),
-    SecretRule(
-        "password",
+    _cell_rule(
         rf"(?i)(?:{_NAME}{_PURPOSE}|pass)[`*\"]{{0,3}}"
         rf"(?:[ \t]{{0,40}}(?:{_BAR}|[ \t]{{2}}|\t|\\+t|[ \t]-[ \t]|\.{{2,40}}:?|>{{2,3}}"
         rf"|:{{2}})[`*\" \t]{{0,40}}(?:REG_SZ[ \t]+)?)"
         rf"([^|\r\n\t\\ ]{{3,128}})[`*\" \t]{{0,20}}(?:{_NOT_RULER}|\\+[nrt]|\t|\"[ \t]*[,}}])",
         "A name and a value in a line, in columns.",
-        chosen.is_cell,
         before=rf"{_LINE}(?:{_BAR}[ \t]*)?[A-Za-z0-9_.-]{{0,30}}(?: [A-Za-z0-9_.-]{{1,20}})?",
     ),
-    SecretRule(
-        "password",
+    _cell_rule(
         rf"(?i)(?:{PASSWORD}|pass|pwd?|mdp|secret(?=[ _-]value)|{_FOREIGN}){_HEADER_END}",
         "A password in the column of a table.",
-        chosen.is_cell,
         locate=cells,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         rf"(?i)(?:{PASSWORD}|pwd|passwort|senha|api_?key|token|secret){_END_OF_NAMES}",
         "A password or a secret in a column of rows in JSON.",
-        chosen.is_chosen,
         locate=cells_of_json,
     ),
-    SecretRule(
-        "password",
+    _cell_rule(
         rf"(?i)<th[^<>]{{0,80}}>[ \t\r\n]*(?:<[a-z]{{1,8}}>)?[^<>]{{0,30}}?"
         rf"(?:{PASSWORD}|\bpass|\bpwd?|{_FOREIGN}|secret|token|key)[^<>]{{0,20}}<",
         "A password in the column of a table of HTML.",
-        chosen.is_cell,
         locate=cells_of_markup,
     ),
-    SecretRule(
-        "password",
+    quoted_rule(
         r"(?i)insert into[ \t\r\n]+[^ \t\r\n(]{1,80}[ \t\r\n]*"
         r"\(([^()\r\n]{1,300})\)[ \t\r\n]*values",
         "A password in a new row of a database.",
-        chosen.is_chosen,
         locate=inserted_values,
     ),
-    SecretRule(
-        "secret-value",
+    value_rule(
         rf"(?i)(?:secret(?:[ _-]access)?(?:[ _-]key)?|api[ _-]?key|token){_HEADER_END}",
         "A secret in the column of a table.",
         chosen.is_drawn_cell,
         locate=cells,
     ),
-    SecretRule(
-        "password",
+    line_rule(
         rf"(?i){PASSWORD}:[ \t]+([^|\r\n]{{3,128}}?)[ \t]*\|",
         "A password in the cell of a table, with its name.",
-        chosen.is_chosen_line,
     ),
-    SecretRule(
-        "password",
+    _cell_rule(
         r"(?i)(?:user(?:name)?|login|e-?mail|host|role)[ \t](?:password|passwd|pwd?|pass)[ \t]*"
-        r"(?:\r?\n|\\n)"
-        r"[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
+        r"(?:\r?\n|\\n)[ \t]*[^ \t\r\n]{1,80}[ \t]+[^ \t\r\n]",
         "A password in the last of the columns that single spaces separate.",
-        chosen.is_cell,
         locate=cells,
     ),
 )

@@ -10,10 +10,7 @@ _THREE_BYTES = "\ufffd"
 
 
 def text_column(texts: Sequence[str]) -> pl.Series:
-    """Return the texts as a column.
-
-    A column cannot hold a lone surrogate; a character with as many bytes replaces it.
-    """
+    """Return the texts as a column; a character of three bytes replaces a lone surrogate."""
     try:
         return pl.Series(texts, dtype=pl.String)
     except UnicodeEncodeError:

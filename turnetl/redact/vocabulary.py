@@ -3,6 +3,11 @@
 Patterns search bytes: letters that are not ASCII match in the case in which they are written.
 """
 
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 PASSWORD = r"(?:passw(?:or)?d|passphrase|passcode)"  # noqa: S105 - a pattern
 SHORT_PASSWORD = r"(?-i:[Pp]ass|[Pp]wd?|PWD?|psk|PSK|mdp|MDP)"  # noqa: S105 - a pattern
 FOREIGN_PASSWORD = (
@@ -12,8 +17,7 @@ FOREIGN_PASSWORD = (
     r"(?:sı|mız|nız|m)?"  # noqa: RUF001
     r"|clave|lösenord(?:et)?|adgangskode(?:n)?|kodeord(?:et)?|passord(?:et)?|salasana(?:ni|si|ksi)?"
     r"|(?:ş|Ş)ifre(?:m|si|n|niz|miz)?|hesl(?:o|a|em)|jelsz(?:ót?|av(?:a|ad|am))|lozinka|zaporka"
-    r"|geslo"
-    r"|(?:m|M)ật khẩu|(?:kata )?sandi(?:nya)?|รหัสผ่าน|(?:كلمة (?:ال)?|رمز ال)(?:مرور|سر)"
+    r"|geslo|(?:m|M)ật khẩu|(?:kata )?sandi(?:nya)?|รหัสผ่าน|(?:كلمة (?:ال)?|رمز ال)(?:مرور|سر)"
     r"|(?:ה)?סיסמ(?:ה|ת|א)|(?:κ|Κ)ωδικός(?: πρόσβασης)?|(?:σ|Σ)υνθηματικό|पासवर्ड|कूटशब्द"  # noqa: RUF001
     r"|slaptažodis|parooli?|lykilorð)"
 )
@@ -39,8 +43,7 @@ EAST_ASIAN_KEY = r"(?:密钥|密鑰|金鑰|令牌|トークン|キー|秘密鍵|
 EAST_ASIAN_PASSWORD = r"(?:密码|密碼|口令|パスワード|비밀번호|비번|암호)"  # noqa: S105 - a pattern
 KEY = (
     r"(?:secret(?:[ _-]?key)?(?:[ _-]?base)?|token|jeton|(?:api|access|private|account|auth|master"
-    r"|app"
-    r"|encryption|signing|licen[cs]e|webhook|consumer|subscription|instrumentation|ingestion"
+    r"|app|encryption|signing|licen[cs]e|webhook|consumer|subscription|instrumentation|ingestion"
     r"|deploy|hmac|sdk)"
     r"[ _.-]?(?:key|schlüssel)|client-key-data|application-key|unseal key(?: [0-9])?"
     r"|jeton d'accès|clé (?:d')?(?:api|accès|secrète|privée)|clave (?:de )?(?:api|secreta|privada)"
@@ -52,9 +55,8 @@ KEY = (
 SERVICES = (
     r"(?:openai|anthropic|mistral|cohere|mailgun|mailjet|mandrill|mailchimp|sendgrid"
     r"|postmark|sparkpost|brevo|twilio|telegram|discord|slack|twitter|facebook|fb app|instagram"
-    r"|linkedin"
-    r"|reddit|spotify|stripe|paypal|plaid|algolia|datadog|newrelic|sentry|splunk|logzio|openweather"
-    r"|weather|cloudflare|heroku|vercel|netlify)"
+    r"|linkedin|reddit|spotify|stripe|paypal|plaid|algolia|datadog|newrelic|sentry|splunk|logzio"
+    r"|openweather|weather|cloudflare|heroku|vercel|netlify)"
 )
 """Whose plain `key` is a secret."""
 IS = (

@@ -69,11 +69,7 @@ def page_values(report: ActivityReport) -> dict[str, Any]:
 def page_filters(
     reference: Callable[[ReportedTurn], TurnReference],
 ) -> dict[str, Callable[..., object]]:
-    """Return the filters of `report.html`.
-
-    Args:
-        reference: returns where a turn and its archive lines are.
-    """
+    """Return the filters of `report.html`; `reference` returns where a turn and its lines are."""
 
     def fact(one: ReportedFact) -> FactReference:
         return FactReference(

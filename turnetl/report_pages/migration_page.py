@@ -15,7 +15,6 @@ from turnetl.views.migration_comparison import percent, rows, summary
 
 
 def migration_page(report: MigrationComparison) -> str:
-    """Return the page."""
     environment = pages.environment()
     environment.filters |= {
         "figure_rows": lambda group: list(rows(group, report.probe_limit)),

@@ -18,12 +18,7 @@ class OwnFile:
     """Whether a file that is not empty is of this kind."""
 
     def check(self, path: Path) -> None:
-        """Check that such a file can be written to this path, before its content is made.
-
-        Raises:
-            BadUsage: its folder does not exist, it is a folder itself, or it is a file of another
-                kind.
-        """
+        """Check that such a file can be written to this path, before its content is made."""
         if path.is_dir() or not path.parent.is_dir():
             reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
             raise BadUsage(f"`{path}` {reason}: name a file for the {self.kind}")
@@ -33,11 +28,7 @@ class OwnFile:
             )
 
     def write(self, path: Path, text: str) -> int:
-        """Write the file, readable by its user only, and return its bytes.
-
-        Raises:
-            BadUsage: as `check`, or it cannot be written.
-        """
+        """Write the file, readable by its user only, and return its bytes."""
         self.check(path)
         content = text.encode("utf-8", "replace")
         try:

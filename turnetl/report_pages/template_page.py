@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turnetl.base.text import format_minute, plural
-from turnetl.evaluation.compare_templates import ComparedTemplate, DistinctFact, TemplateComparison
-from turnetl.evaluation.expected_facts import LabelScore
+from turnetl.evaluation.compare_templates import (
+    ComparedTemplate,
+    DistinctFact,
+    LabelScore,
+    TemplateComparison,
+)
 from turnetl.html import pages
 from turnetl.html.references import SourceLines, source_lines
 from turnetl.views.template_comparison import messages, rows, summary, titles
@@ -35,7 +39,6 @@ class _FactRow:
 
 
 def template_page(report: TemplateComparison) -> str:
-    """Return the page."""
     return pages.render(
         pages.environment(),
         _PAGE,

@@ -12,8 +12,7 @@ from turnetl.base.model import Fact, GroupId, SessionId, TurnId
 from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
-from turnetl.episode_text.closing import closing
-from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.index.port import IndexedFact
 from turnetl.index.selection import Selection
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn

@@ -16,9 +16,9 @@ from turnetl.base.graph_model import Community, EpisodeNode, Receipt
 from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.base.result_fields import GroupField
 from turnetl.base.results import INLINED, described
+from turnetl.graph import search as graphiti_recipes
 from turnetl.graph.from_rows import chunk_ids
-from turnetl.graph.search import recipes as graphiti_recipes
-from turnetl.graph.search.adapters import SearchedGraph, SearchedGroup
+from turnetl.graph.search import SearchedGraph, SearchedGroup
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.graphiti import GraphitiReranker, NoReranker

@@ -14,9 +14,8 @@ from posixpath import join, normpath
 from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base import ids
-from turnetl.base.archived_edit import ArchivedEdit, NotRead
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import Fact, TurnId
+from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnId
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
 from turnetl.retrieval.details import facts_by_turn

@@ -7,8 +7,7 @@ trusts it. Unknown names are rejected. Secrets are never printed.
 """
 
 from turnetl.settings.loading import LoadedSettings, load_settings, load_with_sources, read_settings
-from turnetl.settings.model import ExtractorName, Settings
-from turnetl.settings.model_intent import CONFIGURE_MODEL, model_intent
+from turnetl.settings.model import CONFIGURE_MODEL, ExtractorName, Settings, model_intent
 from turnetl.settings.secret_files import secret_files, trust_store, trusted_project
 from turnetl.settings.sections import BudgetSettings, EmbedderSettings, ModelSettings, NoiseSettings
 from turnetl.settings.sources import ENV_PREFIX

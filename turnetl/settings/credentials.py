@@ -1,7 +1,4 @@
-"""Where credentials may be sent.
-
-The values of each source, and which source a setting is from.
-"""
+"""The values of each source, which source a setting is from, and where credentials may be sent."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 from turnetl.base.setting_values import SettingSource
 from turnetl.settings.model import Settings
 from turnetl.settings.sources import ENV_PREFIX, NEO4J_NAMES, SEPARATOR, merged
@@ -20,8 +17,6 @@ from turnetl.trust.project_files import CONFIG_NAME, USER_FOLDER, turnetl_sectio
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """The values of one source."""
-
     source: SettingSource
     values: Mapping[str, Any]
     """Nested by section."""
@@ -31,7 +26,6 @@ class Layer:
     """The variables are those of other programs."""
 
     def origin(self, setting: Sequence[str]) -> str | None:
-        """Return the variable or the file that sets a setting."""
         if self.path is not None:
             return str(self.path)
         if self.source != SettingSource.ENVIRONMENT:
@@ -41,7 +35,6 @@ class Layer:
         return ENV_PREFIX + SEPARATOR.join(_given(self.values, setting)).upper()
 
     def has(self, setting: Sequence[int | str]) -> bool:
-        """Whether the source sets a setting, or a section of it."""
         return has_setting(self.values, setting)
 
 
@@ -77,15 +70,7 @@ _UNENCRYPTED_GRAPHS = ("bolt", "neo4j")
 
 
 def check_key_encrypted(settings: Settings, section: str) -> None:
-    """Check that the key of `llm` or `embedder` is not sent over a network without encryption.
-
-    Args:
-        settings: all settings.
-        section: `llm` or `embedder`.
-
-    Raises:
-        BadUsage: it would be sent to another machine over plain HTTP.
-    """
+    """Check that the key of `llm` or `embedder` is not sent to another machine over plain HTTP."""
     url, key = (getattr(getattr(settings, section), name) for name in ("base_url", "api_key"))
     if url is None or settings.allow_unencrypted:
         return
@@ -99,14 +84,7 @@ def check_key_encrypted(settings: Settings, section: str) -> None:
 
 
 def check_password_encrypted(settings: Settings) -> None:
-    """Check that the password of the graph is not sent over a network without encryption.
-
-    Args:
-        settings: all settings; the URL of the graph is valid.
-
-    Raises:
-        BadUsage: it would be sent to another machine over a connection without TLS.
-    """
+    """Check that the password of the graph is not sent to another machine without TLS."""
     parts = urlsplit(settings.graph_url)
     if parts.scheme not in _UNENCRYPTED_GRAPHS or settings.allow_unencrypted:
         return
@@ -119,16 +97,7 @@ def check_password_encrypted(settings: Settings) -> None:
 
 
 def check_unencrypted_source(file: Layer, home: Path, folder: FolderTrust | None) -> None:
-    """Check that no config file of the working directory allows unencrypted credentials.
-
-    Args:
-        file: the config file.
-        home: the user's home folder.
-        folder: the working directory; None: there is none.
-
-    Raises:
-        BadUsage: it does.
-    """
+    """Check that no config file of the working directory allows unencrypted credentials."""
     if UNENCRYPTED not in file.values:
         return
     if file.source == SettingSource.FOLDER or _is_below(file.path, home, folder):
@@ -142,11 +111,7 @@ def check_unencrypted_source(file: Layer, home: Path, folder: FolderTrust | None
 def check_credentials(settings: Settings, layers: tuple[Layer, ...], folder: FolderTrust) -> None:
     """Check that no key is sent to another endpoint than the one that goes with it.
 
-    A key in the environment may belong to the endpoint that the folder names. If the folder is not
-    trusted, that endpoint is ignored, and the key would be sent to the provider's own.
-
-    Raises:
-        BadUsage: it would be.
+    The key may belong to the endpoint that an untrusted folder names, which is ignored.
     """
     if folder.is_trusted or folder.files.config is None:
         return

@@ -32,8 +32,6 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """Settings, and what each source gave."""
-
     settings: Settings
     layers: tuple[Layer, ...]
     """The one that wins first; without the defaults."""
@@ -84,7 +82,7 @@ def read_settings(
     folder: FolderTrust | None = None,
     arguments: Mapping[str, Any],
 ) -> LoadedSettings:
-    """Read the settings from all sources.
+    """Read the settings from all sources, of which the arguments win; None counts as not given.
 
     Args:
         environment: the process's environment, which also decides the default lake.
@@ -92,12 +90,11 @@ def read_settings(
         home: the user's home folder.
         folder: the working directory. Without `config`, its config file counts if it is trusted,
             else that of the user.
-        arguments: settings that win over all others; None counts as not given.
+        arguments: settings by name.
 
     Raises:
         BadUsage: a source has an unknown name or an invalid value, or a credential would be sent to
-            an endpoint that its owner may not have chosen. The message names the setting and its
-            source, never the value, which may be a secret.
+            an endpoint that its owner may not have chosen. The message never holds a value.
     """
     given = {name: value for name, value in arguments.items() if value is not None}
     file = _config_layer(config, home, folder)

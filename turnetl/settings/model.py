@@ -1,7 +1,7 @@
-"""The settings of a run as one frozen object."""
+"""The settings of a run as one frozen object, and whether they show that it needs a model."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -19,7 +19,7 @@ from pydantic import (
 
 from turnetl.base.graph_model import LONGEST_LEASE
 from turnetl.base.object_url import ObjectUrl, object_url
-from turnetl.extraction.config import ExtractionConfig
+from turnetl.extraction.config import DEFAULT_ONTOLOGY, DEFAULT_TEMPLATE, ExtractionConfig
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -140,10 +140,7 @@ class Settings(BaseModel):
         return settings
 
     def content_of(self, path: Path) -> bytes | None:
-        """Return the content of a file that a setting names; None: it must be read.
-
-        A file of a trusted working directory was read when its digest was compared.
-        """
+        """Return the content of a named file when its digest was compared; None: read it."""
         return self._named.get(path)
 
     @property
@@ -153,7 +150,6 @@ class Settings(BaseModel):
 
     @property
     def lake_name(self) -> str:
-        """The URL or the path of the lake, as an option names it."""
         return str(self.lake_url or self.lake)
 
     @property
@@ -168,3 +164,35 @@ class Settings(BaseModel):
     def uses_model(self) -> bool:
         """Whether a run sends requests to a language model."""
         return self.extractor_name != "structural"
+
+
+CONFIGURE_MODEL = (
+    "set TURNETL_LLM__PROVIDER, TURNETL_LLM__MODEL and TURNETL_LLM__API_KEY, or use "
+    "`--extractor structural`, which needs no model"
+)
+"""What to do if no model is configured."""
+_RECIPE = ("model", "models", "base_url", "api_key", "effort")
+"""The settings of `llm` that choose a model. The others set limits, also of models of a search."""
+
+
+def model_intent(settings: Settings) -> tuple[str, ...]:
+    """Return the names of settings that need a model; not of defaults and what is switched off."""
+    budget = (f"budget.{name}" for name, limit in settings.budget if limit is not None)
+    model = (f"llm.{name}" for name in _RECIPE if getattr(settings.llm, name))
+    extraction = (f"extraction.{name}" for name in _extraction_names(settings.extraction))
+    return (*budget, *model, *extraction)
+
+
+def _extraction_names(config: ExtractionConfig) -> Iterator[str]:
+    groups = config.groups.values()
+    prompts = (
+        *config.kinds.values(),
+        *(group.preprocessing_prompt for group in groups),
+        *(prompt for group in groups for prompt in group.kinds.values()),
+    )
+    if any(prompts) or config.preprocessing_prompt not in (DEFAULT_TEMPLATE, None, False):
+        yield "preprocessing_prompt"
+    if config.reflexion or any(group.reflexion for group in groups):
+        yield "reflexion"
+    if config.ontology not in (DEFAULT_ONTOLOGY, None):
+        yield "ontology"

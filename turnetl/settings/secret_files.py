@@ -1,7 +1,4 @@
-"""The files of the user outside the lake that only the user may read.
-
-The configuration of the working directory, as far as the user trusts it.
-"""
+"""The user's files outside the lake: with secrets, of the working directory, of trust."""
 
 import os
 from collections.abc import Mapping
@@ -20,11 +17,7 @@ _URLS = (("graph",), ("llm", "base_url"), ("embedder", "base_url"))
 
 
 def secret_files(config: Path | None = None) -> tuple[Path, ...]:
-    """Return the trust store and the config files with a password or a key, as far as they exist.
-
-    Args:
-        config: a config file beside those in the usual places.
-    """
+    """Return the trust store and the config files with a password or a key that exist."""
     home = Path.home()
     store = store_path(os.environ, home)  # noqa: TID251 - where the store is
     configs = [home / USER_FOLDER / CONFIG_NAME]
@@ -61,13 +54,6 @@ def _has_password(url: Any) -> bool:
 
 
 def working_folder(environment: Mapping[str, str], folder: Path, home: Path) -> FolderTrust:
-    """Return the configuration of a folder and what of it was trusted.
-
-    Args:
-        environment: the process's environment, which decides where the trust store is.
-        folder: the working directory.
-        home: the user's home folder.
-    """
     files = read_project(folder, home)
     # Without files there is nothing to trust: the store is not read.
     if not files.files:
@@ -86,5 +72,4 @@ def trusted_project() -> ProjectFiles | None:
 
 
 def trust_store() -> TrustStore:
-    """Return the trust store of the user of this process."""
     return TrustStore(store_path(os.environ, Path.home()))  # noqa: TID251 - where the store is

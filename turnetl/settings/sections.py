@@ -1,8 +1,6 @@
 """The sections of the settings. Each is frozen and validates itself.
 
-Amounts as people write them: `5usd`, `$5`, `2.50`, `200k tokens`.
-
-Paths in settings, and where a user's lake is if none names one.
+Amounts are written as people write them: `5usd`, `$5`, `2.50`, `200k tokens`.
 """
 
 import math
@@ -28,14 +26,7 @@ from turnetl.base.object_url import SCHEMES, object_url, url_scheme
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
-    """Return `$XDG_DATA_HOME/turnetl/lake`, or `~/.turnetl/lake` without that variable.
-
-    As the XDG Base Directory Specification says, a relative path in the variable is ignored.
-
-    Args:
-        environment: the process's environment.
-        home: the user's home directory.
-    """
+    """Return `$XDG_DATA_HOME/turnetl/lake` if that is absolute, else `~/.turnetl/lake`."""
     data = Path(environment.get("XDG_DATA_HOME", ""))
     return data / "turnetl" / "lake" if data.is_absolute() else home / ".turnetl" / "lake"
 
@@ -94,15 +85,7 @@ _OFF = "none"
 
 
 def parse_budget(amounts: Sequence[str]) -> dict[str, int | float | None]:
-    """Return a budget as `usd` in US dollars, `tokens`, or both.
-
-    Args:
-        amounts: an amount in dollars, one of tokens, or one of each; or only the word `none`, which
-            removes both limits.
-
-    Raises:
-        BadUsage: an amount is neither; the message gives examples.
-    """
+    """Return a budget as `usd`, `tokens`, or both, from one amount of each, or `none`."""
     if [amount.strip().lower() for amount in amounts] == [_OFF]:
         return {"usd": None, "tokens": None}
     budget: dict[str, int | float | None] = {}
@@ -115,11 +98,7 @@ def parse_budget(amounts: Sequence[str]) -> dict[str, int | float | None]:
 
 
 def parse_usd(value: object) -> object:
-    """Return US dollars for a text. Values of other types are returned as they are.
-
-    Raises:
-        ValueError: the text is not an amount in dollars.
-    """
+    """Return US dollars for a text. Values of other types are returned as they are."""
     return _parse_kind("usd", value)
 
 
@@ -145,7 +124,6 @@ def _parse_kind(expected: str, value: object) -> object:
 
 
 def _parse_amount(text: str) -> tuple[str, int | float]:
-    """Return `usd` or `tokens`, and the amount."""
     match = _AMOUNT.fullmatch(text.strip())
     if match is None:
         raise BadUsage(f"`{text}` is not a budget; {_EXAMPLES}")
@@ -155,17 +133,14 @@ def _parse_amount(text: str) -> tuple[str, int | float]:
     if is_usd and (factor or unit.startswith("tok")):
         raise BadUsage(f"`{text}` is not a budget: it mixes dollars and tokens; {_EXAMPLES}")
     if not is_usd and not factor and not unit:
-        is_usd = _are_dollars(number, text)
+        if number >= _AMBIGUOUS_DOLLARS:
+            raise BadUsage(
+                f"`{text}` could be dollars or tokens; write `{text}usd` or `{text} tokens`"
+            )
+        is_usd = True
     if not (math.isfinite(number) and number > 0):
         raise BadUsage(f"`{text}` is not a budget: it must be more than zero; {_EXAMPLES}")
     return ("usd", number) if is_usd else ("tokens", round(number * _FACTORS[factor]))
-
-
-def _are_dollars(number: float, text: str) -> bool:
-    """Read a number without a unit as dollars; reject one that is too large to be meant so."""
-    if number >= _AMBIGUOUS_DOLLARS:
-        raise BadUsage(f"`{text}` could be dollars or tokens; write `{text}usd` or `{text} tokens`")
-    return True
 
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
@@ -291,7 +266,6 @@ class EmbedderSettings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _split_provider(cls, values: object) -> object:
-        """Read `fastembed:NAME` as provider and model."""
         provider = values.get("provider") if isinstance(values, dict) else None
         if not isinstance(values, dict) or not isinstance(provider, str):
             return values

@@ -1,6 +1,6 @@
 """The sources of settings: the environment and a JSON config file, with unknown names rejected.
 
-Invalid settings as one sentence that never contains the value: it may be a secret.
+Invalid settings are one sentence that never contains the value: it may be a secret.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -23,15 +23,11 @@ NEO4J_NAMES = {"graph_user": "NEO4J_USER", "graph_password": "NEO4J_PASSWORD"}
 
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of the variables `TURNETL_*`. Empty ones count as not set.
-
-    Raises:
-        BadUsage: a name is unknown, or a section and a name in it are both set.
-    """
+    """Return the values of the variables `TURNETL_*`. Empty ones count as not set."""
     variables = {
         tuple(name.removeprefix(ENV_PREFIX).lower().split(SEPARATOR)): value
         for name, value in sorted(environment.items())
-        if _is_set(name, value)
+        if value and name.startswith(ENV_PREFIX) and not name.startswith(_TEST_PREFIX)
     }
     for path in variables:
         _check_name(path)
@@ -55,11 +51,7 @@ def from_neo4j_environment(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def from_config_file(path: Path) -> dict[str, Any]:
-    """Return the `turnetl` and `extraction` sections of a JSON file; other programs own the rest.
-
-    Raises:
-        BadUsage: the file is not JSON, or has no object where a section belongs.
-    """
+    """Return the `turnetl` and `extraction` sections of a JSON file, which others use too."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -68,11 +60,7 @@ def from_config_file(path: Path) -> dict[str, Any]:
 
 
 def parse_config(data: bytes, path: Path) -> dict[str, Any]:
-    """Return the sections of the content of a config file, as `from_config_file`.
-
-    Raises:
-        BadUsage: as `from_config_file`.
-    """
+    """Return the sections of the content of a config file, as `from_config_file`."""
     try:
         content = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
@@ -97,20 +85,12 @@ def merged(values: Mapping[str, Any], winning: Mapping[str, Any]) -> dict[str, A
     return result
 
 
-def _is_set(name: str, value: str) -> bool:
-    return name.startswith(ENV_PREFIX) and not name.startswith(_TEST_PREFIX) and value != ""
-
-
 def _check_name(path: tuple[str, ...]) -> None:
     """Reject unknown settings, and names below a plain value; pydantic checks those in sections."""
     field = Settings.model_fields.get(path[0])
-    is_section = field is not None and _is_model(field.annotation)
+    is_section = field is not None and _model_of(field.annotation) is not None
     if field is None or (len(path) > 1 and not is_section):
         raise BadUsage(unknown_sentence(path))
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _check_overlap(path: tuple[str, ...], paths: Collection[tuple[str, ...]]) -> None:
@@ -136,7 +116,6 @@ def _null_or(name: str, value: Any) -> Any:
     return None if is_off and name in ("preprocessing_prompt", "ontology") else value
 
 
-_PREFIX = "TURNETL_"
 _OWN_MESSAGE = "Value error, "
 """Pydantic puts this before the messages of our own validators."""
 _EXPECTED = {
@@ -161,12 +140,7 @@ _EXPECTED = {
 
 
 def error_sentence(error: ValidationError, *, is_argument: bool = False) -> str:
-    """Return the first error: the setting, its environment variable, and what it must be.
-
-    Args:
-        error: of `Settings`.
-        is_argument: the value is an argument, so that the environment cannot correct it.
-    """
+    """Return the first error: setting, variable unless it is an argument, what it must be."""
     first = error.errors(include_input=False, include_url=False)[0]
     path = _setting_path(first["loc"])
     if first["type"] == "extra_forbidden":
@@ -195,7 +169,7 @@ def _readable(value: Any) -> str:
 
 
 def _names(path: Sequence[str]) -> str:
-    return f"`{'.'.join(path)}` (environment `{_PREFIX}{'__'.join(path).upper()}`)"
+    return f"`{'.'.join(path)}` (environment `{ENV_PREFIX}{SEPARATOR.join(path).upper()}`)"
 
 
 def _setting_path(place: Sequence[int | str]) -> list[str]:

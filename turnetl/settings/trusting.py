@@ -1,7 +1,4 @@
-"""Trust the configuration in a folder, revoke that, and list what is trusted.
-
-Every setting with its value, secrets masked, and the source that it is from.
-"""
+"""Trust the configuration in a folder, revoke that, and list what is trusted and what is set."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -23,18 +20,7 @@ from turnetl.trust.store import TrustedFolder, TrustStore
 
 
 def trust_folder(store: TrustStore, folder: Path, *, home: Path, now: datetime) -> TrustReport:
-    """Trust the configuration in a folder as it is now.
-
-    Args:
-        store: the trust store.
-        folder: the folder.
-        home: the user's home folder.
-        now: the current time.
-
-    Raises:
-        BadUsage: there is nothing to trust, a file cannot be used, or the config file is invalid.
-        Fatal: the store cannot be used.
-    """
+    """Trust the configuration in a folder as it is now; it must be usable and valid."""
     files = read_project(folder, home)
     _check(folder, files)
     trust = FolderTrust(files, files.digests)
@@ -45,12 +31,7 @@ def trust_folder(store: TrustStore, folder: Path, *, home: Path, now: datetime) 
 
 
 def revoke_trust(store: TrustStore, folder: Path, *, home: Path) -> TrustReport:
-    """Trust a folder, which may no longer exist, no longer.
-
-    Raises:
-        BadUsage: it is not trusted.
-        Fatal: as `trust_folder`.
-    """
+    """Trust a folder, which may no longer exist, no longer."""
     files = read_project(folder, home)
     if not store.revoke(files.folder):
         raise BadUsage(f"`{folder}` is not trusted; `turnetl trust --list` lists what is")
@@ -58,11 +39,7 @@ def revoke_trust(store: TrustStore, folder: Path, *, home: Path) -> TrustReport:
 
 
 def list_trust(store: TrustStore, *, home: Path) -> TrustReport:
-    """Return all folders that were trusted, with what changed since.
-
-    Raises:
-        Fatal: as `trust_folder`.
-    """
+    """Return all folders that were trusted, with what changed since."""
     entries = (
         TrustEntry(FolderTrust(read_project(folder, home), record.files), record.trusted_at)
         for folder, record in store.folders().items()
@@ -92,7 +69,6 @@ _GROUPS = ("extraction", "groups")
 
 
 def explain(loaded: LoadedSettings) -> ConfigReport:
-    """Return every setting of a run."""
     settings, folder = loaded.settings, loaded.folder
     leaves = dict(_leaves(settings)) | {("lake",): settings.lake_name}
     values = tuple(_explained(path, value, loaded.layers) for path, value in leaves.items())
@@ -122,7 +98,6 @@ def _leaves(
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as JSON has it, without secrets."""
     match value:
         case SecretStr():
             return MASK

@@ -2,10 +2,6 @@
 
 Pure and deterministic: a decision depends on the recorded state and the turn alone. The time is
 that of the turns.
-
-What one turn changes about the entities that it touches.
-
-Whether a sentence denies what it names: the cue for a fact that contradicts an earlier one.
 """
 
 import re
@@ -31,13 +27,11 @@ class NodeDelta:
     at: datetime
     """The turn's reference time."""
     facts_new: tuple[Fact, ...]
-    """Facts about the entity that the group did not hold, or that hold again; each with its
-    embedding."""
+    """Facts about the entity that are new, or that hold again; each with its embedding."""
     facts_invalidated: tuple[Fact, ...]
     """Facts that were active before the turn."""
     contradictions: tuple[str, ...]
-    """Uuids of new facts that deny an active fact about the same two entities, or are denied by
-    it."""
+    """Uuids of new facts that deny an active one about the same two entities, or the reverse."""
     active: ActiveFacts
     """After the turn."""
     touched: bool = True
@@ -53,18 +47,12 @@ def node_deltas(
     between: Callable[[str, str], Iterable[Fact]],
     active: Callable[[str], ActiveFacts],
 ) -> Mapping[str, NodeDelta]:
-    """Return what a turn changes about each entity that it mentions or states a fact about.
+    """Return by uuid what a turn changes about each entity that it mentions or has a fact about.
 
     Args:
         facts: new, changed and invalidated facts of the turn in their new state.
         facts_before: those of them that the group held, in their previous state.
-        mentions: uuids of the entities that the turn mentions.
-        at: the turn's reference time.
         between: returns the active facts about two entities before the turn, in either direction.
-        active: returns the active facts of an entity after the turn.
-
-    Returns:
-        The deltas by uuid, sorted by uuid.
     """
     before = {fact.uuid: fact for fact in facts_before}
     new: dict[str, list[Fact]] = {}
@@ -101,23 +89,11 @@ def _contradicts(fact: Fact, between: Callable[[str, str], Iterable[Fact]]) -> b
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """Whether to refresh a summary, and why."""
-
-    reason: GateReason
-
-    @property
-    def refresh(self) -> bool:
-        return self.reason not in SKIPPED
-
-
-@dataclass(frozen=True, slots=True)
 class GateLimits:
     """The limits of the gate."""
 
     min_similarity: float = 0.985
-    """Cosine between the facts of the summary and the active facts from which on they count as
-    being about the same."""
+    """Cosine from which on the facts of the summary and the active ones are about the same."""
     burst_turns: int = 3
     """Turns about an entity within `burst_window` that make a burst."""
     burst_window: timedelta = timedelta(minutes=30)
@@ -125,8 +101,7 @@ class GateLimits:
     burst_cap: int = 10
     """Turns after which a deferred summary is refreshed although the burst goes on."""
     max_age: timedelta = timedelta(days=30)
-    """Age, in the time of the turns, from which on a summary that is not up to date is refreshed
-    even for a small change."""
+    """Age, in the time of the turns, from which on a small change refreshes a summary too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +117,7 @@ class GateState:
     summarised_at: datetime | None = None
     """Reference time of the turn at which the summary was made."""
     recent_turns: tuple[datetime, ...] = ()
-    """Reference times of the latest turns about the entity within `burst_window`, ascending, at
-    most `burst_turns` of them."""
+    """Reference times of the latest `burst_turns` turns within `burst_window`, ascending."""
     deferred: int = 0
     """Turns since the summary was first deferred; 0 if it is not."""
     pending: tuple[str, ...] = ()
@@ -176,17 +150,13 @@ def should_refresh(
     limits: GateLimits,
     *,
     edited: bool = False,
-) -> Decision:
-    """Decide whether the summary is refreshed at the turn.
+) -> GateReason:
+    """Decide whether the summary is refreshed at the turn, from the state before the turn.
 
     Args:
-        state: as the turn before left it.
-        delta: what this turn changes.
         now: the latest reference time of the group so far; turns may arrive late.
-        limits: the limits.
-        edited: whether someone changed the summary by hand.
     """
-    return Decision(next(_reasons(state, delta, now, limits, edited=edited)))
+    return next(_reasons(state, delta, now, limits, edited=edited))
 
 
 def _reasons(
@@ -225,14 +195,14 @@ def may_flush(state: GateState) -> bool:
 
 
 def after_turn(
-    state: GateState, delta: NodeDelta, decision: Decision, now: datetime, limits: GateLimits
+    state: GateState, delta: NodeDelta, decision: GateReason, now: datetime, limits: GateLimits
 ) -> GateState:
     """Return the state that is recorded with the turn, whether or not the summary is refreshed."""
     recent = _recent(state, delta, limits)
-    if decision.refresh:
+    if decision not in SKIPPED:
         return refreshed(delta.active, now, recent)
-    deferred = state.deferred + 1 if decision.reason is GateReason.BURST else state.deferred
-    is_current = decision.reason is GateReason.UNCHANGED
+    deferred = state.deferred + 1 if decision is GateReason.BURST else state.deferred
+    is_current = decision is GateReason.UNCHANGED
     return replace(
         state,
         recent_turns=recent,
@@ -250,11 +220,6 @@ def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> Gate
     about the entity, then of the second, the fourth, and so on: with a summariser that never
     returns one, requests become rare. A turn that makes the summary wrong does not wait, once until
     a pause has ended. What the end of a run writes is no attempt that counts.
-
-    Args:
-        state: as the turn before left it.
-        delta: what this turn changes.
-        limits: the limits.
     """
     return replace(
         state,
@@ -271,7 +236,6 @@ def without_text(state: GateState, delta: NodeDelta, limits: GateLimits) -> Gate
 def refreshed(
     active: ActiveFacts, now: datetime, recent_turns: tuple[datetime, ...] = ()
 ) -> GateState:
-    """Return the state after a refresh from these facts."""
     return GateState(
         fact_hash=active.hash,
         embedding=active.embedding,
@@ -284,7 +248,7 @@ def refreshed(
 def similarity(summary: GateState, active: ActiveFacts) -> float | None:
     """Return the cosine between the facts of a summary and the active ones.
 
-    It is None if they cannot be compared: one has no vector, or another embedder made it.
+    None if they cannot be compared: one has no vector, or another embedder made it.
     """
     if summary.embedding is None or active.embedding is None:
         return None
@@ -309,20 +273,18 @@ _NO_FACTS = f"{0:032x}"
 def _reasons_of_change(
     state: GateState, delta: NodeDelta, now: datetime, limits: GateLimits
 ) -> Iterator[GateReason]:
-    """Yield the reasons of facts that changed and are not urgent."""
     drift = _drift(state, delta, limits)
     if not state.deferred and drift is GateReason.LOW_DRIFT:
         yield drift
     if has_ended(state, now, limits):
         yield GateReason.BURST_ENDED
-    if _is_burst(state, delta, limits):
+    if len(_recent(state, delta, limits)) >= limits.burst_turns:
         yield GateReason.BURST if state.deferred + 1 < limits.burst_cap else GateReason.BURST_CAP
     # Of a deferred summary, small changes have added up.
     yield GateReason.DRIFTED if drift is GateReason.LOW_DRIFT else drift
 
 
 def _drift(state: GateState, delta: NodeDelta, limits: GateLimits) -> GateReason:
-    """Return how far the active facts are from those of the summary."""
     cosine = similarity(state, delta.active)
     if cosine is None:
         return GateReason.INCOMPARABLE
@@ -341,10 +303,6 @@ def _ended(state: GateState, delta: NodeDelta) -> tuple[str, ...]:
 
 def _latest(uuids: tuple[str, ...], facts: Iterable[Fact]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*uuids, *(fact.uuid for fact in facts))))[-MAX_PENDING:]
-
-
-def _is_burst(state: GateState, delta: NodeDelta, limits: GateLimits) -> bool:
-    return len(_recent(state, delta, limits)) >= limits.burst_turns
 
 
 def _recent(state: GateState, delta: NodeDelta, limits: GateLimits) -> tuple[datetime, ...]:

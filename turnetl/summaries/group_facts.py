@@ -1,8 +1,6 @@
 """The facts of one group by entity, with the active facts of each entity kept up to date.
 
-The active facts of an entity: those that were not invalidated, each statement once.
-
-A statement that several turns repeat is one statement: it is no news the second time.
+Active are those that were not invalidated, each statement once: a repeated one is no news.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -59,7 +57,8 @@ class ActiveFactSet:
 
     def put(self, fact: Fact) -> None:
         """Add a fact, or replace it by its new state. An invalidated fact is not active."""
-        counted = None if fact.invalid_at is not None else (_digest_of(fact), fact.embedding)
+        statement = _digest(fact.source, fact.relation, fact.target, fact.text)
+        counted = None if fact.invalid_at is not None else (statement, fact.embedding)
         if counted == self._facts.get(fact.uuid):
             return
         self.discard(fact.uuid)
@@ -68,13 +67,11 @@ class ActiveFactSet:
             self._add(*counted)
 
     def discard(self, uuid: str) -> None:
-        """Remove a fact, if it is active."""
         removed = self._facts.pop(uuid, None)
         if removed is not None:
             self._remove(*removed)
 
     def now(self) -> ActiveFacts:
-        """Return what is active now."""
         if self._now is None:
             sums = [*self._sums.values()]
             # Vectors of two dimensions have no mean.
@@ -115,10 +112,7 @@ class ActiveFactSet:
             del self._vectors[statement]
 
     def _replace(self, before: Vector | None, after: Vector | None) -> None:
-        """Replace the vector of a statement in the sums: of several, the smallest counts.
-
-        So the order in which its facts came does not.
-        """
+        """Replace the vector of a statement in the sums: of several the smallest, in any order."""
         if before == after:
             return
         if before is not None:
@@ -145,13 +139,9 @@ class _VectorSum(NamedTuple):
     total: NDArray[np.int64]
 
 
-def _digest_of(fact: Fact) -> bytes:
-    """Return the digest of what the fact says, without who says it and when."""
-    return _digest(fact.source, fact.relation, fact.target, fact.text)
-
-
 @lru_cache(maxsize=1024)
 def _digest(source: str, relation: str, target: str, text: str) -> bytes:
+    """Return the digest of what a fact says, without who says it and when."""
     return bytes.fromhex(ids.digest(source, relation, target, text))
 
 
@@ -194,12 +184,7 @@ class GroupFacts(FactsOfGroup):
     """All facts of a group, in memory. The cost of a change does not depend on their number."""
 
     def __init__(self, facts: Iterable[Fact], embedder: str | None = None) -> None:
-        """Start with the facts of a group.
-
-        Args:
-            facts: oldest first.
-            embedder: digest of the name of what made their embeddings; None if it is not known.
-        """
+        """Start with the facts of a group, oldest first."""
         self._embedder = embedder
         self._facts: dict[str, Fact] = {}
         self._facts_of: dict[str, dict[str, None]] = {}
@@ -208,7 +193,6 @@ class GroupFacts(FactsOfGroup):
             self.put(fact)
 
     def put(self, fact: Fact) -> None:
-        """Add a fact, or replace it by its new state."""
         before = self._facts.get(fact.uuid, fact)
         for uuid in {before.source, before.target} - {fact.source, fact.target}:
             self._facts_of[uuid].pop(fact.uuid, None)
@@ -224,7 +208,6 @@ class GroupFacts(FactsOfGroup):
         """Return the active facts about an entity, in the order in which a later run loads them.
 
         Args:
-            entity: its uuid.
             changed: new and changed facts, in their new state, which are not applied.
         """
         facts = {uuid: self._facts[uuid] for uuid in self._facts_of.get(entity, ())}
@@ -237,13 +220,11 @@ class GroupFacts(FactsOfGroup):
     def ended_about(
         self, entity: str, uuids: Iterable[str] | None, changed: Iterable[Fact] = ()
     ) -> tuple[Fact, ...]:
-        """Return the invalidated facts about an entity.
+        """Return the invalidated facts about an entity, with `changed` as of `active_about`.
 
         Args:
-            entity: its uuid.
             uuids: of the facts, in the order of the result; None: all, oldest first. One that is
                 active, or that the group does not hold, is left out.
-            changed: new and changed facts, in their new state, which are not applied.
         """
         after = {fact.uuid: fact for fact in changed}
         chosen = (*self._facts_of.get(entity, ()), *after) if uuids is None else uuids
@@ -256,11 +237,7 @@ class GroupFacts(FactsOfGroup):
         return tuple(ended)
 
     def degree_changes(self, changed: Iterable[Fact]) -> Mapping[str, int]:
-        """Return how many facts more there will be about each entity, by its uuid.
-
-        Args:
-            changed: new and changed facts, in their new state, which are not applied.
-        """
+        """Return how many facts more there will be about each entity, by its uuid."""
         more: dict[str, int] = {}
         for fact in changed:
             before = self._facts.get(fact.uuid)
@@ -271,12 +248,7 @@ class GroupFacts(FactsOfGroup):
         return more
 
     def degrees(self, facts: Iterable[Fact], changes: Mapping[str, int]) -> Mapping[str, int]:
-        """Return the number of facts about each entity that these facts are about.
-
-        Args:
-            facts: name the entities.
-            changes: of `degree_changes`.
-        """
+        """Return the number of facts about each entity that these facts name, after the changes."""
         entities = {uuid for fact in facts for uuid in (fact.source, fact.target)}
         return {uuid: len(self._facts_of.get(uuid, ())) + changes.get(uuid, 0) for uuid in entities}
 
@@ -286,7 +258,10 @@ class GroupFacts(FactsOfGroup):
         held = self._facts_of.get(entity, {})
         concerned = [fact for fact in changed if fact.uuid in held or _is_about(fact, entity)]
         for fact in concerned:
-            _put_if_about(active, fact, entity)
+            if _is_about(fact, entity):
+                active.put(fact)
+            else:
+                active.discard(fact.uuid)
         found = active.now()
         for fact in concerned:
             if fact.uuid in held:
@@ -296,7 +271,6 @@ class GroupFacts(FactsOfGroup):
         return found
 
     def active_between(self, one: str, other: str) -> Iterator[Fact]:
-        """Yield the active facts about two entities."""
         fewer, more = sorted((one, other), key=lambda uuid: len(self._facts_of.get(uuid, ())))
         for uuid in self._facts_of.get(fewer, ()):
             fact = self._facts[uuid]
@@ -348,13 +322,6 @@ class FactsAhead(FactsOfGroup):
 
     def _with(self, changed: Iterable[Fact]) -> Iterable[Fact]:
         return (self._changed | {fact.uuid: fact for fact in changed}).values()
-
-
-def _put_if_about(active: ActiveFactSet, fact: Fact, entity: str) -> None:
-    if _is_about(fact, entity):
-        active.put(fact)
-    else:
-        active.discard(fact.uuid)
 
 
 def _is_about(fact: Fact, entity: str) -> bool:

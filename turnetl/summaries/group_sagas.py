@@ -2,8 +2,6 @@
 
 A summary follows from the turns of its session and from their facts alone. So it is the same after
 one run and after ten, and after an undo it is what it would be without the turn.
-
-The summary of a session: what was asked, how it ended, what is open and what was decided.
 """
 
 from bisect import insort
@@ -16,8 +14,7 @@ from typing import Self
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
 from turnetl.base.text import one_line
-from turnetl.episode_text.closing import closing
-from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.passages import prompt_title
 from turnetl.summaries.rule_summary import with_facts
 
@@ -44,7 +41,6 @@ class SagaTurn:
     def of_text(
         cls, turn_id: TurnId, session_id: SessionId, started_at: datetime, text: str
     ) -> Self:
-        """Return what a turn with this episode text contributes."""
         end = closing(from_episode_text(text).answer)
         return cls(
             turn_id,
@@ -59,10 +55,9 @@ class SagaTurn:
 def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
     """Return a summary of at most `rule_summary.MAX_CHARS` characters; empty without any text.
 
-    The same turns and facts give the same summary, in whichever order the facts come.
+    The same turns, oldest first, and facts give the same summary, however the facts are ordered.
 
     Args:
-        turns: of the session, oldest first.
         facts: that the turns state; invalidated ones are left out: what they say was solved or
             revised.
     """
@@ -85,12 +80,6 @@ class GroupSagas:
     """
 
     def __init__(self, turns: Iterable[SagaTurn], facts: Iterable[Fact]) -> None:
-        """Start with a group as the graph holds it.
-
-        Args:
-            turns: all committed turns.
-            facts: all facts.
-        """
         self._turns: dict[SessionId, list[SagaTurn]] = {}
         self._session_of: dict[TurnId, SessionId] = {}
         self._facts: dict[str, Fact] = {}
@@ -106,12 +95,7 @@ class GroupSagas:
         return self._text(session, self._turns.get(session, []), {})
 
     def after(self, turn: SagaTurn, facts: Iterable[Fact]) -> Mapping[SessionId, str]:
-        """Return the summaries that a turn changes, by session. Applies nothing.
-
-        Args:
-            turn: to be committed.
-            facts: new and changed ones, in their new state.
-        """
+        """Return the summaries that a turn changes, by session. Applies nothing."""
         changed = {fact.uuid: fact for fact in facts}
         found = {}
         for session in sorted({turn.session_id, *self._sessions(changed.values())}):
@@ -129,7 +113,6 @@ class GroupSagas:
         return found
 
     def add(self, turn: SagaTurn, facts: Iterable[Fact]) -> None:
-        """Apply a committed turn; arguments as of `after`."""
         self._put_turn(turn)
         for fact in facts:
             self._put_fact(fact)
@@ -141,7 +124,6 @@ class GroupSagas:
 
         Args:
             turn: that is undone; an unknown one changes nothing but facts.
-            removed: uuids of facts that go with it.
             restored: facts that change back, in the state to restore.
         """
         changed = [*restored]
@@ -197,7 +179,6 @@ class GroupSagas:
 
 
 def sagas_of(contents: GroupContents) -> GroupSagas:
-    """Return the sessions of a group as the graph holds it."""
     turns = (
         SagaTurn.of_text(
             receipt.turn_id,

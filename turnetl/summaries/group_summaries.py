@@ -1,8 +1,6 @@
 """The summaries of one group in memory: which of them a turn refreshes, and what it records.
 
 Its cost for a turn depends on the entities that the turn touches, not on the size of the group.
-
-What a turn does with summaries, before they are written.
 """
 
 import heapq
@@ -15,7 +13,6 @@ from datetime import datetime
 from turnetl.base.model import Change, Entity, Fact
 from turnetl.summaries.gate import (
     EVERY_FACT,
-    Decision,
     GateLimits,
     GateState,
     NodeDelta,
@@ -28,7 +25,7 @@ from turnetl.summaries.gate import (
 )
 from turnetl.summaries.group_facts import FactsAhead, FactsOfGroup, GroupFacts
 from turnetl.summaries.port import SummaryInput
-from turnetl.summaries.reasons import GateReason
+from turnetl.summaries.reasons import SKIPPED, GateReason
 from turnetl.summaries.records import EntitySummary, add_record, encode, replay, with_flushed
 
 
@@ -36,7 +33,7 @@ from turnetl.summaries.records import EntitySummary, add_record, encode, replay,
 class SummaryPlan:
     """What a turn does with the summaries of the entities that it touches."""
 
-    decisions: Mapping[str, Decision]
+    decisions: Mapping[str, GateReason]
     """By uuid."""
     inputs: tuple[SummaryInput, ...]
     """Of those that are refreshed, sorted by uuid."""
@@ -54,13 +51,11 @@ def outcome(
     """Return how many summaries a turn refreshed and kept, by reason, sorted.
 
     Args:
-        plan: of the turn.
-        texts: the new summaries, also the flushed ones.
         is_flushed: whether all of `plan.flushed` were asked for; else those without a text do not
             count: they are asked for again when the run ends.
     """
     reasons = [
-        GateReason.NO_TEXT if decision.refresh and uuid not in texts else decision.reason
+        GateReason.NO_TEXT if decision not in SKIPPED and uuid not in texts else decision
         for uuid, decision in plan.decisions.items()
     ]
     flushes = (given.entity.uuid in texts for given in plan.flushed)
@@ -90,19 +85,12 @@ class GroupSummaries:
         unrecorded_until: datetime | None = None,
         embedder: str | None = None,
     ) -> None:
-        """Start with a group as the graph holds it.
+        """Start with a group as the graph holds it: facts oldest first, records by commit.
 
         Args:
-            entities: all entities.
-            facts: all facts, oldest first.
-            records: of all turns, in the order of the commits.
-            now: the latest reference time of the turns; None if there are none.
-            limits: of the gate.
             unrecorded_until: when the latest turn that records no summaries was committed; None if
                 there is none. A summary of an entity that was created by then was not edited by
                 hand, as long as no turn wrote it one: the extractor of that turn did.
-            embedder: digest of the name of what made the vectors of the facts; None if it is not
-                known.
         """
         self._limits = limits
         self._now = now
@@ -132,11 +120,9 @@ class GroupSummaries:
         return ahead
 
     def plan(self, change: Change, at: datetime, *, ends_run: bool = False) -> SummaryPlan:
-        """Decide about the entities that a turn touches, and about bursts that have ended.
+        """Decide about entities that a turn touches, and about ended bursts. Applies nothing.
 
         Args:
-            change: what the turn changes; it is not applied.
-            at: the turn's reference time.
             ends_run: whether summaries that remain deferred are flushed with it.
         """
         now = at if self._now is None else max(self._now, at)
@@ -152,7 +138,7 @@ class GroupSummaries:
             decision = should_refresh(state, delta, now, self._limits, edited=edited)
             decisions[uuid] = decision
             states[uuid] = after_turn(state, delta, decision, now, self._limits)
-            if decision.refresh:
+            if decision not in SKIPPED:
                 inputs.append(self._input(entity, change.facts, more, delta))
                 refreshed[uuid] = delta
         plan = SummaryPlan(decisions, tuple(inputs), states, refreshed)
@@ -167,8 +153,7 @@ class GroupSummaries:
     def unwritten(self, *, all_deferred: bool = False) -> tuple[SummaryInput, ...]:
         """Return what to flush when no other turn follows, sorted by uuid.
 
-        Args:
-            all_deferred: also those that wait for more turns because no text was returned.
+        With `all_deferred` also those that wait for more turns because no text was returned.
         """
         deferred = self._unwritten({}, {}, all_deferred=all_deferred)
         return tuple(self._input(entity) for entity in deferred)
@@ -176,7 +161,7 @@ class GroupSummaries:
     def edited(self) -> tuple[SummaryInput, ...]:
         """Return what new summaries of those edited by hand are made of, sorted by uuid.
 
-        Entities about which no turn records anything belong to other programs and are left out.
+        Entities about which no turn records anything belong to other programs.
         """
         return tuple(
             # A new summary repeats what was recorded, not what someone wrote over it.
@@ -186,17 +171,14 @@ class GroupSummaries:
         )
 
     def record(self, plan: SummaryPlan, texts: Mapping[str, str]) -> str:
-        """Return the JSON that the turn records.
+        """Return the JSON that the turn records, with new and flushed texts by uuid.
 
-        Args:
-            plan: of `plan`.
-            texts: the new summaries, also the flushed ones. One that is missing is recorded as
-                skipped: a later turn decides about it again.
+        One that is missing is recorded as skipped: a later turn decides about it again.
         """
         summaries, refreshed_now = {}, {}
         for uuid, state in plan.states.items():
             known = self._known(uuid)
-            if not plan.decisions[uuid].refresh:
+            if plan.decisions[uuid] in SKIPPED:
                 summaries[uuid] = EntitySummary(state, known.text)
             elif uuid in texts:
                 summaries[uuid] = EntitySummary(state, texts[uuid])
@@ -209,7 +191,6 @@ class GroupSummaries:
         return with_flushed(record, {uuid: texts[uuid] for uuid in flushed}) if flushed else record
 
     def apply(self, change: Change, record: str, at: datetime) -> None:
-        """Apply a committed change and its record."""
         self._now = at if self._now is None else max(self._now, at)
         self._entities.update({entity.uuid: entity for entity in change.entities})
         for fact in change.facts:
@@ -254,7 +235,6 @@ class GroupSummaries:
         return replace(entity, summary=known.text)
 
     def _run_ahead(self) -> None:
-        """Put what may change over what it was copied from."""
         self._entities = ChainMap({}, self._entities)
         self._facts = FactsAhead(self._facts)
         self._summaries = ChainMap({}, self._summaries)
@@ -293,13 +273,7 @@ class GroupSummaries:
         *,
         all_deferred: bool = False,
     ) -> Iterator[Entity]:
-        """Yield the entities whose summary is deferred and not flushed, after a turn.
-
-        Args:
-            states: after the turn, of those that it touches.
-            changed: the entities that the turn changes, by uuid.
-            all_deferred: also those that wait for more turns because no text was returned.
-        """
+        """Yield the entities whose summary is deferred and not flushed after a turn."""
         for uuid in sorted(self._deferred | states.keys()):
             known = self._known(uuid)
             entity = changed.get(uuid) or self._entities.get(uuid)

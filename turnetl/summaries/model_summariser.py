@@ -1,25 +1,20 @@
 """The summariser that asks a model, for entities whose facts are too long to be their summary.
 
-The request that refreshes summaries, several entities in one, and its response.
-
-The model sees the summary so far, the facts that are new, the facts that no longer hold, and a
-bounded part of the other facts: never a turn.
-
-The facts that a prompt shows of an entity: bounded, however many it has.
-
-Summaries that are made of facts as they are, a line each, without a request.
+Several entities are in one request. The model sees the summary so far, the facts that are new, the
+facts that no longer hold, and a bounded part of the other facts: never a turn.
 """
 
 import asyncio
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 
 from pydantic import BaseModel, Field
 
 from turnetl.base.errors import BadTurn, Skip, TooLong, TurnetlError
 from turnetl.base.model import Fact, Usage
+from turnetl.base.text import one_line
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, response_schema
 from turnetl.llm.meter import estimate_tokens
@@ -37,29 +32,18 @@ _USUAL_TOKENS = 150
 """Of a summary in a response, for the estimate."""
 
 
+@dataclass(frozen=True, eq=False)
 class ModelSummariser:
     """`Summariser` that sends a request for entities with many facts, several in one.
 
     A request that fails, and an empty or missing summary, leave the summary as it is.
     """
 
-    def __init__(
-        self,
-        model: ChatModel,
-        price: Price | None = None,
-        *,
-        max_unasked: int = MAX_UNASKED,
-    ) -> None:
-        """Use a model.
-
-        Args:
-            model: with its stack, which limits the number of concurrent requests.
-            price: of the model, for estimates; None if it is unknown.
-            max_unasked: characters of a summary that is made of facts, without a request.
-        """
-        self._max_unasked = max_unasked
-        self._model = model
-        self._price = price
+    model: ChatModel
+    price: Price | None = None
+    """For estimates."""
+    _: KW_ONLY
+    max_unasked: int = MAX_UNASKED
 
     async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
         texts, to_ask = self._without_request(inputs)
@@ -69,18 +53,14 @@ class ModelSummariser:
         return replace(joined, texts=dict(sorted(joined.texts.items())))
 
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
-        total = Usage()
-        for part in in_requests(self._without_request(inputs)[1]):
-            messages = refresh_request(part).messages
-            tokens = estimate_tokens(*(message.text for message in messages))
-            usage = Usage(1, tokens, _USUAL_TOKENS * len(part))
-            total += replace(usage, cost=None if self._price is None else self._price.cost(usage))
-        return total
+        parts = in_requests(self._without_request(inputs)[1])
+        requests = ((refresh_request(part), _USUAL_TOKENS * len(part)) for part in parts)
+        return estimated_usage(requests, self.price)
 
     async def _ask(self, inputs: Sequence[SummaryInput]) -> Summarised:
         """Return the summaries that the model writes; of a request that is too long in halves."""
         try:
-            response = await self._model.complete(refresh_request(inputs))
+            response = await self.model.complete(refresh_request(inputs))
         except TooLong as error:
             if len(inputs) == 1:
                 return _failed(error)
@@ -95,7 +75,7 @@ class ModelSummariser:
             return Summarised(refreshed_texts(inputs, response), response.usage)
         except ValueError as error:
             reason = retry.describe_invalid(error)
-            message = f"model `{self._model.name}` returned an invalid response to `{PROMPT}`"
+            message = f"model `{self.model.name}` returned an invalid response to `{PROMPT}`"
             return _failed(BadTurn(f"{message}: {reason}", response.usage))
 
     def _without_request(
@@ -106,12 +86,22 @@ class ModelSummariser:
         texts: dict[str, str] = {}
         to_ask = []
         for given in inputs:
-            text = fact_list(given, self._max_unasked)
+            text = fact_list(given, self.max_unasked)
             if text is None:
                 to_ask.append(given)
             elif text:
                 texts[given.entity.uuid] = text
         return texts, to_ask
+
+
+def estimated_usage(requests: Iterable[tuple[ChatRequest, int]], price: Price | None) -> Usage:
+    """Return the usage of requests, each with the tokens of its response; no cost if no price."""
+    total = Usage()
+    for request, response_tokens in requests:
+        tokens = estimate_tokens(*(message.text for message in request.messages))
+        usage = Usage(1, tokens, response_tokens)
+        total += replace(usage, cost=None if price is None else price.cost(usage))
+    return total
 
 
 def _joined(*parts: Summarised) -> Summarised:
@@ -127,7 +117,7 @@ def _failed(error: Skip) -> Summarised:
 
 PROMPT = "summaries.refresh"
 PER_REQUEST = 8
-"""Entities of a request."""
+"""Entities or communities of a request."""
 MAX_REQUEST_CHARS = 24_000
 """Of the entities of a request; a single entity has fewer."""
 _PREVIOUS_CHARS, _NAME_CHARS = 2 * MAX_CHARS, 200
@@ -161,7 +151,6 @@ class RefreshedSummaries(BaseModel):
 
 
 def in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInput]]:
-    """Yield the entities of each request, in their order."""
     part: list[SummaryInput] = []
     chars = 0
     for given in inputs:
@@ -176,13 +165,19 @@ def in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInpu
 
 
 def refresh_request(inputs: Sequence[SummaryInput]) -> ChatRequest:
-    """Return the request for the summaries of these entities."""
     described = "\n\n".join(_described(number, one) for number, one in enumerate(inputs, start=1))
     prompt = f"<ENTITIES>\n{described}\n</ENTITIES>\n\n{_TASK}"
+    return text_request(PROMPT, _INSTRUCTIONS, prompt, RefreshedSummaries)
+
+
+def text_request(
+    name: str, instructions: str, prompt: str, response: type[BaseModel]
+) -> ChatRequest:
+    """Return the request for up to `PER_REQUEST` texts."""
     return ChatRequest(
-        PROMPT,
-        (ChatMessage("system", _INSTRUCTIONS), ChatMessage("user", strip_invisible(prompt))),
-        response_schema(RefreshedSummaries),
+        name,
+        (ChatMessage("system", instructions), ChatMessage("user", strip_invisible(prompt))),
+        response_schema(response),
         _MAX_TOKENS,
     )
 
@@ -196,7 +191,7 @@ def refreshed_texts(inputs: Sequence[SummaryInput], response: ChatResponse) -> M
     parsed = RefreshedSummaries(**retry.parse_object(response.text))
     texts: dict[str, str] = {}
     for one in parsed.entity_summaries:
-        text = _cut(" ".join(unescape_text(strip_invisible(one.summary)).split()))
+        text = _cut(response_line(one.summary))
         if text and 1 <= one.number <= len(inputs):
             texts.setdefault(inputs[one.number - 1].entity.uuid, text)
     return texts
@@ -217,6 +212,11 @@ def _described(number: int, given: SummaryInput) -> str:
         *_section("Other facts:", shown.others),
     ]
     return escape_text("\n".join(lines))
+
+
+def response_line(text: str) -> str:
+    """Return a text of a response on one line."""
+    return " ".join(unescape_text(strip_invisible(text)).split())
 
 
 def _line(text: str, limit: int) -> str:
@@ -261,10 +261,7 @@ class ShownFacts:
 
 
 def shown_facts(given: SummaryInput) -> ShownFacts:
-    """Return what a prompt shows of an entity.
-
-    No time of a run has an effect: the same turns give the same facts.
-    """
+    """Return what a prompt shows of an entity: the same turns give the same facts."""
     active = list(_distinct(_latest_first(given.facts)))
     new = [fact for fact in active if fact.uuid in given.new][:MAX_NEW]
     stated = set(given.previous.splitlines())
@@ -318,10 +315,6 @@ def fact_list(given: SummaryInput, limit: int) -> str | None:
 
     It is the list of the active facts, or, if that is too long, the previous summary with the new
     facts and without the invalidated ones. Empty if there is nothing to say.
-
-    Args:
-        given: the entity and its facts.
-        limit: characters of the summary.
     """
     listed = "\n".join(_statements(given.facts))
     if len(listed) <= limit:
@@ -331,9 +324,7 @@ def fact_list(given: SummaryInput, limit: int) -> str | None:
 
 
 def fact_line(fact: Fact) -> str:
-    """Return the text of a fact on one line, cut if it is long."""
-    text = " ".join(fact.text.split())
-    return text if len(text) <= _MAX_FACT_CHARS else f"{text[: _MAX_FACT_CHARS - 1]}…"
+    return one_line(fact.text, _MAX_FACT_CHARS)
 
 
 def _amended(given: SummaryInput) -> str:

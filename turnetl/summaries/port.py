@@ -1,7 +1,4 @@
-"""The Summariser port: a Protocol that writes the summaries of entities.
-
-What a summary of an entity is made of.
-"""
+"""The Summariser port: a Protocol that writes the summaries of entities."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +15,7 @@ class SummaryInput:
     entity: Entity
     """In its new state, with the summary that it has."""
     previous: str
-    """The summary that a turn wrote last, or that the entity had before the first one; may be
-    empty."""
+    """The summary that a turn wrote last, or the one before all turns; may be empty."""
     facts: tuple[Fact, ...]
     """The active facts, oldest first."""
     new: frozenset[str]
@@ -43,11 +39,7 @@ class Summarised:
     """What stopped some of the requests; the others are paid for, and have their texts here."""
 
     def all(self) -> "Summarised":
-        """Return the summaries of all requests.
-
-        Raises:
-            TurnetlError: `error`.
-        """
+        """Return the summaries of all requests, or raise `error`."""
         try:
             if self.error is not None:
                 raise self.error
@@ -61,22 +53,13 @@ class Summariser(Protocol):
     """Writes summaries. The same inputs give the same ones, also after a restart."""
 
     async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
-        """Return the summaries of these entities, of one group.
+        """Return the summaries of entities of one group, each given once, sorted by uuid.
 
-        Args:
-            inputs: sorted by uuid, each entity once; none give no summary and cost nothing.
-
-        Returns:
-            The summaries; with an error if the budget does not cover all of them (`RunStopped`), no
-            response came after all retries (`ModelBusy`), or the user must act first
-            (`ModelUnusable`).
+        With an error if the budget does not cover all of them (`RunStopped`), no response came
+        after all retries (`ModelBusy`), or the user must act first (`ModelUnusable`).
         """
         ...
 
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
-        """Return what they use if no response is in the journal, rather too much than too little.
-
-        Args:
-            inputs: as of `summarise`.
-        """
+        """Return what they use without the journal, rather too much than too little."""
         ...

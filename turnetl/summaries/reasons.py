@@ -72,10 +72,8 @@ def reason_counts(texts: Iterable[str]) -> dict[GateReason, int]:
 
 
 def refreshed(counts: Mapping[GateReason, int]) -> dict[GateReason, int]:
-    """Return the counts of the summaries that were written."""
     return {reason: count for reason, count in counts.items() if reason not in SKIPPED}
 
 
 def skipped(counts: Mapping[GateReason, int]) -> dict[GateReason, int]:
-    """Return the counts of the decisions to keep a summary."""
     return {reason: count for reason, count in counts.items() if reason in SKIPPED}

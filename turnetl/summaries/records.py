@@ -5,10 +5,8 @@ commits. Without the latest turns, it is what it was before them: an undo has no
 record repeats nothing that an earlier record of the entity holds: the vector and the text of a
 summary are recorded once.
 
-What remains of the summaries of a group when turns are undone.
-
-A summary quotes facts of earlier turns. Without one of them, the summaries that later turns made of
-the same entity are taken back, and are due: a run makes new ones.
+A summary quotes facts of earlier turns. When one of them is undone, the summaries that later turns
+made of the same entity are taken back, and are due: a run makes new ones.
 """
 
 from base64 import b64decode, b64encode
@@ -87,19 +85,15 @@ _decoder = msgspec.json.Decoder(list[EntityRecord])
 
 
 def encode(summaries: Mapping[str, EntitySummary], refreshed: Mapping[str, str]) -> str:
-    """Return the JSON that a turn records.
+    """Return the JSON that a turn records, with the summaries that it refreshed.
 
-    Args:
-        summaries: the summary of each entity that the turn touches, after it, by uuid.
-        refreshed: by uuid of those whose summary the turn refreshed, the summary that it replaces
-            and that no turn recorded; empty if there is none.
+    `refreshed` has, by uuid, the replaced summary if no turn recorded it, or an empty text.
     """
     records = [_record(uuid, summaries[uuid], refreshed.get(uuid)) for uuid in sorted(summaries)]
     return encode_records(records)
 
 
 def encode_records(records: Iterable[EntityRecord]) -> str:
-    """Return the JSON of records."""
     return msgspec.json.encode(list(records)).decode()
 
 
@@ -116,25 +110,13 @@ def decode(record: str) -> list[EntityRecord]:
 
 
 def with_flushed(record: str, texts: Mapping[str, str]) -> str:
-    """Return the record of the latest turn with the summaries that the end of a run wrote.
-
-    Args:
-        record: JSON of `encode`; may be empty.
-        texts: by uuid of the entity.
-    """
+    """Return the record of the latest turn with the summaries, by uuid, that a run's end wrote."""
     flushed = [EntityRecord(uuid, flushed=text) for uuid, text in sorted(texts.items())]
     return encode_records([*decode(record), *flushed])
 
 
 def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
-    """Return the summaries after turns with these records, by uuid of the entity.
-
-    Args:
-        records: JSON of `encode`, in the order of the commits; empty for a turn without any.
-
-    Raises:
-        GraphUnusable: a text is no record of this version.
-    """
+    """Return the summaries after turns with these records, in the order of the commits, by uuid."""
     summaries: dict[str, EntitySummary] = {}
     for record in records:
         add_record(summaries, record)
@@ -144,11 +126,7 @@ def replay(records: Iterable[str]) -> dict[str, EntitySummary]:
 def add_record(
     summaries: MutableMapping[str, EntitySummary], record: str
 ) -> Mapping[str, EntitySummary]:
-    """Apply the record of the next turn; return the summaries of its entities before it.
-
-    Raises:
-        GraphUnusable: as `replay`.
-    """
+    """Apply the record of the next turn; return the summaries of its entities before it."""
     before: dict[str, EntitySummary] = {}
     for of_entity in decode(record):
         known = summaries.get(of_entity.entity, EntitySummary())
@@ -256,46 +234,38 @@ class RecordedSummaries:
         return {turn: self._json(place) for turn, place in self._places.items()}
 
     def entities(self, turns: Iterable[TurnId]) -> set[str]:
-        """Return the uuids of the entities that the records of the turns name."""
         places = (self._places[turn] for turn in turns if turn in self._places)
         return {record.entity for place in places for record in self._records[place]}
 
     def undo(
         self, turn: TurnId, removed: Collection[str], changed_entities: Collection[str] = ()
     ) -> UndoneSummaries:
-        """Undo a turn.
+        """Undo a turn, with which these entities are removed; one that is unknown changes nothing.
 
         Args:
-            turn: one that is unknown changes nothing.
-            removed: uuids of the entities that are removed with it.
             changed_entities: of a turn that records no summaries, the uuids of the entities that it
                 changed: its before-images restore them, and what later turns wrote is taken back.
         """
         if turn not in self._places:
             return UndoneSummaries({}, {})
         place = self._places.pop(turn)
-        if not self._records[place]:
-            return self._undo_unrecorded(place, removed, changed_entities)
+        is_recorded = bool(self._records[place])
+        uuids = [record.entity for record in self._records[place]]
+        if not is_recorded:
+            uuids = sorted({*changed_entities, *removed} & self._touched.keys())
         texts: dict[str, tuple[str, str]] = {}
         changed: set[int] = set()
-        for uuid in dict.fromkeys(record.entity for record in self._records[place]):
+        for uuid in dict.fromkeys(uuids):
             before = self._shown(uuid)
             changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
-            texts[uuid] = before, self._shown(uuid)
+            if is_recorded:
+                texts[uuid] = before, self._shown(uuid)
+            else:
+                self._written.pop(uuid, None)
         self._records[place] = []
         return UndoneSummaries(
             texts, {self._turns[later]: self._json(later) for later in sorted(changed)}
         )
-
-    def _undo_unrecorded(
-        self, place: int, removed: Collection[str], changed_entities: Collection[str]
-    ) -> UndoneSummaries:
-        changed: set[int] = set()
-        for uuid in sorted({*changed_entities, *removed} & self._touched.keys()):
-            changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
-            self._written.pop(uuid, None)
-        records = {self._turns[later]: self._json(later) for later in sorted(changed)}
-        return UndoneSummaries({}, records)
 
     def _undo_entity(self, uuid: str, place: int, *, is_removed: bool) -> set[int]:
         """Undo what a turn and later ones did with an entity; return the places that change."""
@@ -313,7 +283,6 @@ class RecordedSummaries:
         }
 
     def _rewrite(self, place: int, uuid: str, *, is_removed: bool, is_due: bool) -> bool:
-        """Take back the summary of an entity in a record; return whether the record changes."""
         rewritten = []
         for record in self._records[place]:
             if record.entity != uuid:
@@ -337,10 +306,7 @@ _BEFORE_ALL = -1
 
 
 def _due(record: EntityRecord) -> EntityRecord:
-    """Return the record of a turn that deferred the summary.
-
-    Its facts are others than those for which the summariser returned no text.
-    """
+    """Return the record of a turn that deferred the summary; failures concerned other facts."""
     return EntityRecord(
         record.entity,
         turns=record.turns,

@@ -2,10 +2,6 @@
 
 First what is open, then what was decided, then what changed last, then what it is. No statement is
 repeated, whatever relations state it.
-
-What the texts of facts state: statement by statement, without placeholders and repetition.
-
-The summariser without a model.
 """
 
 import re
@@ -58,10 +54,6 @@ def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
     """Return a summary of at most MAX_CHARS characters; empty if no fact is active.
 
     The same facts give the same summary, in whichever order they come.
-
-    Args:
-        entity: the subject.
-        facts: about the entity; invalidated ones are left out.
     """
     active = _latest_first(facts)
     return with_facts(_heading(entity, active), active, name=entity.name) if active else ""
@@ -70,10 +62,8 @@ def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
 def with_facts(heading: str, facts: Iterable[Fact], *, name: str = "") -> str:
     """Return a heading with the facts that a reader asks for first, a line each.
 
-    Args:
-        heading: the first line, of at most MAX_CHARS characters, as the whole.
-        facts: invalidated ones are left out.
-        name: of the entity that they are about; empty if they are about several.
+    All of it has at most MAX_CHARS characters. `name` is of the entity that the facts are about;
+    empty if they are about several.
     """
     lines, chars = [heading], len(heading)
     for line in _lines(_latest_first(facts), name):
@@ -145,7 +135,6 @@ def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
 
 
 def _shortened(text: str) -> str:
-    """Return the text, cut between two words if it is long."""
     if len(text) <= _MAX_FACT_CHARS:
         return text
     cut = text[: _MAX_FACT_CHARS - 1]
@@ -192,7 +181,6 @@ def new_statements(text: str, shown: Collection[str]) -> str:
     "`a.py` was edited: It reads lines." keeps its first half if the second one was shown.
 
     Args:
-        text: of a fact, on one line.
         shown: `plain` texts of other facts, which may have been cut.
     """
     speaker = SPEAKER.match(text)
@@ -262,7 +250,6 @@ class RuleSummariser:
 
 
 def _text(given: SummaryInput) -> str | None:
-    """Return the summary; None if no fact is active and there was none."""
     return rule_summary(given.entity, given.facts) or (NO_FACTS if given.previous else None)
 
 

@@ -56,12 +56,10 @@ class ExportContent:
 
     @cached_property
     def facts_by_turn(self) -> Mapping[TurnId, Sequence[Fact]]:
-        """The facts that each of the turns states."""
         return _grouped((turn, fact) for fact in self.facts for turn in fact.turns)
 
     @cached_property
     def facts_by_entity(self) -> Mapping[str, Sequence[Fact]]:
-        """The facts about each entity."""
         return _grouped(
             (uuid, fact)
             for fact in self.facts
@@ -86,13 +84,11 @@ class ExportContent:
             yield from ((exported.turn.turn_id, uuid) for uuid in (*ends, *others))
 
     def without_noise(self) -> "ExportContent":
-        """Return the same without the turns that are noise."""
         kept = [exported for exported in self.turns if exported.noise is None]
         return replace(self, turns=kept)
 
 
 def ordered(content: ExportContent) -> ExportContent:
-    """Return the content in its order."""
     return replace(
         content,
         turns=sorted(

@@ -1,7 +1,4 @@
-"""JSON Lines: one object per turn, entity and fact, after a line about the export.
-
-Turns, entities and facts as objects of JSON, without embeddings.
-"""
+"""JSON Lines: after a line about the export one object per turn, entity and fact."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -27,9 +24,9 @@ def _lines(content: ExportContent) -> Iterator[bytes]:
     for exported in content.turns:
         yield encode(turn_row(exported)) + b"\n"
     for entity in content.entities:
-        yield encode(entity_row(entity)) + b"\n"
+        yield encode(_without_embedding("entity", entity)) + b"\n"
     for fact in content.facts:
-        yield encode(fact_row(fact)) + b"\n"
+        yield encode(_without_embedding("fact", fact)) + b"\n"
 
 
 def turn_row(exported: ExportedTurn) -> dict[str, Any]:
@@ -40,15 +37,6 @@ def turn_row(exported: ExportedTurn) -> dict[str, Any]:
         "noise": exported.noise,
         "copies": exported.copies,
     }
-
-
-def entity_row(entity: Entity) -> dict[str, Any]:
-    return _without_embedding("entity", entity)
-
-
-def fact_row(fact: Fact) -> dict[str, Any]:
-    """Return a fact; `source` and `target` are uuids of entities."""
-    return _without_embedding("fact", fact)
 
 
 def _without_embedding(kind: str, item: Entity | Fact) -> dict[str, Any]:

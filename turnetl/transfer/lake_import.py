@@ -1,11 +1,9 @@
-"""Turns files of another machine's lake, or of a Parquet export, added to a lake.
+"""Turns files of another machine's lake, or of a Parquet export, checked and added to a lake.
 
 An imported file has a name of its own, made of the machine and the name of the original: a parse of
 this machine's archives never replaces it. Its metadata name the machine, and `archive` begins with
 it: `laptop:/home/dev/.claude/projects/…`. A turn that archives of this machine hold too is a copy,
 as one in two archives of one machine is.
-
-Checks of the turns files of another lake: what their metadata say becomes names here.
 """
 
 import re
@@ -16,19 +14,21 @@ from pathlib import Path
 import msgspec
 import polars as pl
 
+from turnetl import wiring
 from turnetl.base import ids, schema
 from turnetl.base.errors import BadUsage, Fatal, TableUnusable
 from turnetl.base.model import GroupId, SubagentUsage
 from turnetl.base.object_url import path_text
+from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.formats.port import ParseCounts
-from turnetl.lake import ArchiveMetadata, Lake, TurnFile
+from turnetl.lake import ArchiveMetadata, Lake, TurnFile, is_object
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.manifests import metadata_or_none
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.paths import TURNS
 from turnetl.parsing.forgetting import rows_not_forgotten
-from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
+from turnetl.settings import Settings
 from turnetl.transfer.merge import (
     merged_usage,
     missing_rows,
@@ -37,16 +37,32 @@ from turnetl.transfer.merge import (
     rows_digest,
 )
 from turnetl.transfer.output import WRITERS, read_manifest
-from turnetl.transfer.redaction import (
-    BATCH_FILES,
-    metadata_paths,
-    redacted_models,
-    redacted_paths,
-    redacted_tables,
-    usage_of,
-    with_paths,
-)
+from turnetl.transfer.redaction import BATCH_FILES, RedactedNames, redacted_tables
 from turnetl.transfer.transfer_report import ImportedFile, ImportOutcome, ImportReport
+
+
+def import_folder(
+    source: Path,
+    settings: Settings,
+    *,
+    machine: str | None = None,
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> ImportReport:
+    """Add the turns of another lake, or of a Parquet export, to the lake of the settings."""
+    if is_object(source):
+        raise BadUsage(
+            f"`{path_text(source)}` is a URL, and lakes are imported from folders: copy it to this "
+            "machine and name the copy"
+        )
+    return import_lake(
+        wiring.lake_in(source),
+        wiring.lake(settings),
+        machine,
+        redactor=lambda: wiring.redactor(settings, stores=not dry_run),
+        dry_run=dry_run,
+        progress=lambda done, total: progress(ProgressUpdate("import", "archives", done, total)),
+    )
 
 
 def import_lake(
@@ -61,17 +77,8 @@ def import_lake(
     """Add the turns files of another lake; those that are there as they are stay.
 
     Args:
-        source: the other lake, which is only read; also a Parquet export.
-        lake: receives the turns files. Its episodes tables and its graph are not changed.
-        machine: the name of the other machine; None: as the export says.
         redactor: returns what removes secrets from all texts before any is written; called when it
             is certain that there is something to import.
-        dry_run: write nothing.
-        progress: called after each batch, with the number of finished files and the total.
-
-    Raises:
-        BadUsage: there is no lake, no name of the machine, or it is the same lake.
-        Fatal: either lake has another schema version, or the lake cannot be written.
     """
     check_lakes(source, lake)
     name = machine_of(source, machine)
@@ -140,14 +147,9 @@ class _Import:
     dry_run: bool
 
     def import_files(self, files: Sequence[TurnFile]) -> list[ImportedFile]:
-        """Import turns files; return what was done with each, in their order.
-
-        One that is damaged is reported and left out.
-        """
-        named = metadata_paths(file.metadata for file in files)
-        paths = redacted_paths(named, self.redactor, keeps_machines=True)
-        models = redacted_models(usage_of(files), self.redactor)
-        files = [_with_names(file, paths, models) for file in files]
+        """Import turns files in their order; one that is damaged is reported and left out."""
+        names = RedactedNames.of(files, self.redactor, keeps_machines=True)
+        files = [TurnFile(file.path, names.replaced(file.metadata)) for file in files]
         read = [self._read(file) for file in files]
         rows = [one.rows for one in read if isinstance(one, _RemainingRows)]
         clean = iter(redacted_tables(rows, self.redactor))
@@ -182,14 +184,7 @@ class _Import:
     def _import_of(
         self, file: TurnFile, read: _RemainingRows, rows: pl.DataFrame, redactions: int
     ) -> _FileImport | ImportedFile:
-        """Return what to write of a turns file, or that it is left out.
-
-        Args:
-            file: of the other lake.
-            read: its rows.
-            rows: the same, redacted.
-            redactions: the number of redactions in them.
-        """
+        """Return what to write of a turns file, or that it is left out."""
         path = self._target(file)
         elsewhere = self._elsewhere(path, self._machine(file))
         stored = self.lake.archive_metadata(path) if path.exists() else None
@@ -247,7 +242,6 @@ class _Import:
         return file.metadata.machine or self.machine
 
     def _name(self, file: TurnFile) -> str:
-        """Return the archive after its machine."""
         archive = file.metadata.archive
         return archive if file.metadata.machine else f"{self.machine}:{archive}"
 
@@ -274,13 +268,6 @@ class _Import:
         )
 
 
-def _with_names(file: TurnFile, paths: Mapping[str, str], models: Mapping[str, str]) -> TurnFile:
-    """Return a turns file with redacted names in its metadata."""
-    usage = with_models(file.metadata.subagent_usage, models)
-    metadata = replace(with_paths(file.metadata, paths), subagent_usage=usage)
-    return TurnFile(file.path, metadata)
-
-
 def _by_name(lake: Lake) -> Mapping[str, Sequence[Path]]:
     paths: dict[str, list[Path]] = {}
     for path in lake.turn_paths():
@@ -300,7 +287,6 @@ def _damaged(path: Path) -> str:
 
 
 MACHINE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?")
-"""The name of a machine."""
 _GROUP = re.compile("[a-z0-9](?:[a-z0-9_]{0,126}[a-z0-9])?")
 """The group ids that turnetl makes, those of migrations included."""
 _FORMAT = re.compile("[a-z0-9][a-z0-9_-]{0,63}")
@@ -311,11 +297,6 @@ _MANY = 2**50
 
 
 def check_lakes(source: Lake, lake: Lake) -> None:
-    """Check that there is another lake.
-
-    Raises:
-        BadUsage: there is none.
-    """
     source.files.check()
     if not source.turn_paths():
         raise BadUsage(
@@ -327,11 +308,6 @@ def check_lakes(source: Lake, lake: Lake) -> None:
 
 
 def machine_of(source: Lake, given: str | None) -> str:
-    """Return the name of the machine of another lake: the given one, or that of an export.
-
-    Raises:
-        BadUsage: there is none, or it is not valid.
-    """
     if given is None:
         try:
             manifest = read_manifest(source.root)
@@ -426,11 +402,6 @@ class _Version(msgspec.Struct):
 
 
 def check_versions(paths: Sequence[Path]) -> None:
-    """Check that this turnetl reads all files.
-
-    Raises:
-        Fatal: it does not; says which turnetl is too old.
-    """
     for path in paths:
         text = metadata_or_none(path)
         try:

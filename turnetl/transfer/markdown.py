@@ -1,9 +1,8 @@
 """Markdown: a file per session with links to the files of entities, and an index.
 
 What an archive says is text: in fenced blocks, or with every character escaped that could be
-markup. Nothing of it is a link, an image or HTML.
-
-Names of exported files that every file system can store, unique also without upper case.
+markup. Nothing of it is a link, an image or HTML. Every file system can store the names of the
+files, which are unique also without upper case.
 """
 
 import re
@@ -29,7 +28,6 @@ _RESULT_CHARS = 2_000
 
 
 def to_markdown(content: ExportContent) -> dict[str, bytes]:
-    """Return the files by their paths."""
     paths = {entity.uuid: entity_file(entity) for entity in content.entities}
     files = {INDEX: _index(content, paths)}
     turn_links: dict[str, str] = {}
@@ -101,7 +99,7 @@ def _turn(
     facts = content.facts_by_turn.get(turn.turn_id, ())
     if facts:
         yield from ("", "### Facts", "")
-        yield from (_fact_line(fact, content, paths, "../") for fact in facts)
+        yield from (_fact_line(fact, content, paths) for fact in facts)
     if mentioned := content.mentioned.get(turn.turn_id):
         named = [content.entity_by_uuid[uuid] for uuid in mentioned]
         yield from ("", "### Other entities", "")
@@ -149,19 +147,17 @@ def _entity(
         lines += ["", "## Facts", ""]
     for fact in facts:
         links = _turn_links(fact.turns, turn_links)
-        lines.append(_fact_line(fact, content, paths, "../") + (f" ({links})" if links else ""))
+        lines.append(_fact_line(fact, content, paths) + (f" ({links})" if links else ""))
     return "\n".join(lines)
 
 
 def _turn_links(turns: Iterable[TurnId], turn_links: Mapping[str, str]) -> str:
-    """Return links to the turns that are exported."""
     return ", ".join(f"[turn]({turn_links[turn]})" for turn in turns if turn in turn_links)
 
 
-def _fact_line(fact: Fact, content: ExportContent, paths: Mapping[str, str], base: str) -> str:
-    """Return a fact with its times and links to its entities."""
+def _fact_line(fact: Fact, content: ExportContent, paths: Mapping[str, str]) -> str:
     ends = [content.entity_by_uuid[uuid] for uuid in (fact.source, fact.target)]
-    links = " → ".join(_link(end.name, base + paths[end.uuid]) for end in ends)
+    links = " → ".join(_link(end.name, f"../{paths[end.uuid]}") for end in ends)
     since = f", since {format_minute(fact.valid_at)}" if fact.valid_at else ""
     until = f", until {format_minute(fact.invalid_at)}" if fact.invalid_at else ""
     return f"- {inline(fact.text, 1_000)} ({inline(fact.relation)}: {links}{since}{until})"

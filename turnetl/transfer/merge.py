@@ -32,14 +32,7 @@ def missing_rows(
     Another format, or version of its reader, gives the same turns other ids: no row is missing.
 
     Args:
-        rows: of the turns file of the other lake.
-        metadata: of that file.
-        path: of the imported file.
         stored: metadata of the imported file; None: it has none, or does not exist.
-        lake: has the imported file.
-
-    Raises:
-        TableUnusable: the file of the earlier import is damaged.
     """
     if not path.exists():
         return rows.clear()
@@ -55,12 +48,6 @@ def redacted_together(
     """Return rows and their `missing_rows` without secrets, and the number of redactions.
 
     A secret that one of them reveals is redacted in all of them.
-
-    Args:
-        rows: as the other lake has them.
-        missing: as an earlier import left them, which may have had other rules.
-        archive: of the rows, redacted.
-        redactor: removes secrets.
     """
     # Not after its machine, whose name stays: its redaction would count again in every import.
     without_machine = missing.with_columns(archive=pl.lit(local_path(archive)))
@@ -70,16 +57,10 @@ def redacted_together(
 def merged_usage(
     new: ArchiveMetadata, stored: ArchiveMetadata | None, redactor: Redactor
 ) -> tuple[SubagentUsage, ...] | None:
-    """Return tokens of subagents with those of an earlier import, which was of more turns.
+    """Return tokens of subagents with those of an earlier import of more turns by the same reader.
 
     Of the same subagent, model and day, all messages count once. Where an older turnetl recorded no
     messages, the entry with most tokens counts.
-
-    Args:
-        new: metadata of the file of the other lake, redacted.
-        stored: metadata of the imported file; None: it does not exist. If another version of the
-            reader, or another format, wrote its tokens, they are not kept.
-        redactor: removes secrets that an earlier import left in the names of models.
     """
     usage = new.subagent_usage
     is_same_reader = stored is not None and _reader(stored) == _reader(new)

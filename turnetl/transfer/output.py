@@ -53,7 +53,6 @@ class WrittenFiles:
     """What a write did."""
 
     files: int
-    """Files of the export."""
     bytes: int
     changed: int
     """Files that were written, because they were missing or different."""
@@ -64,18 +63,7 @@ class WrittenFiles:
 def write_folder(
     folder: Path, format_name: str, files: Mapping[str, bytes], machine: str = ""
 ) -> WrittenFiles:
-    """Write the files of an export into a folder.
-
-    Args:
-        folder: does not exist, is empty, or holds an earlier export.
-        format_name: of the export.
-        files: contents by path below the folder, with slashes.
-        machine: recorded in the manifest.
-
-    Raises:
-        BadUsage: the folder holds files of others, or a file that was changed since.
-        Fatal: it cannot be written.
-    """
+    """Write files by path into a folder that is new, empty, or of an earlier export."""
     digests = {name: sha256(data).hexdigest() for name, data in files.items()}
     try:
         before = _read_manifest(folder)
@@ -106,17 +94,7 @@ def write_folder(
 
 
 def write_file(path: Path, mark: bytes, data: bytes) -> WrittenFiles:
-    """Write an export that is one file.
-
-    Args:
-        path: of the file; its folder is created.
-        mark: what the file begins with, if it is an export of this format.
-        data: the content.
-
-    Raises:
-        BadUsage: there is a file that is no export of this format.
-        Fatal: it cannot be written.
-    """
+    """Write an export that is one file, which begins with `mark`."""
     try:
         if path.exists() or path.is_symlink():
             _check_is_export(path, mark)
@@ -130,11 +108,7 @@ def write_file(path: Path, mark: bytes, data: bytes) -> WrittenFiles:
 
 
 def read_manifest(folder: Path) -> ExportManifest | None:
-    """Return the manifest of a folder; None if it is no export.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Return the manifest of a folder; None if it is no export."""
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=ExportManifest)
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
@@ -180,11 +154,7 @@ def _check_folders(folder: Path, name: str) -> None:
 def _present(
     folder: Path, known: Mapping[str, list[str]], new: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the digests of the files of an earlier export that are in the folder.
-
-    Raises:
-        BadUsage: a file that this export writes or removes is not as an export wrote it.
-    """
+    """Return the digests of the files of an earlier export that are in the folder."""
     present = {}
     for name in sorted({*known, *new}):
         _check_folders(folder, name)

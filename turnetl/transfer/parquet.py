@@ -2,9 +2,7 @@
 
 turns/<group>/<digest of the archive's path>.parquet   entities.parquet   facts.parquet
 
-The tokens of subagents that belong to selected turns.
-
-A subagent is in no turn, but a session started it: the tokens of a day belong to the turn of that
+A subagent is in no turn, but a session started it: its tokens of a day belong to the turn of that
 session that was the last to start when the first message of the day was written.
 """
 
@@ -23,18 +21,13 @@ from turnetl.base.batched import batched
 from turnetl.base.model import Entity, Fact, GroupId, SubagentUsage
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
 from turnetl.lake.paths import TURNS
-from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.transfer.content import ExportContent
 from turnetl.transfer.redaction import (
     BATCH_FILES,
-    metadata_paths,
+    RedactedNames,
     redacted_machine,
-    redacted_models,
-    redacted_paths,
     redacted_tables,
-    usage_of,
-    with_paths,
 )
 
 
@@ -56,13 +49,7 @@ class SessionTurns:
 
     @classmethod
     def of(cls, lake: Lake, groups: Collection[GroupId], condition: pl.Expr) -> "SessionTurns":
-        """Read the turns files of groups.
-
-        Args:
-            lake: has them.
-            groups: of these files.
-            condition: which rows of `schema.TURNS` are selected.
-        """
+        """Read the turns files of groups; `condition` selects rows of `schema.TURNS`."""
         sessions: dict[str, list[tuple[datetime, bool]]] = {}
         for group in groups:
             turns = lake.scan_turns(group).filter(pl.col("started_at").is_not_null())
@@ -72,13 +59,7 @@ class SessionTurns:
         return cls({name: sorted(turns) for name, turns in sessions.items()})
 
     def select(self, usage: Iterable[SubagentUsage], own_sessions: Iterable[str]) -> SelectedUsage:
-        """Return the tokens that belong to selected turns.
-
-        Args:
-            usage: of an archive.
-            own_sessions: ids of the sessions of its turns: one of these started a subagent that
-                does not say which.
-        """
+        """Return the tokens of selected turns; `own_sessions`: of those that name no session."""
         own = [ids.digest(session) for session in own_sessions]
         kept, left_out = list[SubagentUsage](), set[str]()
         for one in usage:
@@ -153,16 +134,7 @@ def to_parquet(
 ) -> ParquetExport:
     """Return turns files, entities and facts as Parquet.
 
-    Args:
-        lake: whose turns files are exported.
-        groups: of these turns files.
-        condition: which rows of `schema.TURNS` are exported; a file without any is left out, unless
-            it has tokens of subagents of them. None: all rows, and files without rows too.
-        content: entities and facts, redacted.
-        redactor: removes secrets from the turns.
-
-    Raises:
-        Fatal: a turns file is damaged, or has another schema version.
+    A file without a row that meets the condition is left out, unless it has tokens of subagents.
     """
     files = {
         "entities.parquet": _encoded([_values(one) for one in content.entities], ENTITY_COLUMNS),
@@ -174,9 +146,10 @@ def to_parquet(
     for batch in batched(turn_files, BATCH_FILES):
         selected = selection.select(batch)
         clean = redacted_tables([one.rows for one in selected], redactor)
-        names = _RedactedNames.of([one.file for one in selected], redactor)
+        names = RedactedNames.of([one.file for one in selected], redactor)
         for one, (redacted, found) in zip(selected, clean, strict=True):
-            metadata = names.replaced(one.file.metadata)
+            machine = redacted_machine(one.file.metadata.machine, redactor)
+            metadata = replace(names.replaced(one.file.metadata), machine=machine)
             if found or not one.is_whole:
                 metadata = _changed(metadata, redacted)
             archive_rows = redacted.with_columns(archive=pl.lit(metadata.archive))
@@ -221,7 +194,6 @@ class _FileSelection:
         return cls(lake, condition, SessionTurns.of(lake, groups, condition))
 
     def select(self, files: Iterable[TurnFile]) -> list[_SelectedRows]:
-        """Return what is exported of the files that have any of it."""
         return [one for file in files if (one := self._select(file)) is not None]
 
     def _select(self, file: TurnFile) -> _SelectedRows | None:
@@ -244,28 +216,6 @@ class _FileSelection:
         selected = self.turns.select(usage, rows["session_id"].unique())
         self.left_out.update(selected.left_out)
         return TurnFile(file.path, replace(file.metadata, subagent_usage=selected.usage))
-
-
-@dataclass(frozen=True, slots=True)
-class _RedactedNames:
-    """What stands for the names in the metadata of turns files."""
-
-    paths: Mapping[str, str]
-    models: Mapping[str, str]
-    redactor: Redactor
-
-    @classmethod
-    def of(cls, files: Sequence[TurnFile], redactor: Redactor) -> Self:
-        paths = redacted_paths(metadata_paths(file.metadata for file in files), redactor)
-        return cls(paths, redacted_models(usage_of(files), redactor), redactor)
-
-    def replaced(self, metadata: ArchiveMetadata) -> ArchiveMetadata:
-        """Return the metadata of one of the files without secrets."""
-        return replace(
-            with_paths(metadata, self.paths),
-            machine=redacted_machine(metadata.machine, self.redactor),
-            subagent_usage=with_models(metadata.subagent_usage, self.models),
-        )
 
 
 def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:

@@ -1,40 +1,26 @@
-"""Redaction on the way out: the lake was redacted with the rules and settings of its time.
+"""Redaction on the way out: the lake was redacted with the rules and settings of its time."""
 
-Paths of archives and names of machines, without secrets, and without persons on request.
-
-Tokens of subagents in the metadata of turns files, without secrets in the names of models.
-
-Rows of `schema.TURNS`: redacted again, with the digests of their content.
-"""
-
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import chain, groupby
+from typing import Self, TypeVar
 
 import polars as pl
 
 from turnetl.base import schema
-from turnetl.base.model import Attribute, Entity, Fact, SubagentUsage, ToolCall, Turn
+from turnetl.base.model import Attribute, Entity, Fact, SubagentUsage, Turn
 from turnetl.lake import ArchiveMetadata, TurnFile, turn_from_row
 from turnetl.parsing.archive_paths import archive_machine, local_path, path_texts, redacted_path
 from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
-from turnetl.parsing.redaction import NAME_FIELDS, turn_names
+from turnetl.parsing.redaction import NAME_FIELDS, turn_names, with_models
 from turnetl.parsing.table import content_hash as content_hash_of
 from turnetl.redact import Redactor
 from turnetl.redact.port import pieces
 from turnetl.transfer.content import ExportContent, ExportedTurn
 
 
-def usage_of(files: Iterable[TurnFile]) -> list[SubagentUsage]:
-    """Return the tokens of subagents in the metadata of turns files."""
-    return [one for file in files for one in file.metadata.subagent_usage or ()]
-
-
 def redacted_models(usage: Iterable[SubagentUsage], redactor: Redactor) -> Mapping[str, str]:
-    """Return the models of subagents without secrets: an archive may name any text as its model.
-
-    One scan of the models of several archives is faster than one for each.
-    """
+    """Return the models of subagents without secrets: an archive may name any text as its model."""
     models = sorted({one.model for one in usage if one.model})
     if not models:
         return {}
@@ -73,7 +59,6 @@ def _with_turns(
 
 
 def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
-    """Return turns as rows of `schema.TURNS`."""
     rows = [asdict(turn) for turn in turns]
     columns = {
         name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
@@ -88,6 +73,9 @@ def content_hash(turn: Turn) -> str:
     return content_hash_of(turn, turn.assistant_text, calls)
 
 
+T = TypeVar("T")
+_NewText = Callable[[str], str]
+"""Returns what replaces a text."""
 _BATCH_TEXTS = 20_000
 """Texts of sessions that are scanned together."""
 
@@ -100,14 +88,11 @@ def redacted_content(content: ExportContent, redactor: Redactor) -> tuple[Export
     and times stay as they are.
     """
     turns, in_turns = _redacted_turns(content.turns, redactor)
-    texts = [
-        *(text for entity in content.entities for text in _entity_texts(entity)),
-        *(text for fact in content.facts for text in _fact_texts(fact)),
-    ]
-    redacted = redactor.redact_many([texts])[0]
-    remaining = iter(redacted.texts)
-    entities = [_with_entity_texts(entity, remaining) for entity in content.entities]
-    facts = [_with_fact_texts(fact, remaining) for fact in content.facts]
+    texts = _texts(content.entities, _with_entity_texts) + _texts(content.facts, _with_fact_texts)
+    [redacted] = redactor.redact_many([texts])
+    new = _one_by_one(redacted.texts)
+    entities = [_with_entity_texts(entity, new) for entity in content.entities]
+    facts = [_with_fact_texts(fact, new) for fact in content.facts]
     clean = replace(content, turns=turns, entities=entities, facts=facts)
     return clean, in_turns + sum(redacted.counts)
 
@@ -118,7 +103,10 @@ def redacted_archives(
     """Return the turns of several archives without secrets, each with its number of redactions."""
     # As in a parse: names repeat in every turn, and each is redacted once, before the texts.
     names = [sorted({name for turn in turns for name in turn_names(turn)}) for turns in archives]
-    texts = [[*some, *_texts(turns)] for some, turns in zip(names, archives, strict=True)]
+    texts = [
+        [*some, *_texts(turns, _with_turn_texts)]
+        for some, turns in zip(names, archives, strict=True)
+    ]
     results = redactor.redact_many(texts)
     folders: dict[str, set[str]] = {}
     for turn in chain.from_iterable(archives):
@@ -129,9 +117,8 @@ def redacted_archives(
         first = len(some)
         clean_names = dict(zip(some, one.texts[:first], strict=True))
         name_counts = dict(zip(some, one.counts[:first], strict=True))
-        changed = [
-            _with_names(turn, clean_names, paths) for turn in _with_texts(turns, one.texts[first:])
-        ]
+        new = _one_by_one(one.texts[first:])
+        changed = [_with_names(_with_turn_texts(turn, new), clean_names, paths) for turn in turns]
         if redactor.redacts_persons:
             changed = _without_persons(turns, changed, redactor)
         redacted.append(_counted(turns, changed, name_counts, one.counts[first:]))
@@ -143,7 +130,8 @@ def _redacted_turns(
 ) -> tuple[list[ExportedTurn], int]:
     redacted: list[ExportedTurn] = []
     count = 0
-    for batch in _batches(_sessions(turns)):
+    by_session = groupby(turns, key=lambda one: one.turn.session_id)
+    for batch in _batches(list(session) for _, session in by_session):
         values = [[one.turn for one in session] for session in batch]
         results = redacted_archives(values, redactor)
         for session, clean in zip(batch, results, strict=True):
@@ -153,18 +141,7 @@ def _redacted_turns(
     return redacted, count
 
 
-def _sessions(turns: Sequence[ExportedTurn]) -> Iterator[list[ExportedTurn]]:
-    session: list[ExportedTurn] = []
-    for one in turns:
-        if session and session[-1].turn.session_id != one.turn.session_id:
-            yield session
-            session = []
-        session.append(one)
-    if session:
-        yield session
-
-
-def _batches(sessions: Iterator[list[ExportedTurn]]) -> Iterator[list[list[ExportedTurn]]]:
+def _batches(sessions: Iterable[list[ExportedTurn]]) -> Iterator[list[list[ExportedTurn]]]:
     batch: list[list[ExportedTurn]] = []
     texts = 0
     for session in sessions:
@@ -177,21 +154,22 @@ def _batches(sessions: Iterator[list[ExportedTurn]]) -> Iterator[list[list[Expor
         yield batch
 
 
-def _texts(turns: Sequence[Turn]) -> list[str]:
-    return [text for turn in turns for text in _turn_texts(turn)]
+def _texts(items: Iterable[T], with_texts: Callable[[T, _NewText], T]) -> list[str]:
+    """Return the texts that `with_texts` replaces in the items, in that order."""
+    texts: list[str] = []
+
+    def noted(text: str) -> str:
+        texts.append(text)
+        return text
+
+    for item in items:
+        with_texts(item, noted)
+    return texts
 
 
-def _turn_texts(turn: Turn) -> Iterator[str]:
-    yield from (turn.user_text, turn.assistant_text)
-    yield from (*turn.steering, *turn.user_answers, *turn.subagent_prompts)
-    for call in turn.tool_calls:
-        yield from (call.input, call.result)
-
-
-def _with_texts(turns: Sequence[Turn], texts: Sequence[str]) -> list[Turn]:
-    """Return the turns with other texts, in the order of `_texts`."""
+def _one_by_one(texts: Iterable[str]) -> _NewText:
     remaining = iter(texts)
-    return [_with_turn_texts(turn, remaining) for turn in turns]
+    return lambda _: next(remaining)
 
 
 def _with_names(turn: Turn, names: Mapping[str, str], paths: Mapping[str, str]) -> Turn:
@@ -209,7 +187,6 @@ def _with_names(turn: Turn, names: Mapping[str, str], paths: Mapping[str, str]) 
 def _without_persons(
     turns: Sequence[Turn], redacted: Sequence[Turn], redactor: Redactor
 ) -> list[Turn]:
-    """Return redacted turns without the persons whose folders the turns name."""
     placeholder = redactor.person_placeholder
     folders = {turn.cwd for turn in turns if turn.cwd}
     users = users_in({*folders, *(local_path(turn.archive) for turn in turns)})
@@ -233,17 +210,10 @@ def _counted(
     name_counts: Mapping[str, int],
     counts: Sequence[int],
 ) -> list[tuple[Turn, int]]:
-    """Return the redacted turns with their numbers of redactions.
-
-    Args:
-        turns: before their redaction.
-        redacted: after it.
-        name_counts: the number of redactions in each name.
-        counts: the numbers in each of the `_texts`.
-    """
+    """Return the redacted turns, each with its redactions in names and in each of `_texts`."""
     found, counted = iter(counts), []
     for before, after in zip(turns, redacted, strict=True):
-        count = sum(next(found) for _ in _turn_texts(before))
+        count = sum(next(found) for _ in _texts([before], _with_turn_texts))
         count += sum(name_counts[name] for name in turn_names(before))
         if not count:
             count = _folders(before) != _folders(after)
@@ -255,56 +225,35 @@ def _folders(turn: Turn) -> tuple[str | None, ...]:
     return turn.archive, turn.cwd, turn.git_branch
 
 
-def _with_turn_texts(turn: Turn, texts: Iterator[str]) -> Turn:
-    user, assistant = next(texts), next(texts)
+def _with_turn_texts(turn: Turn, new: _NewText) -> Turn:
     return replace(
         turn,
-        user_text=user,
-        assistant_text=assistant,
-        steering=_as_many(turn.steering, texts),
-        user_answers=_as_many(turn.user_answers, texts),
-        subagent_prompts=_as_many(turn.subagent_prompts, texts),
-        tool_calls=tuple(_with_call_texts(call, texts) for call in turn.tool_calls),
+        user_text=new(turn.user_text),
+        assistant_text=new(turn.assistant_text),
+        steering=tuple(map(new, turn.steering)),
+        user_answers=tuple(map(new, turn.user_answers)),
+        subagent_prompts=tuple(map(new, turn.subagent_prompts)),
+        tool_calls=tuple(
+            replace(call, input=new(call.input), result=new(call.result))
+            for call in turn.tool_calls
+        ),
     )
 
 
-def _with_call_texts(call: ToolCall, texts: Iterator[str]) -> ToolCall:
-    input_, result = next(texts), next(texts)
-    return replace(call, input=input_, result=result)
+def _with_entity_texts(entity: Entity, new: _NewText) -> Entity:
+    name, summary = new(entity.name), new(entity.summary)
+    return replace(
+        entity, name=name, summary=summary, attributes=_with_attribute_texts(entity, new)
+    )
 
 
-def _as_many(replaced: Sequence[str], texts: Iterator[str]) -> tuple[str, ...]:
-    return tuple(next(texts) for _ in replaced)
+def _with_fact_texts(fact: Fact, new: _NewText) -> Fact:
+    return replace(fact, text=new(fact.text), attributes=_with_attribute_texts(fact, new))
 
 
-def _entity_texts(entity: Entity) -> Iterator[str]:
-    yield from (entity.name, entity.summary)
-    yield from _attribute_texts(entity)
-
-
-def _with_entity_texts(entity: Entity, texts: Iterator[str]) -> Entity:
-    name, summary = next(texts), next(texts)
-    attributes = _with_attribute_texts(entity, texts)
-    return replace(entity, name=name, summary=summary, attributes=attributes)
-
-
-def _fact_texts(fact: Fact) -> Iterator[str]:
-    yield fact.text
-    yield from _attribute_texts(fact)
-
-
-def _with_fact_texts(fact: Fact, texts: Iterator[str]) -> Fact:
-    text = next(texts)
-    return replace(fact, text=text, attributes=_with_attribute_texts(fact, texts))
-
-
-def _attribute_texts(item: Entity | Fact) -> Iterator[str]:
-    yield from (value for value in item.attributes.values() if isinstance(value, str))
-
-
-def _with_attribute_texts(item: Entity | Fact, texts: Iterator[str]) -> dict[str, Attribute]:
+def _with_attribute_texts(item: Entity | Fact, new: _NewText) -> dict[str, Attribute]:
     return {
-        key: next(texts) if isinstance(value, str) else value
+        key: new(value) if isinstance(value, str) else value
         for key, value in item.attributes.items()
     }
 
@@ -316,8 +265,6 @@ def redacted_paths(
 
     Args:
         paths: the folders whose users are persons in a path, by path; the path itself is one.
-        redactor: removes secrets, and persons on request.
-        keeps_machines: whether the name of the machine stays.
     """
     distinct = sorted(paths)
     texts = [path_texts(local_path(path)) for path in distinct]
@@ -340,20 +287,35 @@ def redacted_machine(name: str, redactor: Redactor) -> str:
     return f"machine-{digests[0]}" if digests else name
 
 
-def metadata_paths(archives: Iterable[ArchiveMetadata]) -> dict[str, set[str]]:
-    """Return the paths that the metadata of turns files name, as `redacted_paths` takes them."""
-    paths: dict[str, set[str]] = {}
-    for one in archives:
-        folders = {one.cwd} if one.cwd else set()
-        for path in (one.archive, *folders):
-            paths.setdefault(path, set()).update(folders)
-    return paths
+@dataclass(frozen=True, slots=True)
+class RedactedNames:
+    """What stands for the names in the metadata of turns files."""
 
+    paths: Mapping[str, str]
+    models: Mapping[str, str]
 
-def with_paths(metadata: ArchiveMetadata, paths: Mapping[str, str]) -> ArchiveMetadata:
-    """Return metadata with what stands in place of each of its `metadata_paths`."""
-    archive, cwd = metadata.archive, metadata.cwd
-    return replace(metadata, archive=paths[archive], cwd=cwd and paths[cwd])
+    @classmethod
+    def of(
+        cls, files: Sequence[TurnFile], redactor: Redactor, *, keeps_machines: bool = False
+    ) -> Self:
+        """Redact the names of all files together; `keeps_machines` as in `redacted_paths`."""
+        folders: dict[str, set[str]] = {}
+        for one in (file.metadata for file in files):
+            own = {one.cwd} if one.cwd else set()
+            for path in (one.archive, *own):
+                folders.setdefault(path, set()).update(own)
+        paths = redacted_paths(folders, redactor, keeps_machines=keeps_machines)
+        usage = [one for file in files for one in file.metadata.subagent_usage or ()]
+        return cls(paths, redacted_models(usage, redactor))
+
+    def replaced(self, metadata: ArchiveMetadata) -> ArchiveMetadata:
+        """Return the metadata of one of the files without secrets; its machine stays."""
+        return replace(
+            metadata,
+            archive=self.paths[metadata.archive],
+            cwd=metadata.cwd and self.paths[metadata.cwd],
+            subagent_usage=with_models(metadata.subagent_usage, self.models),
+        )
 
 
 def _machine(path: str, redactor: Redactor, keeps_machines: bool) -> str:

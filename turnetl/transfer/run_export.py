@@ -1,6 +1,6 @@
 """Export: the selected turns of the lake, with what the graph states about them, as files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
+from turnetl.base import schema
 from turnetl.base.batched import batched
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
@@ -16,7 +17,7 @@ from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.selection import Selection
-from turnetl.lake import Lake
+from turnetl.lake import Lake, turn_from_row
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import open_index
@@ -25,21 +26,21 @@ from turnetl.redact import Redactor
 from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
 from turnetl.transfer import cypher, graphml, jsonl
-from turnetl.transfer.content import ExportContent, ordered
+from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
 from turnetl.transfer.redaction import redacted_content, redacted_machine
-from turnetl.transfer.select import condition, selected_turns
 from turnetl.transfer.transfer_report import ExportFormat, ExportReport
 
 _FACT_TURNS = 2_000
 """Turns whose facts are read together."""
-_SUFFIXES = {
-    ExportFormat.JSONL: ".jsonl",
-    ExportFormat.GRAPHML: ".graphml",
-    ExportFormat.CYPHER: ".cypher",
+_SINGLE_FILES = {
+    ExportFormat.JSONL: (".jsonl", jsonl.MARK, jsonl.to_jsonl),
+    ExportFormat.GRAPHML: (".graphml", graphml.MARK, graphml.to_graphml),
+    ExportFormat.CYPHER: (".cypher", cypher.MARK, cypher.to_cypher),
 }
-"""Of the formats that are one file."""
+"""Of the formats that are one file, with the beginning and the function of each."""
+_TOOLS = pl.col("tool_calls").list.eval(pl.element().struct.field("name").str.to_lowercase())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +79,7 @@ async def export(
     *,
     progress: Progress = ignore_progress,
 ) -> ExportReport:
-    """Export the turns of the lake that meet the conditions, redacted again.
-
-    Args:
-        settings: the lake, the graph with its index, and the redaction.
-        options: what is exported, and to where.
-        clock: returns the current time.
-        progress: called while the index is brought up to date, and after each step.
-
-    Raises:
-        BadUsage: a lake without turns, an unknown group, a condition that no turn meets, or an
-            output that holds files of others.
-        Fatal: a table cannot be read, or the output cannot be written.
-        GraphUnusable, IndexUnusable: a query or a condition on facts needs the graph.
-    """
+    """Export the turns of the lake that meet the conditions, redacted again."""
     lake = wiring.lake(settings)
     existing = lake.groups()
     if not existing:
@@ -118,14 +106,11 @@ async def export(
 
 @dataclass(frozen=True, slots=True)
 class _Export:
-    """An export of one content."""
-
     options: ExportOptions
     redactor: Redactor
     content: ExportContent
 
     def write_content(self) -> ExportReport:
-        """Redact the content, and write it in its format."""
         content = self.content
         if self.options.format is not ExportFormat.JSONL:
             content = content.without_noise()
@@ -149,7 +134,7 @@ class _Export:
         return replace(report, subagents_left_out=made.subagents_left_out)
 
     def _report(self, written: WrittenFiles, turns: int, redactions: int) -> ExportReport:
-        is_file = self.options.format in _SUFFIXES
+        is_file = self.options.format in _SINGLE_FILES
         return ExportReport(
             format=self.options.format,
             output=_file(self.options) if is_file else self.options.output,
@@ -170,21 +155,58 @@ class _Export:
 def _write(content: ExportContent, options: ExportOptions) -> WrittenFiles:
     if options.format is ExportFormat.MARKDOWN:
         return write_folder(options.output, options.format, to_markdown(content))
-    path = _file(options)
-    match options.format:
-        case ExportFormat.GRAPHML:
-            return write_file(path, graphml.MARK, graphml.to_graphml(content))
-        case ExportFormat.CYPHER:
-            return write_file(path, cypher.MARK, cypher.to_cypher(content))
-        case _:
-            return write_file(path, jsonl.MARK, jsonl.to_jsonl(content))
+    _, mark, encode = _SINGLE_FILES[options.format]
+    return write_file(_file(options), mark, encode(content))
 
 
 def _file(options: ExportOptions) -> Path:
     """Return the file of a format of one file; in a folder it is `turnetl` with its suffix."""
     if options.output.is_dir():
-        return options.output / f"turnetl{_SUFFIXES[options.format]}"
+        suffix, _, _ = _SINGLE_FILES[options.format]
+        return options.output / f"turnetl{suffix}"
     return options.output
+
+
+def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr | None:
+    """Return the condition on rows of `schema.TURNS`; None: there is none.
+
+    Conditions on facts are left out: `turn_ids` meet them; None: all turns do.
+    """
+    times = pl.col("started_at")
+    met = list[pl.Expr]()
+    if selection.since is not None:
+        met.append(times >= selection.since)
+    met += [times < end for end in (selection.until, selection.as_of) if end is not None]
+    if selection.session is not None:
+        met.append(pl.col("session_id").str.starts_with(selection.session))
+    if selection.format is not None:
+        met.append(pl.col("format") == selection.format)
+    if selection.branch is not None:
+        met.append(pl.col("git_branch") == selection.branch)
+    if selection.tool is not None:
+        met.append(_TOOLS.list.contains(selection.tool.lower()))
+    if turn_ids is not None:
+        met.append(pl.col("turn_id").is_in(sorted(turn_ids)))
+    return pl.all_horizontal(*(one.fill_null(value=False) for one in met)) if met else None
+
+
+def selected_turns(
+    lake: Lake, groups: Iterable[GroupId], where: pl.Expr | None
+) -> list[ExportedTurn]:
+    """Return the turns of the episodes tables of these groups that meet a condition, each once."""
+    columns = (*schema.TURNS.polars, "noise", "copies")
+    turns = []
+    for group in groups:
+        lake.verify_episodes(group)
+        with lake.reading_episodes(group):
+            table = lake.scan_episodes(group)
+            met = table if where is None else table.filter(where)
+            rows = met.select(columns).collect()
+        turns += [
+            ExportedTurn(turn_from_row(row), row["noise"], row["copies"])
+            for row in rows.iter_rows(named=True)
+        ]
+    return turns
 
 
 async def _stated(
@@ -234,10 +256,7 @@ def _knowledge(
     turn_ids: AbstractSet[TurnId],
     as_of: datetime | None,
 ) -> ExportContent:
-    """Return the entities and facts of the turns, with these keys and ids, as they held at a time.
-
-    None: all facts. An entity that no fact is about is one of the turns that name it.
-    """
+    """Return the entities and facts of these turns as they held at a time; None: all facts."""
     entities: dict[str, Entity] = {}
     facts: dict[str, Fact] = {}
     mentioned: dict[int, list[str]] = {}
@@ -258,10 +277,7 @@ def _knowledge(
 
 
 def _of_turns(content: ExportContent, turn_ids: AbstractSet[str]) -> ExportContent:
-    """Return the content with the facts that one of its turns states.
-
-    Of the entities, those of the other facts only are left out.
-    """
+    """Return the content without the facts that no turn of it states, and without their ends."""
     facts = [fact for fact in content.facts if not turn_ids.isdisjoint(fact.turns)]
     left_out = _ends(content.facts) - _ends(facts)
     entities = [entity for entity in content.entities if entity.uuid not in left_out]

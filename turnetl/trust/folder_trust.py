@@ -1,7 +1,4 @@
-"""Whether the configuration in a folder is trusted, and the sentence that says why it is not.
-
-What the user trusts, as `turnetl trust` shows it.
-"""
+"""Whether the configuration in a folder is trusted, why it is not, and what is trusted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -36,8 +36,6 @@ class ProjectFile:
 
 @dataclass(frozen=True, slots=True)
 class ProjectFiles:
-    """The configuration in a folder."""
-
     folder: Path
     """Absolute, without links."""
     files: tuple[ProjectFile, ...]
@@ -64,9 +62,7 @@ class ProjectFiles:
 def read_project(folder: Path, home: Path) -> ProjectFiles:
     """Read the configuration in a folder. Follows no symbolic link below the folder.
 
-    Args:
-        folder: the folder.
-        home: the user's home folder, whose `.graphiti` is the user's own.
+    The `.graphiti` of the home folder is the user's own.
     """
     root = folder.resolve()
     files: dict[str, ProjectFile] = {}

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from stat import S_IMODE
-from typing import IO
 
 import msgspec
 
@@ -28,8 +27,6 @@ _WRITABLE_BY_OTHERS = 0o022
 
 
 class TrustedFolder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A folder that the user trusts."""
-
     trusted_at: str
     """ISO 8601, in UTC."""
     files: dict[str, str]
@@ -37,22 +34,13 @@ class TrustedFolder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _StoredTrust(msgspec.Struct, forbid_unknown_fields=True):
-    """The content of the file."""
-
     version: int
     folders: dict[str, TrustedFolder]
     """By absolute path, without links."""
 
 
 def store_path(environment: Mapping[str, str], home: Path) -> Path:
-    """Return `$XDG_STATE_HOME/turnetl/trust.json`, or `~/.local/state/turnetl/trust.json`.
-
-    As the XDG Base Directory Specification says, a relative path in the variable is ignored.
-
-    Args:
-        environment: the process's environment.
-        home: the user's home folder.
-    """
+    """Return `$XDG_STATE_HOME/turnetl/trust.json`, if absolute, or that in `~/.local/state`."""
     state = Path(environment.get("XDG_STATE_HOME", ""))
     base = state if state.is_absolute() else home / ".local" / "state"
     return base / "turnetl" / _NAME
@@ -65,27 +53,15 @@ class TrustStore:
         self.path = path
 
     def folders(self) -> dict[Path, TrustedFolder]:
-        """Return the trusted folders, sorted by path.
-
-        Raises:
-            Fatal: the file is not one of this user's own that nobody else may write, or not valid.
-        """
+        """Return the trusted folders, sorted by path; others must not own or write the file."""
         return {Path(path): folder for path, folder in sorted(self._read().items())}
 
     def trust(self, folder: Path, record: TrustedFolder) -> None:
-        """Trust a folder, in place of what was trusted of it before.
-
-        Raises:
-            Fatal: as `folders`, or the file cannot be written.
-        """
+        """Trust a folder, in place of what was trusted of it before."""
         self._change(lambda folders: folders.update({str(folder): record}))
 
     def revoke(self, folder: Path) -> bool:
-        """Trust a folder no longer; return whether it was trusted.
-
-        Raises:
-            Fatal: as `trust`.
-        """
+        """Trust a folder no longer; return whether it was trusted."""
         removed: list[TrustedFolder | None] = []
         self._change(lambda folders: removed.append(folders.pop(str(folder), None)))
         return removed != [None]
@@ -138,11 +114,7 @@ class TrustStore:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with private_files.open_or_create(path) as lock:
-        _lock(lock)
+        # The system releases it when the file is closed, also if the process is killed.
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-def _lock(lock: IO[bytes]) -> None:
-    # The system releases it when the file is closed, also if the process is killed.
-    if sys.platform != "win32":
-        fcntl.flock(lock, fcntl.LOCK_EX)

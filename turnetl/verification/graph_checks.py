@@ -1,27 +1,19 @@
-"""Checks of a group in the graph: turns, sessions, entities, facts, and what is not turnetl's.
+"""Checks of a group in the graph: turns, sessions, entities, facts, vectors, and foreign data."""
 
-Checks of sessions: the saga with its episodes, and the chain from one to the next.
-
-Checks of turns: receipts against episodes, and turns that are there twice.
-
-Checks of entities and of what mentions them.
-
-Checks of facts, of what leads to another group, and of vectors.
-
-What another program wrote into the group: it is counted, and nothing of it is wrong.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+import numpy as np
 import polars as pl
 
 from turnetl.base import ids
-from turnetl.base.model import SessionId, TurnId
+from turnetl.base.graph_model import GroupContents
+from turnetl.base.model import SessionId, TurnId, Vector
 from turnetl.graph import graphiti_names
 from turnetl.graph.group_repair import DoubleMention, SessionLinks, UnattachedFact, UnusedEntity
 from turnetl.graph.group_tables import LINKS
+from turnetl.llm.vectors import stack, unpack
 from turnetl.verification.check import Check
 from turnetl.verification.group_state import GroupState, chain
 
@@ -204,7 +196,8 @@ def entity_checks(state: GroupState) -> Iterator[Examples]:
             for episode, entity, count in _double_mentions(state).iter_rows()
         ],
     )
-    yield Check.MISSING_ENTITIES, [f"entity {uuid}" for uuid in _missing(state)]
+    missing = _missing(state.commits["entities_new"], state.tables.entities)
+    yield Check.MISSING_ENTITIES, [f"entity {uuid}" for uuid in missing]
     yield Check.SUMMARISED_ENTITIES, [f"entity {uuid}" for uuid in _missing_summarised(state)]
     yield Check.UNUSED_ENTITIES, _named(_unused(state))
     yield Check.DUPLICATE_NAMES, _duplicate_names(state.tables.entities)
@@ -227,10 +220,9 @@ def _double_mentions(state: GroupState) -> pl.DataFrame:
     return counts.filter(pl.col("len") > 1).sort("episode", "entity")
 
 
-def _missing(state: GroupState) -> list[str]:
-    created = state.commits["entities_new"].explode().drop_nulls().unique()
-    held = state.tables.entities["uuid"].implode()
-    return created.filter(~created.is_in(held)).to_list()
+def _missing(created: pl.Series, held: pl.DataFrame) -> list[str]:
+    uuids = created.explode().drop_nulls().unique()
+    return uuids.filter(~uuids.is_in(held["uuid"].implode())).to_list()
 
 
 def _missing_summarised(state: GroupState) -> list[str]:
@@ -277,12 +269,11 @@ def fact_checks(state: GroupState) -> Iterator[Examples]:
     yield Check.ACROSS_GROUPS, [*_facts_across(state), *_mentions_across(state)]
     lacks_end = pl.col("source").is_null() | pl.col("target").is_null()
     yield Check.DANGLING_FACTS, _facts(facts.filter(lacks_end))
-    created = state.commits["facts_new"].explode().drop_nulls().unique()
-    missing = created.filter(~created.is_in(facts["uuid"].implode()))
+    missing = _missing(state.commits["facts_new"], facts)
     yield Check.MISSING_FACTS, [f"fact {uuid}" for uuid in missing]
     yield Check.FACTS_WITHOUT_TURN, _facts(_without_turn(state))
     yield Check.FACTS_IN_FUTURE, _future_facts(state)
-    yield from _vector_checks(state)
+    yield from _dimension_checks(state)
 
 
 def fact_repairs(state: GroupState) -> Iterator[UnattachedFact]:
@@ -341,7 +332,7 @@ def _future_facts(state: GroupState) -> list[str]:
     ]
 
 
-def _vector_checks(state: GroupState) -> Iterator[Examples]:
+def _dimension_checks(state: GroupState) -> Iterator[Examples]:
     kinds = (("entity", state.tables.entities), ("fact", state.tables.facts))
     sizes = pl.concat(
         [frame.select("uuid", "dimensions", kind=pl.lit(kind)) for kind, frame in kinds]
@@ -389,3 +380,59 @@ def _entities(state: GroupState, own_episodes: pl.Series, foreign_facts: pl.Seri
     used = pl.concat([mentions["entity"], facts["source"], facts["target"], state.entities_new])
     is_used = pl.col("uuid").is_in(used.drop_nulls().unique().implode())
     return state.tables.entities.filter(~is_used)["uuid"]
+
+
+EmbedAgain = Callable[[Sequence[str]], Awaitable[Sequence[Vector]]]
+
+_TEXTS = 1000
+"""Texts that are embedded together."""
+_TOLERANCE = 1e-3
+"""Difference of a number that another processor may compute."""
+_Embedded = tuple[str, str, Vector]
+"""What it is, with its id; its name or text; its embedding."""
+
+
+async def vector_checks(contents: GroupContents, embed: EmbedAgain | None) -> list[Examples]:
+    """Return what is wrong with the vectors of a group; missing ones are not compared.
+
+    Args:
+        embed: the embedder that the group was filled with: a vector that is not that of its name or
+            text is found by other queries. None: only a vector without a direction is found.
+    """
+    embedded = list(_with_vectors(contents))
+    wrong = [what for what, _, vector in embedded if not _has_direction(vector)]
+    if embed is not None:
+        for start in range(0, len(embedded), _TEXTS):
+            wrong += await _other_than_computed(embedded[start : start + _TEXTS], embed)
+    return [(Check.WRONG_VECTORS, sorted(set(wrong)))]
+
+
+def _with_vectors(contents: GroupContents) -> Iterator[_Embedded]:
+    for entity in contents.entities:
+        if entity.embedding:
+            yield f"entity {entity.uuid}", entity.name, entity.embedding
+    for fact in contents.facts:
+        if fact.embedding:
+            yield f"fact {fact.uuid}", fact.text, fact.embedding
+
+
+def _has_direction(vector: Vector) -> bool:
+    numbers = unpack(vector)
+    return bool(np.isfinite(numbers).all() and numbers.any())
+
+
+async def _other_than_computed(batch: Sequence[_Embedded], embed: EmbedAgain) -> list[str]:
+    expected = await embed([text for _, text, _ in batch])
+    # A vector of other dimensions is a finding of its own.
+    compared = [
+        (what, vector, computed)
+        for (what, _, vector), computed in zip(batch, expected, strict=True)
+        if len(vector) == len(computed)
+    ]
+    if not compared:
+        return []
+    stored = stack([vector for _, vector, _ in compared])
+    again = stack([vector for _, _, vector in compared])
+    close = np.isclose(stored, again, rtol=0, atol=_TOLERANCE)
+    is_same = [bool(row.all()) for row in close]
+    return [what for (what, _, _), same in zip(compared, is_same, strict=True) if not same]

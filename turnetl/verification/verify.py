@@ -1,11 +1,4 @@
-"""All checks of one group.
-
-Read a group of a graph that another process may write meanwhile.
-
-What of a group can be repaired without a loss, and how a user is told.
-
-Compare the turns of a group with the lake. Archives may be gone: nothing here is wrong.
-"""
+"""All checks of one group, read while another process may write it, and of files around it."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -36,12 +29,7 @@ from turnetl.verification.verify_report import FileProblem, Finding, GroupVerifi
 
 
 def lake_checks(state: GroupState, turns: pl.DataFrame) -> Iterator[Examples]:
-    """Compare the receipts with the lake.
-
-    Args:
-        state: the group.
-        turns: the episodes table of the group: `turn_id`, `content_hash`, `noise`.
-    """
+    """Compare the receipts with the episodes table: `turn_id`, `content_hash`, `noise`."""
     commits = state.known_commits
     pending = turns.filter(pl.col("noise").is_null()).join(commits, on="turn_id", how="anti")
     yield Check.PENDING, turn_examples(pending)
@@ -67,8 +55,6 @@ def index_checks(
     """Compare the receipts with the index.
 
     Args:
-        state: the group.
-        indexed: the group in the index.
         version: the group in the graph, read after the index; None: it is not in the graph.
     """
     is_same = version is None or indexed.creation_id == version.creation_id
@@ -81,41 +67,27 @@ def index_checks(
     missing = lacking.filter(pl.col("sequence") <= read_up_to)
     behind = state.known_commits.filter(pl.col("sequence") > read_up_to)
     surplus = found.filter(~found.is_in(state.known_commits["turn_id"].implode()))
-    yield Check.INDEX_MISSING, [f"turn {turn}" for turn in missing["turn_id"]]
+    yield Check.INDEX_MISSING, turn_examples(missing)
     yield Check.INDEX_SURPLUS, [f"turn {turn}" for turn in surplus] if is_same else []
     ahead = f"group {state.group}: commit {indexed.sequence} of {last}"
     yield Check.INDEX_SEQUENCE, [ahead] if is_ahead else []
-    yield Check.INDEX_BEHIND, [f"turn {turn}" for turn in behind["turn_id"]]
+    yield Check.INDEX_BEHIND, turn_examples(behind)
 
 
 def file_findings(problems: Sequence[FileProblem], *, examples: int) -> tuple[Finding, ...]:
-    """Return the findings about files, in the order of `Check`.
-
-    Args:
-        problems: all of them.
-        examples: of each finding, at most.
-    """
+    """Return the findings about files, in the order of `Check`, each with some examples."""
     found: dict[Check, list[str]] = {}
     for problem in problems:
         found.setdefault(problem.check, []).append(problem.sentence)
-    return tuple(
-        Finding(check, len(found[check]), tuple(sorted(found[check])[:examples]))
-        for check in Check
-        if check in found
-    )
+    return tuple(_finding(check, found[check], examples) for check in Check if check in found)
 
 
 def permission_finding(loose: Sequence[LooseFile], *, examples: int) -> Finding | None:
-    """Return the finding about files with too many rights; None without such files.
-
-    Args:
-        loose: the files.
-        examples: at most.
-    """
+    """Return the finding about files with too many rights; None without such files."""
     if not loose:
         return None
-    lines = sorted(f"{file.path}: {file.mode:04o} instead of {file.allowed:04o}" for file in loose)
-    return Finding(Check.LOOSE_PERMISSIONS, len(loose), tuple(lines[:examples]))
+    lines = [f"{file.path}: {file.mode:04o} instead of {file.allowed:04o}" for file in loose]
+    return _finding(Check.LOOSE_PERMISSIONS, lines, examples)
 
 
 def verify_group(
@@ -129,16 +101,15 @@ def verify_group(
 ) -> GroupVerification:
     """Compare the group with itself, the lake and the index.
 
-    Args:
-        state: the group.
-        lake_turns: as of `lake_checks`; None: the lake cannot be read.
-        indexed: the group in the index; None: there is no index to compare with.
-        version: as of `index_checks`.
-        vectors: from `vector_checks`, if the vectors are compared.
-        examples: of each finding, at most.
+    The turns of the lake are None if it cannot be read, those of the index if there is nothing to
+    compare with; `vectors` are from `vector_checks`.
     """
     found = [
-        *_checks_of_graph(state),
+        *turn_checks(state),
+        *session_checks(state),
+        *entity_checks(state),
+        *fact_checks(state),
+        *foreign_checks(state),
         *vectors,
         *(lake_checks(state, lake_turns) if lake_turns is not None else ()),
         *(index_checks(state, indexed, version) if indexed is not None else ()),
@@ -152,14 +123,6 @@ def verify_group(
         repairs=group_repairs(state),
         committed_meanwhile=state.committed_meanwhile,
     )
-
-
-def _checks_of_graph(state: GroupState) -> Iterator[Examples]:
-    yield from turn_checks(state)
-    yield from session_checks(state)
-    yield from entity_checks(state)
-    yield from fact_checks(state)
-    yield from foreign_checks(state)
 
 
 def _finding(check: Check, found: list[str], examples: int) -> Finding:

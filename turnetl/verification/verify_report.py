@@ -1,7 +1,4 @@
-"""What a verification found.
-
-A file that is not as it was written, with what to do.
-"""
+"""What a verification found, and what to do about it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

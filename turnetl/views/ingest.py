@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from turnetl.base.text import format_cost, plural
-from turnetl.extraction.request_preview import RequestPreview
+from turnetl.extraction.port import RequestPreview
 from turnetl.ingestion.ingest_report import (
     GroupReport,
     IngestReport,

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
-from turnetl.graph.migration_phases import phase_text, remedy
-from turnetl.graph.migrations import MigrationPhase
+from turnetl.graph.migrations import MigrationPhase, phase_text, remedy
 from turnetl.migration.classify import EpisodeClass
 from turnetl.migration.migration_report import (
     EstimatedMigration,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import plural
-from turnetl.graph.migration_phases import phase_text, remedy
+from turnetl.graph.migrations import phase_text, remedy
 from turnetl.migration.moves import MigrationChange, MigrationCommand, Moves
 from turnetl.views.nodes import (
     Caption,

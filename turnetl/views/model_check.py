@@ -2,7 +2,7 @@
 
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.text import format_cost
-from turnetl.llm.checks.result import ModelCheck
+from turnetl.llm.checks import ModelCheck
 from turnetl.views import costs
 from turnetl.views.nodes import Caption, Column, Frame, Table, View, numbers
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from turnetl.base.text import format_cost, plural
-from turnetl.graph.migration_phases import migration_message, phase_text
-from turnetl.graph.migrations import MigrationPhase
+from turnetl.graph.migrations import MigrationPhase, migration_message, phase_text
 from turnetl.ingestion.ingest_report import TurnsOfGroup, error_messages, stale_part_line
 from turnetl.ingestion.reasons import PendingReason
 from turnetl.status_report import GroupStatus, StatusReport

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from turnetl.base.archived_edit import NotRead
+from turnetl.base.model import NotRead
 from turnetl.base.text import format_minute, plural
 from turnetl.formats.kit.tool_input import ADDED_CHARS
 from turnetl.pipeline.origin import FileAuthorship

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl
 
 from jinja2 import PackageLoader
 
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 from turnetl.html.pages import content_security_policy
 
 MAX_QUERY = 8_192

@@ -10,7 +10,7 @@ from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.wiring.clients import journal, model, model_stack, prices, shared_responses
-    from turnetl.wiring.embedding import embedder, is_built_in, is_remote
+    from turnetl.wiring.embedding import embedder, group_embedder, is_built_in, is_remote
     from turnetl.wiring.extraction import (
         check_model,
         extractor,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         search_index,
         session_index,
     )
-    from turnetl.wiring.ingestion import check, ingest_resources
+    from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
     from turnetl.wiring.noise_filters import (
         archive_grouping,
         filters,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
         redactor,
         user_name,
     )
-    from turnetl.wiring.summaries import flush_rules
     from turnetl.wiring.tables import archive_files, lake, lake_in, machine_name, this_machine
 
 __all__ = [
@@ -59,6 +58,7 @@ __all__ = [
     "flush_rules",
     "format_named",
     "graph_state",
+    "group_embedder",
     "has_index",
     "index_id",
     "index_snapshot",
@@ -94,7 +94,7 @@ __getattr__ = lazy_exports(
     __name__,
     {
         "turnetl.wiring.clients": ("journal", "model", "model_stack", "prices", "shared_responses"),
-        "turnetl.wiring.embedding": ("embedder", "is_built_in", "is_remote"),
+        "turnetl.wiring.embedding": ("embedder", "group_embedder", "is_built_in", "is_remote"),
         "turnetl.wiring.extraction": (
             "check_model",
             "extractor",
@@ -116,7 +116,7 @@ __getattr__ = lazy_exports(
             "search_index",
             "session_index",
         ),
-        "turnetl.wiring.ingestion": ("check", "ingest_resources"),
+        "turnetl.wiring.ingestion": ("check", "flush_rules", "ingest_resources"),
         "turnetl.wiring.tables": (
             "archive_files",
             "lake",
@@ -134,6 +134,5 @@ __getattr__ = lazy_exports(
             "redactor",
             "user_name",
         ),
-        "turnetl.wiring.summaries": ("flush_rules",),
     },
 )

@@ -1,34 +1,40 @@
-"""The language model with its stack (journal, budget, retries, limits), and the embedder."""
+"""The language model with its stack: journal, budget, retries, and limits of its own or shared."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
+from turnetl.graph import open as graphs
 from turnetl.ingestion import held_lease
 from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits
+from turnetl.llm.limiter import AdmissionLimits, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import PriceFile, Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.shared_limits import LimitsStore, SharedLimits, SqliteLimits
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
 from turnetl.settings.credentials import check_key_encrypted
 from turnetl.trust.project_files import PRICES
-from turnetl.wiring import limits
 from turnetl.wiring.embedding import is_remote
 from turnetl.wiring.tables import lake
 
 JOURNAL = "journal.sqlite"
 """File name in the lake."""
+_LIMITS = "limits.sqlite"
+"""File name in the lake."""
+_DIGITS = 12
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 """Whether a price is known does not depend on the time."""
 
@@ -39,12 +45,13 @@ async def model_stack(settings: Settings, clock: Clock) -> AsyncIterator[ModelSt
 
     A run without a model opens no file.
     """
-    stack = _stack(settings, prices(clock()) if _may_cost(settings) else Prices())
+    may_cost = settings.uses_model or is_remote(settings)
+    stack = _stack(settings, prices(clock()) if may_cost else Prices())
     if not settings.uses_model:
         yield stack
         return
     with journal(settings, clock) if settings.journal else nullcontext() as opened:
-        async with limits.opened(settings, clock) as shared:
+        async with _opened_limits(settings, clock) as shared:
             responses = shared_responses(settings)
             yield replace(stack, journal=opened, limiter=Limiter(shared), responses=responses)
 
@@ -80,7 +87,6 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
     """Return the configured model; several models by prompt are returned as one.
 
     Args:
-        settings: provider, model and key.
         stack: wraps its requests; None for a model of which only the name is needed.
 
     Raises:
@@ -101,16 +107,12 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
         api_key=llm.api_key.get_secret_value() if llm.api_key else None,
         effort=llm.effort,
         timeouts=Timeouts(total=llm.timeout_seconds),
-        wrapper=partial(wrap, shared=stack) if stack is not None else _unwrapped,
+        wrapper=partial(wrap, shared=stack) if stack is not None else lambda model: model,
     )
 
 
 def check(settings: Settings) -> None:
-    """Check that the model is fully configured. Sends no request.
-
-    Raises:
-        BadUsage: a setting is missing, or the budget is in dollars and the price is unknown.
-    """
+    """Check the model's settings; a budget in dollars needs a known price. Sends no request."""
     model(settings, _stack(settings, prices(_ANY_TIME)))
 
 
@@ -122,16 +124,70 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
         journal=None,
         budget=Budget(budget.tokens, budget.usd, meter, prices) if is_limited else None,
         retry_policy=RetryPolicy(),
-        limiter=Limiter(OwnLimits(limits.configured(settings))),
+        limiter=Limiter(OwnLimits(_configured_limits(settings))),
         meter=meter,
         parameters=settings.llm.effort or "",
     )
 
 
-def _may_cost(settings: Settings) -> bool:
-    """Return whether a run sends requests that may cost money."""
-    return settings.uses_model or is_remote(settings)
+@asynccontextmanager
+async def _opened_limits(settings: Settings, clock: Clock) -> AsyncIterator[AdmissionLimits]:
+    """Return the limits that the settings name, and return what is left of them afterwards.
+
+    Touches no file and no server before the first request.
+    """
+    name = shared_name(settings)
+    if name is None:
+        yield OwnLimits(_configured_limits(settings))
+        return
+    shared = SharedLimits(
+        _limits_store(settings, clock),
+        name,
+        _configured_limits(settings),
+        owner=held_lease.owner_name(uuid4().hex),
+        is_dead=held_lease.is_dead,
+        request_seconds=settings.llm.timeout_seconds,
+    )
+    try:
+        yield shared
+    finally:
+        await shared.close()
 
 
-def _unwrapped(model: ChatModel) -> ChatModel:
-    return model
+def _configured_limits(settings: Settings) -> ProviderLimits:
+    llm = settings.llm
+    return ProviderLimits(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency)
+
+
+def shared_name(settings: Settings) -> str | None:
+    """Return the name under which processes share limits; None if this one has its own.
+
+    The name is of provider, URL and model. It has nothing of a key: everyone who reads the graph
+    could compare it. Two keys of one provider share limits unless the setting names them.
+    """
+    llm = settings.llm
+    if llm.shared_limits == "none":
+        return None
+    if llm.shared_limits != "auto":
+        return llm.shared_limits
+    if llm.requests_per_minute is None and llm.tokens_per_minute is None:
+        return None
+    digest = sha256(_without_credentials(llm.base_url or "").encode()).hexdigest()[:_DIGITS]
+    return f"auto {llm.provider} {llm.model} {digest}"
+
+
+def _without_credentials(url: str) -> str:
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, host, parts.path.rstrip("/"), "", "")).lower()
+
+
+def _limits_store(settings: Settings, clock: Clock) -> LimitsStore:
+    password = settings.graph_password
+    server = graphs.server_limits(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        timeout_seconds=settings.graph_timeout_seconds,
+    )
+    return server or SqliteLimits(settings.lake / _LIMITS, clock=lambda: clock().timestamp())

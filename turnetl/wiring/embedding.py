@@ -5,6 +5,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import GroupProfile
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, open_embedder
 from turnetl.llm.embedders.port import Embedder
 from turnetl.settings import Settings
@@ -28,6 +30,24 @@ async def embedder(
         yield opened
     finally:
         await opened.close()
+
+
+@asynccontextmanager
+async def group_embedder(
+    settings: Settings, profile: GroupProfile, purpose: str, meter: "Meter | None" = None
+) -> AsyncIterator[Embedder]:
+    """Open the embedder for texts of a group; `purpose` is the end of the error's sentence.
+
+    Raises:
+        GraphUnusable: the group was made with another one.
+    """
+    async with embedder(settings, meter=meter) as opened:
+        if opened.name != profile.embedder:
+            raise GraphUnusable(
+                f"the group was made with embedder `{profile.embedder}`, not with "
+                f"`{opened.name}`: use the first one {purpose}"
+            )
+        yield opened
 
 
 def is_remote(settings: Settings) -> bool:

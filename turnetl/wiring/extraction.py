@@ -9,16 +9,15 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import GroupId, Usage
 from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
-from turnetl.extraction.config import TEMPLATE_SUFFIX, prompt_warning
-from turnetl.extraction.prompt_config import PromptConfigs
-from turnetl.extraction.structural.recipe import structural_recipe
+from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
+from turnetl.extraction.structural import structural_recipe
 from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
     from turnetl.llm.chat import ChatModel
-    from turnetl.llm.checks.result import CheckResult, ModelCheck
+    from turnetl.llm.checks import CheckResult, ModelCheck
     from turnetl.llm.embedders.port import Embedder
     from turnetl.llm.stack import ModelStack
 
@@ -36,16 +35,7 @@ def templates() -> TemplateResolver:
 def extractor(
     settings: Settings, embedder: "Embedder", model: "ChatModel | None"
 ) -> "Extractor[Any]":
-    """Return the configured extractor.
-
-    Args:
-        settings: extractor, model and templates.
-        embedder: the embedder of the graph.
-        model: the one of the settings, which the extractor closes; None if it uses none.
-
-    Raises:
-        BadUsage: a template is not valid.
-    """
+    """Return the configured extractor, which closes the model; it is None if none is used."""
     if model is None:
         from turnetl.extraction.structural import StructuralExtractor
 
@@ -65,7 +55,7 @@ def recipe(settings: Settings) -> Callable[[GroupId, str], RecipeParts] | None:
     if not settings.uses_model:
         return lambda _group, _kind: structural_recipe()
     from turnetl.extraction.hybrid import hybrid_recipe
-    from turnetl.extraction.llm.recipe import llm_recipe
+    from turnetl.extraction.llm import llm_recipe
     from turnetl.wiring import clients
 
     kinds = ontology.load(settings.extraction.ontology, templates())
@@ -88,46 +78,44 @@ def extractor_over(
 ) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
     """Return the constructor of the configured extractor, for a given model and embedder.
 
-    Args:
-        settings: of a run that uses a model.
-        prompts: in place of those that the settings name; None: these.
-
-    Raises:
-        BadUsage: a template is not valid; raised by the constructor.
+    The prompts are in place of those that the settings name. The constructor raises `BadUsage` for
+    a template that is not valid.
     """
     from turnetl.extraction.hybrid import HybridExtractor
     from turnetl.extraction.structural import StructuralExtractor
 
+    of_model = model_extractor(settings, prompts)
+    if settings.extractor_name == "llm":
+        return of_model
+    return lambda model, embedder: HybridExtractor(StructuralExtractor(), of_model(model, embedder))
+
+
+def model_extractor(
+    settings: Settings, prompts: PromptConfigs | None = None
+) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
+    """Return the constructor of the `llm` extractor, as `extractor_over`."""
+
     def construct(model: "ChatModel", embedder: "Embedder") -> "Extractor[Any]":
-        llm = _llm(settings, embedder, model, prompts)
-        if settings.extractor_name == "llm":
-            return llm
-        return HybridExtractor(StructuralExtractor(), llm)
+        from turnetl.episodes import chunking
+        from turnetl.extraction.llm import LlmExtractor
+
+        return LlmExtractor(
+            model,
+            embedder,
+            prompts=prompts or PromptConfigs(settings.extraction, templates()),
+            ontology=ontology.load(settings.extraction.ontology, templates()),
+            split_text=chunking.split_in_half,
+            parameters=settings.llm.effort or "",
+        )
 
     return construct
 
 
-def model_extractor(settings: Settings) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
-    """Return the constructor of the `llm` extractor, for a given model and embedder.
-
-    Raises:
-        BadUsage: a template is not valid.
-    """
-    return lambda model, embedder: _llm(settings, embedder, model)
-
-
 async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
-    """Send one request of each kind that a run sends, and one to an embedder behind HTTP.
-
-    Raises:
-        BadUsage: the model is not fully configured.
-        ModelUnusable: the user must act first.
-        ModelBusy: no response after all retries.
-    """
+    """Send one request of each kind that a run sends, and one to an embedder behind HTTP."""
     from turnetl.extraction import model_checks
     from turnetl.extraction.model_checks import fact_questions_check
-    from turnetl.llm.checks import check
-    from turnetl.llm.checks.result import ModelCheck
+    from turnetl.llm.checks import ModelCheck, check
     from turnetl.summaries.refresh_check import refresh_check
     from turnetl.wiring import clients
 
@@ -152,17 +140,18 @@ async def check_model(settings: Settings, stack: "ModelStack") -> "ModelCheck":
 def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     """Check that every template that the settings name is valid.
 
-    Args:
-        settings: the settings of this run.
-        run_preprocessing: the instructions given for this run only, if any. A template that is
-            missing or empty is then an error, so that no run is paid for without it.
+    If instructions are given for this run only, a template that is missing or empty is an error
+    too, so that no run is paid for without it.
 
     Raises:
         BadUsage: a template is not valid; names it, its folder and the reason.
     """
     prompt = settings.extraction.preprocessing_prompt
     if run_preprocessing is not None and isinstance(prompt, str):
-        _check_run_preprocessing(prompt)
+        if prompt.endswith(TEMPLATE_SUFFIX):
+            templates().read(prompt)
+        elif error := prompt_warning(prompt):
+            raise BadUsage(error)
     ontology.load(settings.extraction.ontology, templates())
     prompts = PromptConfigs(settings.extraction, templates())
     for group in ("", *settings.extraction.groups):
@@ -171,12 +160,7 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 
 
 def check_no_model(settings: Settings) -> None:
-    """Check that a run without a model is meant to be one.
-
-    Raises:
-        BadUsage: settings ask for a model, and the run would use none because no extractor is
-            named.
-    """
+    """Raise `BadUsage` if settings ask for a model, and no extractor is named that uses one."""
     if settings.extractor is None and (names := model_intent(settings)):
         named = ", ".join(f"`{name}`" for name in names)
         need = "needs" if len(names) == 1 else "need"
@@ -184,7 +168,7 @@ def check_no_model(settings: Settings) -> None:
 
 
 async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[CheckResult]":
-    from turnetl.llm.checks.result import CheckResult
+    from turnetl.llm.checks import CheckResult
     from turnetl.wiring import embedding
 
     if not embedding.is_remote(settings):
@@ -196,29 +180,3 @@ async def _check_embedder(settings: Settings, stack: "ModelStack") -> "Sequence[
         except TurnetlError as failure:
             error = str(failure)
         return (CheckResult("embeddings", embedder.name, error, Usage(calls=1, cost=None)),)
-
-
-def _check_run_preprocessing(prompt: str) -> None:
-    if prompt.endswith(TEMPLATE_SUFFIX):
-        templates().read(prompt)
-    elif error := prompt_warning(prompt):
-        raise BadUsage(error)
-
-
-def _llm(
-    settings: Settings,
-    embedder: "Embedder",
-    model: "ChatModel",
-    prompts: PromptConfigs | None = None,
-) -> "Extractor[Any]":
-    from turnetl.episodes import chunking
-    from turnetl.extraction.llm import LlmExtractor
-
-    return LlmExtractor(
-        model,
-        embedder,
-        prompts=prompts or PromptConfigs(settings.extraction, templates()),
-        ontology=ontology.load(settings.extraction.ontology, templates()),
-        split_text=chunking.split_in_half,
-        parameters=settings.llm.effort or "",
-    )

@@ -11,12 +11,7 @@ from turnetl.settings.credentials import check_password_encrypted
 
 @asynccontextmanager
 async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
-    """Open the graph, and close it afterwards; arguments as of `open_graph`.
-
-    Raises:
-        BadUsage: also if the password would be sent unencrypted to another machine.
-        GraphBusy, GraphUnusable: as `open_graph`.
-    """
+    """Open the graph, and close it afterwards. No other machine gets the password unencrypted."""
     graphs.check_url(settings.graph_url)
     check_password_encrypted(settings)
     password = settings.graph_password

@@ -18,6 +18,10 @@ from turnetl.wiring.embedding import is_remote
 log = logging.getLogger(__name__)
 
 
+def _folder(settings: Settings) -> Path:
+    return index_folder(settings.lake, settings.graph_url)
+
+
 def search_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
     """Open the index, or create an empty one.
 
@@ -25,25 +29,14 @@ def search_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
         DamagedIndex: a file is damaged or missing: see `repair_index`.
         IndexUnusable: it is of another version or another embedder, or cannot be written.
     """
-    folder = index_folder(settings.lake, settings.graph_url)
-    return PersistentIndex(folder, embedder.name, _dimensions(settings, embedder))
+    return PersistentIndex(_folder(settings), embedder.name, _dimensions(settings, embedder))
 
 
 def session_index(
     settings: Settings, embedder: Embedder, *, create: bool = False
 ) -> SessionIndex | None:
-    """Open the index of session-level episodes; None if there is none.
-
-    Args:
-        settings: of the index of turns, which exists.
-        embedder: of both.
-        create: create an empty one if there is none.
-
-    Raises:
-        DamagedIndex: a file is damaged or missing: see `repair_index`.
-        IndexUnusable: it is of another version or another embedder, or cannot be written.
-    """
-    folder = session_index_folder(index_folder(settings.lake, settings.graph_url))
+    """Open the index of session-level episodes; without `create` None if there is none."""
+    folder = session_index_folder(_folder(settings))
     if not create and not creation.index_exists(folder):
         return None
     return SessionIndex(folder, embedder.name, _dimensions(settings, embedder))
@@ -67,16 +60,11 @@ def index_snapshot(
 ) -> AbstractContextManager[IndexSnapshot | None]:
     """Open the index for reading, without an embedder; None if there is none.
 
-    Args:
-        settings: of the index.
-        busy_timeout: seconds to wait for another process that has the catalog locked.
-
     Raises:
         DamagedIndex: it is no index.
-        IndexBusy: another process still has the catalog locked.
+        IndexBusy: another process has the catalog locked for longer than the timeout, in seconds.
     """
-    folder = index_folder(settings.lake, settings.graph_url)
-    return open_snapshot(folder, busy_timeout=busy_timeout)
+    return open_snapshot(_folder(settings), busy_timeout=busy_timeout)
 
 
 def check_index(
@@ -86,13 +74,7 @@ def check_index(
 
     The dimensions of the embedder are compared as far as the settings name them.
 
-    Args:
-        settings: of the index.
-        embedder: that a search would use.
-        busy_timeout: seconds to wait for another process that has the catalog locked.
-
     Raises:
-        IndexBusy: another process still has the catalog locked.
         DamagedIndex: a file is damaged or missing: a search rebuilds it.
         IndexUnusable: a search refuses it.
     """
@@ -100,58 +82,43 @@ def check_index(
         dimensions = settings.embedder.dimensions or (
             snapshot.embedder().dimensions if snapshot else 0
         )
-    folder = index_folder(settings.lake, settings.graph_url)
-    PersistentIndex(folder, embedder.name, dimensions).close()
+    PersistentIndex(_folder(settings), embedder.name, dimensions).close()
 
 
 def has_index(settings: Settings) -> bool:
-    """Return whether there is an index, in whatever state."""
-    return creation.index_exists(index_folder(settings.lake, settings.graph_url))
+    return creation.index_exists(_folder(settings))
 
 
 def index_id(settings: Settings) -> str | None:
     """Return the id of the index, which a rebuild changes; None if it cannot be read."""
-    return creation.index_id(index_folder(settings.lake, settings.graph_url))
+    return creation.index_id(_folder(settings))
 
 
 def repair_index(
     settings: Settings, embedder: Embedder, error: DamagedIndex, damaged_id: str | None
 ) -> bool:
-    """Replace a damaged index, and log why, unless another process replaced it meanwhile.
+    """Replace a damaged index, and log why; return False if another process replaced it meanwhile.
 
-    Args:
-        settings: of the index.
-        embedder: of the new one.
-        error: the damage.
-        damaged_id: the id of the index before the damage was found.
-
-    Returns:
-        Whether the index was replaced.
+    `damaged_id` is the id of the index before the damage was found.
 
     Raises:
         IndexBusy: another process writes it.
         IndexUnusable: a file cannot be deleted.
     """
     index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
-    folder = index_folder(settings.lake, settings.graph_url)
-    is_replaced = creation.repair_index(folder, index_embedder, damaged_id)
+    is_replaced = creation.repair_index(_folder(settings), index_embedder, damaged_id)
     if is_replaced:
         log.warning("%s; it is rebuilt from the graph", error.damage)
     return is_replaced
 
 
 def replace_index(settings: Settings, embedder: Embedder) -> None:
-    """Replace the index, whatever its state, by an empty one.
+    """Replace the index, whatever its state, by an empty one; it raises what `repair_index` raises.
 
-    It held nothing that the graph does not hold, but for the questions of turns, which are kept as
-    far as they can be read.
-
-    Raises:
-        IndexBusy: another process writes it.
-        IndexUnusable: a file cannot be deleted.
+    Questions of turns are kept as far as they can be read: the graph does not hold them.
     """
     index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
-    creation.replace_index(index_folder(settings.lake, settings.graph_url), index_embedder)
+    creation.replace_index(_folder(settings), index_embedder)
 
 
 def graph_state(settings: Settings) -> str | None:

@@ -1,7 +1,9 @@
-"""Everything that an ingest needs, checked and opened together."""
+"""Everything that an ingest needs, checked and opened together, and how it writes summaries."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from turnetl.graph import open as graphs
@@ -13,17 +15,16 @@ from turnetl.wiring.tables import lake
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.ingestion.group import IngestResources
+    from turnetl.ingestion.turn_summaries import SummaryRules
     from turnetl.llm.ahead import AheadModel
     from turnetl.llm.chat import ChatModel
+    from turnetl.llm.prices import Price
     from turnetl.llm.stack import ModelStack
+    from turnetl.summaries.port import Summariser
 
 
 def check(settings: Settings, run_preprocessing: str | None = None) -> None:
     """Check that graph, model, templates and filters are fully configured, before any work.
-
-    Args:
-        settings: the settings of this run.
-        run_preprocessing: the preprocessing instructions given for this run only, if any.
 
     Raises:
         BadUsage: something is missing or not valid; names it.
@@ -44,15 +45,9 @@ def check(settings: Settings, run_preprocessing: str | None = None) -> None:
 async def ingest_resources(
     settings: Settings, stack: "ModelStack"
 ) -> "AsyncIterator[IngestResources]":
-    """Open the resources of an ingest, the graph for writing, and close it afterwards.
-
-    Args:
-        settings: graph, embedder, extractor and model.
-        stack: the `model_stack` of this process.
-    """
     from turnetl.ingestion.admission import TurnAdmission
     from turnetl.ingestion.group import IngestResources
-    from turnetl.wiring import clients, summaries
+    from turnetl.wiring import clients
     from turnetl.wiring.embedding import embedder
 
     metered = embedder(settings, meter=stack.meter)
@@ -69,7 +64,7 @@ async def ingest_resources(
                 extracts,
                 vectors,
                 admission,
-                summaries.summary_rules(settings, ahead or model),
+                replace(flush_rules(settings, ahead or model), flushes=settings.summaries.flush),
                 ahead,
             )
         finally:
@@ -77,8 +72,35 @@ async def ingest_resources(
 
 
 def _ahead(model: "ChatModel", stack: "ModelStack") -> "AheadModel":
-    """Return the model of a run whose turns are resolved ahead."""
     from turnetl.extraction.llm.guesses import ResolutionGuesses
     from turnetl.llm.ahead import AheadModel
 
     return AheadModel(model, ResolutionGuesses(), is_sent=stack.limiter.has_sent)
+
+
+def flush_rules(
+    settings: Settings, model: "ChatModel | None", price: "Price | None" = None
+) -> "SummaryRules":
+    """Return how deferred summaries are written, whatever `flush` is; without a model by rules."""
+    from turnetl.ingestion.turn_summaries import SummaryRules
+    from turnetl.summaries.gate import GateLimits
+
+    given = settings.summaries
+    limits = GateLimits(
+        min_similarity=given.min_similarity,
+        burst_turns=given.burst_turns,
+        burst_window=timedelta(minutes=given.burst_minutes),
+        burst_cap=given.burst_cap,
+        max_age=timedelta(days=given.max_age_days),
+    )
+    return SummaryRules(_summariser(model, price), limits)
+
+
+def _summariser(model: "ChatModel | None", price: "Price | None") -> "Summariser":
+    if model is None:
+        from turnetl.summaries.rule_summary import RuleSummariser
+
+        return RuleSummariser()
+    from turnetl.summaries.model_summariser import ModelSummariser
+
+    return ModelSummariser(model, price)

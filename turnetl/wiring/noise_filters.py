@@ -10,12 +10,12 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.episodes import Filters
 from turnetl.episodes.filters import ALL_GROUPS, KINDS
-from turnetl.extraction.prompt_config import PromptConfigs
+from turnetl.extraction.config import PromptConfigs
 from turnetl.formats import Format
 from turnetl.lake.redaction_key import redaction_key
 from turnetl.parsing.grouping import Grouping, load_grouping
 from turnetl.redact import SecretRedactor
-from turnetl.redact.plain import is_plain
+from turnetl.redact.port import is_plain
 from turnetl.settings import Settings
 from turnetl.wiring.extraction import templates
 from turnetl.wiring.tables import lake
@@ -23,10 +23,6 @@ from turnetl.wiring.tables import lake
 
 def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
     """Return how the turns of an archive are assigned to a group. Names of groups have no secrets.
-
-    Args:
-        settings: the group or the map of groups, and the lake.
-        stores: as of `redactor`, which is needed for names that are not plain words.
 
     Raises:
         BadUsage: a group template or a map file that is not valid; names file and line.
@@ -48,11 +44,7 @@ def archive_grouping(settings: Settings, *, stores: bool = True) -> Grouping:
 
 
 def format_named(name: str | None) -> Format | None:
-    """Return the format with this name; None for no name.
-
-    Raises:
-        BadUsage: there is no such format; lists the known formats.
-    """
+    """Return the format with this name, None for no name; `BadUsage` lists the known formats."""
     if name is None:
         return None
     if known := formats.by_name(name):
@@ -71,29 +63,16 @@ def jobs(settings: Settings) -> int:
 
 
 def redactor(settings: Settings, *, stores: bool = True) -> SecretRedactor:
-    """Return the redactor with the key of the lake.
-
-    Args:
-        settings: the lake, and whether personal data is redacted.
-        stores: whether anything that it redacts is stored. A new lake then gets its key.
+    """Return the redactor with the key of the lake; if it `stores` texts, a new lake gets a key.
 
     Raises:
-        BadUsage: the lake is a file.
         Fatal: the key of the lake is missing, damaged, or cannot be read or written.
     """
     return SecretRedactor(redaction_key(lake(settings), create=stores), pii=settings.redact_pii)
 
 
 def filters(settings: Settings, *, one_off: bool = False) -> Filters:
-    """Return the noise rules, and the patterns removed from episode texts.
-
-    Args:
-        settings: rules by name, a file of user rules, and the template with its noise patterns.
-        one_off: the rules apply to this run only.
-
-    Raises:
-        BadUsage: an unknown rule, or a rules file or template that is not valid.
-    """
+    """Return the noise rules, `one_off` if for this run only, and the patterns of noise."""
     config, prompts = settings.noise, PromptConfigs(settings.extraction, templates())
     groups = (ALL_GROUPS, *map(GroupId, settings.extraction.groups))
     return Filters(
@@ -105,20 +84,11 @@ def filters(settings: Settings, *, one_off: bool = False) -> Filters:
 
 
 def noise_rules(settings: Settings) -> tuple[noise.NoiseRule, ...]:
-    """Return all noise rules, active or not, in the order in which they are applied.
-
-    Raises:
-        BadUsage: the file of user rules cannot be read, or a rule in it is not valid.
-    """
+    """Return all noise rules, active or not, in the order in which they are applied."""
     return noise.all_rules(_user_rules(settings))
 
 
 def noise_rule(settings: Settings, name: str) -> noise.NoiseRule:
-    """Return the noise rule with this name.
-
-    Raises:
-        BadUsage: there is no such rule; lists the rules.
-    """
     return noise.find_rule(name, _user_rules(settings))
 
 

@@ -32,7 +32,6 @@ def lake(settings: Settings) -> Lake:
 
 
 def lake_in(folder: Path) -> Lake:
-    """Return the lake in a folder of this machine. Opens nothing."""
     return Lake(folder)
 
 
@@ -50,7 +49,6 @@ def machine_name() -> str:
 
 
 def this_machine() -> AgentMachine:
-    """Return what decides where the agents of this user keep their files."""
     return AgentMachine(_environment(), Path.home(), sys.platform)
 
 

@@ -2,8 +2,8 @@ import pytest
 
 from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.extraction.structural import decision_rules, decisions
-from turnetl.extraction.structural.decision_rules import StatementKind, TurnEvidence
+from turnetl.extraction.structural import decisions
+from turnetl.extraction.structural.decisions import StatementKind, TurnEvidence
 
 EDIT = TurnEvidence(in_project=True, edited_files=True)
 NO_EDIT = TurnEvidence(in_project=True, edited_files=False)
@@ -32,7 +32,7 @@ DECISION, PREFERENCE, REJECTION = StatementKind
     ],
 )
 def test_an_agent_states_a_decision(sentence: str) -> None:
-    assert decision_rules.of_agent(sentence, EDIT) is DECISION
+    assert decisions.agent_kind(sentence, EDIT) is DECISION
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_agent_states_a_decision(sentence: str) -> None:
     ],
 )
 def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(sentence: str) -> None:
-    assert decision_rules.of_agent(sentence, EDIT) is None
+    assert decisions.agent_kind(sentence, EDIT) is None
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(sentenc
     ],
 )
 def test_an_agent_that_edited_nothing_explains(sentence: str) -> None:
-    assert decision_rules.of_agent(sentence, EDIT) is DECISION
-    assert decision_rules.of_agent(sentence, NO_EDIT) is None
-    assert decision_rules.of_agent(sentence, CHAT) is None
+    assert decisions.agent_kind(sentence, EDIT) is DECISION
+    assert decisions.agent_kind(sentence, NO_EDIT) is None
+    assert decisions.agent_kind(sentence, CHAT) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_an_agent_that_edited_nothing_explains(sentence: str) -> None:
 def test_a_user_states_a_decision_a_rejection_or_a_preference(
     sentence: str, kind: StatementKind
 ) -> None:
-    assert decision_rules.of_user(sentence, NO_EDIT) is kind
+    assert decisions.user_kind(sentence, NO_EDIT) is kind
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_user_states_a_decision_a_rejection_or_a_preference(
     ],
 )
 def test_questions_reports_and_requests_of_a_user_are_no_statements(sentence: str) -> None:
-    assert decision_rules.of_user(sentence, NO_EDIT) is None
+    assert decisions.user_kind(sentence, NO_EDIT) is None
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_questions_reports_and_requests_of_a_user_are_no_statements(sentence: st
     ],
 )
 def test_in_a_chat_only_the_first_person_counts(sentence: str, kind: StatementKind | None) -> None:
-    assert decision_rules.of_user(sentence, CHAT) is kind
+    assert decisions.user_kind(sentence, CHAT) is kind
 
 
 async def test_a_decision_is_an_entity_with_its_reason(shop: ShopGroup) -> None:

@@ -13,10 +13,9 @@ from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.base.model import ToolCall
 from turnetl.extraction.port import Extractor
-from turnetl.extraction.structural import StructuralExtractor, decision_cues
+from turnetl.extraction.structural import StructuralExtractor, decision_cues, rules_digest
 from turnetl.extraction.structural.extractor import extract_findings
 from turnetl.extraction.structural.findings import TurnFindings
-from turnetl.extraction.structural.recipe import rules_digest
 
 CALLS = (
     tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),

@@ -1,45 +1,38 @@
-"""Content types: one module each, in order of precedence.
+"""Content types, in order of precedence.
 
-To add one, write a module with a `ContentType` and add it to one of these tuples; the contract test
-in tests/episodes/content covers it then.
+To add one, write a `ContentType` and add it to one of these tuples; the contract test in
+tests/episodes/content covers it then.
 """
 
+from turnetl.episodes.content import documents, program_output
 from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense
-from turnetl.episodes.content.documents import CODE, DIFFS, JSON
-from turnetl.episodes.content.program_output import (
-    COMMANDS,
-    DISCARDED,
-    DISPLAYED,
-    ERRORS,
-    FILE_CHANGE,
-    LOGS,
-    OTHERS,
-    REJECTED,
-    REPORTS,
-    SEARCH_RESULT,
-    SHORT,
-    TRACES,
-)
 
 __all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense"]
 
+DISCARDED = program_output.DISCARDED
+
 RESULTS = (
-    REJECTED,
-    DISPLAYED,
-    SEARCH_RESULT,
-    FILE_CHANGE,
-    REPORTS,
-    SHORT,
-    TRACES,
-    JSON,
-    ERRORS,
-    DIFFS,
-    LOGS,
-    COMMANDS,
-    OTHERS,
+    program_output.REJECTED,
+    program_output.DISPLAYED,
+    program_output.SEARCH_RESULT,
+    program_output.FILE_CHANGE,
+    program_output.REPORTS,
+    program_output.SHORT,
+    program_output.TRACES,
+    documents.JSON,
+    program_output.ERRORS,
+    documents.DIFFS,
+    program_output.LOGS,
+    program_output.COMMANDS,
+    program_output.OTHERS,
 )
 """Content types of tool results. Every text matches one."""
 
-BLOCKS = (TRACES, JSON, DIFFS, LOGS, CODE)
-"""Content types of long code blocks in an agent's text. Every text of the role `code` matches
-one."""
+BLOCKS = (
+    program_output.TRACES,
+    documents.JSON,
+    documents.DIFFS,
+    program_output.LOGS,
+    documents.CODE,
+)
+"""Content types of long code blocks in an agent's text; every text of role `code` matches one."""

@@ -17,7 +17,7 @@ INPUT_COLUMNS = pl.Schema(
         "cwd": pl.String,
     }
 )
-"""The columns that a content type can read: the text; its role (of `tool_calls.role`, or `code`);
+"""The columns that a content type can read: the text; its role (of `text.tool_role`, or `code`);
 whether the call failed; the turn's working directory without a final slash, or an empty string."""
 
 LINE_CHARS = 240
@@ -48,10 +48,6 @@ def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
 
     It is never longer than the lines of the text joined by `; `. A text that no type matches
     becomes an empty string.
-
-    Args:
-        texts: rows with the columns `INPUT_COLUMNS`.
-        types: in order of precedence.
     """
     rest = texts.with_row_index("position")
     condensed = []
@@ -70,7 +66,6 @@ def condense(texts: pl.DataFrame, types: Sequence[ContentType]) -> pl.Series:
 
 
 def matching_lines(text: pl.Expr, pattern: str) -> pl.Expr:
-    """Return the lines that a pattern matches, without duplicates."""
     return text.str.extract_all(pattern).list.unique(maintain_order=True)
 
 

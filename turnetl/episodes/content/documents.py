@@ -1,11 +1,4 @@
-"""Content types of texts that somebody wrote: code, diffs, JSON.
-
-Code: its number of lines and its signatures, or its first lines if it has no signature.
-
-Diffs: the changed files, the numbers of added and removed lines, and the changed functions.
-
-JSON: its errors, the values that identify or count the object, and its keys.
-"""
+"""Content types of texts that somebody wrote: code, diffs, JSON."""
 
 import polars as pl
 
@@ -148,7 +141,6 @@ def _selected(pairs: pl.Expr) -> pl.Expr:
 
 
 def _pair(pair: pl.Expr) -> pl.Expr:
-    """Return `key: value`."""
     plain = pair.str.replace(r'^"([^"]*)"[ \t\n]*:[ \t\n]*', "$1: ")
     return plain.str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ").str.replace_all(r'\\?"', "")
 

@@ -1,15 +1,5 @@
 """Content types of what programs print: commands, logs, stack traces, results for the model.
 
-Output of programs: failures and totals of a command, the reason of a call that failed.
-
-Logs: the number of lines of each level, and the first different errors.
-
-Stack traces: the exceptions with their messages, and the innermost frame in the project.
-
-Results that only display something to the model: usually the call itself is enough.
-
-Patterns for the lines that matter in the output of any program.
-
 Character classes and word boundaries are ASCII: with Unicode boundaries a pattern is thirty times
 slower on texts that contain other characters.
 """
@@ -80,7 +70,6 @@ ERROR_CAUSE = (
 
 
 def whole_line(part: str) -> str:
-    """Return a pattern that matches the lines that contain `part`."""
     return rf"(?m)^[^\n]*(?:{part})[^\n]*$"
 
 
@@ -99,10 +88,6 @@ _FAILURE = whole_line(FAILURE)
 _TOTAL = whole_line(TOTAL)
 _CAUSE = whole_line(ERROR_CAUSE)
 _UNINFORMATIVE = r"\(cached\)|no test files|(?-u:\b)(?:INFO|DEBUG|TRACE)(?-u:\b)"
-
-
-def _command_output() -> pl.Expr:
-    return pl.coalesce(_joined_or_null(_failures(), _totals()), _first_and_last_line())
 
 
 def _failure_reason() -> pl.Expr:
@@ -164,9 +149,12 @@ SHORT = ContentType(
 """A short result is kept whole, regardless of its content."""
 
 ERRORS = ContentType("errors", FAILED, _failure_reason())
-"""A call that failed."""
 
-COMMANDS = ContentType("commands", ROLE == "run", _command_output())
+COMMANDS = ContentType(
+    "commands",
+    ROLE == "run",
+    pl.coalesce(_joined_or_null(_failures(), _totals()), _first_and_last_line()),
+)
 """A command that succeeded, or that reports its failure only in its output."""
 
 REPORTS = ContentType("reports", ~FAILED & (ROLE == "report"), _report())
@@ -175,7 +163,6 @@ REPORTS = ContentType("reports", ~FAILED & (ROLE == "report"), _report())
 OTHERS = ContentType(
     "others", pl.lit(value=True), truncate(TEXT.str.replace_all(r"\s+", " "), _OTHER_CHARS)
 )
-"""Results that no other type matches."""
 
 
 _PREFIX = r"(?m)^(?:[\[(]?[0-9][0-9TZ:.,/ +-]{7,}[\])]? *)?[ -~\t]{0,24}?(?-u:\b)"
@@ -310,8 +297,7 @@ TRACES = ContentType("traces", TEXT.str.contains(_TRACE), _traces_condensed())
 
 
 _SHORT_LINE_CHARS, _SEARCHED_CHARS = 120, 400
-"""Maximum characters of a short result (a count, a version, no match), and of one that is searched
-for failures."""
+"""Maximum characters of a short result, and of one that is searched for failures."""
 _NO_RESULT = r"No such file|[Nn]ot found|[Dd]enied|^fatal:|[Ee]xit [Cc]ode: [1-9]"
 _LOCATION = r"(?:[^ \t\n:]+:)?[0-9]+:"
 _MATCH = rf"(?m)^{_LOCATION}[^\n]*|^[^ \t\n:]+/[^ \t\n:/]+\.[A-Za-z0-9]+$"
@@ -329,10 +315,6 @@ def _file_change() -> pl.Expr:
     is_usual = TEXT.str.contains(_CONFIRMATION)
     line = pl.when(is_usual).then(pl.lit("")).otherwise(tidy_line(first_line, _SHORT_LINE_CHARS))
     return pl.when(TEXT.str.contains(_CREATED)).then(pl.lit("created")).otherwise(line)
-
-
-def _displayed() -> pl.Expr:
-    return pl.when(DISCARDED).then(pl.lit("")).otherwise(flatten(TEXT))
 
 
 def _search_result() -> pl.Expr:
@@ -360,7 +342,7 @@ DISCARDED = ~FAILED & (ROLE == "read")
 DISPLAYED = ContentType(
     "displayed",
     _DISPLAYS & (DISCARDED | (TEXT.str.len_chars() <= _SHORT_LINE_CHARS)),
-    _displayed(),
+    pl.when(DISCARDED).then(pl.lit("")).otherwise(flatten(TEXT)),
 )
 """Files and listings, of which nothing is kept; and short results of searches, which are kept."""
 

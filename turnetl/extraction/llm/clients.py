@@ -1,24 +1,23 @@
-"""The clients that Graphiti's building blocks take.
+"""The clients that Graphiti's building blocks take, with its prompts over escaped text.
 
-Graphiti's prompts for turns with instructions: the same rules in fewer and cheaper tokens.
+Each prompt is built by Graphiti from a context of texts: chunks, names, summaries, attributes and
+facts. They are escaped here only. No node or edge is changed, so that the graph stores the texts as
+they are.
+
+Turns without instructions are sent with Graphiti's own prompts, those with instructions with
+compact ones: the same rules in fewer and cheaper tokens.
 
 - What is the same for every turn comes first, in the system message: providers charge less for the
   beginning of a prompt that they have read before.
 - The prompt that resolves entities shows no earlier turns: the extraction, which reads them, named
   the entities.
-
-Several facts share one request: see `fact_batches`. Turns without instructions are sent with
-Graphiti's own prompts.
-
-Graphiti's prompts over escaped text: the only place where text enters them.
-
-Each prompt is built by Graphiti from a context of texts: chunks, names, summaries, attributes and
-facts. No node or edge is changed, so that the graph stores the texts as they are.
+- Several facts share one request: see `fact_batches`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from graphiti_core.graphiti_types import GraphitiClients
 from graphiti_core.prompts.lib import (
@@ -30,7 +29,9 @@ from graphiti_core.prompts.lib import (
 from graphiti_core.prompts.models import ChatPrompt, ChatPromptFunction, SystemMessage, UserMessage
 from graphiti_core.tracer import NoOpTracer
 
+from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches
+from turnetl.extraction.ontology import Ontology
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
@@ -56,8 +57,7 @@ _WHERE = (
 
 
 def compact_prompts() -> ChatPromptLibrary:
-    """Return Graphiti's prompt library; it escapes the texts of the context, as without this."""
-    builders = escaping_builders()
+    builders = _escaping_builders()
     for (group, name), sections in _SECTIONS.items():
         builders[group][name] = _instructions_first(builders[group][name], sections)
     builders["dedupe_nodes"]["nodes"] = _without_earlier_turns(builders["dedupe_nodes"]["nodes"])
@@ -122,23 +122,17 @@ def _without_earlier_turns(build: ChatPromptFunction) -> ChatPromptFunction:
 
 
 _TRUSTED = frozenset(
-    {
-        "custom_extraction_instructions",
-        "edge_types",
-        "entity_type_descriptions",
-        "entity_types",
-    }
+    ("custom_extraction_instructions", "edge_types", "entity_type_descriptions", "entity_types")
 )
 """Fields of a context that the user writes: the template and the ontology. The hints of a reflexion
 pass are part of the instructions and escaped where they are made."""
 
 
 def escaping_prompts() -> ChatPromptLibrary:
-    """Return Graphiti's prompt library; its prompts escape the texts of their context."""
-    return create_prompt_library(escaping_builders())
+    return create_prompt_library(_escaping_builders())
 
 
-def escaping_builders() -> dict[str, dict[str, ChatPromptFunction]]:
+def _escaping_builders() -> dict[str, dict[str, ChatPromptFunction]]:
     """Return the builders of Graphiti's prompts, by group and name; all escape their context."""
     return {
         group: {
@@ -151,21 +145,23 @@ def escaping_builders() -> dict[str, dict[str, ChatPromptFunction]]:
 
 def _escaping(build: ChatPromptFunction) -> ChatPromptFunction:
     def build_escaped(context: dict[str, Any]) -> ChatPrompt:
-        return build(_escaped(context))
+        return build(
+            {
+                name: value if name in _TRUSTED else escape_values(value)
+                for name, value in context.items()
+            }
+        )
 
     return build_escaped
-
-
-def _escaped(context: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value if name in _TRUSTED else escape_values(value) for name, value in context.items()
-    }
 
 
 _PROMPTS, _COMPACT_PROMPTS = escaping_prompts(), compact_prompts()
 _ALL = 1_000
 """Calls that Graphiti starts together: all facts of a turn, so that they share requests. The
 limiter decides how many are sent."""
+
+
+Result = TypeVar("Result")
 
 
 class CheckedClients:
@@ -179,14 +175,6 @@ class CheckedClients:
         *,
         is_compact: bool,
     ) -> None:
-        """Make clients.
-
-        Args:
-            model: receives the requests.
-            embedder: the one whose vectors the group contains.
-            driver: serves the group.
-            is_compact: whether the compact prompts are sent; else Graphiti's own.
-        """
         self.model = GraphitiModel(FactBatches(model) if is_compact else model)
         self._driver = driver
         self.bundle = GraphitiClients(
@@ -203,3 +191,22 @@ class CheckedClients:
         """Raise errors that Graphiti may have swallowed: a leaked read, a failed request."""
         self._driver.check()
         self.model.check()
+
+
+@dataclass
+class MeteredCalls:
+    """Calls Graphiti's functions, each with clients of its own, and counts the usage."""
+
+    clients: Callable[[], CheckedClients]
+    """Makes the clients of one call, so that an error of one does not fail the next."""
+    ontology: Ontology
+    usage: Usage = field(default_factory=Usage, init=False)
+
+    async def _metered(self, call: Callable[[CheckedClients], Awaitable[Result]]) -> Result:
+        clients = self.clients()
+        try:
+            result = await call(clients)
+            clients.check()
+        finally:
+            self.usage += clients.model.end()
+        return result

@@ -1,8 +1,6 @@
 """Extracts entities and facts from one chunk of a turn.
 
 Nothing here depends on the group, so it may run ahead of earlier turns.
-
-Postprocesses extracted nodes and edges: merges reflexion passes and applies the stoplist.
 """
 
 import re
@@ -18,7 +16,9 @@ from turnetl.base import ids
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Entity, Fact, TurnId, Usage
 from turnetl.extraction import stoplist
+from turnetl.extraction.config import PromptConfig
 from turnetl.extraction.llm import reflexion
+from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.graphiti_calls import (
     ExtractedEdges,
     ExtractionInput,
@@ -27,8 +27,8 @@ from turnetl.extraction.llm.graphiti_calls import (
 )
 from turnetl.extraction.ontology import Ontology
 from turnetl.extraction.port import DiscardReason
-from turnetl.extraction.prompt_config import PromptConfig
 from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiEmbedder
 
@@ -41,8 +41,6 @@ _MIN_SPLIT_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class ChunkEntities:
-    """The entities of a chunk."""
-
     entities: tuple[Entity, ...]
     discarded: Mapping[str, DiscardReason]
     """Reason by the key that the entity would have."""
@@ -51,8 +49,6 @@ class ChunkEntities:
 
 @dataclass(frozen=True, slots=True)
 class ChunkFacts:
-    """The facts of a chunk."""
-
     facts: tuple[Fact, ...]
     endpoints: tuple[Entity, ...]
     """Entities that only facts name."""
@@ -63,36 +59,23 @@ class ChunkFacts:
     usage: Usage
 
 
+@dataclass(frozen=True, slots=True)
 class ChunkExtractor:
-    """Extracts the chunks of turns."""
+    """Extracts any number of chunks of turns, also concurrently."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        embedder: GraphitiEmbedder,
-        ontology: Ontology,
-        split_text: SplitText | None,
-    ) -> None:
-        """Make an extractor for any number of chunks, also concurrently.
-
-        Args:
-            model: receives the requests.
-            embedder: passed to Graphiti, which does not use it here.
-            ontology: entity types and relations to extract.
-            split_text: splits chunks that do not fit; None quarantines their turns.
-        """
-        self._model = model
-        self._embedder = embedder
-        self._ontology = ontology
-        self._split_text = split_text
+    model: ChatModel
+    embedder: GraphitiEmbedder
+    """Graphiti takes it and does not use it here."""
+    ontology: Ontology
+    split_text: SplitText | None
+    """Splits chunks that do not fit; None quarantines their turns."""
 
     async def extract_entities(
         self, source: ExtractionInput, config: PromptConfig
     ) -> ChunkEntities:
         """Return the entities of the chunk, each once, including those of reflexion passes.
 
-        Raises:
-            BadTurn: the chunk cannot be extracted; carries the usage up to the error.
+        A BadTurn carries the usage up to the error.
         """
         calls = self._calls(config)
         extract = partial(calls.entities, instructions=config.instructions)
@@ -117,11 +100,7 @@ class ChunkExtractor:
     async def extract_facts(
         self, source: ExtractionInput, entities: Sequence[Entity], config: PromptConfig
     ) -> ChunkFacts:
-        """Return the facts of the chunk about its entities, each once.
-
-        Raises:
-            BadTurn: the chunk cannot be extracted; carries the usage up to the error.
-        """
+        """Return the facts of the chunk about its entities, each once; raises as for entities."""
         calls = self._calls(config)
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
         previous_hints: set[str] = set()
@@ -133,8 +112,10 @@ class ChunkExtractor:
             hints = config.with_hints(reflexion.fact_hints(new))
             added_edges, added_nodes = await self._facts(calls, source, entities, hints)
             edges, endpoints = merge_edges(edges, added_edges), merge_nodes(endpoints, added_nodes)
+        extracted = {entity.uuid for entity in entities}
         endpoints, discarded = apply_stoplist(
-            not_extracted(endpoints, entities), is_enabled=config.instructions is not None
+            [node for node in endpoints if node.uuid not in extracted],
+            is_enabled=config.instructions is not None,
         )
         kept = reattach(edges, [*map(convert.to_node, entities), *endpoints])
         facts = {fact.uuid: fact for fact in (_keyed(source, edge) for edge in kept)}
@@ -147,9 +128,11 @@ class ChunkExtractor:
         )
 
     def _calls(self, config: PromptConfig) -> GraphitiCalls:
-        return GraphitiCalls(
-            self._model, self._embedder, self._ontology, is_compact=config.is_compact
-        )
+        def clients() -> CheckedClients:
+            driver = MirrorDriver()
+            return CheckedClients(self.model, self.embedder, driver, is_compact=config.is_compact)
+
+        return GraphitiCalls(clients, self.ontology)
 
     async def _facts(
         self,
@@ -177,7 +160,7 @@ class ChunkExtractor:
         except TooLong:
             text = source.episode.content
             is_long = len(text) > _MIN_SPLIT_LENGTH
-            pieces = self._split_text(text) if self._split_text and is_long else ()
+            pieces = self.split_text(text) if self.split_text and is_long else ()
             if len(pieces) < 2 or max(map(len, pieces)) >= len(text):  # noqa: PLR2004 - two halves
                 raise
         results = []
@@ -245,12 +228,6 @@ def apply_stoplist(
     return kept, {node.uuid: reason for node, reason in pairs if reason is not None}
 
 
-def not_extracted(endpoints: Iterable[EntityNode], entities: Iterable[Entity]) -> list[EntityNode]:
-    """Return the endpoints that are not among the extracted entities."""
-    extracted = {entity.uuid for entity in entities}
-    return [node for node in endpoints if node.uuid not in extracted]
-
-
 def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[EntityEdge]:
     """Return the edges between kept nodes; one that lost an endpoint is attached to another node.
 
@@ -263,7 +240,6 @@ def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[E
 
 
 def keep_meaningful(names: list[str]) -> list[str]:
-    """Return the names that the stoplist does not discard."""
     reasons = stoplist.reasons(names)
     return [name for name, reason in zip(names, reasons, strict=True) if reason is None]
 

@@ -9,11 +9,6 @@ It takes the steps of Graphiti's `add_episode` in their order, with these differ
 - If there are instructions, the stoplist discards meaningless names.
 - Keys are digests of the turn and of the names it contains, so that a repeated turn gives the same
   result.
-
-Background tasks: calls that start early and are awaited where their result is needed.
-
-A call whose result is no longer needed runs on: it is paid for, and the journal stores its
-response.
 """
 
 import asyncio
@@ -29,15 +24,14 @@ from weakref import WeakKeyDictionary
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, GroupId, Usage, Vector
-from turnetl.extraction.llm import graphiti_calls, mapping
+from turnetl.extraction.config import PromptConfig, PromptConfigs
+from turnetl.extraction.llm import graphiti_calls, llm_recipe
 from turnetl.extraction.llm.clients import CheckedClients
 from turnetl.extraction.llm.extract import ChunkEntities, ChunkExtractor, ChunkFacts, SplitText
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
-from turnetl.extraction.llm.recipe import llm_recipe
-from turnetl.extraction.llm.resolve import ChunkResolver
+from turnetl.extraction.llm.resolve import ChunkResolver, changes_of_chunk, changes_of_turn
 from turnetl.extraction.ontology import CODING, Ontology
 from turnetl.extraction.port import DiscardReason, Resolved
-from turnetl.extraction.prompt_config import PromptConfig, PromptConfigs
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import CandidateIndex, Overlay, OverlayCandidates
@@ -60,8 +54,6 @@ class ExtractedChunk:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedTurn:
-    """The extracted content of a turn."""
-
     chunks: tuple[ExtractedChunk, ...]
 
 
@@ -80,15 +72,9 @@ class LlmExtractor:
         split_text: SplitText | None = None,
         parameters: str = "",
     ) -> None:
-        """Make an extractor for any number of groups.
+        """Make an extractor for any number of groups, whose vectors are those of the embedder.
 
-        Args:
-            model: receives the requests of all turns.
-            embedder: the one whose vectors the groups contain.
-            prompts: instructions of the extraction prompts, by group and kind of turn.
-            ontology: entity types and relations to extract.
-            split_text: splits a chunk that is too long for the model; None quarantines its turn.
-            parameters: the model parameters of every request that are not part of the request.
+        `split_text` splits a chunk that is too long for the model; None quarantines its turn.
         """
         self._model = model
         self._embedder = embedder
@@ -157,13 +143,13 @@ class LlmExtractor:
                 nodes, edges = await resolver.resolve_facts(facts, nodes, keys)
             finally:
                 driver.release()
-            resolved = mapping.resolved(nodes, edges, overlay, known=embedder.known, now=now)
+            resolved = changes_of_chunk(nodes, edges, overlay, known=embedder.known, now=now)
             await _apply(overlay, resolved, embedder)
             mentions.append(resolved.mentions)
             contents.append((chunk.entities, facts))
             usage += chunk.entities.usage + facts.usage + resolver.usage
         return replace(
-            mapping.from_overlay(overlay, mentions), usage=usage, discarded=_discarded(contents)
+            changes_of_turn(overlay, mentions), usage=usage, discarded=_discarded(contents)
         )
 
     async def _extract_chunk(self, source: ExtractionInput, config: PromptConfig) -> ExtractedChunk:
@@ -241,20 +227,22 @@ Result = TypeVar("Result")
 
 
 class BackgroundTasks:
-    """The running background tasks of an extractor."""
+    """Tasks of an extractor that start early and are awaited where their result is needed.
+
+    One whose result is no longer needed runs on: it is paid for, and the journal stores its
+    response.
+    """
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        """Start the work now. Awaiting the task raises the error of the work."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
         return task
 
     async def cancel(self) -> None:
-        """Cancel all running tasks and wait for them."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,9 +1,7 @@
-"""A model that asks about the facts of a turn together, though Graphiti asks about each alone.
+"""Graphiti asks about each fact by itself; here one request asks about several facts of a turn.
 
-One request about several facts of a turn, and the response to each of them.
-
-Graphiti asks about each fact by itself. Its instructions are four fifths of such a request. Here
-they are sent once for several facts, and each fact keeps its own lists of candidates.
+The instructions are four fifths of a request about one fact. They are sent once, and each fact
+keeps its own lists of candidates.
 """
 
 import asyncio
@@ -16,7 +14,14 @@ from pydantic import BaseModel, Field
 from turnetl.base.errors import BadTurn, TurnetlError, equal_error
 from turnetl.base.model import Usage
 from turnetl.llm import retry
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, response_schema
+from turnetl.llm.chat import (
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    ChatResponse,
+    ModelWrapper,
+    response_schema,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +31,7 @@ class _WaitingFact:
     response: asyncio.Future[ChatResponse]
 
 
-class FactBatches:
+class FactBatches(ModelWrapper):
     """A model for the resolution of one turn: all its requests about single facts share requests.
 
     Requests that tasks send within one iteration of the event loop are together, in the order of
@@ -35,22 +40,15 @@ class FactBatches:
     """
 
     def __init__(self, model: ChatModel) -> None:
-        self._model = model
+        super().__init__(model)
         self._waiting: list[_WaitingFact] = []
         self._sending: set[asyncio.Task[None]] = set()
-
-    @property
-    def name(self) -> str:
-        return self._model.name
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the response; the usage of a shared request is that of its first fact.
 
-        A shared request is cancelled with the last of its facts.
-
-        Raises:
-            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model. Facts of one request that
-                are not answered yet fail together.
+        A shared request is cancelled with the last of its facts. Facts of one request that are not
+        answered yet fail together.
         """
         if request.prompt_name != SINGLE_PROMPT:
             return await self._model.complete(request)
@@ -79,7 +77,6 @@ class FactBatches:
             await asyncio.gather(*sending, return_exceptions=True)
 
     def _send_waiting(self) -> None:
-        """Send the requests of the last iteration of the event loop."""
         waiting, self._waiting = self._waiting, []
         wanted = [fact for fact in waiting if not fact.response.done()]
         for part in in_requests([fact.request for fact in wanted]):
@@ -125,11 +122,7 @@ class _Batch:
     """Of all requests so far, until the first fact gets it."""
 
     async def ask(self, numbers: Sequence[int]) -> None:
-        """Ask until each of these requests has a response.
-
-        Raises:
-            BadTurn: there is none to one of them, although it was asked alone.
-        """
+        """Ask until each of these requests has a response; raise BadTurn if one alone has none."""
         try:
             found = await self._found([self.requests[number] for number in numbers])
         except BadTurn:
@@ -156,8 +149,8 @@ class _Batch:
     def fail(self, facts: Sequence[_WaitingFact], error: Exception) -> None:
         """Fail the facts without a response; the first error has the usage that none has yet.
 
-        An error that ends the run has none. It was spent all the same: the meter and the account
-        count each attempt, and the responses are in the journal for the turn that needs them again.
+        An error that ends the run has none, though it was spent: the meter and the account count
+        each attempt, and the responses are in the journal for the turn that needs them again.
         """
         for fact in facts:
             if not fact.response.done():
@@ -272,12 +265,10 @@ def combined_request(requests: Sequence[ChatRequest]) -> ChatRequest:
 
 
 def question_ids(count: int) -> Sequence[int]:
-    """Return the ids of that many questions, in order."""
     return range(_ID_STEP, _ID_STEP * count + 1, _ID_STEP)
 
 
 def fact_numbers(request: ChatRequest) -> Sequence[int]:
-    """Return the ids of the questions of a request for several facts, in order."""
     # The delimiters occur nowhere else: texts are escaped.
     return [int(found) for found in _QUESTION.findall(request.messages[-1].text)]
 
@@ -296,10 +287,7 @@ def responses_by_fact(text: str, count: int) -> Mapping[int, str]:
 
     Unanswered questions are missing. All are, if one of the ids is not that of a question, or if
     two answers have one id: an answer then belongs to no certain fact. Of a single question the
-    first answer counts, whatever its id.
-
-    Raises:
-        ValueError: the text does not match the schema.
+    first answer counts, whatever its id. ValueError: the text does not match the schema.
     """
     answers = FactResolutions.model_validate(retry.parse_object(text)).fact_resolutions
     if count == 1:

@@ -1,8 +1,4 @@
-"""Calls of Graphiti's extraction functions for one chunk of a turn, and their usage.
-
-The text of turns in extraction prompts: the chunk to extract and the context before it.
-
-Caches what Graphiti computes from a name to compare it with others.
+"""Calls of Graphiti's extraction functions for one chunk of a turn, and what they need around them.
 
 Graphiti computes the forms of every candidate name, and their MinHash signature, again for every
 turn: 87 names, half of its CPU time. It has no hook for this, so this module replaces functions of
@@ -10,17 +6,15 @@ turn: 87 names, half of its CPU time. It has no hook for this, so this module re
 with a faster one, the others with themselves behind a cache. They are the only part of Graphiti
 that turnetl replaces; a test fails when Graphiti changes the signature.
 
-Graphiti's log while turnetl calls it: lines of turnetl's own log, for those who debug it.
-
 Graphiti warns of what a model often does, as of facts that name entities which were not extracted,
 on its own loggers. Nobody can act on it, and a library must not print. Its messages may quote a
-turn, so that only their templates and numbers are logged.
+turn, so that only their templates and numbers are logged, in turnetl's own log.
 """
 
 import logging
 import warnings
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -37,14 +31,11 @@ from graphiti_core.utils.maintenance.node_operations import extract_nodes
 from numpy.typing import NDArray
 
 from turnetl.base import ids
-from turnetl.base.model import Entity, Episode, TurnId, Usage
+from turnetl.base.model import Entity, Episode, TurnId
 from turnetl.extraction.llm import reflexion
-from turnetl.extraction.llm.clients import CheckedClients
-from turnetl.extraction.ontology import Ontology
+from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.graph.mirror import convert
-from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
-from turnetl.llm.chat import ChatModel
-from turnetl.llm.graphiti import GraphitiEmbedder
+from turnetl.llm.accounts import set_in_context
 
 ExtractedEdges = tuple[list[EntityEdge], list[EntityNode]]
 """Edges, and the nodes that only the edges name."""
@@ -53,8 +44,6 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class ExtractionInput:
-    """The input of one extraction: a chunk of a turn and its context."""
-
     episode: EpisodicNode
     previous: list[EpisodicNode]
     """The context that the prompts show, oldest first."""
@@ -70,41 +59,30 @@ class ExtractionInput:
             previous.append(self.episode.model_copy(update={"content": content}))
         return replace(self, episode=episode, previous=previous)
 
+    def mention_key(self, node: EntityNode) -> str:
+        return ids.mention_id(TurnId(self.episode.uuid), _normalize_string_exact(node.name))
+
     def abridged(self) -> "ExtractionInput":
         """Return the input with every text reduced to head and tail, for a prompt that is full."""
         previous = [abridged(node) for node in self.previous]
         return replace(self, episode=abridged(self.episode), previous=previous)
 
 
-class GraphitiCalls:
+class GraphitiCalls(MeteredCalls):
     """Calls Graphiti's extraction functions; each call is independent of the others."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        embedder: GraphitiEmbedder,
-        ontology: Ontology,
-        *,
-        is_compact: bool,
-    ) -> None:
-        self._model = model
-        self._embedder = embedder
-        self._ontology = ontology
-        self._is_compact = is_compact
-        self.usage = Usage()
-
     async def entities(self, source: ExtractionInput, instructions: str | None) -> list[EntityNode]:
-        clients = self._clients()
-        call = extract_nodes(
-            clients.bundle,
-            source.episode,
-            source.previous,
-            self._ontology.entity_types,
-            custom_extraction_instructions=instructions,
+        nodes, _ = await self._metered(
+            lambda clients: extract_nodes(
+                clients.bundle,
+                source.episode,
+                source.previous,
+                self.ontology.entity_types,
+                custom_extraction_instructions=instructions,
+            )
         )
-        nodes, _ = await self._metered(clients, call)
         for node in nodes:
-            node.uuid = _key(source, node)
+            node.uuid = source.mention_key(node)
             # Graphiti takes them from a set, whose order differs between processes.
             node.labels.sort()
         return nodes
@@ -112,20 +90,20 @@ class GraphitiCalls:
     async def facts(
         self, source: ExtractionInput, nodes: list[EntityNode], instructions: str | None
     ) -> ExtractedEdges:
-        clients = self._clients()
-        call = extract_edges(
-            clients.bundle,
-            source.episode,
-            # A copy, because Graphiti appends the endpoints that it creates.
-            list(nodes),
-            source.previous,
-            self._ontology.edge_type_map,
-            source.episode.group_id,
-            self._ontology.edge_types,
-            custom_extraction_instructions=instructions,
+        edges, endpoints = await self._metered(
+            lambda clients: extract_edges(
+                clients.bundle,
+                source.episode,
+                # A copy, because Graphiti appends the endpoints that it creates.
+                list(nodes),
+                source.previous,
+                self.ontology.edge_type_map,
+                source.episode.group_id,
+                self.ontology.edge_types,
+                custom_extraction_instructions=instructions,
+            )
         )
-        edges, endpoints = await self._metered(clients, call)
-        keys = {node.uuid: _key(source, node) for node in endpoints}
+        keys = {node.uuid: source.mention_key(node) for node in endpoints}
         for node in endpoints:
             node.uuid = keys[node.uuid]
         for edge in edges:
@@ -137,29 +115,21 @@ class GraphitiCalls:
     async def missed_entities(
         self, source: ExtractionInput, nodes: Sequence[EntityNode]
     ) -> list[str]:
-        clients = self._clients()
-        call = reflexion.entities(clients.model, source.episode, source.previous, nodes)
-        return await self._metered(clients, call)
+        return await self._metered(
+            lambda clients: reflexion.entities(
+                clients.model, source.episode, source.previous, nodes
+            )
+        )
 
     async def missed_facts(
         self, source: ExtractionInput, entities: Sequence[Entity], edges: Sequence[EntityEdge]
     ) -> list[str]:
-        clients = self._clients()
         nodes = [convert.to_node(entity) for entity in entities]
-        call = reflexion.facts(clients.model, source.episode, source.previous, nodes, edges)
-        return await self._metered(clients, call)
-
-    def _clients(self) -> CheckedClients:
-        driver = MirrorDriver()
-        return CheckedClients(self._model, self._embedder, driver, is_compact=self._is_compact)
-
-    async def _metered(self, clients: CheckedClients, call: Awaitable[Result]) -> Result:
-        try:
-            result = await call
-            clients.check()
-        finally:
-            self.usage += clients.model.end()
-        return result
+        return await self._metered(
+            lambda clients: reflexion.facts(
+                clients.model, source.episode, source.previous, nodes, edges
+            )
+        )
 
 
 def _set_dates(edge: EntityEdge, turn_time: datetime) -> None:
@@ -171,10 +141,6 @@ def _set_dates(edge: EntityEdge, turn_time: datetime) -> None:
         edge.valid_at = edge.valid_at or turn_time
     elif edge.valid_at is not None and edge.invalid_at < edge.valid_at:
         edge.valid_at = None
-
-
-def _key(source: ExtractionInput, node: EntityNode) -> str:
-    return ids.mention_id(TurnId(source.episode.uuid), _normalize_string_exact(node.name))
 
 
 _MAX_NAMES, _MAX_SHINGLES = 4_000, 60_000
@@ -237,23 +203,14 @@ def route_graphiti_log() -> None:
     # Of searches that Graphiti was about to start when a run stopped.
     warnings.filterwarnings("ignore", _UNSTARTED, RuntimeWarning)
     for name, logger in [*logging.root.manager.loggerDict.items()]:
-        is_graphiti = name == _GRAPHITI or name.startswith(f"{_GRAPHITI}.")
-        if (
-            is_graphiti
-            and isinstance(logger, logging.Logger)
-            and _logged_here not in logger.filters
-        ):
-            logger.addFilter(_logged_here)
+        is_graphiti = f"{name}.".startswith(f"{_GRAPHITI}.")
+        if is_graphiti and isinstance(logger, logging.Logger):
+            logger.addFilter(_logged_here)  # Adds it once.
 
 
-@contextmanager
-def logged_by_turnetl() -> Iterator[None]:
+def logged_by_turnetl() -> AbstractContextManager[None]:
     """Mark what runs inside, with the tasks that it starts, as turnetl's use of Graphiti."""
-    token = _is_called.set(True)
-    try:
-        yield
-    finally:
-        _is_called.reset(token)
+    return set_in_context(_is_called, True)
 
 
 def _logged_here(record: logging.LogRecord) -> bool:
@@ -278,7 +235,6 @@ _OMISSION = "\n\n[...]\n\n"
 
 
 def chunk_nodes(episode: Episode) -> Iterator[EpisodicNode]:
-    """Yield the chunks of a turn, in order."""
     for number, chunk in enumerate(episode.chunks):
         yield convert.to_episodic_node(episode, chunk, number)
 
@@ -286,16 +242,10 @@ def chunk_nodes(episode: Episode) -> Iterator[EpisodicNode]:
 def previous_turns(
     episode: Episode, chunk: int, context: Sequence[Episode], *, full: bool
 ) -> list[EpisodicNode]:
-    """Return the context of a chunk: earlier turns, and the earlier chunks of its own turn.
+    """Return the context of a chunk: earlier turns, oldest first, then its turn's earlier chunks.
 
     Long texts are reduced to head and tail, so that the cost of a long turn grows linearly with its
-    length.
-
-    Args:
-        episode: the turn.
-        chunk: the number of the chunk, from 0.
-        context: the earlier turns, oldest first.
-        full: show earlier turns of one chunk in full, as Graphiti does.
+    length. With `full`, earlier turns of one chunk are shown in full, as Graphiti does.
     """
     turns = [
         convert.to_episodic_node(turn, _earlier_turn(turn.chunks, full=full)) for turn in context
@@ -312,7 +262,6 @@ def head_and_tail(chunks: Sequence[str], head: int = _LONG[0], tail: int = _LONG
 
 
 def abridged(node: EpisodicNode) -> EpisodicNode:
-    """Return the node with its content reduced to a short head and tail."""
     return node.model_copy(update={"content": head_and_tail([node.content], *_SHORT)})
 
 

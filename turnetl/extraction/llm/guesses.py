@@ -16,11 +16,7 @@ from turnetl.llm import retry
 from turnetl.llm.ahead import Guesses
 from turnetl.llm.chat import ChatRequest
 
-_ENTITIES, _FACT, _FACTS = (
-    "dedupe_nodes.nodes",
-    fact_batches.SINGLE_PROMPT,
-    fact_batches.PROMPT,
-)
+_ENTITIES, _FACT, _FACTS = "dedupe_nodes.nodes", fact_batches.SINGLE_PROMPT, fact_batches.PROMPT
 _NO_OTHER_FACT: Mapping[str, Any] = {"duplicate_facts": [], "contradicted_facts": []}
 _NEW = -1
 """`duplicate_candidate_id` of an entity that is new."""

@@ -1,8 +1,12 @@
-"""Resolves the entities and facts of one chunk of a turn against its group in memory."""
+"""Resolves the entities and facts of one chunk of a turn against its group in memory.
+
+The nodes and edges that Graphiti's building blocks return become the changes of the turn.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar, cast
 
 from graphiti_core.edges import EntityEdge
@@ -16,13 +20,14 @@ from graphiti_core.utils.maintenance.node_operations import (
 )
 
 from turnetl.base.errors import TooLong
-from turnetl.base.model import Entity, Usage
-from turnetl.extraction.llm import mapping
-from turnetl.extraction.llm.clients import CheckedClients
+from turnetl.base.model import Entity, Fact, Vector
+from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.extraction.llm.extract import ChunkFacts
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
-from turnetl.extraction.ontology import Ontology
+from turnetl.extraction.port import Resolved
 from turnetl.graph.mirror import convert
+from turnetl.graph.mirror.group import GroupView
+from turnetl.graph.mirror.overlay import Overlay
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -32,20 +37,16 @@ ResolvedNodes = tuple[list[EntityNode], dict[str, str]]
 
 
 @dataclass
-class ChunkResolver:
-    """Resolves one chunk of a turn; counts the usage."""
+class ChunkResolver(MeteredCalls):
+    """Resolves one chunk of a turn."""
 
-    clients: Callable[[], CheckedClients]
-    """Makes the clients of one step, so that an error of one step does not fail the next."""
-    ontology: Ontology
     source: ExtractionInput
-    usage: Usage = field(default_factory=Usage)
 
     async def resolve_entities(self, entities: Sequence[Entity]) -> ResolvedNodes:
         """Return the nodes of the entities in the group, and the mapping of their uuids."""
         (nodes, keys), *others = await self._split_if_needed(entities, self._resolve_nodes)
         for more, more_keys in others:
-            nodes = [*nodes, *mapping.not_among(more, nodes)]
+            nodes = [*nodes, *not_among(more, nodes)]
             keys = keys | more_keys
         return nodes, keys
 
@@ -57,7 +58,7 @@ class ChunkResolver:
         if unknown:
             more, more_keys = await self.resolve_entities(unknown)
             keys |= more_keys
-            nodes = [*nodes, *mapping.not_among(more, nodes)]
+            nodes = [*nodes, *not_among(more, nodes)]
         edges = resolve_edge_pointers([convert.to_edge(fact) for fact in facts.facts], keys)
         resolved, _ = await _gather(
             self._resolve_edges(edges, nodes), self._split_if_needed(nodes, self._fill_attributes)
@@ -68,9 +69,8 @@ class ChunkResolver:
         self, edges: list[EntityEdge], nodes: list[EntityNode]
     ) -> list[EntityEdge]:
         """Return all confirmed, invalidated and new edges."""
-        clients = self.clients()
-        try:
-            confirmed, invalidated, _ = await resolve_extracted_edges(
+        confirmed, invalidated, _ = await self._metered(
+            lambda clients: resolve_extracted_edges(
                 clients.bundle,
                 edges,
                 self.source.episode,
@@ -78,9 +78,7 @@ class ChunkResolver:
                 self.ontology.edge_types or {},
                 self.ontology.edge_type_map,
             )
-            clients.check()
-        finally:
-            self.usage += clients.model.end()
+        )
         return confirmed + invalidated
 
     async def _split_if_needed(
@@ -110,35 +108,23 @@ class ChunkResolver:
 
         Graphiti summarises no node: the summary gate decides, once the turn is resolved.
         """
-        clients = self.clients()
-        try:
-            await extract_attributes_only_from_nodes(
-                clients.bundle,
-                list(nodes),
-                source.episode,
-                source.previous,
-                self.ontology.entity_types,
+        types = self.ontology.entity_types
+        await self._metered(
+            lambda clients: extract_attributes_only_from_nodes(
+                clients.bundle, list(nodes), source.episode, source.previous, types
             )
-            clients.check()
-        finally:
-            self.usage += clients.model.end()
+        )
         return nodes
 
     async def _resolve_nodes(
         self, entities: Sequence[Entity], source: ExtractionInput
     ) -> ResolvedNodes:
-        clients = self.clients()
-        try:
-            nodes, keys, _ = await resolve_extracted_nodes(
-                clients.bundle,
-                [convert.to_node(entity) for entity in entities],
-                source.episode,
-                source.previous,
-                self.ontology.entity_types,
+        new, types = [convert.to_node(entity) for entity in entities], self.ontology.entity_types
+        nodes, keys, _ = await self._metered(
+            lambda clients: resolve_extracted_nodes(
+                clients.bundle, new, source.episode, source.previous, types
             )
-            clients.check()
-        finally:
-            self.usage += clients.model.end()
+        )
         return nodes, keys
 
 
@@ -168,3 +154,105 @@ async def _gather(one: Awaitable[Item], other: Awaitable[Result]) -> tuple[Item,
     finally:
         # Else this frame and the exception refer to each other, and to the group in memory.
         del results, result
+
+
+KnownVector = Callable[[str], Vector | None]
+"""Returns the vector of a text if it was embedded already."""
+Stored = TypeVar("Stored", Entity, Fact)
+
+
+def changes_of_chunk(
+    nodes: Sequence[EntityNode],
+    edges: Sequence[EntityEdge],
+    group: GroupView,
+    *,
+    known: KnownVector,
+    now: datetime,
+) -> Resolved:
+    """Return what is new and what differs from the group; created_at and expired_at are `now`.
+
+    There may be several copies of one node or edge, each changed by another step. They are merged,
+    later ones over earlier ones, so that no label and no turn is lost.
+    """
+    entities = _merge_entities(map(convert.from_node, nodes))
+    facts = _merge_facts(map(convert.from_edge, edges))
+    return Resolved(
+        entities=_changed(
+            [_entity(entity, group.entity(entity.uuid), known, now) for entity in entities],
+            group.entity,
+        ),
+        facts=_changed(
+            [_fact(fact, group.fact(fact.uuid), known, now) for fact in facts], group.fact
+        ),
+        mentions=tuple(sorted({node.uuid for node in nodes})),
+    )
+
+
+def changes_of_turn(overlay: Overlay, mentions: Sequence[Sequence[str]]) -> Resolved:
+    """Return the changes of all chunks of a turn; `mentions` are the uuids by chunk."""
+    mentioned_in: dict[str, tuple[int, ...]] = {}
+    for number, uuids in enumerate(mentions):
+        mentioned_in |= {uuid: (*mentioned_in.get(uuid, ()), number) for uuid in uuids}
+    return Resolved(
+        entities=(*_by_uuid(overlay.new.entities), *_by_uuid(overlay.changed_entities)),
+        facts=(*_by_uuid(overlay.new.facts), *_by_uuid(overlay.changed_facts)),
+        mentions=tuple(sorted(mentioned_in)),
+        mentioned_in=mentioned_in,
+    )
+
+
+def not_among(nodes: Iterable[EntityNode], others: Iterable[EntityNode]) -> list[EntityNode]:
+    """Return the nodes whose uuids are not among the others', each once."""
+    seen = {node.uuid: node for node in others}
+    return [node for node in nodes if seen.setdefault(node.uuid, node) is node]
+
+
+def _merge_entities(copies: Iterable[Entity]) -> list[Entity]:
+    merged: dict[str, Entity] = {}
+    for copy in copies:
+        earlier = merged.get(copy.uuid, copy)
+        labels = tuple(sorted({*earlier.labels, *copy.labels}))
+        merged[copy.uuid] = replace(copy, labels=labels)
+    return list(merged.values())
+
+
+def _merge_facts(copies: Iterable[Fact]) -> list[Fact]:
+    merged: dict[str, Fact] = {}
+    for copy in copies:
+        earlier = merged.get(copy.uuid, copy)
+        turns = tuple(dict.fromkeys((*earlier.turns, *copy.turns)))
+        merged[copy.uuid] = replace(
+            copy,
+            turns=turns,
+            invalid_at=copy.invalid_at or earlier.invalid_at,
+            expired_at=copy.expired_at or earlier.expired_at,
+        )
+    return list(merged.values())
+
+
+def _entity(entity: Entity, before: Entity | None, known: KnownVector, now: datetime) -> Entity:
+    if before is None:
+        return replace(entity, created_at=now, embedding=known(entity.name))
+    return replace(entity, created_at=before.created_at, embedding=before.embedding)
+
+
+def _fact(fact: Fact, before: Fact | None, known: KnownVector, now: datetime) -> Fact:
+    """Return the fact with the run's times: Graphiti uses its own clock to invalidate one."""
+    if before is None:
+        expired = now if fact.expired_at is not None else None
+        return replace(fact, created_at=now, expired_at=expired, embedding=known(fact.text))
+    expired = before.expired_at or (now if fact.expired_at is not None else None)
+    return replace(fact, expired_at=expired, embedding=before.embedding)
+
+
+def _by_uuid(items: Iterable[Stored]) -> list[Stored]:
+    return sorted(items, key=lambda item: item.uuid)
+
+
+def _changed(items: Iterable[Stored], before: Callable[[str], Stored | None]) -> tuple[Stored, ...]:
+    """Return new and changed items, new ones first, then by uuid.
+
+    The order is that in which a graph returns the items of a turn when it is loaded again.
+    """
+    changed = [item for item in items if item != before(item.uuid)]
+    return tuple(sorted(changed, key=lambda item: (before(item.uuid) is not None, item.uuid)))

@@ -51,8 +51,6 @@ _MIN_NAME = 2
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The names in a decision; empty if it names none."""
-
     chosen: str = ""
     rejected: str = ""
     """What the choice replaces; with it there is always a `chosen`."""

@@ -1,7 +1,4 @@
-"""Facts from the commands of a turn: failures, runs, installed packages, commit messages.
-
-Facts from calls other than commands: written files, MCP servers, skills, web pages.
-"""
+"""Facts from the tool calls of a turn: commands and their failures, written files, other tools."""
 
 import re
 from collections import Counter, defaultdict
@@ -42,8 +39,6 @@ _FILTERED_RUN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _CommandRun:
-    """One command of one call, with its result."""
-
     call_index: int
     command: ShellCommand
     at: datetime | None
@@ -184,15 +179,13 @@ def _run_facts(
         ending = " and failed" if run.failed else (" and passed" if run.command.is_test else "")
         times = f", {counts.total()} times" if counts.total() > 1 else ""
         source, command = _program(features, run.command), _entity(run.command)
-        yield FactDraft(
-            _RUN_RANK, source, "RAN", command, f"`{line}` was run{ending}{times}", run.at
-        )
+        text = f"`{line}` was run{ending}{times}"
+        yield FactDraft(_RUN_RANK, source, "RAN", command, text, run.at)
 
 
 def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
     """Return the program of a command; for a bare program or a script, what it was run for."""
-    has_no_program = command.name == command.program or "/" in command.program
-    if has_no_program:
+    if command.name == command.program or "/" in command.program:
         return features.subject_beside(_entity(command))
     return EntityKey(TOOL, command.program)
 

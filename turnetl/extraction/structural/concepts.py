@@ -1,9 +1,7 @@
 """Finds concepts: names of functions, types, flags, tickets and branches in the texts of a turn.
 
-Finds the topics of a turn that names no identifier, for turns of chats above all.
-
-A phrase counts if both speakers use it, or if one repeats it: then it is what they talk about. A
-proper name counts always.
+Of a turn that names no identifier, as in chats, it finds topics. A phrase counts if both speakers
+use it, or if one repeats it: then it is what they talk about. A proper name counts always.
 """
 
 import re
@@ -53,11 +51,7 @@ def concepts(prompt: str, response: str, *, files: frozenset[str]) -> list[str]:
     """Return the identifiers of a turn, the most frequent first.
 
     One occurrence in the prompt is enough; a name that only the response has must occur twice.
-
-    Args:
-        prompt: the text of the user.
-        response: the text of the agent.
-        files: base names of files, which are not concepts.
+    `files` are base names, which are not concepts.
     """
     prompt = _FENCE.sub("\n", clip(prompt, *PROMPT_LIMITS))
     response = _FENCE.sub("\n", clip(response, *RESPONSE_NAME_LIMITS))
@@ -87,7 +81,6 @@ def topics(prompt: str, files: Iterable[str]) -> list[str]:
 
 
 def file_mentions(text: str) -> list[str]:
-    """Return the paths in backticks, in order, each once."""
     quoted = (
         word.strip()
         for word in _BACKTICKED.findall(_FENCE.sub("\n", clip(text, *RESPONSE_NAME_LIMITS)))
@@ -128,11 +121,8 @@ def _normalized(word: str) -> str:
         return ""
     word = word.removesuffix("()")
     is_generic = word.lower() in lexicon.GENERIC_IDENTIFIERS or _MACHINE_NAME.search(word)
-    return (
-        ""
-        if is_generic or not (call or _SPECIFIC.search(word)) or len(word) < _MIN_LENGTH
-        else word
-    )
+    is_specific = bool(call or _SPECIFIC.search(word)) and len(word) >= _MIN_LENGTH
+    return word if is_specific and not is_generic else ""
 
 
 _PROMPT_LIMITS = (2000, 500)

@@ -14,7 +14,6 @@ class Cue:
 
     @cached_property
     def search(self) -> Callable[[str], re.Match[str] | None]:
-        """Find the pattern in a text, without regard to case."""
         return re.compile(self.pattern, re.IGNORECASE).search
 
 
@@ -197,7 +196,6 @@ CODE = re.compile(r"`[^`]*`")
 
 
 def wordings() -> dict[str, frozenset[str]]:
-    """Return all patterns by name."""
     return {
         name: frozenset({pattern.pattern})
         for name, pattern in globals().items()

@@ -8,7 +8,14 @@ from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.extraction.port import Resolved
-from turnetl.extraction.structural import command_results, decision_facts, statements, supersession
+from turnetl.extraction.structural import (
+    MAX_ENTITIES,
+    MAX_FACTS,
+    command_results,
+    statements,
+    structural_recipe,
+    supersession,
+)
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     FILE,
@@ -17,7 +24,6 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
-from turnetl.extraction.structural.recipe import MAX_ENTITIES, MAX_FACTS, structural_recipe
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
 
@@ -35,7 +41,6 @@ class StructuralExtractor:
         return structural_recipe()
 
     async def extract(self, episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-        """Return at most 50 entities and 50 facts of the turn, the most informative first."""
         return extract_findings(episode, context)
 
     async def resolve(
@@ -69,7 +74,7 @@ class StructuralExtractor:
 
 
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
-    """Return the findings of one turn, limited in number."""
+    """Return at most 50 entities and 50 facts of the turn, the most informative first."""
     features = turn_features(episode.turn, context[-1].turn if context else None)
     of_commands, successes = command_results.command_findings(features)
     facts = _most_informative([*_other_facts(features, context), *of_commands])
@@ -86,7 +91,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.prompt_facts(features, context)
     yield from statements.response_facts(features)
-    yield from decision_facts.decision_facts(features)
+    yield from statements.decision_facts(features)
     yield from command_results.file_change_facts(features)
     yield from statements.explanation_facts(features)
     yield from command_results.tool_facts(features)

@@ -13,8 +13,6 @@ _MIN_LETTERS, _MIN_LENGTH = 4, 10
 
 @dataclass(frozen=True, slots=True)
 class CommandFailure:
-    """One error, or one failed test."""
-
     name: str
     """`KeyError: 'x'`, or the name of a test."""
     location: str
@@ -127,9 +125,7 @@ _PASTED_ERROR = re.compile(
 def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
     """Return the errors in the output, tests first, at most six, each once.
 
-    Args:
-        output: the output of a command.
-        is_error: the call failed, so a line that only looks like an error counts as one.
+    With `is_error` the call failed, so a line that only looks like an error counts as one.
     """
     text = _ANSI.sub("", _clip(output))
     by_name: dict[str, CommandFailure] = {}
@@ -141,7 +137,7 @@ def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
             if len(by_name) >= _MAX_FAILURES:
                 return list(by_name.values())
     if not by_name and is_error:
-        by_name.update((failure.name, failure) for failure in _fallback(text))
+        return list(_fallback(text))
     return list(by_name.values())
 
 
@@ -160,17 +156,15 @@ def stable_name(message: str) -> str:
     for pattern, replacement in _VARIABLE_PARTS:
         message = pattern.sub(replacement, message)
     message = message.replace("`", "'").strip(" .:,-")
-    return (
-        message
-        if len(message) <= _MAX_NAME_LENGTH
-        else message[: _MAX_NAME_LENGTH - 1].rstrip() + "…"
-    )
+    if len(message) <= _MAX_NAME_LENGTH:
+        return message
+    return message[: _MAX_NAME_LENGTH - 1].rstrip() + "…"
 
 
 def _clip(text: str) -> str:
-    return (
-        text if len(text) <= _MAX_HEAD + _MAX_TAIL else f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
-    )
+    if len(text) <= _MAX_HEAD + _MAX_TAIL:
+        return text
+    return f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
 
 
 def _test_name(test: str) -> str:
@@ -181,9 +175,8 @@ def _test_name(test: str) -> str:
 
 
 def _is_name(name: str) -> bool:
-    return sum(letter.isalpha() for letter in name) >= _MIN_LETTERS and not _GENERIC_MESSAGE.match(
-        name
-    )
+    letters = sum(map(str.isalpha, name))
+    return letters >= _MIN_LETTERS and not _GENERIC_MESSAGE.match(name)
 
 
 def _fallback(text: str) -> Iterator[CommandFailure]:

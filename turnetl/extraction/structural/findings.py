@@ -35,8 +35,6 @@ class EntityKey:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A sentence about two entities."""
-
     rank: int
     """The lower, the more informative. A turn with too many facts keeps the lowest ranks."""
     source: EntityKey

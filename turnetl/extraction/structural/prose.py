@@ -96,7 +96,6 @@ def shorten(text: str, limit: int) -> str:
 
 
 def prompt_summary(prompt: str) -> str:
-    """Return the first sentences of a prompt, up to `MAX_PIECE_LENGTH` characters."""
     return next(iter(prompt_pieces(prompt)), "")
 
 
@@ -124,7 +123,6 @@ def conclusion(response: str) -> list[str]:
 
 
 def join_sentences(items: Iterable[str]) -> list[str]:
-    """Join sentences into at most five pieces of up to `MAX_PIECE_LENGTH` characters."""
     pieces: list[str] = []
     for sentence in items:
         if pieces and len(pieces[-1]) + len(sentence) < MAX_PIECE_LENGTH:

@@ -1,8 +1,7 @@
 """Splits shell lines into commands, each with a name that is the same for all its variants.
 
 `cd web && FOO=1 timeout 60 npx vitest run --silent 2>&1 | tail -5` is the command `vitest run`.
-
-Finds packages that a project gained: by an install command, or by a line in a manifest.
+Finds the packages that an install command or a line in a manifest adds, too.
 """
 
 import re
@@ -51,8 +50,6 @@ _MAX_COMMANDS = 24
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """One simple command of a shell line."""
-
     name: str
     """The part that all variants share: `go test`, `npm run build`, `pytest`."""
     line: str
@@ -227,7 +224,6 @@ _MAX_PACKAGES = 10
 
 
 def installed_packages(command: ShellCommand) -> list[str]:
-    """Return the packages that a command installs, without versions, in its order."""
     install = _install_command(command)
     if not install:
         return []

@@ -12,8 +12,8 @@ from datetime import datetime
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact
 from turnetl.extraction.structural import choices
-from turnetl.extraction.structural.decision_facts import CHOSEN
 from turnetl.extraction.structural.prose import shorten
+from turnetl.extraction.structural.statements import CHOSEN
 from turnetl.graph.mirror.group import GroupView
 
 _CHOOSING = ("DECIDED", "PREFERS")
@@ -44,32 +44,25 @@ def supersede(
     """Return the facts of a turn and of the group after the decisions of the turn.
 
     Turns may arrive late, so the turn may hold either of the two decisions. The older one ends at
-    the time of the later one.
-
-    Args:
-        episode: the turn.
-        facts: its new facts.
-        names: the names of their entities, by uuid.
-        group: the group without the turn.
-        now: the time of the ingest.
+    the time of the later one. `names` has the names of the facts' entities, by uuid; the group is
+    without the turn.
     """
     own = {fact.uuid: fact for fact in facts}
     ended: dict[str, Fact] = {}
-    links: dict[str, Fact] = {}
-    decisions: dict[str, None] = {}
+    links: list[Fact] = []
+    decisions: list[str] = []
     for fact in list(own.values()):
         for older in _replaced_by(fact, names, group):
             for part in _parts(older, group):
                 ended[part.uuid] = replace(part, invalid_at=fact.valid_at, expired_at=now)
-            link = _link(episode, fact, older, now)
-            links[link.uuid] = link
-            decisions[older.source] = None
+            links.append(_link(episode, fact, older, now))
+            decisions.append(older.source)
         for later in _replacing(fact, names, group):
-            link = _link(episode, later, fact, now)
-            links[link.uuid] = link
-            decisions[later.source] = None
+            links.append(_link(episode, later, fact, now))
+            decisions.append(later.source)
             _end_own(own, fact, later, now)
-    return Superseded((*own.values(), *links.values()), tuple(ended.values()), tuple(decisions))
+    new = {fact.uuid: fact for fact in (*own.values(), *links)}
+    return Superseded(tuple(new.values()), tuple(ended.values()), tuple(dict.fromkeys(decisions)))
 
 
 def _replaced_by(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:

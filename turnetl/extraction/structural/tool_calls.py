@@ -10,8 +10,6 @@ from turnetl.base.model import ToolCall
 
 
 class CallKind(StrEnum):
-    """The kind of a tool call."""
-
     RUN = "run"
     EDIT = "edit"
     CREATE = "create"
@@ -26,8 +24,6 @@ class CallKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ClassifiedCall:
-    """A tool call with its kind and targets."""
-
     kind: CallKind
     targets: tuple[str, ...]
     """By kind: the command, the paths, the URL, the search query, the MCP server, or the skill."""
@@ -81,13 +77,10 @@ def classify_calls(calls: tuple[ToolCall, ...]) -> list[ClassifiedCall]:
     """Classify the calls of a turn, in order; only the first and the last 200 of more than 400."""
     if len(calls) > _MAX_CALLS:
         calls = calls[: _MAX_CALLS // 2] + calls[-_MAX_CALLS // 2 :]
-    return [_without_blank_targets(_classify(call)) for call in calls]
-
-
-def _without_blank_targets(call: ClassifiedCall) -> ClassifiedCall:
-    return replace(
-        call, targets=tuple(target for target in call.targets if _VISIBLE.search(target))
-    )
+    return [
+        replace(call, targets=tuple(filter(_VISIBLE.search, call.targets)))
+        for call in map(_classify, calls)
+    ]
 
 
 def _classify(call: ToolCall) -> ClassifiedCall:
@@ -115,9 +108,8 @@ def _with_arguments(kind: CallKind, call: ToolCall) -> ClassifiedCall:
     details = [
         _text(arguments[key]) for key in _DETAIL_KEYS if arguments.get(key) and key not in keys
     ]
-    return ClassifiedCall(
-        kind, (target[:_MAX_TEXT_LENGTH],) if target else (), "\n".join(details), call
-    )
+    targets = (target[:_MAX_TEXT_LENGTH],) if target else ()
+    return ClassifiedCall(kind, targets, "\n".join(details), call)
 
 
 def _without_arguments(kind: CallKind, call: ToolCall, keys: tuple[str, ...]) -> ClassifiedCall:

@@ -1,15 +1,13 @@
 """The context of a turn for all rules: its calls, its files and concepts, and its subject.
 
-Normalises file paths: one name for one file, however a turn writes its path.
-
-Inside the project, the name of a file is its path from the project's root, the same in every
-checkout and worktree; outside it, the path is shortened. Temporary and generated files have no
-name.
+A file has one name, however a turn writes its path: inside the project the path from the project's
+root, the same in every checkout and worktree; outside it, a shortened path. Temporary and generated
+files have no name.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from posixpath import normpath
@@ -45,25 +43,23 @@ _HOME_DEPTH = 2
 
 @dataclass(frozen=True, slots=True)
 class ProjectPaths:
-    """The paths of a turn: its working directory and the project root above it."""
-
     group: str
     cwd: str
     root: str
 
     def file(self, path: str) -> str | None:
         """Return the name of a file in a tool call, or None for a generated file."""
-        path = _clean(path)
-        if not path:
-            return None
-        return self._absolute(path) if _is_absolute(path) else self._relative(path)
+        return self._name(path, self._relative)
 
     def mentioned(self, path: str) -> str | None:
         """Return the name of a file in a text: a relative path starts at the project root."""
+        return self._name(path, lambda relative: _unless_generated(normpath(relative)))
+
+    def _name(self, path: str, of_relative: Callable[[str], str | None]) -> str | None:
         path = _clean(path)
         if not path:
             return None
-        return self._absolute(path) if _is_absolute(path) else _unless_generated(normpath(path))
+        return self._absolute(path) if _is_absolute(path) else of_relative(path)
 
     def _relative(self, path: str) -> str | None:
         below = _relative_to(self.cwd, self.root) or ""
@@ -84,21 +80,16 @@ class ProjectPaths:
 
 
 def project_paths(group: str, cwd: str | None, branch: str | None) -> ProjectPaths:
-    """Return the paths of a turn, from its working directory and branch."""
     directory = normpath(cwd.replace("\\", "/")) if cwd and _is_absolute(cwd) else ""
-    return ProjectPaths(
-        group, directory, project_root(directory, group, branch) if directory else ""
-    )
+    root = project_root(directory, group, branch) if directory else ""
+    return ProjectPaths(group, directory, root)
 
 
 def project_root(path: str, group: str, branch: str | None, *, is_strict: bool = False) -> str:
-    """Return the root of the checkout that contains `path`.
+    """Return the root of the checkout that contains an absolute path.
 
-    Args:
-        path: an absolute path.
-        group: the group, whose name the root folder may have.
-        branch: the Git branch, which a worktree's folder may be named after.
-        is_strict: return an empty string instead of a guess.
+    The root folder may have the name of the group, and a worktree's folder that of the Git branch.
+    With `is_strict` it is an empty string instead of a guess.
     """
     worktree = _WORKTREES.match(path)
     if worktree:
@@ -194,9 +185,8 @@ class TurnFeatures:
     paths: ProjectPaths
     calls: tuple[ClassifiedCall, ...]
     project: EntityKey
-    """The project itself."""
     subject: EntityKey
-    """The main subject of the turn."""
+    """The main one."""
     counterpart: EntityKey
     """The second subject: the other endpoint of facts about the whole turn. It is the project only
     if the turn has one subject, because an entity that every fact touches connects nothing."""
@@ -230,7 +220,6 @@ class TurnFeatures:
         return self.subject_beside(exclude)
 
     def entity_named(self, name: str) -> EntityKey:
-        """Return the concept or the file of this name, else a concept."""
         key = EntityKey(CONCEPT, name)
         for file in (*self.edited_files, *self.other_files):
             if name.casefold() in (file.casefold(), file.rpartition("/")[2].casefold()):
@@ -238,17 +227,11 @@ class TurnFeatures:
         return next((concept for concept in self.concepts if concept == key), key)
 
     def subject_beside(self, entity: EntityKey) -> EntityKey:
-        """Return the first subject that is another entity."""
         return self.subject if self.subject != entity else self.counterpart
 
 
 def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
-    """Return the features of a turn.
-
-    Args:
-        turn: the turn.
-        previous: the turn before it in the session, which a bare "yes" continues.
-    """
+    """Return the features of a turn; a bare "yes" continues the `previous` one of its session."""
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.tool_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
@@ -283,7 +266,6 @@ def _informative_sentences(response: str) -> tuple[str, ...]:
 def _files(
     paths: ProjectPaths, calls: Iterable[ClassifiedCall], kinds: frozenset[CallKind]
 ) -> tuple[str, ...]:
-    """Return the files of successful calls, the most frequent first, then by name."""
     counts = Counter(
         name
         for call in calls

@@ -1,10 +1,7 @@
 """The messages and conversations of chat logs, with only the fields that are used.
 
-A row is a message or a conversation. Archives may hold either, and both formats are read alike.
-
-The speakers of a chat: OpenAI's `role` and ShareGPT's `from`.
-
-The content of a chat message: texts, images, tool calls and tool results.
+A row is a message or a conversation. Archives may hold either, and both formats are read alike: the
+speakers are OpenAI's `role` and ShareGPT's `from`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -140,11 +137,7 @@ ROWS = RowDecoder(
     ChatLogRow,
     # A conversation is made of messages, each of which may also be a row.
     Envelope(
-        shared=(
-            frozenset({"role", "content"}),
-            frozenset({"from", "value"}),
-            *(frozenset({key}) for key in LISTS[:4]),
-        ),
+        shared=(("role", "content"), ("from", "value"), *((key,) for key in LISTS[:4])),
         holders=frozenset({"message", "input", "prompt", "rejected", *RESPONSES}),
     ),
 )
@@ -160,10 +153,7 @@ def messages_of(row: ChatLogRow) -> list[ChatLogMessage]:
 
 
 def response_of(row: ChatLogRow, messages: list[ChatLogMessage]) -> list[ChatLogMessage]:
-    """Return the preferred response beside messages, if they end without one.
-
-    The prompt may be repeated before the response.
-    """
+    """Return the preferred response beside messages that end without one, without the prompt."""
     if messages and messages[-1].speaker is Speaker.ASSISTANT:
         return []
     responses = list(_responses(row))
@@ -188,7 +178,6 @@ def id_of(row: ChatLogRow) -> str:
 
 
 def _list_of(row: ChatLogRow | _RawConversation) -> list[Any]:
-    """Return the first of `LISTS` with any messages."""
     messages = row.messages or row.conversations or row.conversation or row.chosen_messages
     if messages:
         return messages
@@ -229,8 +218,6 @@ _ARGUMENTS = ("arguments", "input", "parameters", "args")
 
 @dataclass(frozen=True, slots=True)
 class MessageCall:
-    """A tool call in a message."""
-
     key: str | None
     """The id by which its result names it."""
     name: str
@@ -258,7 +245,6 @@ def joined_texts(body: Any) -> str:
 
 
 def message_calls(message: ChatLogMessage) -> Sequence[MessageCall]:
-    """Return the calls in an assistant's message, wherever they are in it."""
     body = message.body
     parts = body if isinstance(body, list) else ()
     if message.tool_calls is None and message.function_call is None and not parts:
@@ -284,13 +270,11 @@ def is_prompt(message: ChatLogMessage) -> bool:
 
 
 def tool_results(message: ChatLogMessage) -> list[dict[str, Any]]:
-    """Return the tool results among the parts of a user's message."""
     parts = message.body if isinstance(message.body, list) else []
     return [part for part in parts if isinstance(part, dict) and part.get("type") == _RESULT]
 
 
 def listed_result(value: Any) -> str:
-    """Return one of several tool results in a list."""
     if isinstance(value, dict) and "content" in value:
         return joined_texts(value["content"])
     return joined_texts(value)

@@ -36,9 +36,7 @@ class HistoryRow(msgspec.Struct, rename="camel", gc=False):
     session_id: str | None = None
 
 
-HISTORY_ROWS = RowDecoder(
-    HistoryRow, Envelope(own=(frozenset({"display", "timestamp", "project"}),))
-)
+HISTORY_ROWS = RowDecoder(HistoryRow, Envelope(own=(("display", "timestamp", "project"),)))
 
 
 class ClaudeHistory:
@@ -71,8 +69,6 @@ def _uncount_blank_lines(builder: TurnBuilder) -> None:
 
 
 class _HistoryReader:
-    """Reads the rows of one archive in file order."""
-
     def __init__(self) -> None:
         self.builder = TurnBuilder()
         self.cwd: str | None = None
@@ -80,7 +76,6 @@ class _HistoryReader:
         self._last: dict[str, RawTurn] = {}
 
     def read(self, row: HistoryRow, span: SourceSpan) -> SkipReason | None:
-        """Read a row; return the reason if it is no turn."""
         self.cwd = self.cwd or row.project
         if row.display is None:
             return SkipReason.OTHER

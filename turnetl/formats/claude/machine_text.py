@@ -1,8 +1,6 @@
 """Recognition of text under Claude Code's user role that the client wrote and not the user.
 
 The patterns are those of versions 1.0 to 2.1. Each of them occurs in archives.
-
-The text that a user wrote in a row, and whether a user wrote the row at all.
 """
 
 import re
@@ -30,7 +28,6 @@ def text_of(blocks: list[ClaudeBlock]) -> str:
 
 
 def is_by_machine(row: ClaudeRow) -> bool:
-    """Return whether the row says that no user wrote it."""
     return _is_machine(row.origin) or row.turn_origin not in _BY_USER
 
 
@@ -123,10 +120,7 @@ _ANSWERED_NOTE = re.compile(
 
 
 def without_context(text: str) -> str:
-    """Return the text without the blocks that editor and agent put before and after it.
-
-    A text without such blocks is returned unchanged, including whitespace.
-    """
+    """Return the text without what editor and agent put around it; else unchanged."""
     while text.lstrip()[:1] == "<" and (block := _CONTEXT.match(text.lstrip())) is not None:
         text = text.lstrip()[block.end() :].lstrip()
     while text.rstrip()[-1:] == ">" and (start := _last_block(text.rstrip())) is not None:
@@ -135,10 +129,7 @@ def without_context(text: str) -> str:
 
 
 def without_notifications(text: str) -> str:
-    """Return what a text holds after notifications; a text that holds nothing else unchanged.
-
-    The client may send queued notifications and the user's message in one row.
-    """
+    """Return what a text holds after queued notifications; unchanged if that is nothing."""
     rest = text
     while (notification := _NOTIFICATION.match(rest)) is not None:
         rest = rest[notification.end() :]
@@ -146,7 +137,6 @@ def without_notifications(text: str) -> str:
 
 
 def _last_block(text: str) -> int | None:
-    """Return the start of the block at the end of the text, or None if there is none."""
     start = max(text.rfind("<system-reminder>"), text.rfind("<ide_"))
     return start if start >= 0 and _CONTEXT.fullmatch(text, start) is not None else None
 
@@ -213,12 +203,10 @@ def _fills_placeholders(pattern: str, text: str) -> bool:
 
 
 def without_error_tag(result: str) -> str:
-    """Return the message of a failed tool call without the tag around it."""
     return result.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
 
 def is_agent_text(text: str) -> bool:
-    """Return whether a text block has content."""
     return text != _NO_CONTENT and not text.isspace()
 
 
@@ -227,7 +215,6 @@ def is_interrupt(text: str) -> bool:
 
 
 def is_exit_command(text: str) -> bool:
-    """Return whether the user left the session with this local command."""
     return _EXIT_COMMAND.match(text) is not None
 
 
@@ -246,7 +233,6 @@ def client_input(text: str) -> str:
 
 
 def command_name(text: str) -> str | None:
-    """Return the name of the slash command in a text, or None if it is another text."""
     return _tag(text, "command-name") if text.startswith(_COMMAND) else None
 
 

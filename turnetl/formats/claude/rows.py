@@ -2,8 +2,6 @@
 
 Types vary between versions, and by accident. A field of another type counts as missing. Fields are
 in the order in which they are usually written, because the decoder expects them in that order.
-
-The types of rows that hold no message: how they are recognised, and why they are skipped.
 """
 
 import re
@@ -121,13 +119,7 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
 
 ROWS = RowDecoder(
     ClaudeRow,
-    Envelope(
-        own=(
-            frozenset({"type", "sessionId"}),
-            frozenset({"type", "leafUuid"}),
-            frozenset({"type", "messageId", "snapshot"}),
-        ),
-    ),
+    Envelope(own=(("type", "sessionId"), ("type", "leafUuid"), ("type", "messageId", "snapshot"))),
 )
 
 
@@ -150,8 +142,6 @@ def blocks_of_any(content: Any) -> list[ClaudeBlock] | None:
 
 
 class MessageContent(msgspec.Struct, frozen=True, gc=False):
-    """The blocks of a message."""
-
     blocks: list[ClaudeBlock]
     key: int
     """Blocks with the same texts, calls and results have the same number in this process."""
@@ -178,12 +168,10 @@ def _str(value: object) -> str | None:
 
 
 def count_calls(blocks: list[ClaudeBlock]) -> int:
-    """Return the number of tool calls in a message."""
     return sum(block.type == "tool_use" for block in blocks)
 
 
 def joined_text(content: str | list[str | ClaudeBlock] | None) -> str:
-    """Return a tool's result as one text."""
     if content is None or isinstance(content, str):
         return content or ""
     return "\n".join(_block_text(block) for block in content)
@@ -233,12 +221,10 @@ _OTHER = SkipReason.OTHER
 
 
 def skip_reason_of(kind: str | None) -> SkipReason:
-    """Return why a row of this type adds nothing to a turn."""
     return _REASONS.get(kind or "", _OTHER)
 
 
 def is_message(row: Mapping[str, Any]) -> bool:
-    """Return whether an object has the form of Claude Code's messages."""
     kind = row.get("type")
     if kind not in MESSAGE_TYPES or _is_of_output(row):
         return False

@@ -1,23 +1,20 @@
-"""The session of each row, and the turn that the row continues.
+"""The session of each row, the turn that it continues, and rows that add to no turn.
 
-Rows of subagents, in their own archive or between those of the session: they are in no turn.
+With `--input-format stream-json` and after a compaction, Claude Code writes earlier rows again
+under new ids. The model's messages keep theirs. A prompt is a repetition if the response that
+follows it is one. Versions of 2025 announced each command and skill that the model called, before
+its next message, as a command that the user typed.
 
-Detection of messages that the client writes again under new ids of rows.
-
-With `--input-format stream-json` and after a compaction, Claude Code repeats earlier rows. The
-model's messages keep their ids. A prompt is a repetition if the response that follows it repeats
-the response to the same prompt.
-
-Detection of commands and skills that the model calls itself.
-
-Versions of 2025 announced each such call under role user, in the form of a command that the user
-typed. The announcement follows the call before the model's next message.
+The client keeps its own messages in the queue of those that the user types while it works, and
+drops them without an operation. Operations are matched only with what the user typed.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
+from turnetl.formats.claude.machine_text import is_same_message
 from turnetl.formats.claude.rows import (
     ClaudeMessage,
     ClaudeProgress,
@@ -46,7 +43,6 @@ class ClaudeSessions:
     _last_turn: RawTurn | None = None
 
     def enter(self, row: ClaudeRow) -> None:
-        """Record the session that a row names."""
         session = row.session_id
         if session is None:
             return
@@ -64,14 +60,12 @@ class ClaudeSessions:
         return row.session_id or self.last or ""
 
     def turn(self, row: ClaudeRow) -> RawTurn | None:
-        """Return the turn that a row continues, or None before the first prompt."""
         return self._turns.get(row.session_id or self.last or "", self._last_turn)
 
     def parent(self, session: str) -> str | None:
         return self._parents.get(session)
 
     def open(self, turn: RawTurn) -> None:
-        """Make a turn the last one of its session."""
         self._turns[turn.session_id] = self._last_turn = turn
 
     def reopen(self, session: str, turn: RawTurn | None) -> None:
@@ -90,12 +84,10 @@ _SIDECHAIN = SkipReason.SIDECHAIN
 
 
 def is_sidechain(row: ClaudeRow) -> bool:
-    """Return whether a row is of a subagent."""
     return bool(row.is_sidechain or row.parent_tool_use_id)
 
 
 def read_sidechain(row: ClaudeRow, builder: TurnBuilder) -> SkipReason:
-    """Count a row of a subagent, with its calls and tokens."""
     builder.counts.sidechain_rows += 1
     if row.type == "assistant" and row.message is not None:
         builder.counts.tool_calls += count_calls(blocks_of(row.message.content))
@@ -109,7 +101,6 @@ def read_sidechain(row: ClaudeRow, builder: TurnBuilder) -> SkipReason:
 
 
 def add_progress(row: ClaudeRow, progress: ClaudeProgress, builder: TurnBuilder) -> None:
-    """Add the tokens of a subagent's message that a progress row reports."""
     reported = progress.message
     if reported is not None and reported.message is not None:
         tokens = message_tokens(reported.message, reported.timestamp or row.timestamp)
@@ -173,7 +164,6 @@ class Replays:
         return turn is not owner and turn.user_text == owner.user_text and not _has_content(turn)
 
     def open(self, turn: RawTurn, previous: RawTurn | None, closed_by: ClosedBy | None) -> None:
-        """Record a turn, the turn that it follows, and how that was closed before."""
         self._last, self._previous, self._closed_by = turn, previous, closed_by
 
     def reopen_previous(self) -> RawTurn | None:
@@ -223,3 +213,229 @@ class SkillCalls:
     def clear(self) -> None:
         """Expect no more announcements: the model continued, or the user interrupted it."""
         self._inputs.clear()
+
+
+_MID_TURN = "absorbed_mid_turn"
+_DELIVERED = (None, _MID_TURN)
+"""The reasons with which a message leaves the queue for the agent. Older versions write none."""
+
+
+@dataclass(slots=True, eq=False)
+class _Message:
+    text: str
+    key: str | None = None
+    """Its id in the queue, which only newer versions write."""
+    is_attached: bool = False
+    """Whether an attachment delivered it, so that its removal delivers nothing."""
+    claim: "Delivery | None" = None
+    """A removal that delivered the message if its prompt, which was expected, never comes."""
+
+    def is_same(self, text: str | None, key: str | None) -> bool:
+        if key is not None and self.key == key:
+            return True
+        return text is not None and is_same_message(self.text, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A text that reached the working agent."""
+
+    text: str
+    turn: RawTurn | None
+    """The turn in which it was delivered; None before the first prompt."""
+    replaces: str | None = None
+    """What was delivered before in the same turn, with a placeholder in place of pasted text."""
+
+
+@dataclass(slots=True)
+class MessageQueue:
+    """Follows the queue of one session by its operations.
+
+    A removed message was delivered to the working agent. A dequeued message returns as a prompt,
+    and a popped message went back to the editor. Newer versions write a delivered message a second
+    time, as an attachment, before or after its removal.
+    """
+
+    withdrawn: int = 0
+    """Messages that the user took back."""
+    _waiting: list[_Message] = field(default_factory=list)
+    _expected: list[_Message] = field(default_factory=list)
+    """Dequeued messages whose prompts did not come yet."""
+    _passed_over: list[_Message] = field(default_factory=list)
+    """Dequeued messages in place of which another prompt came, perhaps from the client's queue."""
+    _removed: list[_Message] = field(default_factory=list)
+    """Messages delivered by a removal in this turn, and not attached yet."""
+    _attached: list[_Message] = field(default_factory=list)
+    """Messages delivered by an attachment in this turn, and not removed yet."""
+    _operations: set[tuple[str | None, ...]] = field(default_factory=set)
+    _last_time: str | None = None
+
+    @property
+    def undelivered(self) -> int:
+        """Messages whose delivery the archive does not show."""
+        return sum(bool(message.text) and not message.is_attached for message in self._all())
+
+    def is_repeated(self, operation: str | None, text: str | None, time: str | None) -> bool:
+        """Record an operation; return whether it was recorded before, at the same time.
+
+        Removals of several messages may follow each other within a millisecond.
+        """
+        key = operation, text, time
+        is_repeated = key in self._operations and time != self._last_time
+        if time is not None:
+            self._operations.add(key)
+            self._last_time = time
+        return is_repeated
+
+    def apply(
+        self,
+        operation: str | None,
+        text: str | None,
+        reason: str | None,
+        key: str | None,
+        turn: RawTurn | None,
+    ) -> Delivery | None:
+        """Apply one operation; return the message that it delivered to the agent, if any."""
+        if operation == "enqueue":
+            self._waiting.append(_Message(text or "", key))
+        elif operation == "popAll":
+            self._pop_all()
+        elif operation == "remove" or reason == _MID_TURN:
+            return self._remove(text, reason, key, turn)
+        elif operation == "dequeue":
+            self._dequeue(text)
+        return None
+
+    def _pop_all(self) -> None:
+        """The messages that wait go back to the editor."""
+        popped = self._waiting + self._passed_over
+        self.withdrawn += sum(not message.is_attached for message in popped)
+        self._waiting, self._passed_over = [], []
+
+    def _dequeue(self, text: str | None) -> None:
+        """The oldest message, or the one that is named, is the next prompt."""
+        if text is not None:
+            message = _take(self._waiting, text, None) or _take(self._passed_over, text, None)
+        else:
+            message = self._waiting.pop(0) if self._waiting else None
+        if message is not None:
+            self._expected.append(message)
+
+    def _remove(
+        self, text: str | None, reason: str | None, key: str | None, turn: RawTurn | None
+    ) -> Delivery | None:
+        message = self._take_removed(text, key)
+        if reason not in _DELIVERED:
+            self.withdrawn += message is not None and not message.is_attached
+            return None
+        if message is None and text is None:
+            self._claim(turn)
+            return None
+        return self._deliver(message, text, key, turn)
+
+    def attach(self, text: str, key: str | None, turn: RawTurn | None) -> Delivery | None:
+        """Read an attached message; return it unless its removal already delivered it."""
+        removed = _take(self._removed, text, key)
+        if removed is not None:
+            is_placeholder = removed.text != text and is_same_message(removed.text, text)
+            return Delivery(text, turn, removed.text) if is_placeholder else None
+        waiting = next((one for one in self._all() if one.is_same(text, key)), None)
+        if waiting is not None and not waiting.is_attached:
+            waiting.is_attached = True
+        else:
+            self._attached.append(_Message(text, key))
+        return Delivery(text, turn)
+
+    def deliver(self, text: str) -> None:
+        """Read a message that was delivered in a row of its own kind, beside a tool result."""
+        message = next((one for one in self._all() if one.is_same(text, None)), None)
+        if message is not None:
+            message.is_attached = True
+
+    def match_prompt(self, text: str) -> list[Delivery]:
+        """Match a prompt with the queue, perhaps not its oldest; return what removals delivered."""
+        self._removed, self._attached = [], []
+        if _take(self._expected, text, None) is None:
+            target = self._waiting if self._take_sent(text) else self._passed_over
+            target[:0] = self._expected
+            self._expected = []
+        return self.claimed()
+
+    def match_client_row(self, text: str) -> list[Delivery]:
+        """Match a row of the client itself, which may have been dequeued in place of a message."""
+        if not self._take_sent(text):
+            self._waiting[:0] = self._expected
+            self._expected = []
+        return self.claimed()
+
+    def _all(self) -> Iterator[_Message]:
+        yield from (*self._expected, *self._waiting, *self._passed_over)
+
+    def _take_removed(self, text: str | None, key: str | None) -> _Message | None:
+        """Take the message that a removal names, else the one that is attached, else the oldest."""
+        if text is not None or key is not None:
+            lists = (*self._lists(), self._expected)
+            named = next(filter(None, (_take(one, text, key) for one in lists)), None)
+            if named is not None or text is not None:
+                return named
+        for messages in self._lists():
+            attached = next((one for one in messages if one.is_attached), None)
+            if attached is not None:
+                messages.remove(attached)
+                return attached
+        oldest = self._waiting or self._passed_over
+        return oldest.pop(0) if oldest else None
+
+    def _deliver(
+        self, message: _Message | None, text: str | None, key: str | None, turn: RawTurn | None
+    ) -> Delivery | None:
+        if message is not None and message.is_attached:
+            return None
+        delivered = _Message(text or (message.text if message is not None else ""), key)
+        if not delivered.text or _take(self._attached, delivered.text, key) is not None:
+            return None
+        self._removed.append(delivered)
+        return Delivery(delivered.text, turn)
+
+    def _claim(self, turn: RawTurn | None) -> None:
+        """Claim the expected message: a removal delivered it if its prompt never comes."""
+        unclaimed = (one for one in self._expected if one.claim is None and not one.is_attached)
+        message = next(unclaimed, None)
+        if message is not None and turn is not None:
+            message.claim = Delivery(message.text, turn)
+
+    def claimed(self) -> list[Delivery]:
+        """Take the messages that removals delivered, and that never came as prompts."""
+        claimed = [one for one in self._all() if one.claim is not None]
+        self._keep(lambda message: message.claim is None)
+        return [one.claim for one in claimed if one.claim is not None and not one.is_attached]
+
+    def _take_sent(self, text: str) -> bool:
+        """Take the message, or the messages sent together, of which a text consists."""
+        if any(_take(one, text, None) for one in (self._expected, *self._lists())):
+            return True
+        sent, rest = [], text
+        for message in self._all():
+            if message.text and rest.startswith(message.text):
+                sent.append(message)
+                rest = rest[len(message.text) :].lstrip()
+        if rest or not sent:
+            return False
+        self._keep(lambda message: message not in sent)
+        return True
+
+    def _lists(self) -> tuple[list[_Message], ...]:
+        return self._waiting, self._passed_over
+
+    def _keep(self, condition: Callable[[_Message], bool]) -> None:
+        for messages in (self._expected, *self._lists()):
+            messages[:] = filter(condition, messages)
+
+
+def _take(messages: list[_Message], text: str | None, key: str | None) -> _Message | None:
+    """Remove a message from a list by its id or its text; attached ones first."""
+    same = [message for message in messages if message.is_same(text, key)]
+    taken = next((message for message in same if message.is_attached), next(iter(same), None))
+    if taken is not None:
+        messages.remove(taken)
+    return taken

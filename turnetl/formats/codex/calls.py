@@ -1,11 +1,9 @@
 """The tool calls of a rollout, each once, although Codex may write one in several rows.
 
 A call of the model is a response item; another item holds its result, and a completed item or an
-event its end. In code mode the model calls one tool, `exec`, with a script, and the script calls
-the others. What these did is in completed items, whose ids are not the script's, and the output of
-the script repeats what it printed of their results. Other clients write completed items only.
-
-The tool calls that completed items and events are about.
+event its end. In code mode the model calls one tool, `exec`, with a script that calls the others.
+Completed items show what these did, under other ids, and the script's output repeats what it
+printed of their results. Other clients write completed items only.
 """
 
 import re
@@ -135,10 +133,10 @@ class CodexCalls:
     def add_item(self, turn: RawTurn, item: CodexItem, line: int, time: datetime | None) -> bool:
         """Add the call that an item is about, unless the turn has it.
 
-        Returns:
-            Whether the item is about a call and no repetition of the item before it.
+        Returns whether it is about a call, and does not repeat the item before it.
         """
-        new = item_call(item)
+        read = _READERS.get(item.type or "")
+        new = read(item) if read is not None else None
         if new is None:
             return False
         key = item.id or item.call_id or f"line {line}"
@@ -175,7 +173,6 @@ class CodexCalls:
         self._scripts.clear()
 
     def _call(self, item: CodexItem) -> RawToolCall | None:
-        """Return the call that an item names."""
         return self.builder.calls.get(item.call_id or item.id or "")
 
     def _own_call(self, turn: RawTurn, new: RawToolCall) -> RawToolCall | None:
@@ -217,15 +214,6 @@ _SHELLS = frozenset(
 )
 _EDITS = {"add": "Add", "create": "Add", "delete": "Delete", "remove": "Delete"}
 _NOT_WORD = re.compile(r"[^\w.-]+")
-
-
-def item_call(item: CodexItem) -> RawToolCall | None:
-    """Return the call that a completed item or an event is about; None if it is about none.
-
-    Its result is not set yet: see `tools.complete_item`.
-    """
-    read = _READERS.get(item.type or "")
-    return read(item) if read is not None else None
 
 
 def same_action(call: RawToolCall, other: RawToolCall) -> bool:
@@ -311,7 +299,6 @@ def _file_patch(path: str, change: Any) -> list[str]:
 
 
 def _changed(fields: dict[str, Any], *, is_new: bool) -> list[str]:
-    """Return the changed lines of a file with their signs."""
     found = (fields.get(key) for key in ("unified_diff", "diff", "content"))
     text = next((one for one in found if isinstance(one, str)), "")
     lines = text.split("\n")
@@ -341,14 +328,6 @@ def _command(item: CodexItem) -> RawToolCall | None:
     return _call("exec_command", {"command": item.command})
 
 
-def _dynamic_call(item: CodexItem) -> RawToolCall | None:
-    return _call(item.tool, rows.decoded_json(item.arguments)) if item.tool else None
-
-
-def _subagent_call(item: CodexItem) -> RawToolCall | None:
-    return _call(item.tool, {"message": item.prompt}) if item.tool else None
-
-
 def _file_change(item: CodexItem) -> RawToolCall:
     return _call("apply_patch", _patch(item.changes))
 
@@ -367,7 +346,11 @@ _READERS: dict[str, Callable[[CodexItem], RawToolCall | None]] = {
     "WebSearch": _web_search,
     "ImageGeneration": _image,
     "ImageView": lambda item: _call("view_image", {"path": item.path}),
-    "DynamicToolCall": _dynamic_call,
-    "CollabAgentToolCall": _subagent_call,
+    "DynamicToolCall": lambda item: (
+        _call(item.tool, rows.decoded_json(item.arguments)) if item.tool else None
+    ),
+    "CollabAgentToolCall": lambda item: (
+        _call(item.tool, {"message": item.prompt}) if item.tool else None
+    ),
     "Extension": _extension,
 }

@@ -1,16 +1,22 @@
-"""The turns of one rollout, built from prompts, texts, tool calls and events.
+"""The turns of one rollout, built from prompts, texts, tool calls, events and tokens of requests.
 
-The agent's texts of a turn, each once, although Codex writes most of them in several rows.
-
-The task that Codex works on, and whether a prompt starts it or steers it.
+A `token_count` says what the last request and the session used; it is repeated whenever the rate
+limits change. Newer versions also write a `token_usage_record` for each response, and for
+compaction only that. Counts may be lost with damaged lines. What a total has more than the one
+before it and the last request is then one request, as far as that is certain: a process that
+resumes or forks a session continues totals that this rollout may lack, and they start again at zero
+when the context window is full.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from msgspec.structs import astuple
+
+from turnetl.base import ids
 from turnetl.base.model import SessionId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.codex.calls import CodexCalls
@@ -22,12 +28,134 @@ from turnetl.formats.codex.prompts import (
     are_versions,
     without_context,
 )
-from turnetl.formats.codex.requests import Request, Requests
 from turnetl.formats.codex.rows import CodexEntry, CodexItem, CodexRow
 from turnetl.formats.codex.sessions import CodexSessions, is_unique, unique_id
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
-from turnetl.formats.kit.usage import MessageTokens, MessageUsages, add_message
+from turnetl.formats.kit.usage import MessageTokens, MessageUsages, OpenAIUsage, add_message
 from turnetl.formats.port import RawTurn, parse_time
+
+_Size = tuple[int | None, int | None]
+
+
+class Request(NamedTuple):
+    usage: OpenAIUsage
+    response_id: str | None
+    place: str
+    """What tells it from other requests of its session; the same in a copy of its row."""
+    is_lost: bool = False
+    """Whether it stands for requests whose own rows are lost."""
+
+    def key(self, session: str) -> str:
+        """Return what identifies it in all archives."""
+        return self.response_id or f"{session} {self.place}"
+
+
+@dataclass(slots=True)
+class Requests:
+    """The requests of one rollout, each once."""
+
+    _total: OpenAIUsage | None = None
+    """What the session has used so far."""
+    _recorded: Counter[_Size] = field(default_factory=Counter)
+    """Records that no count repeated yet."""
+    _counted: Counter[_Size] = field(default_factory=Counter)
+    """Counts that no record repeated yet."""
+    _has_records: bool = False
+    _without_id: Counter[str] = field(default_factory=Counter)
+    _base: OpenAIUsage | None = None
+    """The total that the next one continues; None if it may continue another one."""
+    _is_continuous: bool = True
+    """Whether each total since the process started had at least the one before and the request."""
+
+    def restart(self) -> None:
+        """Expect the totals of another process, or of another session."""
+        self._base, self._is_continuous = None, True
+
+    def read(self, item: CodexItem, *, is_copied: bool) -> list[Request]:
+        """Return the requests that a row reports and no other row did; lost ones as one, first."""
+        if item.usage is not None:
+            self._has_records = True
+            found = [self._read_record(item, item.usage)]
+        else:
+            found = [self._read_lost(item, is_copied=is_copied), self._read_count(item)]
+        return [request for request in found if request is not None]
+
+    def _read_lost(self, item: CodexItem, *, is_copied: bool) -> Request | None:
+        info = item.info
+        if info is None or (total := info.total_token_usage) is None:
+            return None
+        before, self._base = self._base, None if is_copied or None in _size(total) else total
+        last = info.last_token_usage
+        if before is None or is_copied or last is None or total == before:
+            return None
+        lost = _between(before, total, last)
+        known = [value for value in astuple(lost) if value is not None]
+        self._is_continuous = self._is_continuous and min(known) >= 0
+        # Records report requests that the counts leave out.
+        if self._has_records or not self._is_continuous or not any(_size(lost)):
+            return None
+        return Request(lost, None, _place("lost", total, lost), is_lost=True)
+
+    def _read_count(self, item: CodexItem) -> Request | None:
+        usage = self._new_count(item)
+        if usage is None:
+            return None
+        size = _size(usage)
+        if self._recorded[size]:
+            self._recorded[size] -= 1
+            return None
+        self._counted[size] += 1
+        return Request(usage, None, _place("count", self._total, usage))
+
+    def _read_record(self, item: CodexItem, usage: OpenAIUsage) -> Request | None:
+        size = _size(usage)
+        if self._counted[size]:
+            self._counted[size] -= 1
+            return None
+        place = _place(f"record {item.turn_id}", None, usage)
+        if item.response_id is None:
+            # Two requests of a turn may use the same.
+            self._without_id[place] += 1
+            place = f"{place} {self._without_id[place]}"
+        self._recorded[size] += 1
+        return Request(usage, item.response_id, place)
+
+    def _new_count(self, item: CodexItem) -> OpenAIUsage | None:
+        """Return the usage in a `token_count`, unless it repeats the one before it."""
+        if item.info is None:
+            return None
+        total, before = item.info.total_token_usage, self._total
+        self._total = total or before
+        if total is None or total != before:
+            return item.info.last_token_usage or _difference(total, before)
+        return None
+
+
+def _difference(total: OpenAIUsage | None, before: OpenAIUsage | None) -> OpenAIUsage | None:
+    if total is None:
+        return None
+    pairs = zip(astuple(total), astuple(before or OpenAIUsage()), strict=True)
+    return OpenAIUsage(*(None if now is None else max(now - (then or 0), 0) for now, then in pairs))
+
+
+def _between(before: OpenAIUsage, total: OpenAIUsage, last: OpenAIUsage) -> OpenAIUsage:
+    """Return what a total has more than the one before and the last request, perhaps below 0."""
+    values = zip(astuple(before), astuple(total), astuple(last), strict=True)
+    rest = (
+        None if then is None or now is None else now - then - (own or 0)
+        for then, now, own in values
+    )
+    return OpenAIUsage(*rest)
+
+
+def _size(usage: OpenAIUsage) -> _Size:
+    return usage.input_tokens, usage.output_tokens
+
+
+def _place(kind: str, total: OpenAIUsage | None, usage: OpenAIUsage) -> str:
+    values = astuple(total) if total is not None else ()
+    return ids.digest(kind, *map(str, values), "last", *map(str, astuple(usage)))
+
 
 _RECENT = 4
 """Texts among which the one on the line before is."""
@@ -47,7 +175,7 @@ class _Text:
 
 @dataclass(slots=True)
 class AgentTexts:
-    """Fills the list of a turn's texts.
+    """Fills the list of a turn's texts, each once, although Codex writes most in several rows.
 
     Two rows of different kinds hold the same text if their texts are equal, or if they are on
     adjacent lines and versions of one. A text that the agent wrote twice is in two rows of each
@@ -92,7 +220,6 @@ class AgentTexts:
         self._supplements.append(text)
 
     def finish(self) -> None:
-        """Add the supplements that no text of the turn contains."""
         texts = tuple(self.texts)
         self.texts += [
             supplement
@@ -109,27 +236,23 @@ class CodexTask:
     turn_id: str | None = None
     in_review: bool = False
     """Whether a review runs: Codex writes the messages to its reviewer."""
-    _is_running: bool = False
+    is_running: bool = False
     _has_prompt: bool = False
     """Whether the task has its prompt: the next one steers it."""
 
     @property
-    def is_running(self) -> bool:
-        return self._is_running
-
-    @property
     def has_prompt(self) -> bool:
         """Whether a task is running and has its prompt."""
-        return self._is_running and self._has_prompt
+        return self.is_running and self._has_prompt
 
     def start(self, turn_id: str | None) -> None:
         """Start a task. The previous one may have no event at its end."""
-        self._has_prompt = self._has_prompt and not self._is_running
-        self._is_running, self.in_review = True, False
+        self._has_prompt = self._has_prompt and not self.is_running
+        self.is_running, self.in_review = True, False
         self.turn_id = unique_id(turn_id)
 
     def end(self) -> None:
-        self._is_running = self._has_prompt = self.in_review = False
+        self.is_running = self._has_prompt = self.in_review = False
         self.turn_id = None
 
     def add_prompt(self) -> bool:
@@ -154,7 +277,6 @@ class CodexConversation:
     metadata: CodexItem = field(default_factory=CodexItem)
     """The last known folder, model, branch and version."""
     _is_metadata_new: bool = True
-    """Whether the metadata is not in the current turn yet."""
     prompts: Prompts = field(default_factory=Prompts)
     _texts: AgentTexts = field(default_factory=lambda: AgentTexts([]))
     _task_prompts: Counter[str] = field(default_factory=Counter)
@@ -182,7 +304,6 @@ class CodexConversation:
         return turn is not None and not (turn.assistant_texts or turn.tool_calls or turn.closed_by)
 
     def update_metadata(self, item: CodexItem) -> None:
-        """Record folder, model, branch and version."""
         metadata, self._is_metadata_new = self.metadata, True
         self.cwd = self.cwd or item.cwd
         metadata.cwd = item.cwd or metadata.cwd
@@ -191,7 +312,6 @@ class CodexConversation:
         metadata.cli_version = item.cli_version or metadata.cli_version
 
     def extend(self, entry: CodexEntry) -> SkipReason | None:
-        """Extend the current turn to this row."""
         turn = self.turn
         if turn is None:
             return SkipReason.PREAMBLE
@@ -222,15 +342,7 @@ class CodexConversation:
         has_image: bool = False,
         turn_id: str | None = None,
     ) -> SkipReason | None:
-        """Add a row that holds a prompt: it opens a turn, is held, or repeats a prompt.
-
-        Args:
-            entry: the row.
-            kind: of the row.
-            text: of the prompt, perhaps with the editor's context.
-            has_image: whether it has an image.
-            turn_id: of its task, if the row names it.
-        """
+        """Add a row that holds a prompt: it opens a turn, is held, or repeats a prompt."""
         text = without_context(text) or (IMAGE if has_image else "")
         if not text:
             return SkipReason.NO_TEXT
@@ -243,20 +355,16 @@ class CodexConversation:
             return SkipReason.DUPLICATE
         own, inserted, is_held = self.prompts.take_held(prompt)
         self._open_each(own, entry)
-        self._count_inserted(inserted)
+        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
         return self._open_turn(prompt, {kind, "message"} if is_held else {kind})
 
     def open_held(self, entry: CodexEntry | None = None) -> None:
-        """Open a turn at each held message: the agent responds, and no event repeats them.
-
-        Args:
-            entry: the row of the response; None at the end of the session or of a task.
-        """
+        """Open a turn at each held message: the agent responds in `entry`, or none will."""
         has_prompt = self.has_new_turn or self.task.has_prompt
         is_due = entry is not None or self.task.is_running
         prompts, inserted = self.prompts.take_all(lacks_prompt=is_due and not has_prompt)
         self._open_each(prompts, entry)
-        self._count_inserted(inserted)
+        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
 
     def start_task(self, turn_id: str | None) -> None:
         """Start a task. Its prompt may precede it if no task was running."""
@@ -281,12 +389,7 @@ class CodexConversation:
             if entry is None or prompt.entry.span.line != entry.span.line:
                 self.builder.counts.recount(SkipReason.DUPLICATE, None, 1)
 
-    def _count_inserted(self, inserted: list[Prompt]) -> None:
-        """Count messages as taken for Codex's own that were counted as duplicates."""
-        self.builder.counts.recount(SkipReason.DUPLICATE, SkipReason.UNCONFIRMED, len(inserted))
-
     def _open_turn(self, prompt: Prompt, kinds: set[PromptKind]) -> SkipReason | None:
-        """Open a turn at a prompt, and close the one before it."""
         is_answered = not self.has_new_turn
         self._texts.finish()
         self.calls.begin_turn()
@@ -316,7 +419,6 @@ class CodexConversation:
         self._assign_session(turn, turn_id)
 
     def add_text(self, entry: CodexEntry, text: str, source: TextSource) -> SkipReason | None:
-        """Add a text of the agent."""
         turn = self.turn
         if turn is None:
             return SkipReason.PREAMBLE
@@ -328,7 +430,6 @@ class CodexConversation:
         return None if is_new else SkipReason.DUPLICATE
 
     def add_supplement(self, entry: CodexEntry, text: str) -> SkipReason | None:
-        """Add a text that another text of the agent may contain."""
         self._texts.add_supplement(text)
         return self.extend(entry)
 
@@ -342,7 +443,6 @@ class CodexConversation:
         return self.extend(entry)
 
     def add_result(self, entry: CodexEntry) -> SkipReason | None:
-        """Add a result to its call, and the user's answers in it to the turn."""
         self.calls.add_result(self.turn, entry.item, self.time(entry.row))
         return self.extend(entry)
 
@@ -365,13 +465,7 @@ class CodexConversation:
         return self.extend(entry)
 
     def add_subagent_usage(self, entry: CodexEntry) -> None:
-        """Add the tokens of a request of a subagent, whose rows are in no turn.
-
-        Those of a copied row are its parent's, and count there.
-
-        Args:
-            entry: the row that reports them.
-        """
+        """Add the tokens of a subagent's request; those of a copied row count in its parent."""
         is_copied, own = self.sessions.replaying, self.sessions.own
         for request in self.requests.read(entry.item, is_copied=is_copied):
             if not is_copied:
@@ -401,16 +495,14 @@ class CodexConversation:
             if turn is None:
                 self.builder.subagents.add_own(own, request.key(own or ""), tokens)
             else:
-                key = request.key(turn.session_id)
-                add_message(self._first_usages(turn, request), key, tokens)
+                # The turn that reported a response first has its tokens.
+                usages = turn.usage
+                if request.response_id is not None:
+                    usages = self._responses.setdefault(request.response_id, usages)
+                add_message(usages, request.key(turn.session_id), tokens)
         if not requests:
             return SkipReason.TOKEN_USAGE
         return SkipReason.PREAMBLE if turn is None else None
-
-    def _first_usages(self, turn: RawTurn, request: Request) -> MessageUsages:
-        """Return the usages of the turn that reported a response first."""
-        key = request.response_id
-        return turn.usage if key is None else self._responses.setdefault(key, turn.usage)
 
     def _tokens(self, entry: CodexEntry, request: Request) -> MessageTokens:
         model = self.metadata.model
@@ -421,7 +513,6 @@ class CodexConversation:
         return MessageTokens(request.usage, model, self.time(entry.row))
 
     def finish(self) -> None:
-        """Complete the last turn at the end of the archive."""
         self.open_held()
         self.calls.end_task()
         self._texts.finish()

@@ -1,13 +1,9 @@
 """The prompts of a rollout, each once, although Codex writes most of them in several rows.
 
 A prompt is an event (`user_message`), a completed item (`UserMessage`) or a message of role user,
-or two or three of these, in any order. The kind is decided for each row: one rollout may have all.
-A message is held until the next row that tells what it is: the event or the item with its text, or
-the agent's response to it. Codex itself writes messages of role user, too.
-
-Recognition of text under Codex's user role that the client wrote and not the user.
-
-The patterns are those by which Codex recognises its own text, since its first versions.
+or several of these, in any order. Codex itself writes messages of role user, too: one is held until
+the event or the item with its text, or the agent's response, tells what it is. Others are known by
+the patterns by which Codex recognises its own text, since its first versions.
 """
 
 import re
@@ -73,12 +69,7 @@ class Prompts:
     """The last prompt, those of its task before it, and those without a response before it."""
 
     def is_repeated(self, prompt: Prompt, *, is_answered: bool) -> bool:
-        """Return whether a row repeats a prompt.
-
-        Args:
-            prompt: of the row.
-            is_answered: whether the agent has done anything since the last prompt.
-        """
+        """Return whether a row repeats a prompt; `is_answered`: the agent did something since."""
         folded = prompt.folded
         for opened in self._opened:
             if opened.folded == folded and _may_repeat(opened, prompt, is_answered=is_answered):
@@ -92,11 +83,10 @@ class Prompts:
         return True
 
     def take_held(self, prompt: Prompt) -> tuple[list[Prompt], list[Prompt], bool]:
-        """Return what an event or an item tells about the messages before it.
+        """Take the messages before an event or an item, by what it tells about them.
 
-        Returns:
-            The held messages that are prompts of their own, those that are not, and whether one of
-            them repeats the prompt. If one does, those before it are text that Codex inserted.
+        Returns the held messages that are prompts of their own, those that are not, and whether one
+        of them repeats the prompt. If one does, those before it are text that Codex inserted.
         """
         self._has_events = True
         match = self._match(prompt)
@@ -109,9 +99,8 @@ class Prompts:
     def take_all(self, *, lacks_prompt: bool) -> tuple[list[Prompt], list[Prompt]]:
         """Return the held messages that are prompts, and those that are not.
 
-        Args:
-            lacks_prompt: whether the agent responds, or was to respond, to one of them: then the
-                last is a prompt in whatever tag it is, if none is one for certain.
+        If the agent responds to one of them, or was to, and none is one for certain, the last is a
+        prompt in whatever tag it is.
         """
         held, self.held = self.held, []
         if not self._has_events:
@@ -122,20 +111,12 @@ class Prompts:
         return own, inserted
 
     def add_turn_id(self, turn_id: str | None) -> None:
-        """Complete the ids of the held messages."""
         self.held = [one._replace(turn_id=one.turn_id or turn_id) for one in self.held]
 
     def remember(
         self, prompt: Prompt, turn: RawTurn, kinds: set[PromptKind], *, is_answered: bool
     ) -> None:
-        """Remember a prompt that opened a turn.
-
-        Args:
-            prompt: the prompt.
-            turn: the turn.
-            kinds: of the rows that hold it so far.
-            is_answered: whether the agent responded to the prompts before it.
-        """
+        """Remember a prompt that opened a turn, with the kinds of the rows that hold it so far."""
         if is_answered:
             same_task = prompt.turn_id is not None
             self._opened = [
@@ -149,7 +130,6 @@ class Prompts:
         self._opened.clear()
 
     def _match(self, prompt: Prompt) -> int | None:
-        """Return the position of the held message that holds a prompt, or None."""
         folded = prompt.folded
         equal = (place for place, one in enumerate(self.held) if one.folded == folded)
         if (match := next(equal, None)) is not None or not self.held:
@@ -300,12 +280,7 @@ IMAGE = "[image]"
 
 
 def skip_reason(text: str, kind: str | None = None) -> SkipReason | None:
-    """Return why a text is not the user's, or None if the user wrote it.
-
-    Args:
-        text: a text under the user's role.
-        kind: the kind that old versions wrote beside it.
-    """
+    """Return why a text is not the user's, or None. `kind` is what old versions wrote beside it."""
     text = text.strip()
     if kind in _KINDS:
         return _KINDS[kind]
@@ -334,7 +309,6 @@ def without_context(text: str) -> str:
 
 
 def is_image_tag(text: str) -> bool:
-    """Return whether a text is only a tag before or after an image."""
     return _IMAGE.fullmatch(text) is not None
 
 

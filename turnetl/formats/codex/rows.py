@@ -2,8 +2,6 @@
 
 An item is in the envelope `{timestamp, type, payload}`, or is a line of its own in versions before
 September 2025. Types vary. A field of another type counts as missing.
-
-Tool calls and results of Codex, in the forms that its versions write.
 """
 
 import re
@@ -13,7 +11,7 @@ import msgspec
 
 from turnetl.formats.kit.json_archives import SourceSpan
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text
-from turnetl.formats.kit.tool_input import compact_json, format_input
+from turnetl.formats.kit.tool_input import as_text, compact_json, error_text, format_input
 from turnetl.formats.kit.usage import OpenAIUsage
 from turnetl.formats.port import RawToolCall
 
@@ -109,7 +107,7 @@ class CodexRow(CodexItem):
     payload: CodexItem | None = None
 
 
-ROWS = RowDecoder(CodexRow, Envelope(own=(frozenset({"timestamp", "type", "payload"}),)))
+ROWS = RowDecoder(CodexRow, Envelope(own=(("timestamp", "type", "payload"),)))
 
 
 class CodexEntry(msgspec.Struct, gc=False):
@@ -121,7 +119,6 @@ class CodexEntry(msgspec.Struct, gc=False):
 
 
 def texts(content: str | list[str | CodexPart] | None) -> list[str]:
-    """Return the texts of a message, in order."""
     if content is None or isinstance(content, str):
         return [content] if content else []
     parts = (part if isinstance(part, str) else part.text for part in content)
@@ -129,7 +126,6 @@ def texts(content: str | list[str | CodexPart] | None) -> list[str]:
 
 
 def has_image(content: str | list[str | CodexPart] | None) -> bool:
-    """Return whether a message has an image."""
     parts = content if isinstance(content, list) else []
     kinds = (part.type or "" for part in parts if isinstance(part, CodexPart))
     return any("image" in kind for kind in kinds)
@@ -181,14 +177,14 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     arguments = _input(item)
     encoded = arguments if isinstance(arguments, str) else compact_json(arguments)
     value = decoded_json(arguments)
-    call = RawToolCall(_name(item), _format(value), arguments=value)
+    name = item.name if item.name is not None else (item.type or "").removesuffix("_call")
+    call = RawToolCall(name, _format(value), arguments=value)
     if item.type == "image_generation_call" and item.result:
         call.result = "[image]"
     return call, len(encoded)
 
 
 def subagent_prompt(item: CodexItem) -> str | None:
-    """Return the prompt that a call gives to a subagent."""
     # Only then: `tool_call` decodes the arguments of all calls.
     arguments = decoded_json(item.arguments) if item.name in _SUBAGENTS else None
     if not isinstance(arguments, dict):
@@ -198,7 +194,6 @@ def subagent_prompt(item: CodexItem) -> str | None:
 
 
 def tool_result(item: CodexItem) -> tuple[str, bool]:
-    """Return the result of a call, and whether the call failed."""
     if item.type == "tool_search_output":
         return compact_json(item.tools), False
     return _result(item.output)
@@ -215,7 +210,6 @@ def user_answer(call: RawToolCall, item: CodexItem) -> str | None:
 
 
 def complete_result(call: RawToolCall, event: CodexItem) -> None:
-    """Complete a call with the event or the item at its end."""
     result = event.result if isinstance(event.result, dict) else {}
     value = result.get("Ok", result)
     failed = event.exit_code not in {None, 0} or event.success is False or event.status in _FAILURES
@@ -228,23 +222,16 @@ def complete_item(call: RawToolCall, item: CodexItem) -> None:
     """Complete a call that stands only in an item: its result is that of the item."""
     complete_result(call, item)
     if not call.result:
-        outputs = (item.stdout, item.stderr, _error_text(item.error), _value_text(item))
+        outputs = (item.stdout, item.stderr, error_text(item.error), _value_text(item))
         call.result = "\n".join(text.rstrip("\n") for text in outputs if text)
     if item.exit_code not in {None, 0}:
         call.result = _with_exit_code(call.result, item.exit_code or 0)
-    call.is_error = call.is_error or bool(_error_text(item.error))
+    call.is_error = call.is_error or bool(error_text(item.error))
     if item.status == _DECLINED:
         call.result = f"{_REJECTED}\n{call.result}".rstrip("\n")
 
 
-def _error_text(error: Any) -> str:
-    """Return the message of an error."""
-    message = error.get("message") if isinstance(error, dict) else error
-    return message if isinstance(message, str) else "" if error is None else compact_json(error)
-
-
 def _value_text(item: CodexItem) -> str:
-    """Return the result in an item as text."""
     value = item.result.get("Ok", item.result) if isinstance(item.result, dict) else item.result
     if value is None:
         value = item.output if item.output is not None else item.content_items
@@ -260,12 +247,6 @@ def _input(item: CodexItem) -> Any:
     if item.revised_prompt is not None:
         return item.revised_prompt
     return item.action if item.action is not None else item.arguments
-
-
-def _name(item: CodexItem) -> str:
-    if item.name is not None:
-        return item.name
-    return (item.type or "").removesuffix("_call")
 
 
 def _format(arguments: Any) -> str:
@@ -324,9 +305,7 @@ def _with_exit_code(text: str, code: int | str) -> str:
 def _joined_text(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(text for text in map(_part_text, value) if text)
-    if value is None or isinstance(value, str):
-        return value or ""
-    return compact_json(value)
+    return as_text(value)
 
 
 def _part_text(part: Any) -> str | None:
@@ -339,7 +318,6 @@ def _part_text(part: Any) -> str | None:
 
 
 def _nested_texts(value: Any, depth: int = _MAX_DEPTH) -> list[str]:
-    """Return the texts in a value, in order."""
     if isinstance(value, str):
         return [value] if value.strip() else []
     nested = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -37,11 +37,9 @@ class CodexSessions:
     replaying: bool = False
     """Whether the rows are copies, which have the time of the fork."""
     start: datetime | None = None
-    """Start of the own session."""
     _has_own: bool = False
     _last: str | None = None
     _starts: dict[str, datetime | None] = field(default_factory=dict)
-    """Start of each session."""
     _parents: dict[str, str | None] = field(default_factory=dict)
     _has_timed_ids: bool = False
     """Whether copied turns have ids with their time."""
@@ -74,10 +72,7 @@ class CodexSessions:
     def assign_session(
         self, turn_id: str | None, written_at: datetime | None
     ) -> tuple[str, datetime | None]:
-        """Return the session of a prompt, and the time of the prompt.
-
-        A copied prompt whose id holds no time has the start of its session.
-        """
+        """Return a prompt's session and time; a copy whose id has none has its session's start."""
         if not self._is_fork():
             return self.own or "", written_at
         created = _creation_time(turn_id)
@@ -139,7 +134,6 @@ def is_unique(turn_id: str | None) -> bool:
 
 
 def unique_id(turn_id: str | None) -> str | None:
-    """Return a turn's id if it is globally unique."""
     return turn_id if is_unique(turn_id) else None
 
 
@@ -159,7 +153,6 @@ def _session_id(name: str | None) -> str | None:
 
 
 def _creation_time(name: str | None) -> datetime | None:
-    """Return the time at which an id was created, if the id holds it."""
     if name is None or not is_unique(name) or name[14] != _TIME_VERSION:
         return None
     milliseconds = int(name[:8] + name[9:13], 16)

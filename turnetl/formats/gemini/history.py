@@ -1,16 +1,13 @@
 """The messages of a session, each once, although later rows may rewrite or repeat them.
 
-A session in lines only grows. A changed message is written again completely. Its last version
-counts, in the position of the first. Other lines change what the model is shown from then on:
-`$set` with all messages, `$patch` with the removed ones, `$rewindTo` with the first removed one.
-Removed messages stay in the result, because they were part of the conversation. But when the client
-compresses, masks or loads the history, it writes the messages that it keeps once more, under new
-ids. Such a copy is recognised by its text: a message that was just removed has the same text.
+A changed message is written again completely. Its last version counts, in the position of the
+first. Other lines change what the model is shown from then on: `$set` with all messages, `$patch`
+with the removed ones, `$rewindTo` with the first removed one. Removed messages stay in the result.
+When the client compresses, masks or loads the history, it writes the messages that it keeps once
+more, under new ids. Such a copy has the text of a message that was just removed.
 
-Recognition of text under Gemini CLI's user role that the client wrote and not the user.
-
-The patterns are those of Gemini CLI 0.5 to 0.60. Older releases join the parts of a message without
-a separator, newer ones keep them. Here both are examined as one text.
+Text of the client under the user's role is recognised by the patterns of Gemini CLI 0.5 to 0.60.
+Older releases join the parts of a message without a separator: all are examined as one text.
 """
 
 import re
@@ -50,7 +47,6 @@ class GeminiMessage:
     span: SourceSpan
     """Span of the first version."""
     last_span: SourceSpan
-    """Span of the last version."""
     native_id: str
     """Empty if neither the message nor the session has an id."""
     session: str
@@ -60,8 +56,6 @@ class GeminiMessage:
 
 @dataclass(slots=True)
 class GeminiHistory:
-    """Follows the rows of one archive."""
-
     messages: list[GeminiMessage] = field(default_factory=list)
     """Messages, in the order of their first versions."""
     reasons: dict[int, SkipReason | None] = field(default_factory=dict)
@@ -89,11 +83,11 @@ class GeminiHistory:
         elif row.type is not None:
             self.set_reason(number, SkipReason.OTHER)
         else:
-            self.update(row.update or SessionUpdate(row.session_id, row.kind, row.directories))
-            self._replace(number, row.update.messages if row.update else row.messages, span)
+            update = row.update or row
+            self.update(update)
+            self._replace(number, update.messages, span)
 
     def update(self, update: SessionUpdate) -> None:
-        """Read the metadata of a session."""
         self._session = update.session_id or self._session
         if update.kind is not None:
             self._is_sidechain = update.kind == _SUBAGENT
@@ -311,7 +305,6 @@ def steering_text(content: Content) -> list[str]:
 
 
 def user_answer(tool: str | None, arguments: object, result: str) -> str | None:
-    """Return what the user answered through a tool's result, or None if there is no answer."""
     if tool == "ask_user":
         return _answers(arguments, result)
     if tool == "exit_plan_mode" and (rejected := _REJECTED.match(result)):
@@ -334,7 +327,6 @@ def is_canned(text: str) -> bool:
 
 
 def is_interrupt(row: GeminiRow) -> bool:
-    """Return whether a notice reports that the turn was interrupted."""
     text = "".join(texts_of(row.content)).strip()
     return text.startswith(_API_ERROR) if row.type == "error" else text in _CANCELLED
 
@@ -361,7 +353,6 @@ def _after_files(text: str) -> str:
 
 
 def _last_block(text: str) -> int | None:
-    """Return the start of the block at the end of the text, or None if there is none."""
     for start, end in _TRAILING:
         if text.endswith(end) and (index := text.rfind(start)) >= 0:
             return index

@@ -2,8 +2,6 @@
 
 A document's messages, messages on lines, and lines that change earlier messages are all decoded
 into one struct. The fields of a row show which of them it is.
-
-The results of tool calls, as Gemini CLI records them.
 """
 
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 import msgspec
 
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
-from turnetl.formats.kit.tool_input import compact_json
+from turnetl.formats.kit.tool_input import as_text
 from turnetl.formats.kit.usage import GeminiUsage
 
 MODEL_TYPES = ("gemini", "model", "assistant")
@@ -32,8 +30,6 @@ class GeminiFunctionResponse(msgspec.Struct):
 
 
 class GeminiPart(msgspec.Struct, rename="camel"):
-    """A part of a message, of one of these kinds."""
-
     text: str | None = None
     thought: Any = None
     function_call: GeminiFunctionCall | None = None
@@ -71,7 +67,7 @@ class HistoryPatch(msgspec.Struct, rename="camel"):
     remove_ids: list[str] | None = None
 
 
-class GeminiRow(msgspec.Struct, rename="camel"):
+class GeminiRow(SessionUpdate, rename="camel"):
     """A message, or a session's header, or a change to either."""
 
     id: str | None = None
@@ -83,26 +79,13 @@ class GeminiRow(msgspec.Struct, rename="camel"):
     tool_calls: list[GeminiToolCall] | None = None
     tokens: GeminiUsage | None = None
     model: str | None = None
-    session_id: str | None = None
-    kind: str | None = None
-    directories: list[str] | None = None
-    messages: "list[GeminiRow] | None" = None
     update: SessionUpdate | None = msgspec.field(default=None, name="$set")
     patch: HistoryPatch | None = msgspec.field(default=None, name="$patch")
     rewind_to: str | None = msgspec.field(default=None, name="$rewindTo")
 
 
-ROWS = RowDecoder(
-    GeminiRow,
-    Envelope(
-        own=(
-            frozenset({"id", "timestamp", "type"}),
-            frozenset({"sessionId", "projectHash"}),
-            frozenset({"$set"}),
-            frozenset({"$rewindTo"}),
-        )
-    ),
-)
+_OWN = (("id", "timestamp", "type"), ("sessionId", "projectHash"), ("$set",), ("$rewindTo",))
+ROWS = RowDecoder(GeminiRow, Envelope(_OWN))
 
 
 def parts_of(content: Content) -> list[GeminiPart]:
@@ -134,7 +117,6 @@ FAILED = ("error", "cancelled")
 
 
 def result_of(call: GeminiToolCall) -> tuple[str, bool]:
-    """Return the result of a call, and whether the call failed."""
     parts = parts_of(call.result)
     results = [response_result(response) for response in responses_in(call.result)]
     other_texts = [part.text for part in parts if part.text]
@@ -144,29 +126,20 @@ def result_of(call: GeminiToolCall) -> tuple[str, bool]:
 
 
 def responses_in(content: Content) -> list[GeminiFunctionResponse]:
-    """Return the tool results in a message that the client sends to the model."""
     return [part.function_response for part in parts_of(content) if part.function_response]
 
 
 def response_result(response: GeminiFunctionResponse) -> tuple[str, bool]:
-    """Return a tool's result, and whether it is an error."""
     value = response.response
     if isinstance(value, dict) and value.get("error"):
-        return text_of(value["error"]), True
+        return as_text(value["error"]), True
     if isinstance(value, dict) and "output" in value:
-        return text_of(value["output"]), False
-    return text_of(value), False
-
-
-def text_of(value: Any) -> str:
-    """Return a text unchanged, and other values as compact JSON."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    return compact_json(value)
+        return as_text(value["output"]), False
+    return as_text(value), False
 
 
 def _displayed(display: Any) -> str:
     """Return the result that the user was shown: a text or a change to a file."""
     if isinstance(display, dict) and isinstance(display.get("fileDiff"), str):
         return str(display["fileDiff"])
-    return text_of(display)
+    return as_text(display)

@@ -12,11 +12,10 @@ import msgspec
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.gemini import history
-from turnetl.formats.gemini.rows import text_of
 from turnetl.formats.kit.json_archives import read_lines
 from turnetl.formats.kit.probe import LazyObject
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
-from turnetl.formats.kit.tool_input import compact_json, format_input
+from turnetl.formats.kit.tool_input import as_text, compact_json, error_text, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import GeminiRunUsage, MessageTokens
 from turnetl.formats.port import ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan, parse_time
@@ -41,7 +40,7 @@ class StreamEvent(msgspec.Struct):
     stats: GeminiRunUsage | None = None
 
 
-_EVENTS = RowDecoder(StreamEvent, Envelope(own=(frozenset({"type", "timestamp"}),)))
+_EVENTS = RowDecoder(StreamEvent, Envelope(own=(("type", "timestamp"),)))
 
 
 class GeminiStream:
@@ -69,8 +68,6 @@ def _is_event(row: LazyObject) -> bool:
 
 @dataclass(slots=True)
 class StreamReader:
-    """Reads the events in file order."""
-
     builder: TurnBuilder = field(default_factory=TurnBuilder)
     session: str = ""
     model: str | None = None
@@ -82,7 +79,6 @@ class StreamReader:
     """Whether the last event was a fragment of a text, which the next fragment continues."""
 
     def read(self, event: StreamEvent, span: SourceSpan) -> SkipReason | None:
-        """Read an event; return the reason if it added nothing to a turn."""
         was_in_text, self.is_in_text = self.is_in_text, False
         if event.type == "init":
             return self._start_run(event)
@@ -164,7 +160,7 @@ class StreamReader:
         if call is None:
             return SkipReason.OTHER
         call.is_error = event.status == "error"
-        call.result = text_of(event.output) or _error_text(event.error)
+        call.result = as_text(event.output) or error_text(event.error)
         call.ended_at = parse_time(event.timestamp)
         return None
 
@@ -175,8 +171,3 @@ class StreamReader:
             key = f"{turn.session_id} {turn.native_id or turn.ordinal} run-{self.runs}"
             time = parse_time(event.timestamp)
             turn.usage[key] = MessageTokens(event.stats, self.model, time)
-
-
-def _error_text(error: Any) -> str:
-    message = error.get("message") if isinstance(error, dict) else None
-    return message if isinstance(message, str) else text_of(error)

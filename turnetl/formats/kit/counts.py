@@ -85,7 +85,6 @@ class ParseCounts:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> "ParseCounts":
-        """Return the counts that `as_mapping` returned as plain values."""
         skipped = {SkipReason(name): lines for name, lines in values["skipped"].items()}
         return cls(**{**values, "skipped": Counter(skipped)})
 
@@ -113,11 +112,7 @@ class TooManyRows(Exception):
 
 
 def limited(rows: Iterable[_Row], limit: int = MAX_ROWS) -> list[_Row]:
-    """Return the rows as a list.
-
-    Raises:
-        TooManyRows: there are more than the limit.
-    """
+    """Return the rows as a list; raise `TooManyRows` if there are more than the limit."""
     found: list[_Row] = []
     for row in rows:
         if len(found) == limit:
@@ -132,10 +127,7 @@ def may_have_too_many_rows(document: bytes) -> bool:
 
 
 def has_too_many_values(line: bytes) -> bool:
-    """Return whether a line or an element has more JSON values than the limit.
-
-    Separators in strings do not count.
-    """
+    """Return whether a line has too many JSON values. Separators in strings do not count."""
     if len(line) < MIN_BYTES_OF_TOO_MANY:
         return False
     limit = max(_MIN_VALUES, len(line) // _BYTES_PER_VALUE)

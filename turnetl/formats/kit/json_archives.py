@@ -1,15 +1,7 @@
-"""An archive as JSON Lines, or as one JSON document, read row by row or element by element.
+"""An archive as JSON Lines, or as one JSON document: an array, or an object with one such array.
 
-An archive as one JSON document: an array of elements, or an object with one such array.
-
-Every element has a span, so that a turn leads back to its lines and bytes. A truncated document
-gives the elements before the truncation.
-
-An archive in JSON Lines: every line is decoded, repaired if it is damaged, and counted.
-
-Iteration over the lines of an archive; spaces in place of bytes before its first JSON value.
-
-The lines and bytes of an archive that a row or an element occupies.
+Rows and elements are read one by one, repaired and counted. Each has a span, so that a turn leads
+back to its lines and bytes. A truncated document gives the elements before the truncation.
 """
 
 import re
@@ -50,10 +42,7 @@ _find_text = re.compile(rb"[^\n]").sub
 
 
 def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
-    """Yield (number from 1, offset, line) of each line. Only the byte 0x0A ends a line.
-
-    A final newline ends the last line and starts no other.
-    """
+    """Yield (number from 1, offset, line) of each line, which only the byte 0x0A ends."""
     number, start, size = 1, 0, len(data)
     while start < size:
         end = data.find(b"\n", start)
@@ -63,10 +52,7 @@ def iter_lines(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 
 def iter_filled_lines(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield (number from 1, offset, end) of each line that is not blank; the last one may be.
-
-    An archive may have millions of blank lines: they cost no step each.
-    """
+    """Yield (number from 1, offset, end) of each line that is not blank; the last one may be."""
     number, start, size = 1, 0, len(data)
     while start < size:
         blank = _BLANK_LINES.match(data, start) if data[start] in _WHITESPACE else None
@@ -121,7 +107,7 @@ class SourceSpan(msgspec.Struct, gc=False):
     first of them."""
 
 
-_HEAD = 4096
+HEAD = 4096
 """Bytes in which the first JSON value must start; leading whitespace counts."""
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 
@@ -134,15 +120,10 @@ def read_lines(
 ) -> None:
     """Pass every row to `handle`, in file order, and count every line under exactly one reason.
 
-    Rows that were saved as one JSON array are read as if each had a line of its own.
-
-    Args:
-        data: the whole archive.
-        decoder: decodes a line.
-        handle: returns None if the row added something to a turn, else the reason why not.
-        counts: is added to.
+    Rows that were saved as one JSON array are read as if each had a line of its own. `handle`
+    returns None if the row added something to a turn, else the reason why not.
     """
-    if overwrite_bom(data[:_HEAD]).lstrip().startswith(b"[") and is_document(data):
+    if overwrite_bom(data[:HEAD]).lstrip().startswith(b"[") and is_document(data):
         read_elements(data, parse_document(data), decoder, handle, counts)
         return
     filled = number = 0
@@ -211,8 +192,6 @@ _separator = re.compile(rb"[\s,]*").match
 
 @dataclass(frozen=True, slots=True)
 class JsonDocument:
-    """A document split into its elements."""
-
     fields: dict[str, bytes]
     """The other fields of the root object; empty if the root is an array."""
     elements: list[tuple[int, bytes]]
@@ -237,12 +216,9 @@ def is_document(data: bytes) -> bool:
 
 
 def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
-    """Split a document into its elements.
+    """Split a document into its elements: those of the root array, or of the array under `key`.
 
-    Args:
-        data: the whole archive.
-        key: the field of the root object that holds the array of elements. A root that is an array
-            is the array itself; a root object without the key is the only element.
+    A root object without the key is the only element.
 
     Raises:
         TooManyRows: the root has too many elements or keys.
@@ -253,7 +229,11 @@ def parse_document(data: bytes, key: str | None = None) -> JsonDocument:
     try:
         return _parse(data, key)
     except DECODE_ERRORS:
-        return _parse_damaged(data, key)
+        pass
+    try:
+        return _parse(replace_lone_surrogates(data), key)
+    except DECODE_ERRORS:
+        return _scan(data, key)
 
 
 def read_elements(
@@ -263,14 +243,9 @@ def read_elements(
     handle: Callable[[_Row, SourceSpan], SkipReason | None],
     counts: ParseCounts,
 ) -> None:
-    """Pass every element to `handle`, and count every line of the archive under one reason.
+    """Pass every element to `handle`, and count every line of the archive, as `read_lines` does.
 
-    Args:
-        data: the whole archive.
-        document: the result of `parse_document`.
-        decoder: decodes an element.
-        handle: returns None if the element added something to a turn, else the reason why not.
-        counts: is added to. A line with several elements is counted with the first of them.
+    A line with several elements is counted with the first of them.
     """
     reasons = []
     for span, raw in element_spans(data, document):
@@ -283,7 +258,6 @@ def read_elements(
 
 
 def element_spans(data: bytes, document: JsonDocument) -> Iterator[tuple[SourceSpan, bytes]]:
-    """Yield the span and the bytes of each element."""
     line, previous_start, counted = 1, 0, 0
     for start, raw in document.elements:
         line, previous_start = line + data.count(b"\n", previous_start, start), start
@@ -300,16 +274,11 @@ def count_elements(
     *,
     between: SkipReason = SkipReason.ENVELOPE,
 ) -> None:
-    """Count every line of the archive under one reason, as `read_elements` does.
+    """Count every line of the archive once, by the reason of each element, in order.
 
-    Args:
-        data: the whole archive.
-        document: the result of `parse_document`.
-        reasons: the reason of each element, in order; None if it added something to a turn.
-        counts: is added to.
-        between: the reason for lines without any element.
+    None: it added something to a turn. `between` is the reason for lines without any element.
     """
-    total = data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
+    total = count_lines(data)
     counts.lines += total
     counted = 0
     for span, reason in reasons:
@@ -335,11 +304,7 @@ def first_elements(data: bytes, limit: int) -> Iterator[bytes]:
 
 
 def object_fields(data: bytes) -> dict[str, msgspec.Raw]:
-    """Return the encoded values of a JSON object, by key.
-
-    Raises:
-        DECODE_ERRORS: the bytes are not a JSON object, or it has too many keys.
-    """
+    """Return `shallow_object`, by scanning a large one; too many keys are a decode error, too."""
     if not may_have_too_many_rows(data):
         return shallow_object(data)
     scanner = JsonScanner(data)
@@ -373,14 +338,6 @@ def _parse(data: bytes, key: str | None) -> JsonDocument:
     return JsonDocument(fields, _with_offsets(data, _array(array), _find(data, array)))
 
 
-def _parse_damaged(data: bytes, key: str | None) -> JsonDocument:
-    """Parse invalid JSON: a document with lone surrogates, or a truncated one."""
-    try:
-        return _parse(replace_lone_surrogates(data), key)
-    except DECODE_ERRORS:
-        return _scan(data, key)
-
-
 def _find(data: bytes, value: bytes) -> int:
     """Return the offset of a value that may be most of the data: faster than `data.find(value)`."""
     offset = data.find(value[:_NEEDLE])
@@ -407,11 +364,6 @@ def _after_separator(data: bytes, offset: int) -> int:
 
 
 def _scan(data: bytes, key: str | None) -> JsonDocument:
-    """Parse a document up to its first invalid JSON.
-
-    Raises:
-        TooManyRows: as `parse_document`.
-    """
     scanner = JsonScanner(data)
     if scanner.skip(b"["):
         array = limited(scanner.values(b"]"))

@@ -1,11 +1,7 @@
 """A scanner for JSON that is truncated, damaged or large: it reads values up to the first error.
 
-It builds no value: one takes thirty times the memory of its text.
-
-JSON decoded one level deep: nested values stay encoded.
-
-A lone surrogate, as programs leave it when they truncate a text, makes a whole document unreadable.
-It becomes a question mark of the same length, so that offsets stay valid.
+It builds no value: one takes thirty times the memory of its text. A lone surrogate, which makes a
+whole document unreadable, becomes a question mark of the same length: offsets stay valid.
 """
 
 import json
@@ -163,16 +159,11 @@ _REPLACEMENT = b"\\u003f"
 
 
 def shallow_object(data: bytes) -> dict[str, msgspec.Raw]:
-    """Return the encoded values of a JSON object, by key.
-
-    Raises:
-        DECODE_ERRORS: the bytes are not a JSON object.
-    """
+    """Return the encoded values of a JSON object, by key; one of `DECODE_ERRORS` if it is none."""
     return _decode(_object, data)
 
 
 def is_single_value(data: bytes) -> bool:
-    """Return whether the bytes are one JSON value and nothing else."""
     try:
         _decode(_any, data)
     except DECODE_ERRORS:

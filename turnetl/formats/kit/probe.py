@@ -1,12 +1,8 @@
 """The start of an archive: the only thing by which a format is recognised, never a file name.
 
-An archive is JSON Lines, one JSON document, or concatenated JSON objects. In each case the probe
-holds its first objects, and decodes their values only when they are read.
-
-An archive of concatenated JSON objects, each on one line or on several.
-
-An object starts on a line that starts with a brace. Nested objects are indented or are on the same
-line. An invalid object therefore ends where the next one starts.
+An archive is JSON Lines, one JSON document, or concatenated JSON objects. The probe holds its first
+objects, and decodes their values only when they are read. A concatenated object starts on a line
+that starts with a brace, and so ends an invalid one before it; nested ones do not.
 """
 
 import json
@@ -19,6 +15,7 @@ import msgspec
 
 from turnetl.formats.kit.counts import has_too_many_values
 from turnetl.formats.kit.json_archives import (
+    HEAD,
     first_elements,
     is_document,
     iter_filled_lines,
@@ -33,8 +30,6 @@ _ROWS = 64
 format."""
 _BYTES = 1 << 20
 """Bytes of lines examined. The first line is always examined."""
-_HEAD = 4096
-"""Bytes in which a value must start; leading whitespace counts."""
 _KEPT_VALUE, _KEPT_OBJECTS = 1 << 12, 1 << 16
 """Bytes up to which a value, or a list of objects, is kept once it is decoded: ten formats read the
 same few. In memory it takes thirty times as much."""
@@ -110,24 +105,18 @@ class LazyRows:
         return len(self._read)
 
     def _read_next(self) -> bool:
-        """Read one more object; return whether there was one."""
         rows = [*islice(self._remaining, 1)]
         self._read += rows
         return bool(rows)
 
 
 class Probe:
-    """The first objects of an archive."""
-
     def __init__(self, data: bytes) -> None:
         self._data = overwrite_message(data)
 
     @cached_property
     def rows(self) -> LazyRows:
-        """The objects on the first lines, or the first concatenated objects.
-
-        Of a document: the root object, or the first objects of the root array.
-        """
+        """The first objects: on lines, concatenated, or of a root array; or the root object."""
         data = self._data
         return LazyRows(_in_document(data) if is_document(data) else _on_lines(data))
 
@@ -179,7 +168,7 @@ def _decode_damaged(raw: bytes) -> Any:
 
 def _lazy_objects(data: bytes) -> Iterator[LazyObject]:
     """Yield the object, or the first objects of the array."""
-    start = data[:_HEAD].lstrip()[:1]
+    start = data[:HEAD].lstrip()[:1]
     try:
         if start == b"{":
             yield LazyObject(object_fields(data))

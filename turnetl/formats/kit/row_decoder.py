@@ -1,13 +1,9 @@
 """Decoding of JSON into the few fields that a format uses, with repair of damaged JSON.
 
 A field of a type that the format does not expect counts as missing. A number may be written as a
-string, and a whole one as a float.
-
-Complete rows on a damaged line: a row was cut off before them, or bytes were overwritten.
-
-A program that dies while it writes leaves a part of a row without a newline, and the next row
-follows on the same line. A file system may leave a run of NUL. An object inside a row is no row: it
-is told by the keys that rows of a format have, and by its place.
+string, and a whole one as a float. A program that dies while it writes leaves a part of a row, and
+the next row follows on the same line; a file system may leave a run of NUL. An object inside a row
+is no row: it is told by its place, and by the keys that rows of a format have.
 """
 
 import json
@@ -51,16 +47,17 @@ _MAX_LENIENT = 8 << 20
 class Envelope:
     """The keys by which a row is told from other objects."""
 
-    own: Collection[frozenset[str]] = ()
+    own: Collection[Collection[str]] = ()
     """Sets of keys; an object with all keys of one of them is a row."""
-    shared: Collection[frozenset[str]] = ()
+    shared: Collection[Collection[str]] = ()
     """Of rows that look like objects inside of rows: the place of the object must decide."""
     holders: frozenset[str] = frozenset()
     """Keys of rows under which there are such objects. They may also be in any array."""
 
     def is_row(self, keys: Collection[str], *, own_only: bool) -> bool:
         sets = self.own if own_only else (*self.own, *self.shared)
-        return any(needed <= set(keys) for needed in sets)
+        present = set(keys)
+        return any(present.issuperset(needed) for needed in sets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +194,6 @@ def unread_reason(raw: bytes) -> SkipReason:
 
 @dataclass(frozen=True, slots=True)
 class PlacedRow(Generic[_Row]):
-    """A row on a damaged line."""
-
     row: _Row
     start: int
     """Offset in the line."""
@@ -206,8 +201,6 @@ class PlacedRow(Generic[_Row]):
 
 
 class RowDecoder(Generic[_Row]):
-    """Decodes one kind of row."""
-
     def __init__(self, row_type: type[_Row], envelope: Envelope = Envelope()) -> None:
         self._row_type, self._envelope = row_type, envelope
         self._decode = msgspec.json.Decoder(row_type).decode
@@ -218,7 +211,7 @@ class RowDecoder(Generic[_Row]):
             return None
         try:
             return self._decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except DECODE_ERRORS:
             return None
 
     def decode_first(self, raw: bytes) -> _Row | None:
@@ -229,19 +222,17 @@ class RowDecoder(Generic[_Row]):
         return next((placed.row for placed in self.decode_damaged(raw)[0]), None)
 
     def decode_damaged(self, line: bytes) -> tuple[list[PlacedRow[_Row]], int]:
-        """Decode a damaged line.
+        """Return the rows on a damaged line, and the number of JSON values on it.
 
-        Returns:
-            The rows on the line, and the number of JSON values on it: 1 on a valid line, more if
-            rows are concatenated. A value that is not an object gives no row. The number is zero or
-            negative if there is anything else on the line, such as a row that was cut off. A row of
-            more than 8 MiB that needs repair, or with too many values, is not read.
+        That is 1 on a valid line, more if rows are concatenated, and zero or negative if there is
+        anything else on the line, such as a row that was cut off. A value that is not an object
+        gives no row. A row of more than 8 MiB that needs repair, or with too many values, is not
+        read.
         """
-        if _is_repairable(line):
-            value = _lenient_value(line.decode("utf-8", "replace"))
-            if value is not _INVALID:
-                rows = [decode_lenient(self._row_type, value)] if isinstance(value, dict) else []
-                return [PlacedRow(row, 0, len(line)) for row in rows], 1
+        value = _lenient_value(line)
+        if value is not _INVALID:
+            rows = [decode_lenient(self._row_type, value)] if isinstance(value, dict) else []
+            return [PlacedRow(row, 0, len(line)) for row in rows], 1
         found = rows_on_line(line, self._envelope)
         placed = [
             PlacedRow(row, start, end)
@@ -253,10 +244,9 @@ class RowDecoder(Generic[_Row]):
 
     def _decode_object(self, raw: bytes) -> _Row | None:
         row = self.decode(raw)
-        if row is not None or not _is_repairable(raw):
-            return row
-        value = _lenient_value(raw.decode("utf-8", "replace"))
-        return decode_lenient(self._row_type, value) if isinstance(value, dict) else None
+        if row is None and isinstance(value := _lenient_value(raw), dict):
+            row = decode_lenient(self._row_type, value)
+        return row
 
 
 def decode_text(text: str, default: Any) -> Any:
@@ -278,11 +268,7 @@ def decode_lenient(row_type: type[_Row], value: dict[str, Any]) -> _Row:
 
 
 def _convert(expected: Any, value: Any) -> Any:
-    """Return as much of a value as has the expected type.
-
-    Raises:
-        msgspec.ValidationError: no part of it has.
-    """
+    """Return as much of a value as has the expected type; `ValidationError` if no part has."""
     for option in _options(expected):
         if isinstance(value, dict) and isinstance(option, type) and _is_struct(option):
             return decode_lenient(option, value)
@@ -311,14 +297,13 @@ def _is_number_in_other_form(expected: Any, value: Any) -> bool:
     return is_text or isinstance(value, float)
 
 
-def _is_repairable(raw: bytes) -> bool:
-    return len(raw) <= _MAX_REPAIRED and not has_too_many_values(raw)
-
-
-def _lenient_value(text: str) -> Any:
-    """Return the value of a text that is JSON as Python reads it; `_INVALID` if it is not."""
+def _lenient_value(raw: bytes) -> Any:
+    """Return the value of JSON as Python reads it; `_INVALID` if it is none or too large."""
+    if len(raw) > _MAX_REPAIRED or has_too_many_values(raw):
+        return _INVALID
+    text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     try:
-        return _without_lone_surrogates(_load(text.removeprefix("\ufeff").strip()))
+        return _without_lone_surrogates(_load(text.strip()))
     except (ValueError, RecursionError):
         return _INVALID
 

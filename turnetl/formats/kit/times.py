@@ -27,10 +27,7 @@ def parse_time(text: object) -> datetime | None:
 
 
 def parse_timestamp(value: object) -> datetime | None:
-    """Return an ISO 8601 text, or a number since 1970 in any unit, as UTC; None if neither.
-
-    The number may be written as a text.
-    """
+    """Return an ISO 8601 text, or a number since 1970 (or its text), as UTC; None if neither."""
     if isinstance(value, str):
         # Almost every text is a date with a time, which is longer.
         if len(value) > _MAX_DIGITS or len(value) < _DIGITS or not value.isdecimal():

@@ -1,16 +1,10 @@
 """A tool call's input as one text, the same for all agents: command, path, or compact JSON.
 
-The input of a call that changes a file is its path, ` :: ` and a summary of the removed and added
-lines: `src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
-`*** Update File: a.py - x + y *** Delete File: b.py`.
-
-Summaries of patches as agents write them: `*** Begin Patch` ... `*** End Patch`.
-
-A summary of a change to a file, made of a few of its lines.
-
-It has the first removed or added line, then lines that name something (functions, classes,
-headings), then others as far as they fit. Lines stay complete and separate, because a secret must
-still be detected in them.
+The input of a call that changes a file is its path, ` :: ` and a summary of the changed lines:
+`src/app.py :: - return None + return cart`. A patch of several files keeps its headers:
+`*** Update File: a.py - x + y *** Delete File: b.py`. A summary has the first changed line, then
+lines that name something (functions, classes, headings), then others as far as they fit. Lines stay
+complete and separate, because a secret must still be detected in them.
 """
 
 import re
@@ -46,10 +40,7 @@ def format_input(arguments: object) -> str:
 
 
 def added_lines(arguments: object) -> list[tuple[str, list[str]]]:
-    """Return the path of each file that a call changes, with all lines that it adds.
-
-    Lines are stripped of whitespace. The input shows only a few of them.
-    """
+    """Return the path of each file that a call changes, with all lines that it adds, stripped."""
     if not isinstance(arguments, dict):
         return _patched_lines(arguments) if isinstance(arguments, str) else []
     if (path := _path(arguments)) is None:
@@ -66,6 +57,17 @@ def _patched_lines(text: str) -> list[tuple[str, list[str]]]:
 def compact_json(value: Any) -> str:
     """Return JSON without whitespace; a note in its place if it nests too deep to be encoded."""
     return encoded_json(value).decode()
+
+
+def as_text(value: Any) -> str:
+    """Return a text unchanged, nothing as an empty text, and other values as compact JSON."""
+    return "" if value is None else value if isinstance(value, str) else compact_json(value)
+
+
+def error_text(error: Any) -> str:
+    """Return the message of an error, which is one itself or names it."""
+    message = error.get("message") if isinstance(error, dict) else None
+    return message if isinstance(message, str) else as_text(error)
 
 
 def encoded_json(value: Any) -> bytes:
@@ -125,7 +127,6 @@ def _change_summary(arguments: Mapping[str, Any]) -> str:
 
 
 def _changed_texts(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the text before and the text after each change of a file."""
     edits = arguments.get("edits")
     changes = edits if isinstance(edits, list) and edits else [arguments]
     return [
@@ -149,8 +150,6 @@ _HEADER = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILIN
 
 
 class PatchedFile(NamedTuple):
-    """The change of one file in a patch."""
-
     operation: str
     """`Add`, `Update` or `Delete`."""
     path: str
@@ -162,10 +161,7 @@ def is_patch(text: str) -> bool:
 
 
 def summarize_patch(text: str) -> str:
-    """Return a patch as its files and the first changed lines; other texts unchanged.
-
-    One file: `src/app.py :: - return None + return cart`. Several files keep their headers.
-    """
+    """Return a patch as its files and the first changed lines; other texts unchanged."""
     match [(file, _summary(file)) for file in patched_files(text)]:
         case []:
             return text
@@ -199,7 +195,6 @@ def _applied_patch(text: str) -> str | None:
 
 
 def _summary(file: PatchedFile) -> str:
-    """Return the first removed and added lines of one file in a patch."""
     return summarize_changes(patch_lines(file, "-"), patch_lines(file, "+"))
 
 
@@ -252,7 +247,6 @@ def line_changes(old: str, new: str) -> tuple[Iterable[str], Iterable[str]]:
 
 
 def _informative(changed: Iterable[str], limit: int) -> list[str]:
-    """Return the most informative lines, in their order."""
     # The first character of most lines is enough, and examined in a third of the time.
     with_words = (line for line in changed if line[:1].isalnum() or _has_words(line))
     lines = list(dict.fromkeys(islice(with_words, _EXAMINED)))

@@ -1,7 +1,4 @@
-"""The builder of turns that every format uses: it opens, extends and closes them.
-
-Ids for sessions and prompts that have none in the archive.
-"""
+"""The builder of turns that every format uses: it opens, extends, closes and identifies them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -42,11 +39,7 @@ class TurnBuilder:
         prompt_id: str | None = None,
         previous: RawTurn | None = None,
     ) -> RawTurn:
-        """Open a turn at its prompt, and close the turn that the prompt ends.
-
-        Raises:
-            TooManyRows: the archive has more turns than the limit.
-        """
+        """Open a turn at its prompt, and close `previous`; `TooManyRows` after `MAX_ROWS`."""
         if self.counts.turns >= MAX_ROWS:
             raise TooManyRows
         self.counts.turns += 1

@@ -2,12 +2,10 @@
 
 Input is without the cache, cache write and cache read are apart, and output includes reasoning: the
 sum of these four is what a request used. Reasoning says how much of the output it is.
-
-The tokens of API messages in no turn: of subagents, and of a session before its first prompt.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
@@ -57,7 +55,7 @@ class AnthropicUsage(_Usage, gc=False):
     def tokens(self) -> Tokens:
         written = self.cache_creation_input_tokens
         if self.cache_creation is not None:
-            written = _greatest(written, _sum(astuple(self.cache_creation)))
+            written = greatest_usage(written, _sum(astuple(self.cache_creation)))
         return Tokens(
             self.input_tokens or 0,
             written,
@@ -86,10 +84,7 @@ class OpenAIUsage(_Usage, gc=False):
 
 
 class GeminiUsage(_Usage, gc=False):
-    """Gemini CLI's: the input includes the cache, the output leaves out thoughts.
-
-    What tools add to the prompt is not in the input.
-    """
+    """Gemini CLI's: the input has the cache, but not what tools add; the output has no thoughts."""
 
     input: _TokenCount | None = None
     output: _TokenCount | None = None
@@ -145,7 +140,7 @@ class MessageTokens(msgspec.Struct, gc=False):
 
     def add(self, other: "MessageTokens") -> None:
         """Take in a repetition: of each recorded field the greatest value counts."""
-        self.usage = _greatest_of(self.usage, other.usage)
+        self.usage = greatest_usage(self.usage, other.usage)
         self.model = self.model or other.model
         time = other.time
         if time is not None and (self.time is None or time < self.time):
@@ -164,8 +159,7 @@ def add_message(messages: MessageUsages, key: str, message: MessageTokens) -> No
 
 
 def greatest(one: Tokens, other: Tokens) -> Tokens:
-    """Return the greatest value of each field."""
-    return Tokens(*map(_greatest, one, other))
+    return Tokens(*map(greatest_usage, one, other))
 
 
 def total(tokens: Iterable[Tokens]) -> Tokens:
@@ -177,22 +171,14 @@ def total(tokens: Iterable[Tokens]) -> Tokens:
 
 
 def greatest_usage(one: Any, other: Any) -> Any:
-    """Return recorded usage with the greatest value of each field of two; None: not recorded."""
+    """Return the greatest of two counts, or of each field of two usages; None: not recorded."""
     if one is None or other is None:
         return one if other is None else other
-    return _greatest_of(one, other)
-
-
-def _greatest_of(one: Any, other: Any) -> Any:
+    if not isinstance(one, msgspec.Struct):
+        return max(one, other)
     if type(one) is not type(other) or one == other:
         return one
-    return type(one)(*map(_greatest, astuple(one), astuple(other)))
-
-
-def _greatest(one: Any, other: Any) -> Any:
-    if one is None or other is None:
-        return one if other is None else other
-    return _greatest_of(one, other) if isinstance(one, msgspec.Struct) else max(one, other)
+    return type(one)(*map(greatest_usage, astuple(one), astuple(other)))
 
 
 def _sum(values: Iterable[int | None]) -> int | None:
@@ -207,10 +193,7 @@ def _without_cache(
     output: int | None,
     reasoning: int | None,
 ) -> Tokens:
-    """Return tokens of a request whose prompt is recorded with the cache.
-
-    A prompt that is less than its cache is damaged: then nothing of it is outside the cache.
-    """
+    """Return the tokens of a request whose prompt includes the cache; a rest below 0 is none."""
     rest = (prompt or 0) - (cache_write or 0) - (cache_read or 0)
     return Tokens(max(rest, 0), cache_write, cache_read, output or 0, reasoning)
 
@@ -238,12 +221,8 @@ class SubagentMessages:
     ) -> None:
         """Record a message once: it may be repeated with growing counts.
 
-        Args:
-            session: id of the session that the archive names.
-            agent: id of the subagent within the session, if it has one.
-            started_by: id of the session whose agent started it; None: the archive does not say.
-            key: id of the message; None: it is not repeated.
-            message: its tokens.
+        `started_by` is the session whose agent started the subagent; None: the archive does not
+        say. `key` is the id of the message; None: it is not repeated.
         """
         if key in self._owners:
             add_message(self._messages, key, message)
@@ -252,13 +231,7 @@ class SubagentMessages:
         self._add(owner, started_by, key or f"{owner} {len(self._messages)}", message)
 
     def add_own(self, session: str | None, key: str | None, message: MessageTokens) -> None:
-        """Record a message of the session's own agent that belongs to no turn.
-
-        Args:
-            session: id of the session.
-            key: as for `add`.
-            message: its tokens.
-        """
+        """Record a message of the session's own agent that belongs to no turn, as `add` does."""
         self._add("", session, key or f"{session} {len(self._messages)}", message)
 
     def _add(self, owner: str, session: str | None, key: str, message: MessageTokens) -> None:
@@ -290,26 +263,19 @@ class SubagentMessages:
 def place_of(
     subagent: str, session: str, model: str | None, time: datetime | None
 ) -> tuple[str, str, str, str]:
-    """Return what tells an entry from the others of its archive, as which they are sorted.
-
-    A session's own messages have no subagent that tells sessions apart.
-    """
+    """Return the sort key of an entry; its session counts only if it is of no subagent."""
     day = "" if time is None else time.date().isoformat()
     return subagent, "" if subagent else session, model or "", day
 
 
 def usage_of_messages(entry: SubagentUsage, messages: list[MessageCounts]) -> SubagentUsage:
-    """Return an entry with these messages and their sums."""
     sums = total(Tokens(*one[1:]) for one in messages)
-    return SubagentUsage(
-        entry.subagent,
-        entry.model,
-        entry.started_at,
-        sums.input,
-        sums.output,
-        entry.session,
-        sums.cache_write,
-        sums.cache_read,
-        sums.reasoning,
-        tuple(sorted(messages)),
+    return replace(
+        entry,
+        input_tokens=sums.input,
+        output_tokens=sums.output,
+        cache_write_tokens=sums.cache_write,
+        cache_read_tokens=sums.cache_read,
+        reasoning_tokens=sums.reasoning,
+        messages=tuple(sorted(messages)),
     )

@@ -51,10 +51,7 @@ _ROLES = ("user", "assistant")
 
 
 def is_export(root: LazyObject) -> bool:
-    """Recognise an export by its session, or by its first message.
-
-    An export that is truncated within its messages has only the session.
-    """
+    """Recognise an export by its session, which a truncated one has alone, or its first message."""
     info = root.object_at("info")
     if info is None:
         return False
@@ -65,7 +62,8 @@ def is_export(root: LazyObject) -> bool:
     first = root.object_at(_MESSAGES)
     if first is None or not isinstance(first.get("parts"), list):
         return False
-    return _is_message_info(first.get("info"))
+    message = first.get("info")
+    return isinstance(message, dict) and message.get("role") in _ROLES and _has_time(message)
 
 
 def is_session(row: Mapping[str, Any]) -> bool:
@@ -89,12 +87,7 @@ def is_message(row: Mapping[str, Any]) -> bool:
 
 
 def is_part(row: Mapping[str, Any]) -> bool:
-    """Recognise a part by the message and the session that it names."""
     return all(isinstance(row.get(key), str) for key in ("id", "sessionID", "messageID", "type"))
-
-
-def _is_message_info(info: object) -> bool:
-    return isinstance(info, dict) and info.get("role") in _ROLES and _has_time(info)
 
 
 def _has_time(row: Mapping[str, Any]) -> bool:
@@ -110,12 +103,11 @@ class CollectedMessages:
     own_session: OpenCodeSession = field(default_factory=OpenCodeSession)
     """The session of messages whose own session is not in the archive."""
     spans: list[SourceSpan] = field(default_factory=list)
-    """Spans of all elements, in order."""
     reasons: SkipReasons = field(default_factory=dict)
     _sessions: dict[str, OpenCodeSession] = field(default_factory=dict)
     _messages: list[OpenCodeMessage] = field(default_factory=list)
     _messages_by_id: dict[str, OpenCodeMessage] = field(default_factory=dict)
-    _parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
+    parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
     _subagents: SubagentMessages = field(default_factory=SubagentMessages)
 
     def add_session(self, session: OpenCodeSession, span: SourceSpan) -> None:
@@ -133,9 +125,6 @@ class CollectedMessages:
             self._messages_by_id[message.info.id] = message
             self._messages.append(message)
 
-    def add_part(self, part: OpenCodePart, span: SourceSpan) -> None:
-        self._parts.append((part, span))
-
     def finish(self) -> ParsedArchive:
         self._assign_parts()
         turns = [turn for turns in self._turns() for turn in turns]
@@ -145,7 +134,7 @@ class CollectedMessages:
     def _assign_parts(self) -> None:
         """Add each part to its message, once."""
         seen: set[str] = set()
-        for part, span in self._parts:
+        for part, span in self.parts:
             message = self._messages_by_id.get(part.message_id or "")
             if message is None:
                 self.reasons[span.start] = SkipReason.ORPHAN
@@ -158,7 +147,6 @@ class CollectedMessages:
                 seen.add(part.id)
 
     def _turns(self) -> Iterator[list[RawTurn]]:
-        """Yield the turns of each session."""
         own_id = self.own_session.id or ""
         by_session: dict[str, list[OpenCodeMessage]] = {}
         for message in self._messages:
@@ -170,7 +158,6 @@ class CollectedMessages:
             yield builder.turns
 
     def _cwd(self) -> str | None:
-        """Return the first working directory that the archive names."""
         sessions = (self.own_session, *self._sessions.values())
         of_sessions = (session.directory or folder_of(session.location) for session in sessions)
         of_messages = (folder_of(message.info.path) for message in self._messages)
@@ -252,10 +239,7 @@ class FileKind(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
     message_id: str | None = None
 
 
-_KINDS = RowDecoder(
-    FileKind,
-    Envelope(own=(frozenset({"id", "sessionID"}), frozenset({"id", "time", "title"}))),
-)
+_KINDS = RowDecoder(FileKind, Envelope(own=(("id", "sessionID"), ("id", "time", "title"))))
 
 
 def read_files(data: bytes, document: JsonDocument, collected: CollectedMessages) -> None:
@@ -276,7 +260,7 @@ def _add(file: _StoredFile, span: SourceSpan, collected: CollectedMessages) -> N
     if isinstance(file, OpenCodeSession):
         collected.add_session(file, span)
     elif isinstance(file, OpenCodePart):
-        collected.add_part(file, span)
+        collected.parts.append((file, span))
     else:
         collected.add_message(build_message(span, file))
 

@@ -2,14 +2,8 @@
 
 A message of an export is `{info, parts}`. In the store, a message and its parts are separate files.
 Messages of mid-2025 contain their parts, and earlier ones keep half of their fields in `metadata`.
-Times are milliseconds since 1970.
-
-A message with its parts, independent of OpenCode's version and of where the parts were.
-
-Conversion of OpenCode 2 messages to the form of OpenCode 1.
-
-In OpenCode 2 a message is one object with a `type`. Answers name no prompt and follow it. Messages
-of the client have types of their own. `idle` ends a turn.
+Messages of OpenCode 2 are converted to these: one object with a `type`; answers name no prompt and
+follow it, and `idle` ends a turn. Times are milliseconds since 1970.
 """
 
 from collections.abc import Iterable
@@ -78,8 +72,6 @@ class ToolMetadata(msgspec.Struct, gc=False):
 
 
 class ToolState(msgspec.Struct, gc=False):
-    """A tool call and its result."""
-
     status: str | None = None
     input: Any = None
     output: Any = None
@@ -156,8 +148,6 @@ class MessageInfo(
     gc=False,
     rename={"session_id": "sessionID", "parent_id": "parentID", "model_id": "modelID"},
 ):
-    """A message without its parts."""
-
     id: str | None = None
     role: str | None = None
     session_id: str | None = None
@@ -186,8 +176,6 @@ class OpenCodeSession(msgspec.Struct, gc=False, rename={"parent_id": "parentID"}
 
 
 class ExportElement(msgspec.Struct, gc=False):
-    """A message of an export."""
-
     info: MessageInfo | None = None
     parts: list[OpenCodePart] | None = None
 
@@ -220,7 +208,6 @@ class OpenCodeMessage:
 
     @property
     def spans(self) -> list[SourceSpan]:
-        """The message's own span and those of its parts."""
         return [self.span, *(span for _, span in self.parts)]
 
 
@@ -250,17 +237,17 @@ def folder_of(location: OpenCodeLocation | str | None) -> str | None:
 
 def _converted_info(info: MessageInfo, metadata: MessageMetadata) -> MessageInfo:
     """Convert a message of before mid-2025 to the current form."""
-    model = metadata.assistant
+    by_model = metadata.assistant or info
     return MessageInfo(
         id=info.id,
         role=info.role,
         session_id=info.session_id or metadata.session_id,
         parent_id=info.parent_id,
-        model_id=model.model_id if model is not None else info.model_id,
-        path=model.path if model is not None else info.path,
-        summary=model.summary if model is not None else info.summary,
+        model_id=by_model.model_id,
+        path=by_model.path,
+        summary=by_model.summary,
         error=info.error or metadata.error,
-        tokens=model.tokens if model is not None else info.tokens,
+        tokens=by_model.tokens,
         time=info.time or metadata.time,
     )
 
@@ -315,8 +302,6 @@ class V2File(msgspec.Struct, gc=False):
 
 
 class V2Message(msgspec.Struct, gc=False):
-    """A message of OpenCode 2."""
-
     type: str | None = None
     id: str | None = None
     text: str | None = None
@@ -334,7 +319,6 @@ V2_MESSAGES = RowDecoder(V2Message)
 
 
 def to_v1(message: V2Message) -> tuple[MessageInfo, list[OpenCodePart]]:
-    """Return the message without its parts, and the parts."""
     is_client = message.type in _CLIENT
     info = MessageInfo(
         id=message.id,
@@ -357,24 +341,17 @@ def _part(part: V2Part) -> OpenCodePart:
     called = part.state
     if called is None:
         return OpenCodePart(type=part.type, text=part.text)
-    result = "\n".join(filter(None, map(_text, _as_list(called.content))))
+    content = called.content if isinstance(called.content, list) else [called.content]
+    result = "\n".join(filter(None, map(_text, content)))
     error = called.error.message if called.error is not None else None
     state = ToolState(
         status=called.status,
         input=called.input,
         output=result,
         error=error or result,
-        time=OpenCodeTime(end=_completed(part.time)),
+        time=OpenCodeTime(end=part.time.completed if part.time is not None else None),
     )
     return OpenCodePart(type=part.type, tool=part.name, state=state)
-
-
-def _completed(time: OpenCodeTime | None) -> RawTimestamp:
-    return time.completed if time is not None else None
-
-
-def _as_list(content: Any) -> list[Any]:
-    return content if isinstance(content, list) else [content]
 
 
 def _text(content: Any) -> str | None:

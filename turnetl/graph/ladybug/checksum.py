@@ -59,11 +59,7 @@ def checksum_path(graph: Path) -> Path:
 
 
 def compare(graph: Path) -> ChecksumMatch:
-    """Read the whole file, which nobody writes meanwhile.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Read the whole file, which nobody writes meanwhile; OSError if it cannot be read."""
     recorded = _read(graph)
     if recorded is None or recorded.size == _OPEN:
         is_doubted = recorded is not None and recorded.is_doubted

@@ -2,37 +2,40 @@
 
 The database is not asynchronous: every operation runs completely in the client's own thread, so a
 cancelled caller cannot leave a transaction half done for the next one.
-
-Errors of Ladybug in messages.
 """
 
 import asyncio
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
 from turnetl.base.errors import GraphUnusable
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _POOL_FULL = "buffer pool is full"
 _PARAMETER = re.compile(r"\$(\w+)")
 _NOT_WRITTEN = "Cannot write to file"
 
 
-class LadybugConnection(Protocol):
-    """The part of a Ladybug connection that the client uses."""
+class OpenFile(Protocol):
+    """The part of a `LadybugFile` that the client uses."""
 
-    def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any: ...
+    @property
+    def connection(self) -> Any: ...
+
+    def close(self) -> None: ...
+
+    def abandon(self) -> None:
+        """Release the file after a write that failed."""
 
 
-OpenConnection = tuple[LadybugConnection, Callable[[], None]]
-"""An open connection, and what closes it."""
-Reopen = Callable[[bool], OpenConnection]
+Reopen = Callable[[bool], OpenFile]
 """Opens the file again; True: in low memory, where a statement may not fit into the buffer pool."""
 
 
@@ -47,26 +50,11 @@ class WriteFailed(GraphUnusable):
 class LadybugClient:
     """Runs operations in its thread; `query`, `table` and `transaction` are called only there."""
 
-    def __init__(
-        self,
-        connection: LadybugConnection,
-        close: Callable[[], None],
-        reopen: Reopen | None = None,
-        abandon: Callable[[], None] | None = None,
-    ) -> None:
-        """Use an open connection.
-
-        Args:
-            connection: open.
-            close: closes it; called once, in the client's thread.
-            reopen: opens the file again after a pause, in the client's thread; None: never closed.
-            abandon: called instead of `close` after a write that failed; None: `close`.
-        """
-        self._abandon = abandon
-        self._failed: WriteFailed | None = None
-        self._connection = connection
-        self._close = close
+    def __init__(self, file: OpenFile, reopen: Reopen | None = None) -> None:
+        """Use an open file; a reader opens it again after a pause, in the client's thread."""
+        self._file = file
         self._reopen = reopen
+        self._failed: WriteFailed | None = None
         self._is_paused = False
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladybug")
         self._is_open = True
@@ -117,16 +105,16 @@ class LadybugClient:
 
     def _resume(self, *, low_memory: bool) -> None:
         if self._is_paused and self._reopen is not None:
-            self._connection, self._close = self._reopen(low_memory)
+            self._file = self._reopen(low_memory)
             self._is_paused = False
 
     def _pause(self) -> None:
         if not self._is_paused:
             self._is_paused = True
-            if self._failed is not None and self._abandon is not None:
-                self._abandon()
+            if self._failed is not None and self._reopen is None:
+                self._file.abandon()
             else:
-                self._close()
+                self._file.close()
 
     @contextmanager
     def transaction(self) -> Generator[None]:
@@ -146,10 +134,8 @@ class LadybugClient:
         if self._failed is not None:
             raise self._failed
         try:
-            with _translate_errors():
-                result = self._connection.execute(*_without_nulls(query, parameters or {}))
+            with self._result(*_without_nulls(query, parameters or {})) as result:
                 rows: list[Any] = result.get_all()
-                result.close()
                 return rows
         except WriteFailed as error:
             self._failed = error
@@ -157,19 +143,38 @@ class LadybugClient:
 
     def rows(self, query: str, parameters: Mapping[str, Any]) -> Iterator[list[Any]]:
         """Run one query and yield its rows: one at a time is a Python object."""
-        with _translate_errors():
-            result = self._connection.execute(query, dict(parameters))
+        with self._result(query, parameters) as result:
             while result.has_next():
                 yield result.get_next()
-            result.close()
 
     def table(self, query: str, parameters: Mapping[str, Any]) -> Any:
         """Run one query and return its rows as an Arrow table: vectors never become objects."""
-        with _translate_errors():
-            result = self._connection.execute(query, dict(parameters))
-            table = result.get_as_arrow(-1)
+        with self._result(query, parameters) as result:
+            return result.get_as_arrow(-1)
+
+    @contextmanager
+    def _result(self, query: str, parameters: Mapping[str, Any]) -> Generator[Any]:
+        try:
+            result = self._file.connection.execute(query, dict(parameters))
+            yield result
             result.close()
-            return table
+        except RuntimeError as error:
+            raise _translated(error) from error
+
+
+class LadybugAccess:
+    _client: LadybugClient
+
+
+def in_thread(
+    operation: Callable[Concatenate[LadybugClient, P], T],
+) -> Callable[Concatenate[LadybugAccess, P], Coroutine[Any, Any, T]]:
+    """Return a method that runs the operation in the thread of its object's client."""
+
+    async def method(self: LadybugAccess, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._client.run(lambda client: operation(client, *args, **kwargs))
+
+    return method
 
 
 def _without_nulls(query: str, parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -192,22 +197,18 @@ def _damage_translated() -> Generator[None]:
         ) from error
 
 
-@contextmanager
-def _translate_errors() -> Generator[None]:
-    try:
-        yield
-    except RuntimeError as error:
-        cause = error_reason(error)
-        if _NOT_WRITTEN in cause:
-            raise WriteFailed(
-                f"the embedded graph cannot be written: {cause}; free some disk space, then "
-                "repeat the command: committed turns stay, and it continues after them"
-            ) from error
-        error_class = BufferPoolFull if _POOL_FULL in cause else GraphUnusable
-        raise error_class(
-            f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
-            "and that the file is writable"
-        ) from error
+def _translated(error: RuntimeError) -> GraphUnusable:
+    cause = error_reason(error)
+    if _NOT_WRITTEN in cause:
+        return WriteFailed(
+            f"the embedded graph cannot be written: {cause}; free some disk space, then "
+            "repeat the command: committed turns stay, and it continues after them"
+        )
+    error_class = BufferPoolFull if _POOL_FULL in cause else GraphUnusable
+    return error_class(
+        f"the embedded graph rejected a statement: {cause}; check that the disk is not full "
+        "and that the file is writable"
+    )
 
 
 DAMAGE = (UnicodeError, msgspec.DecodeError, MemoryError, OverflowError)

@@ -1,4 +1,4 @@
-"""Ladybug's tables and statements. The tables are Graphiti's Kuzu schema, plus two of turnetl's.
+"""Ladybug's tables and statements. The tables are Graphiti's Kuzu schema, plus turnetl's own.
 
 A fact is a node between two entities, as in Graphiti. A statement writes one row: a lookup by a
 parameter uses the primary key; a lookup by the rows of an UNWIND scans the table.
@@ -15,6 +15,7 @@ import polars as pl
 
 from turnetl.base import schema
 from turnetl.base.schema import Column
+from turnetl.graph.from_rows import FACT_TIMES
 from turnetl.graph.to_rows import BEFORE_IMAGES, SEQUENCE, SUMMARIES
 
 _TYPES: Mapping[object, str] = {
@@ -49,6 +50,14 @@ def _node_table(label: str, columns: Sequence[Column]) -> str:
     key, *others = (f"{column.name} {_TYPES[column.dtype]}" for column in columns)
     definitions = ", ".join((f"{key} PRIMARY KEY", *others))
     return f"CREATE NODE TABLE IF NOT EXISTS {label} ({definitions})"
+
+
+def _columns(item: str, names: Sequence[str]) -> str:
+    return ", ".join(f"{item}.{name} AS {name}" for name in names)
+
+
+def _values(item: str, names: Sequence[str]) -> str:
+    return ", ".join(f"{item}.{name} = ${name}" for name in names)
 
 
 def _parameter(column: Column) -> str:
@@ -105,42 +114,28 @@ SCHEMA = (
 )
 
 GROUPS = "MATCH (c:TurnCommit) RETURN DISTINCT c.group_id AS name ORDER BY name"
-RECEIPTS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.receipt"
+_COMMITS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id"
+RECEIPTS = f"{_COMMITS} RETURN c.receipt"
 ALL_RECEIPTS = "MATCH (c:TurnCommit) RETURN c.group_id, c.receipt"
 TURN_GROUPS = "MATCH (g:TurnGroup) RETURN g.group_id, g.sequence, g.creation_id ORDER BY g.group_id"
 TURN_COUNTS = "MATCH (c:TurnCommit) RETURN c.group_id, count(*)"
-TURN_IDS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN c.turn_id"
-COMMITS_AFTER = """
-MATCH (c:TurnCommit)
-WHERE c.group_id = $group_id AND c.sequence > CAST($after AS INT64)
-RETURN c.turn_id ORDER BY c.sequence LIMIT $limit
-"""
+TURN_IDS = f"{_COMMITS} RETURN c.turn_id"
+_LATER_COMMITS = f"{_COMMITS} AND c.sequence > CAST($after AS INT64)"
+COMMITS_AFTER = f"{_LATER_COMMITS} RETURN c.turn_id ORDER BY c.sequence LIMIT $limit"
+_COMMIT = "MATCH (c:TurnCommit {turn_id: $turn_id})"
 _COMMIT_COLUMNS = "RETURN c.receipt, c.sequence, c.before_images, c.summaries"
-COMMIT = f"""
-MATCH (c:TurnCommit {{turn_id: $turn_id}}) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}
-"""
-COMMITS = f"MATCH (c:TurnCommit) WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
-LATEST_COMMIT = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN max(c.sequence)"
-SOME_COMMITS = f"""
-MATCH (c:TurnCommit)
-WHERE c.group_id = $group_id
-  AND c.sequence > CAST($after AS INT64) AND c.sequence <= CAST($last AS INT64)
-{_COMMIT_COLUMNS}
-"""
-FACT_ENDS = """
-MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
-WHERE e.group_id = $group_id
-RETURN e.uuid, a.uuid, b.uuid
-"""
-COUNTS = (
-    "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN count(*)",
-    "MATCH (n:Entity) WHERE n.group_id = $group_id RETURN count(*)",
-    "MATCH (e:RelatesToNode_) WHERE e.group_id = $group_id RETURN count(*)",
+COMMIT = f"{_COMMIT} WHERE c.group_id = $group_id {_COMMIT_COLUMNS}"
+COMMITS = f"{_COMMITS} {_COMMIT_COLUMNS}"
+LATEST_COMMIT = f"{_COMMITS} RETURN max(c.sequence)"
+SOME_COMMITS = f"{_LATER_COMMITS} AND c.sequence <= CAST($last AS INT64) {_COMMIT_COLUMNS}"
+COUNTS = tuple(
+    f"MATCH (n:{table}) WHERE n.group_id = $group_id RETURN count(*)"
+    for table in ("Episodic", "Entity", "RelatesToNode_")
 )
-_ENTITY_COLUMNS = """
-RETURN n.uuid AS uuid, n.name AS name, n.group_id AS group_id, n.labels AS labels,
-       n.created_at AS created_at, n.summary AS summary, n.attributes AS attributes,
-       n.name_embedding AS embedding
+_ENTITY = ("name", "labels", "summary", "created_at")
+"""Properties that Graphiti sets, beside uuid, group, embedding and attributes."""
+_ENTITY_COLUMNS = f"""
+RETURN {_columns("n", ("uuid", "group_id", *_ENTITY, "attributes"))}, n.name_embedding AS embedding
 """
 ENTITIES = f"MATCH (n:Entity) WHERE n.group_id = $group_id {_ENTITY_COLUMNS}"
 # Reads the column of the uuids, and of the other columns only the rows that match.
@@ -148,17 +143,25 @@ SOME_ENTITIES = f"""
 UNWIND $uuids AS uuid
 MATCH (n:Entity {{uuid: uuid}}) WHERE n.group_id = $group_id {_ENTITY_COLUMNS}
 """
-_FACT_COLUMNS = """
-RETURN e.uuid AS uuid, source AS source_node_uuid, target AS target_node_uuid,
-       e.group_id AS group_id, e.created_at AS created_at, e.name AS name, e.fact AS fact,
-       e.episodes AS episodes, e.expired_at AS expired_at, e.valid_at AS valid_at,
-       e.invalid_at AS invalid_at, e.reference_time AS reference_time,
-       e.attributes AS attributes, e.fact_embedding AS embedding
+_FACT = ("name", "fact", "episodes", *FACT_TIMES)
+"""Properties that Graphiti sets, beside uuid, group, embedding and attributes."""
+_FACT_COLUMNS = f"""
+RETURN source AS source_node_uuid, target AS target_node_uuid,
+       {_columns("e", ("uuid", "group_id", *_FACT, "attributes"))}, e.fact_embedding AS embedding
 """
-FACTS = f"""
+_FACTS_WITH_ENDS = """
 MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
 WHERE e.group_id = $group_id
-WITH e, a.uuid AS source, b.uuid AS target {_FACT_COLUMNS}
+"""
+FACTS = f"{_FACTS_WITH_ENDS} WITH e, a.uuid AS source, b.uuid AS target {_FACT_COLUMNS}"
+FACT_ENDS = f"{_FACTS_WITH_ENDS} RETURN e.uuid, a.uuid, b.uuid"
+# Of other programs, without attributes; the embedding is added to the columns if it is needed.
+OTHER_ENTITIES = f"""
+MATCH (n:Entity) WHERE n.group_id = $group_id RETURN {_columns("n", ("uuid", *_ENTITY))}
+"""
+OTHER_FACTS = f"""
+{_FACTS_WITH_ENDS}
+RETURN a.uuid AS source_node_uuid, b.uuid AS target_node_uuid, {_columns("e", ("uuid", *_FACT))}
 """
 FACT_COUNT = "MATCH (e:RelatesToNode_) RETURN count(*)"
 # One hop at a time: in one pattern the second hop scans the entities.
@@ -179,28 +182,37 @@ MATCH (e:RelatesToNode_) WHERE e.uuid = key AND e.group_id = $group_id {_FACT_CO
 """
 EPISODE_CONTENT = "MATCH (e:Episodic {uuid: $uuid}) RETURN e.content"
 EPISODE_CONTENTS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid, e.content"
-EPISODES = """
+_EPISODE = ("name", "content", "source", "source_description", "created_at", "valid_at")
+EPISODES = f"""
 MATCH (e:Episodic) WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, e.group_id AS group_id, e.name AS name, e.content AS content,
-       e.source AS source, e.source_description AS source_description,
-       e.created_at AS created_at, e.valid_at AS valid_at
+RETURN {_columns("e", ("uuid", "group_id", *_EPISODE))}
 """
+EPISODE = f"MATCH (e:Episodic {{uuid: $uuid}}) RETURN {_columns('e', ('uuid', *_EPISODE))}"
 MENTIONS = """
 MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
 RETURN e.uuid, n.uuid
 """
-COMMUNITIES = """
+COMMUNITIES = f"""
 MATCH (c:Community) WHERE c.group_id = $group_id
-RETURN c.uuid AS uuid, c.group_id AS group_id, c.name AS name, c.summary AS summary,
-       c.created_at AS created_at
+RETURN {_columns("c", ("uuid", "group_id", "name", "summary", "created_at"))}
 """
 LEASE_STATE = """
 MATCH (g:TurnGroup {group_id: $group_id})
 RETURN g.fence, g.embedder, g.dimensions, g.recipe, g.lease_owner, g.lease_until
 """
 HOLDER = "MATCH (g:TurnGroup {group_id: $group_id}) RETURN g.fence, g.lease_owner"
-HAS_TURNS = "MATCH (c:TurnCommit) WHERE c.group_id = $group_id RETURN 1 LIMIT 1"
-IS_COMMITTED = "MATCH (c:TurnCommit {turn_id: $turn_id}) RETURN 1"
+HAS_TURNS = f"{_COMMITS} RETURN 1 LIMIT 1"
+RECORDS = f"{_COMMITS} RETURN c.turn_id, c.summaries ORDER BY c.sequence"
+SET_RECORD = f"{_COMMIT} SET c.summaries = $summaries RETURN 1"
+COMMITTED_RECEIPT = f"{_COMMIT} RETURN c.{RECEIPT}"
+SET_RECEIPT = f"{_COMMIT} SET c.{RECEIPT} = $receipt"
+RENUMBER = f"{_COMMIT} SET c.sequence = CAST($sequence AS INT64)"
+BEFORE_IMAGES_OF = f"{_COMMIT} RETURN c.before_images"
+SET_BEFORE_IMAGES = f"{_COMMIT} SET c.before_images = $images"
+DELETE_TURN_COMMIT = f"{_COMMIT} DELETE c"
+SET_SUMMARY = "MATCH (n:Entity {uuid: $uuid}) SET n.summary = $summary RETURN n.uuid"
+SET_SAGA_SUMMARY = "MATCH (s:Saga {uuid: $uuid}) SET s.summary = $summary RETURN s.uuid"
+IS_COMMITTED = f"{_COMMIT} RETURN 1"
 
 SAVE_RECIPE = "MERGE (r:TurnRecipe {recipe: $recipe}) SET r.parts = $parts"
 RECIPE = "MATCH (r:TurnRecipe {recipe: $recipe}) RETURN r.parts"
@@ -216,7 +228,7 @@ MERGE (g:TurnGroup {group_id: $group_id})
 ON CREATE SET g.sequence = 0, g.creation_id = $creation_id
 SET g.schema_version = CAST($schema_version AS INT64),
     g.embedder = $embedder, g.dimensions = CAST($dimensions AS INT64), g.recipe = $recipe,
-    g.lease_owner = $owner, g.lease_until = $until, g.fence = CAST($fence AS INT64)
+    g.lease_owner = $lease_owner, g.lease_until = $lease_until, g.fence = CAST($fence AS INT64)
 """
 _MATCH_LEASE = """
 MATCH (g:TurnGroup {group_id: $group_id})
@@ -231,40 +243,28 @@ RETURN g.fence, g.lease_owner, g.sequence
 """
 RELEASE = f"{_MATCH_LEASE} SET g.lease_owner = NULL, g.lease_until = NULL"
 
-SAVE_EPISODE = """
-MERGE (e:Episodic {uuid: $uuid})
-SET e.name = $name, e.group_id = $group_id, e.created_at = $created_at, e.source = $source,
-    e.source_description = $source_description, e.content = $content, e.valid_at = $valid_at,
-    e.entity_edges = $entity_edges
+SAVE_EPISODE = f"""
+MERGE (e:Episodic {{uuid: $uuid}}) SET {_values("e", ("group_id", *_EPISODE, "entity_edges"))}
 """
-SAVE_SAGA = """
-MERGE (s:Saga {uuid: $uuid})
-ON CREATE SET s.name = $name, s.group_id = $group_id, s.created_at = $created_at,
-              s.summary = $summary
+SAVE_SAGA = f"""
+MERGE (s:Saga {{uuid: $uuid}})
+ON CREATE SET {_values("s", ("name", "group_id", "created_at", "summary"))}
 """
 SET_FIRST_EPISODE = "MATCH (s:Saga {uuid: $source}) SET s.first_episode_uuid = $target"
 SET_LAST_EPISODE = "MATCH (s:Saga {uuid: $source}) SET s.last_episode_uuid = $target"
-SAVE_ENTITY = """
-MERGE (n:Entity {uuid: $uuid})
-SET n.name = $name, n.group_id = $group_id, n.labels = $labels, n.created_at = $created_at,
-    n.name_embedding = $name_embedding, n.summary = $summary, n.attributes = $attributes
+SAVE_ENTITY = f"""
+MERGE (n:Entity {{uuid: $uuid}})
+SET {_values("n", ("group_id", *_ENTITY, "name_embedding", "attributes"))}
 """
-CREATE_FACT = """
-MATCH (a:Entity {uuid: $source_node_uuid}), (b:Entity {uuid: $target_node_uuid})
-CREATE (a)-[:RELATES_TO]->(e:RelatesToNode_ {
-    uuid: $uuid, group_id: $group_id, created_at: $created_at, name: $name, fact: $fact,
-    fact_embedding: $fact_embedding, episodes: $episodes, expired_at: $expired_at,
-    valid_at: $valid_at, invalid_at: $invalid_at, reference_time: $reference_time,
-    attributes: $attributes})-[:RELATES_TO]->(b)
+_FACT_VALUES = ("group_id", *_FACT, "fact_embedding", "attributes")
+CREATE_FACT = f"""
+MATCH (a:Entity {{uuid: $source_node_uuid}}), (b:Entity {{uuid: $target_node_uuid}})
+CREATE (a)-[:RELATES_TO]->(e:RelatesToNode_ {{
+    {", ".join(f"{name}: ${name}" for name in ("uuid", *_FACT_VALUES))}}})-[:RELATES_TO]->(b)
 RETURN e.uuid
 """
-UPDATE_FACT = """
-MATCH (e:RelatesToNode_ {uuid: $uuid})
-SET e.group_id = $group_id, e.created_at = $created_at, e.name = $name, e.fact = $fact,
-    e.fact_embedding = $fact_embedding, e.episodes = $episodes, e.expired_at = $expired_at,
-    e.valid_at = $valid_at, e.invalid_at = $invalid_at, e.reference_time = $reference_time,
-    e.attributes = $attributes
-RETURN e.uuid
+UPDATE_FACT = f"""
+MATCH (e:RelatesToNode_ {{uuid: $uuid}}) SET {_values("e", _FACT_VALUES)} RETURN e.uuid
 """
 LINK_MENTION = """
 MATCH (e:Episodic {uuid: $source}), (n:Entity {uuid: $target})
@@ -291,6 +291,4 @@ _RUN_KEY, *_RUN_VALUES = schema.RUNS.columns
 SAVE_RUN = f"MERGE (r:TurnRun {{{_RUN_KEY.name}: ${_RUN_KEY.name}}}) SET " + ", ".join(
     f"r.{column.name} = {_parameter(column)}" for column in _RUN_VALUES
 )
-RUNS = "MATCH (r:TurnRun) RETURN " + ", ".join(
-    f"r.{c.name} AS {c.name}" for c in schema.RUNS.columns
-)
+RUNS = f"MATCH (r:TurnRun) RETURN {_columns('r', [column.name for column in schema.RUNS.columns])}"

@@ -1,6 +1,4 @@
-"""Open a Ladybug database, and check that it is a graph of this version.
-
-Open a Ladybug file whose last writer did not close it: its log may be damaged.
+"""Open a Ladybug database, check that it is a graph of this version, and repair its log.
 
 Only the caller has the file open; a reader may share it with readers. A file without a log was
 closed, and is opened without a check. Else another process tries it first, because a damaged log
@@ -10,8 +8,8 @@ can end the process that replays it.
 import ctypes
 import logging
 import os
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -57,12 +55,12 @@ class SeparateConnections:
 
     def __init__(self, database: Any) -> None:
         self._database = database
-        self._connection = ladybug.Connection(database, num_threads=1)
+        self._connection = connect(database)
 
     def execute(self, query: str, parameters: dict[str, Any] | None = None) -> Any:
         """Run a statement; the results of earlier ones must have been read."""
         self._connection.close()
-        self._connection = ladybug.Connection(self._database, num_threads=1)
+        self._connection = connect(self._database)
         return self._connection.execute(query, parameters)
 
     def close(self) -> None:
@@ -72,16 +70,13 @@ class SeparateConnections:
 def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: bool = False) -> Any:
     """Open the database.
 
-    Args:
-        path: of the file.
-        write: for writing too.
-        strict: reject a log that cannot be replayed completely. If not, the rest of the log is
-            ignored; a writer cuts it off.
-        low_memory: limit the buffer pool, which otherwise ends up holding the whole file.
+    A log that cannot be replayed completely is rejected if `strict`. If not, the rest of the log is
+    ignored; a writer cuts it off. `low_memory` limits the buffer pool, which otherwise ends up
+    holding the whole file.
 
     Raises:
         GraphBusy: another process has it open.
-        GraphUnusable: it cannot be opened.
+        GraphUnusable: it cannot be opened; `Unrecovered` if a writer can.
     """
     try:
         # One thread: a turn is small, and distributing it costs more than it saves.
@@ -90,7 +85,7 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
             read_only=not write,
             max_num_threads=1,
             compression=COMPRESSION,
-            buffer_pool_size=_small_pool(path) if low_memory else _pool(path),
+            buffer_pool_size=_pool_size(path, low_memory=low_memory),
             throw_on_wal_replay_failure=strict,
         )
     except RuntimeError as error:
@@ -100,14 +95,38 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
         raise error_class(cannot_open(path, error_reason(error))) from error
 
 
+def connect(database: Any) -> Any:
+    return ladybug.Connection(database, num_threads=1)
+
+
+def create_tables(connection: Any) -> None:
+    for statement in cypher.SCHEMA:
+        connection.execute(statement)
+
+
+@contextmanager
+def _connected(
+    path: Path, *, write: bool, strict: bool, low_memory: bool = False
+) -> Generator[Any]:
+    """Open the database and connect to it; arguments as of `open_database`."""
+    with (
+        closing(open_database(path, write=write, strict=strict, low_memory=low_memory)) as database,
+        closing(connect(database)) as connection,
+    ):
+        yield connection
+
+
 def cannot_open(path: Path, cause: str) -> str:
     """Return the sentence that a file cannot be opened, why, and what to do."""
     return f"cannot open graph `{path}`: {cause}; {REMEDY}"
 
 
-def _pool(path: Path) -> int:
-    """Return the bytes of a pool that holds the file, also when it grows."""
-    return _LARGE_POOL if _size(path) < _SMALL_FILE else _DEFAULT_POOL
+def _pool_size(path: Path, *, low_memory: bool) -> int:
+    """Return the bytes of a pool that holds the file, also when it grows, or a part of it."""
+    size = path.stat().st_size if path.exists() else 0
+    if low_memory:
+        return max(_LEAST_POOL, size // 4)
+    return _LARGE_POOL if size < _SMALL_FILE else _DEFAULT_POOL
 
 
 def abandon(connection: Any) -> None:
@@ -118,15 +137,6 @@ def abandon(connection: Any) -> None:
     # Never collected: that would close it. A module must not hold it, because its values are
     # collected at the end of the process.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
-
-
-def _small_pool(path: Path) -> int:
-    """Return the bytes of a pool that holds a part of the file, and what its queries build."""
-    return max(_LEAST_POOL, _size(path) // 4)
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 def busy(path: Path, pid: str) -> GraphBusy:
@@ -141,9 +151,7 @@ def busy(path: Path, pid: str) -> GraphBusy:
 def check_version(path: Path, *, strict: bool = True, low_memory: bool = False) -> None:
     """Check the version read-only: closing a file that was opened for writing changes it.
 
-    Args:
-        path: of the file.
-        strict: as of `open_database`, and `low_memory`, which is too little for replaying a log.
+    Arguments as of `open_database`: low memory is too little for replaying a log.
 
     Raises:
         GraphUnusable: the graph is of another version.
@@ -151,24 +159,18 @@ def check_version(path: Path, *, strict: bool = True, low_memory: bool = False) 
     # A file that needs recovery is checked after the writer recovered it.
     with (
         suppress(Unrecovered),
-        closing(open_database(path, write=False, strict=strict, low_memory=low_memory)) as database,
-        closing(ladybug.Connection(database, num_threads=1)) as connection,
+        _connected(path, write=False, strict=strict, low_memory=low_memory) as connection,
     ):
         is_prepared(connection, path)
 
 
 def is_prepared(connection: Any, path: Path) -> bool:
-    """Return whether the file contains turnetl's tables.
-
-    Raises:
-        GraphUnusable: it does, and they are of another version.
-    """
+    """Return whether the file contains turnetl's tables; raise if they are of another version."""
     if "TurnCommit" not in values(connection, cypher.TABLES):
         return False
     columns = {column.name for column in cypher.TURN_COMMIT}
-    if not columns <= values(connection, cypher.TURN_COMMIT_COLUMNS):
-        raise to_rows.other_version(str(path), None)
-    if "schema_version" not in values(connection, cypher.TURN_GROUP_COLUMNS):
+    is_complete = columns <= values(connection, cypher.TURN_COMMIT_COLUMNS)
+    if not is_complete or "schema_version" not in values(connection, cypher.TURN_GROUP_COLUMNS):
         raise to_rows.other_version(str(path), None)
     for version in values(connection, cypher.SCHEMA_VERSION):
         if version != to_rows.CURRENT:
@@ -196,12 +198,7 @@ _CRASHES = (FileState.CRASH, FileState.KILLED)
 def open_for_reading(path: Path, *, low_memory: bool = False) -> Any:
     """Open the database; what cannot be replayed of its log is ignored, and stays.
 
-    Arguments as of `open_database`.
-
-    Raises:
-        Unrecovered: a writer must repair it first.
-        GraphBusy: another process has it open.
-        GraphUnusable: it cannot be opened.
+    Arguments and errors as of `open_database`; Unrecovered also if a writer must repair it first.
     """
     state = _state(path, write=False) if log_files(path) else FileState.INTACT
     if state in _CRASHES:
@@ -252,15 +249,8 @@ def _state(path: Path, *, write: bool) -> FileState:
 def _repair(path: Path, *, is_crash: bool, write: bool) -> None:
     """Cut off what cannot be replayed, and merge the rest of the log into the file.
 
-    Every log is copied before it is cut.
-
-    Args:
-        path: of the database.
-        is_crash: replaying the log ends the process.
-        write: it was tried for writing.
-
-    Raises:
-        GraphUnusable: a log cannot be copied, or the file cannot be opened without it either.
+    Every log is copied before it is cut. `is_crash`: replaying it, for writing if `write`, ends the
+    process.
     """
     logs = log_files(path)
     contents = [file.read_bytes() for file in logs]
@@ -268,11 +258,9 @@ def _repair(path: Path, *, is_crash: bool, write: bool) -> None:
     if is_crash:
         _cut(path, logs, contents, write=write)
     ends = [commit_ends(file.read_bytes()) for file in logs]
-    with (
-        closing(open_database(path, write=True, strict=False)) as database,
-        closing(ladybug.Connection(database, num_threads=1)) as connection,
-    ):
-        groups = _groups(connection)
+    with _connected(path, write=True, strict=False) as connection:
+        has_groups = "TurnGroup" in values(connection, cypher.TABLES)
+        groups = values(connection, cypher.GROUP_IDS) if has_groups else set()
         # A log that was merged is removed.
         replayed = [
             file.stat().st_size if file.exists() else max(complete, default=0)
@@ -300,9 +288,6 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
     """Remove transactions from the end of the logs until the file can be opened.
 
     One by one, so that a kill on the way never leaves less than the file can be opened with.
-
-    Raises:
-        GraphUnusable: it cannot be opened without its logs either.
     """
     # The second log is the older one.
     for file, content in zip(logs, contents, strict=True):
@@ -317,11 +302,6 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
                     "for lack of memory; stop other programs, then repeat the command"
                 )
     raise GraphUnusable(cannot_open(path, "the database ends the process"))
-
-
-def _groups(connection: Any) -> set[str]:
-    has_groups = "TurnGroup" in values(connection, cypher.TABLES)
-    return values(connection, cypher.GROUP_IDS) if has_groups else set()
 
 
 def _ignored(path: Path) -> str:

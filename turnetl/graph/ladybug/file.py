@@ -10,10 +10,11 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from stat import S_ISREG
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
@@ -21,7 +22,8 @@ import ladybug
 
 from turnetl.base import private_files
 from turnetl.base.errors import GraphUnusable
-from turnetl.graph.ladybug import checksum, cypher, log
+from turnetl.graph.ladybug import checksum, log
+from turnetl.graph.ladybug.checksum import ChecksumMatch
 from turnetl.graph.ladybug.client import DAMAGE, error_reason
 from turnetl.graph.ladybug.database import (
     SMALL_POOL,
@@ -30,6 +32,8 @@ from turnetl.graph.ladybug.database import (
     abandon,
     busy,
     cannot_open,
+    connect,
+    create_tables,
     has_episodes,
     is_prepared,
     open_database,
@@ -37,6 +41,7 @@ from turnetl.graph.ladybug.database import (
     prepare_for_writing,
 )
 from turnetl.graph.ladybug.log import DiskSpace
+from turnetl.graph.ladybug.probe import FileState, probe
 
 if sys.platform != "win32":
     import fcntl
@@ -83,11 +88,11 @@ class LadybugFile:
 
         Args:
             path: of the file.
-            write: for writing too; only one process can.
+            write: only one process can.
             low_memory: for reading with a limited buffer pool.
             timeout: seconds to wait for another process that has it open.
             sleep: waits for a number of seconds.
-            free_bytes: returns the free bytes on the disk of a folder.
+            free_bytes: of the disk of a folder.
 
         Raises:
             GraphBusy: another process has it open.
@@ -106,9 +111,8 @@ class LadybugFile:
         except RuntimeError as error:
             raise GraphUnusable(cannot_open(path, error_reason(error))) from error
         except (ValueError, *DAMAGE) as error:
-            raise GraphUnusable(
-                cannot_open(path, f"it is damaged ({error_reason(error)})")
-            ) from error
+            cause = f"it is damaged ({error_reason(error)})"
+            raise GraphUnusable(cannot_open(path, cause)) from error
 
     def close(self) -> None:
         """Close the file; a writer merges the log into it, if the disk has the space."""
@@ -151,11 +155,7 @@ class LadybugFile:
             opened.callback(database.close)
             if write:
                 _ensure_file(log.active_log(path), like=path)
-            connection: Any = (
-                SeparateConnections(database)
-                if low_memory
-                else ladybug.Connection(database, num_threads=1)
-            )
+            connection = SeparateConnections(database) if low_memory else connect(database)
             opened.callback(connection.close)
             if is_prepared(connection, path) or write:
                 opened.pop_all()
@@ -172,21 +172,17 @@ class LadybugFile:
             for source in (path, log.active_log(path)):
                 if source.exists():
                     shutil.copy2(source, copy.with_name(source.name))
-            database = open_database(copy, write=True)
-            opened.callback(database.close)
-            connection = ladybug.Connection(database, num_threads=1)
-            opened.callback(connection.close)
-            for statement in cypher.SCHEMA:
-                connection.execute(statement)
+            database = opened.enter_context(closing(open_database(copy, write=True)))
+            connection = opened.enter_context(closing(connect(database)))
+            create_tables(connection)
             opened.pop_all()
             return cls(connection, database, None, copy=folder)
 
     @classmethod
     def _empty(cls) -> "LadybugFile":
         database = ladybug.Database(":memory:", buffer_pool_size=SMALL_POOL, max_num_threads=1)
-        connection = ladybug.Connection(database, num_threads=1)
-        for statement in cypher.SCHEMA:
-            connection.execute(statement)
+        connection = connect(database)
+        create_tables(connection)
         return cls(connection, database, None)
 
 
@@ -219,6 +215,48 @@ def lock_graph(
     if write:
         _write_owner(lock, path)
     return lock
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFileCheck:
+    comparison: ChecksumMatch
+    problem: str | None = None
+    """Why it cannot be read, as the end of a sentence; None if it can."""
+    is_emptied: bool = False
+    """Whether it has no bytes, although it had some: the database reads it as a new graph."""
+
+
+def check_file(path: Path) -> GraphFileCheck:
+    """Compare a file with its checksum, and check whether it can be read unless they are the same.
+
+    A damaged page can end the process that reads it: another process reads it. Raises as
+    `lock_graph`.
+    """
+    if not S_ISREG(path.stat().st_mode):
+        return GraphFileCheck(ChecksumMatch.DAMAGED, "is no regular file")
+    lock = lock_graph(path, write=False)
+    try:
+        comparison = checksum.compare(path)
+        if comparison is ChecksumMatch.SAME:
+            return GraphFileCheck(comparison)
+        if comparison is ChecksumMatch.DAMAGED and not path.stat().st_size:
+            return GraphFileCheck(comparison, "is empty, and was not before", is_emptied=True)
+        return GraphFileCheck(comparison, _problem(probe(path, "rows")))
+    except OSError as error:
+        return GraphFileCheck(ChecksumMatch.DAMAGED, f"cannot be read ({error.strerror})")
+    finally:
+        if lock is not None:
+            lock.close()
+
+
+def _problem(state: FileState | None) -> str | None:
+    match state:
+        case FileState.CRASH | FileState.KILLED:
+            return "ends the process that reads it"
+        case FileState.UNREADABLE | None:
+            return "cannot be read: it is damaged, or no graph"
+        case _:
+            return None
 
 
 def _write_owner(lock: IO[bytes], path: Path) -> None:

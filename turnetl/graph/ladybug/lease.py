@@ -1,24 +1,19 @@
-"""The lease of a group in Ladybug. What reads or changes it runs in a transaction of the caller.
-
-Transactions on a Ladybug file that write a group under its lease.
-"""
+"""The lease of a group in Ladybug, and the transactions under it."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from turnetl.base.graph_model import GroupProfile, Lease
-from turnetl.base.model import GroupId
-from turnetl.graph.ladybug import cypher, reads, rows
-from turnetl.graph.ladybug.client import LadybugClient
+from turnetl.base.graph_model import Lease
+from turnetl.graph.ladybug import cypher, rows
+from turnetl.graph.ladybug.client import LadybugAccess, LadybugClient
 from turnetl.graph.ladybug.log import DiskSpace
-from turnetl.graph.port import LeaseState, check_lease, grant_lease
+from turnetl.graph.port import check_lease
 
 
-class LadybugWriter:
-    """What writes over a client."""
+class LadybugWriter(LadybugAccess):
+    """Writes, if there is enough space on the disk."""
 
-    _client: LadybugClient
     _space: DiskSpace | None
 
     async def _write_row(self, statement: str, parameters: Mapping[str, Any]) -> None:
@@ -47,29 +42,8 @@ class LadybugWriter:
             self._space.check(size)
 
 
-def acquire(
-    client: LadybugClient,
-    group: GroupId,
-    profile: GroupProfile,
-    *,
-    owner: str,
-    now: datetime,
-    ttl: timedelta,
-    is_dead: Callable[[str], bool],
-) -> Lease:
-    """Grant a lease; as `GraphStore.acquire`."""
-    state = reads.lease_state(client, group) or LeaseState(0, None, False, None, None)
-    lease = grant_lease(group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead)
-    client.query(cypher.GRANT, rows.group_parameters(lease, profile))
-    return lease
-
-
 def check(client: LadybugClient, lease: Lease) -> None:
-    """Check that nobody took the group.
-
-    Raises:
-        GraphUnusable: another writer did.
-    """
+    """Check that nobody took the group; raises as `check_lease`."""
     rows = client.query(cypher.HOLDER, {"group_id": lease.group_id})
     check_lease(lease, *(rows[0] if rows else (None, None)))
 
@@ -80,11 +54,7 @@ def extend(client: LadybugClient, lease: Lease, until: datetime) -> None:
 
 
 def next_sequence(client: LadybugClient, lease: Lease, until: datetime) -> int:
-    """Number the next commit of the group; extend the lease.
-
-    Raises:
-        GraphUnusable: another writer took the group; the transaction must not be committed.
-    """
+    """Number the next commit of the group; extend the lease. Raises as `check_lease`."""
     new_end = {"group_id": lease.group_id, "until": rows.without_zone(until)}
     [[fence, owner, sequence]] = client.query(cypher.NEXT_SEQUENCE, new_end) or [[None, None, 0]]
     check_lease(lease, fence, owner)

@@ -4,7 +4,7 @@ The format was read from logs of Ladybug 0.22: a header, then records of a lengt
 content and a checksum (8 bytes). A transaction ends with a record without variable content. A
 string has its length (8 bytes) before it.
 
-Free disk space for a Ladybug file: the database aborts the process when a write does not fit.
+The database aborts the process when a write does not fit on the disk: the space is checked before.
 """
 
 import math
@@ -58,7 +58,6 @@ class DiskSpace:
             )
 
     def can_merge(self) -> bool:
-        """Return whether the log can be merged into the file."""
         required = RESERVE // 2 + _MERGE_FACTOR * self._logged()
         return self.free_bytes(self.path.parent) >= required
 
@@ -110,7 +109,6 @@ def log_files(path: Path) -> list[Path]:
 
 
 def active_log(path: Path) -> Path:
-    """Return the log to which transactions are written."""
     return path.with_name(f"{path.name}.wal")
 
 
@@ -120,12 +118,7 @@ def commit_ends(log: bytes) -> list[int]:
 
 
 def dropped_tail(tail: bytes, groups: Iterable[str]) -> DroppedTail:
-    """Describe the end of a log.
-
-    Args:
-        tail: what follows the last transaction that was replayed.
-        groups: the groups of the graph.
-    """
+    """Describe what follows the last transaction that was replayed; `groups` are the graph's."""
     # The first row of a commit is its Episodic, whose key is that of the turn.
     turn = _TURN_ID.search(tail)
     named = (group for group in groups if _string(group) in tail)
@@ -138,13 +131,7 @@ def dropped_tail(tail: bytes, groups: Iterable[str]) -> DroppedTail:
 
 
 def copy_log(log: Path) -> Path:
-    """Copy the log beside itself, and return the copy; only the newest copies stay.
-
-    A copy has at most about 16 MB.
-
-    Raises:
-        OSError: it cannot be copied.
-    """
+    """Copy the log, at most about 16 MB, beside itself; only the newest copies stay."""
     copy = damaged_copies.copy_name(log)
     shutil.copy2(log, copy)
     # The log is cut next: after a power cut, one of the two must be complete.
@@ -152,11 +139,6 @@ def copy_log(log: Path) -> Path:
         os.fsync(file.fileno())
     damaged_copies.remove_old(log)
     return copy
-
-
-def copies_of_logs(path: Path) -> list[Path]:
-    """Return all copies of damaged logs of the database."""
-    return [copy for log in log_names(path) for copy in damaged_copies.copies(log)]
 
 
 def _string(text: str) -> bytes:

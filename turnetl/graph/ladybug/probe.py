@@ -3,12 +3,13 @@
 A damaged log can end the process that replays it. As a program, this module imports nothing of
 turnetl, so that it starts fast:
 
-python ladybug_probe.py PATH read|write|rows
+python probe.py PATH read|write|rows
 """
 
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from enum import IntEnum
 from pathlib import Path
@@ -53,10 +54,7 @@ class FileState(IntEnum):
 def probe(path: Path, action: Action) -> FileState | None:
     """Open the file in another process; None if that process ended for another reason.
 
-    Args:
-        path: of the database.
-        action: `write`: for writing, which completes an interrupted merge; else nothing is
-            changed. `rows`: read every row too.
+    `write` completes an interrupted merge; else nothing is changed. `rows` reads every row too.
     """
     # A session of its own: Ctrl-C must not look like a crash.
     result = subprocess.run(
@@ -109,10 +107,6 @@ def _open(path: str, *, write: bool, strict: bool) -> None:
         pass
 
 
-def _result(connection: Any, query: str) -> Any:
-    return connection.execute(query)
-
-
 def read_rows(path: str) -> FileState:
     """Read every row of the file in this process, which a damaged page may end."""
     try:
@@ -122,10 +116,10 @@ def read_rows(path: str) -> FileState:
             ) as database,
             closing(ladybug.Connection(database, num_threads=1)) as connection,
         ):
-            tables = _result(connection, "CALL show_tables() RETURN name, type").get_all()
-            for name, kind in tables:
+            execute: Callable[[str], Any] = connection.execute
+            for name, kind in execute("CALL show_tables() RETURN name, type").get_all():
                 pattern = f"(r:`{name}`)" if kind == "NODE" else f"()-[r:`{name}`]->()"
-                rows = _result(connection, f"MATCH {pattern} RETURN r")
+                rows = execute(f"MATCH {pattern} RETURN r")
                 while rows.has_next():
                     rows.get_next()
     except RuntimeError as error:

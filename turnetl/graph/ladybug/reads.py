@@ -1,16 +1,13 @@
-"""Everything that is read from a Ladybug graph. The functions run in the client's thread.
+"""Everything that is read from a Ladybug graph. The functions run in the client's thread."""
 
-Communities in Ladybug. What writes runs in a transaction of the caller, under its lease.
-
-Read what other programs wrote into a Ladybug graph beside turns, with entities and facts.
-
-Read what another program wrote into a Ladybug graph, into the tables of Graphiti's schema.
-"""
-
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
 from datetime import datetime
+from itertools import chain
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any
+
+import polars as pl
 
 from turnetl.base.graph_model import (
     CommitRecord,
@@ -28,15 +25,22 @@ from turnetl.base.graph_model import (
 )
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
-from turnetl.graph import from_rows, session_level, to_rows
+from turnetl.graph import from_rows, group_tables, to_rows
 from turnetl.graph.from_rows import Recorded, in_order
 from turnetl.graph.from_rows import run_totals as totals_by_run
-from turnetl.graph.ladybug import cypher, summaries
+from turnetl.graph.group_tables import GroupTables
+from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
-from turnetl.graph.ladybug.rows import as_utc, vectors_of, with_zone
+from turnetl.graph.ladybug.rows import embedded, with_zone
 from turnetl.graph.port import LeaseState
-from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode, later_chunks
+from turnetl.graph.session_level import (
+    SessionLevelData,
+    UnrecordedEpisode,
+    later_chunks,
+    session_level_data,
+    surplus_groups,
+)
 
 _LOOKUPS = 20
 _FACTS_READ_PER_LOOKUP = 250
@@ -76,16 +80,19 @@ def load(client: LadybugClient, group: GroupId) -> GroupContents:
         facts=tuple(in_order(ladybug_rows.facts(fact_table))),
         receipts=tuple(committed),
         texts=from_rows.turn_texts(committed, contents),
-        summaries=summaries.records(client, group),
+        summaries={
+            TurnId(turn): recorded
+            for turn, recorded in client.query(cypher.RECORDS, {"group_id": group})
+        },
     )
 
 
 def load_subgraphs(client: LadybugClient, group: GroupId) -> Subgraphs:
     parameters = {"group_id": group}
-    return ladybug_rows.subgraphs(
-        client.table(cypher.EPISODES, parameters),
+    return from_rows.subgraphs_from_rows(
+        map(with_zone, client.table(cypher.EPISODES, parameters).to_pylist()),
         client.query(cypher.MENTIONS, parameters),
-        read_communities(client, group),
+        communities(client, group),
     )
 
 
@@ -113,38 +120,30 @@ def versions(client: LadybugClient) -> dict[GroupId, GroupVersion]:
 def commits(client: LadybugClient, group: GroupId, after: int, limit: int) -> list[CommittedTurn]:
     # The ids first: a scan of all columns would read the before-images of every commit.
     parameters = {"group_id": group, "after": str(after), "limit": limit}
-    return [
-        _commit(client, group, turn) for (turn,) in client.query(cypher.COMMITS_AFTER, parameters)
-    ]
+    turns = client.query(cypher.COMMITS_AFTER, parameters)
+    return [_commit(client, group, turn) for (turn,) in turns]
 
 
 def commit_records(
-    client: LadybugClient, group: GroupId, turns: Collection[TurnId] | None
+    client: LadybugClient, group: GroupId, turns: Collection[TurnId] | None = None
 ) -> list[CommitRecord]:
     parameters = {"group_id": group}
     if turns is None:
         rows = client.query(cypher.COMMITS, parameters)
     else:
-        lookups = [
-            client.query(cypher.COMMIT, parameters | {"turn_id": turn})
-            for turn in sorted(set(turns))
-        ]
-        rows = [row for found in lookups for row in found]
-    mentioned: dict[str, list[str]] = {}
-    for episode, entity in client.query(cypher.MENTIONS, parameters):
-        mentioned.setdefault(episode, []).append(entity)
-    ends = {
-        uuid: (source, target)
-        for uuid, source, target in client.query(cypher.FACT_ENDS, parameters)
-    }
-    found = ((ladybug_rows.receipt(json, group), Recorded(*rest)) for json, *rest in rows)
-    records = (from_rows.commit_record(*one, mentioned, ends) for one in found)
-    return sorted(records, key=attrgetter("sequence"))
+        lookups = (parameters | {"turn_id": turn} for turn in sorted(set(turns)))
+        rows = list(chain.from_iterable(client.query(cypher.COMMIT, one) for one in lookups))
+    return from_rows.commit_records(
+        ((ladybug_rows.receipt(json, group), Recorded(*recorded)) for json, *recorded in rows),
+        client.query(cypher.MENTIONS, parameters),
+        client.query(cypher.FACT_ENDS, parameters),
+    )
 
 
 def runs(client: LadybugClient) -> list[TurnRun]:
-    rows = client.table(cypher.RUNS, {}).to_pylist()
-    return sorted(map(ladybug_rows.run, rows), key=attrgetter("started_at", "run_id"), reverse=True)
+    rows = map(with_zone, client.table(cypher.RUNS, {}).to_pylist())
+    found = map(from_rows.run_from_row, rows)
+    return sorted(found, key=attrgetter("started_at", "run_id"), reverse=True)
 
 
 def run_totals(client: LadybugClient) -> dict[str, RunTotals]:
@@ -208,35 +207,24 @@ RETURN n.uuid
 """
 
 
-def read_communities(client: LadybugClient, group: GroupId) -> tuple[Community, ...]:
-    """Return the communities; as `GraphStore.communities`."""
+def communities(client: LadybugClient, group: GroupId) -> tuple[Community, ...]:
     parameters = {"group_id": group}
     rows = client.table(cypher.COMMUNITIES, parameters).to_pylist()
-    members: dict[str, list[str]] = {}
-    for community, entity in client.query(_MEMBERS, parameters):
-        members.setdefault(community, []).append(entity)
-    return from_rows.communities_from_rows(map(ladybug_rows.with_zone, rows), members)
+    return from_rows.communities_from_rows(map(with_zone, rows), client.query(_MEMBERS, parameters))
 
 
 def write_communities(
     client: LadybugClient, group: GroupId, batch: CommunityBatch, now: datetime
 ) -> None:
-    """Write the batch; as `GraphStore.write_communities`."""
-    for uuid in batch.removed:
+    """Write the batch; as `GraphStore.write_communities`, in a transaction of the caller."""
+    shared = {"group_id": group, "now": ladybug_rows.without_zone(now)}
+    for uuid in (*batch.removed, *(community.uuid for community in batch.written)):
         client.query(_DELETE, {"uuid": uuid, "group_id": group})
     for community in batch.written:
-        client.query(_DELETE, {"uuid": community.uuid, "group_id": group})
-        client.query(_CREATE, _parameters(community))
-        shared = {"group_id": group, "now": ladybug_rows.without_zone(now)}
+        client.query(_CREATE, ladybug_rows.parameters(to_rows.community_row(community)))
         for link in to_rows.member_links(community):
-            row = {"uuid": link.uuid, "source": link.source, "target": link.target}
-            if not client.query(_LINK, row | shared):
+            if not client.query(_LINK, asdict(link) | shared):
                 raise to_rows.missing_member(group)
-
-
-def _parameters(community: Community) -> dict[str, Any]:
-    row = to_rows.community_row(community)
-    return row | {"created_at": ladybug_rows.without_zone(community.created_at)}
 
 
 _GROUPS = """
@@ -245,11 +233,6 @@ WHERE e.group_id IS NOT NULL
 RETURN DISTINCT e.group_id AS name ORDER BY name
 """
 _UUIDS = "MATCH (e:Episodic) WHERE e.group_id = $group_id RETURN e.uuid"
-# Without the texts of turns: those may be most of the file.
-_EPISODE = """
-MATCH (e:Episodic {uuid: $uuid})
-RETURN e.name, e.content, e.source, e.source_description, e.created_at, e.valid_at
-"""
 _MENTIONS = """
 MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
 RETURN e.uuid, count(DISTINCT n.uuid)
@@ -265,58 +248,25 @@ RETURN size(n.name_embedding), count(*)
 """
 
 
-class LadybugUnrecordedReader:
-    """`UnrecordedReader` over a client."""
-
-    _client: LadybugClient
-
-    async def episode_groups(self) -> Sequence[GroupId]:
-        return await self._client.run(
-            lambda client: [GroupId(name) for (name,) in client.query(_GROUPS)]
-        )
-
-    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
-        return await self._client.run(lambda client: read_episodes(client, group))
-
-    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
-        return await self._client.run(
-            lambda client: dict(client.query(_SIZES, {"group_id": group}))
-        )
+def episode_groups(client: LadybugClient) -> list[GroupId]:
+    return [GroupId(name) for (name,) in client.query(_GROUPS)]
 
 
-def read_episodes(client: LadybugClient, group: GroupId) -> list[UnrecordedEpisode]:
-    """See `UnrecordedReader.unrecorded_episodes`."""
+def embedding_sizes(client: LadybugClient, group: GroupId) -> dict[int, int]:
+    return dict(client.query(_SIZES, {"group_id": group}))
+
+
+def unrecorded_episodes(client: LadybugClient, group: GroupId) -> list[UnrecordedEpisode]:
     parameters = {"group_id": group}
     committed = [(one.turn_id, one.chunks) for one in receipts(client, group)]
     own = {turn for turn, _ in committed} | later_chunks(committed)
     uuids = sorted(uuid for (uuid,) in client.query(_UUIDS, parameters) if uuid not in own)
     mentions = dict(client.query(_MENTIONS, parameters))
     facts = dict(client.query(_UNRECORDED_FACTS, parameters))
-    return [
-        _episode(client, group, uuid, (mentions.get(uuid, 0), facts.get(uuid, 0))) for uuid in uuids
-    ]
+    # One by one, without the texts of turns: those may be most of the file.
+    rows = (client.table(cypher.EPISODE, {"uuid": uuid}).to_pylist()[0] for uuid in uuids)
+    return [from_rows.unrecorded_episode(group, with_zone(row), mentions, facts) for row in rows]
 
-
-def _episode(
-    client: LadybugClient, group: GroupId, uuid: str, counts: tuple[int, int]
-) -> UnrecordedEpisode:
-    [(*texts, created_at, valid_at)] = client.query(_EPISODE, {"uuid": uuid})
-    name, text, source, source_description = (value or "" for value in texts)
-    return UnrecordedEpisode(
-        uuid=uuid,
-        group_id=group,
-        name=name,
-        text=text,
-        source=source,
-        source_description=source_description,
-        created_at=as_utc(created_at),
-        valid_at=as_utc(valid_at),
-        entities=counts[0],
-        facts=counts[1],
-    )
-
-
-V = TypeVar("V", Entity, Fact)
 
 _COUNTS = (
     "MATCH (e:Episodic) RETURN count(*)",
@@ -325,73 +275,147 @@ _COUNTS = (
     "MATCH (f:RelatesToNode_) RETURN count(*)",
     "MATCH (:Episodic)-[m:MENTIONS]->(:Entity) RETURN count(*)",
 )
-_EPISODES = """
+_EPISODE_COUNTS = """
 MATCH (e:Episodic) WHERE e.group_id IS NOT NULL RETURN e.group_id, count(*)
 """
-_EMBEDDING = ", {}.{} AS embedding"
-_FACTS = """
-MATCH (a:Entity)-[:RELATES_TO]->(e:RelatesToNode_)-[:RELATES_TO]->(b:Entity)
-WHERE e.group_id = $group_id
-RETURN e.uuid AS uuid, a.uuid AS source_node_uuid, b.uuid AS target_node_uuid, e.name AS name,
-       e.fact AS fact, e.episodes AS episodes, e.created_at AS created_at, e.valid_at AS valid_at,
-       e.invalid_at AS invalid_at, e.expired_at AS expired_at, e.reference_time AS reference_time
-"""
-_ENTITIES = """
-MATCH (n:Entity) WHERE n.group_id = $group_id
-RETURN n.uuid AS uuid, n.name AS name, n.labels AS labels, n.summary AS summary,
-       n.created_at AS created_at
-"""
 
 
-class LadybugSessionLevelReader(LadybugUnrecordedReader):
-    """`SessionLevelReader` over a client."""
-
-    async def content_state(self) -> str:
-        return await self._client.run(
-            lambda client: " ".join(str(client.query(query)[0][0]) for query in _COUNTS)
-        )
-
-    async def session_level_groups(self) -> Sequence[GroupId]:
-        return await self._client.run(_surplus_groups)
-
-    async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
-        return await self._client.run(lambda client: _read(client, group, vectors=vectors))
+def content_state(client: LadybugClient) -> str:
+    return " ".join(str(client.query(query)[0][0]) for query in _COUNTS)
 
 
-def _surplus_groups(client: LadybugClient) -> list[GroupId]:
-    episodes = dict(client.query(_EPISODES))
+def session_level_groups(client: LadybugClient) -> list[GroupId]:
+    episodes = dict(client.query(_EPISODE_COUNTS))
     chunks: dict[str, int] = dict(client.query(cypher.TURN_COUNTS))
     for group, count in episodes.items():
         # The number of chunks is in the receipts, which take longer to read.
         if group in chunks and count != chunks[group]:
             chunks[group] = sum(one.chunks for one in receipts(client, GroupId(group)))
-    return session_level.surplus_groups(episodes, chunks)
+    return surplus_groups(episodes, chunks)
 
 
-def _read(client: LadybugClient, group: GroupId, *, vectors: bool) -> SessionLevelData:
-    episodes = read_episodes(client, group)
+def session_level(client: LadybugClient, group: GroupId, *, vectors: bool) -> SessionLevelData:
+    episodes = unrecorded_episodes(client, group)
     if not episodes:
-        return session_level.session_level_data(group, (), (), (), ())
-    of_facts = _FACTS + (_EMBEDDING.format("e", "fact_embedding") if vectors else "")
-    of_entities = _ENTITIES + (_EMBEDDING.format("n", "name_embedding") if vectors else "")
-    return session_level.session_level_data(
+        return session_level_data(group, (), (), (), ())
+    parameters = {"group_id": group}
+
+    def read(query: str, embedding: str) -> Iterator[tuple[dict[str, Any], Vector | None]]:
+        return embedded(
+            client.table(f"{query}, {embedding} AS embedding" if vectors else query, parameters)
+        )
+
+    facts = read(cypher.OTHER_FACTS, "e.fact_embedding")
+    entities = read(cypher.OTHER_ENTITIES, "n.name_embedding")
+    return session_level_data(
         group,
         episodes,
-        _values(client, of_facts, group, from_rows.fact_of),
-        _values(client, of_entities, group, from_rows.entity_of),
-        [Mention(*row) for row in client.query(cypher.MENTIONS, {"group_id": group})],
+        [from_rows.fact_of(group, *found) for found in facts],
+        [from_rows.entity_of(group, *found) for found in entities],
+        [Mention(*row) for row in client.query(cypher.MENTIONS, parameters)],
     )
 
 
-def _values(
-    client: LadybugClient,
-    query: str,
-    group: GroupId,
-    value_of: Callable[[GroupId, Mapping[str, Any], Vector | None], V],
-) -> list[V]:
-    table = client.table(query, {"group_id": group})
-    has_vectors = "embedding" in table.column_names
-    rows = (table.drop_columns(["embedding"]) if has_vectors else table).to_pylist()
-    vectors = vectors_of(table["embedding"]) if has_vectors else [None] * len(rows)
-    pairs = zip(rows, vectors, strict=True)
-    return [value_of(group, with_zone(row), vector) for row, vector in pairs]
+_OF_GROUP = "WHERE e.group_id = $group_id RETURN e.uuid AS uuid"
+_ENTITIES = f"""
+MATCH (e:Entity)
+{_OF_GROUP}, e.name AS name, e.labels AS labels, size(e.name_embedding) AS dimensions
+"""
+_FACTS = f"""
+MATCH (e:RelatesToNode_)
+{_OF_GROUP}, e.episodes AS turns, e.valid_at AS valid_at, size(e.fact_embedding) AS dimensions
+"""
+# Read apart from the facts: a pattern over both ends finds no fact that lacks one.
+_FACT_SOURCES = f"""
+MATCH (n:Entity)-[:RELATES_TO]->(e:RelatesToNode_)
+{_OF_GROUP}, n.uuid AS source, n.group_id AS source_group
+"""
+_FACT_TARGETS = f"""
+MATCH (e:RelatesToNode_)-[:RELATES_TO]->(n:Entity)
+{_OF_GROUP}, n.uuid AS target, n.group_id AS target_group
+"""
+_ALL_MENTIONS = """
+MATCH (e:Episodic)-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group_id
+RETURN e.uuid AS episode, n.uuid AS entity, n.group_id AS entity_group
+"""
+_EPISODES = f"MATCH (e:Episodic) {_OF_GROUP}, e.source_description AS source_description"
+_SAGAS = f"""
+MATCH (e:Saga) {_OF_GROUP}, e.first_episode_uuid AS first, e.last_episode_uuid AS last
+"""
+_SAGA_LINKS = """
+MATCH (s:Saga)-[:HAS_EPISODE]->(e:Episodic) WHERE e.group_id = $group_id
+RETURN s.uuid AS source, e.uuid AS target
+"""
+_NEXT_LINKS = """
+MATCH (a:Episodic)-[:NEXT_EPISODE]->(b:Episodic) WHERE a.group_id = $group_id
+RETURN a.uuid AS source, b.uuid AS target
+"""
+
+_COMMITS_AT_ONCE = 1_000
+"""Of which the rows, with before-images and records of summaries, are in memory: some megabytes."""
+
+
+def tables(client: LadybugClient, group: GroupId) -> GroupTables:
+    """Return the tables; nobody else can write the file meanwhile."""
+
+    def read(query: str, columns: pl.Schema) -> pl.DataFrame:
+        return _read(client, query, group, columns)
+
+    commits = _commits(client, group)
+    return GroupTables(
+        commits=commits,
+        entities=read(_ENTITIES, group_tables.ENTITIES),
+        facts=_facts(client, group),
+        mentions=read(_ALL_MENTIONS, group_tables.MENTIONS),
+        episodes=read(_EPISODES, group_tables.EPISODES),
+        sagas=read(_SAGAS, group_tables.SAGAS),
+        saga_links=read(_SAGA_LINKS, group_tables.LINKS),
+        next_links=read(_NEXT_LINKS, group_tables.LINKS),
+        commits_after=commits,
+    )
+
+
+def _commits(client: LadybugClient, group: GroupId) -> pl.DataFrame:
+    [(latest,)] = client.query(cypher.LATEST_COMMIT, {"group_id": group})
+    starts = range(0, latest or 0, _COMMITS_AT_ONCE)
+    parts = [_some_commits(client, group, start) for start in starts]
+    return pl.concat([pl.DataFrame(schema=group_tables.COMMITS), *parts])
+
+
+def _some_commits(client: LadybugClient, group: GroupId, after: int) -> pl.DataFrame:
+    """Read the commits with the next numbers after this one."""
+    *of_receipt, _, _, _ = group_tables.commit_columns()
+    numbers = {"after": str(after), "last": str(after + _COMMITS_AT_ONCE)}
+    commits = []
+    for json, *recorded in client.rows(cypher.SOME_COMMITS, {"group_id": group, **numbers}):
+        receipt = ladybug_rows.receipt(json, group)
+        values = (getattr(receipt, name) for name in of_receipt)
+        commits.append(group_tables.commit_row([*values, *recorded]))
+    return pl.DataFrame(commits, schema=group_tables.COMMITS, orient="row")
+
+
+def _facts(client: LadybugClient, group: GroupId) -> pl.DataFrame:
+    columns = group_tables.FACTS
+
+    def read(query: str, *names: str) -> pl.DataFrame:
+        return _read(client, query, group, pl.Schema({name: columns[name] for name in names}))
+
+    facts = read(_FACTS, "uuid", "turns", "valid_at", "dimensions")
+    for ends in (
+        read(_FACT_SOURCES, "uuid", "source", "source_group"),
+        read(_FACT_TARGETS, "uuid", "target", "target_group"),
+    ):
+        # A relationship that is there twice must not double its fact.
+        facts = facts.join(ends.unique("uuid", keep="any"), on="uuid", how="left")
+    return facts.select(list(columns))
+
+
+def _read(client: LadybugClient, query: str, group: GroupId, columns: pl.Schema) -> pl.DataFrame:
+    frame = pl.from_arrow(client.table(query, {"group_id": group}))
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError("a query returned no table")
+    # Ladybug's times are in UTC, without a zone.
+    zoned = frame.with_columns(
+        pl.col(pl.Datetime).dt.cast_time_unit("us").dt.replace_time_zone("UTC")
+    )
+    return zoned.select(pl.col(name).cast(dtype) for name, dtype in columns.items())

@@ -12,13 +12,11 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import ladybug
-
-from turnetl.base import private_files
+from turnetl.base import damaged_copies, private_files
 from turnetl.base.errors import GraphUnusable
-from turnetl.graph.ladybug import checksum, cypher, log
+from turnetl.graph.ladybug import checksum, log
 from turnetl.graph.ladybug.client import error_reason
-from turnetl.graph.ladybug.database import abandon, open_database
+from turnetl.graph.ladybug.database import abandon, connect, create_tables, open_database
 from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.ladybug.log import RESERVE, free_bytes
 
@@ -51,7 +49,7 @@ def rewrite_file(path: Path) -> None:
         copy.replace(path)
         _sync(path.parent)
         checksum.end_writing(path)
-        for old in log.copies_of_logs(path):
+        for old in (copy for name in log.log_names(path) for copy in damaged_copies.copies(name)):
             old.unlink(missing_ok=True)
     except RuntimeError as error:
         raise GraphUnusable(
@@ -66,7 +64,7 @@ def rewrite_file(path: Path) -> None:
 def _copy(source: Any, copy: Path, path: Path) -> None:
     with ExitStack() as opened:
         database = opened.enter_context(closing(open_database(copy, write=True)))
-        target = opened.enter_context(closing(ladybug.Connection(database, num_threads=1)))
+        target = opened.enter_context(closing(connect(database)))
         try:
             _copy_tables(source, target, path)
         except RuntimeError:
@@ -76,9 +74,8 @@ def _copy(source: Any, copy: Path, path: Path) -> None:
 
 
 def _copy_tables(source: Any, target: Any, path: Path) -> None:
-    for statement in cypher.SCHEMA:
-        source.execute(statement)
-        target.execute(statement)
+    create_tables(source)
+    create_tables(target)
     tables = dict(_rows(source, _TABLES))
     if foreign := sorted(tables.keys() - dict(_rows(target, _TABLES)).keys()):
         raise GraphUnusable(
@@ -105,9 +102,8 @@ def _copy_nodes(source: Any, target: Any, table: str) -> None:
 def _copy_relationships(source: Any, target: Any, table: str) -> None:
     columns = _columns(source, table)
     copied = 0
-    for start, end, start_key, end_key in _rows(
-        source, f"CALL show_connection('{table}') RETURN *"
-    ):
+    ends = _rows(source, f"CALL show_connection('{table}') RETURN *")
+    for start, end, start_key, end_key in ends:
         named = "".join(f", r.`{column}` AS `{column}`" for column in columns)
         rows = source.execute(
             f"MATCH (a:`{start}`)-[r:`{table}`]->(b:`{end}`) "

@@ -1,6 +1,6 @@
 """Between turnetl's values and Ladybug's rows: times without a zone, attributes as JSON."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -8,20 +8,14 @@ from typing import Any
 
 import msgspec
 
-from turnetl.base.graph_model import (
-    Community,
-    GroupProfile,
-    Lease,
-    Mention,
-    Receipt,
-    Subgraphs,
-    TurnRun,
-)
+from turnetl.base.errors import GraphUnusable
+from turnetl.base.graph_model import GroupProfile, Receipt
 from turnetl.base.ids import final_group
-from turnetl.base.model import Change, Entity, Fact, GroupId, Vector
+from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, Vector
 from turnetl.graph import from_rows, to_rows
-from turnetl.graph.ladybug import cypher, summaries
-from turnetl.graph.port import LeaseState, new_creation_id
+from turnetl.graph.ladybug import cypher
+from turnetl.graph.ladybug.client import LadybugClient
+from turnetl.graph.port import LeaseState
 
 _FLOAT_BYTES = 4
 _RECEIPT = msgspec.json.Decoder(Receipt)
@@ -47,33 +41,19 @@ def statements(
     outdated = to_rows.outdated_links(change)
     commit = commit_row(change, receipt, sequence)
     episodes, saga = to_rows.episode_rows(change, now), to_rows.saga_row(change, now)
+    saga_texts = to_rows.saga_summary_rows(receipt.group_id, change.saga_texts)
     return [
-        *((cypher.SAVE_EPISODE, _parameters(row), False) for row in episodes),
-        (cypher.SAVE_SAGA, _parameters(saga), False),
+        *((cypher.SAVE_EPISODE, parameters(row), False) for row in episodes),
+        (cypher.SAVE_SAGA, parameters(saga), False),
         *_saga_boundaries(change),
         *((cypher.SAVE_ENTITY, entity_parameters(entity), False) for entity in change.entities),
-        *summaries.statements(change.summary_texts, must_match=True),
-        *summaries.saga_statements(receipt.group_id, change.saga_texts),
+        *((cypher.SET_SUMMARY, row, True) for row in to_rows.summary_rows(change.summary_texts)),
+        *((cypher.SET_SAGA_SUMMARY, row, True) for row in saga_texts),
         *_facts(change, changed),
         *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
-        (cypher.CREATE_TURN_COMMIT, _parameters(commit), False),
+        (cypher.CREATE_TURN_COMMIT, parameters(commit), False),
     ]
-
-
-def group_parameters(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
-    """Return the parameters of `cypher.GRANT`."""
-    return {
-        "group_id": lease.group_id,
-        "schema_version": str(to_rows.CURRENT),
-        "embedder": profile.embedder,
-        "dimensions": str(profile.dimensions),
-        "recipe": profile.recipe,
-        "owner": lease.owner,
-        "until": without_zone(lease.until),
-        "fence": str(lease.fence),
-        "creation_id": new_creation_id(),
-    }
 
 
 def lease_state(row: Sequence[Any], *, used: bool) -> LeaseState:
@@ -104,54 +84,35 @@ def receipt(json: str, group: GroupId) -> Receipt:
     return decoded if decoded.group_id == group else replace(decoded, group_id=group)
 
 
-def run_parameters(run: TurnRun) -> dict[str, Any]:
-    """Return the parameters of `cypher.SAVE_RUN`."""
-    return _parameters(to_rows.run_row(run))
-
-
-def run(row: Mapping[str, Any]) -> TurnRun:
-    """Return the run in a row of `cypher.RUNS`."""
-    return from_rows.run_from_row(with_zone(row))
-
-
 def entities(table: Any) -> list[Entity]:
     """Return the entities of an Arrow table with the columns of `cypher.ENTITIES`."""
-    rows = table.drop_columns(["embedding"]).to_pylist()
     return [
-        from_rows.entity_from_row(with_zone(row), _attributes(row), vector)
-        for row, vector in zip(rows, vectors_of(table["embedding"]), strict=True)
+        from_rows.entity_from_row(row, _attributes(row), vector) for row, vector in embedded(table)
     ]
 
 
 def facts(table: Any) -> list[Fact]:
     """Return the facts of an Arrow table with the columns of `cypher.FACTS`."""
-    rows = table.drop_columns(["embedding"]).to_pylist()
     return [
-        from_rows.fact_from_row(with_zone(row), _attributes(row), vector)
-        for row, vector in zip(rows, vectors_of(table["embedding"]), strict=True)
+        from_rows.fact_from_row(row, _attributes(row), vector) for row, vector in embedded(table)
     ]
 
 
-def subgraphs(
-    episodes: Any, mentions: Iterable[Sequence[Any]], communities: Sequence[Community]
-) -> Subgraphs:
-    """Return the subgraphs of a group.
+def embedded(table: Any) -> Iterator[tuple[dict[str, Any], Vector | None]]:
+    """Yield each row of an Arrow table, with the vector in its column `embedding`, if there is one.
 
-    Args:
-        episodes: an Arrow table with the columns of `cypher.EPISODES`.
-        mentions: rows of `cypher.MENTIONS`.
-        communities: in their order.
+    The vectors never become Python's numbers.
     """
-    return from_rows.subgraphs_from_rows(
-        map(with_zone, episodes.to_pylist()),
-        (Mention(episode, entity) for episode, entity in mentions),
-        communities,
-    )
+    if "embedding" not in table.column_names:
+        yield from ((with_zone(row), None) for row in table.to_pylist())
+        return
+    rows = table.drop_columns(["embedding"]).to_pylist()
+    for row, vector in zip(rows, _vectors_of(table["embedding"]), strict=True):
+        yield with_zone(row), vector
 
 
 def entity_parameters(entity: Entity) -> dict[str, Any]:
-    """Return the parameters of `cypher.SAVE_ENTITY`."""
-    return _parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
+    return parameters(to_rows.entity_row(entity)) | {"attributes": _json(entity)}
 
 
 def changed_fact_parameters(fact: Fact) -> dict[str, Any]:
@@ -159,6 +120,23 @@ def changed_fact_parameters(fact: Fact) -> dict[str, Any]:
     row = _fact_parameters(fact)
     del row["source_node_uuid"], row["target_node_uuid"]
     return row
+
+
+def write_summaries(client: LadybugClient, writes: SummaryWrites) -> None:
+    """Write summaries and records. Runs in a transaction of the caller.
+
+    Raises:
+        GraphUnusable: a turn is not committed.
+    """
+    for row in to_rows.summary_rows(writes.texts):
+        client.query(cypher.SET_SUMMARY, row)
+    for turn, record in writes.records.items():
+        if not client.query(cypher.SET_RECORD, {"turn_id": turn, "summaries": record}):
+            raise GraphUnusable(f"turn {turn} is no longer in the graph; run again")
+    for turn, usage in writes.usages.items():
+        for (json,) in client.query(cypher.COMMITTED_RECEIPT, {"turn_id": turn}):
+            changed = msgspec.json.encode(replace(_RECEIPT.decode(json), usage=usage)).decode()
+            client.query(cypher.SET_RECEIPT, {"turn_id": turn, "receipt": changed})
 
 
 def without_zone(time: datetime) -> datetime:
@@ -192,7 +170,7 @@ def _link_params(link: to_rows.LinkRow) -> dict[str, Any]:
 
 
 def _fact_parameters(fact: Fact) -> dict[str, Any]:
-    return _parameters(to_rows.fact_row(fact)) | {"attributes": _json(fact)}
+    return parameters(to_rows.fact_row(fact)) | {"attributes": _json(fact)}
 
 
 def _json(value: Entity | Fact) -> str:
@@ -204,7 +182,7 @@ def _attributes(row: Mapping[str, Any]) -> dict[str, Any]:
     return attributes
 
 
-def _parameters(row: Mapping[str, Any]) -> dict[str, Any]:
+def parameters(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row with times without a zone, and with integers as strings."""
     return {name: _parameter(value) for name, value in row.items()}
 
@@ -225,7 +203,7 @@ def with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def vectors_of(column: Any) -> list[Vector | None]:
+def _vectors_of(column: Any) -> list[Vector | None]:
     """Return the bytes of each list of float32 in an Arrow column."""
     return [vector for chunk in column.chunks for vector in _chunk_vectors(chunk)]
 

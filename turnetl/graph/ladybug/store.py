@@ -1,94 +1,55 @@
 """The store in Ladybug, the embedded graph: one file, one connection, one thread that uses it."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from turnetl.base.graph_model import (
-    CommitRecord,
-    CommittedTurn,
-    Community,
     CommunityBatch,
-    GroupContents,
     GroupProfile,
-    GroupVersion,
     Lease,
     Receipt,
     Reversal,
     Reverted,
-    RunTotals,
-    Subgraphs,
     TurnRun,
 )
 from turnetl.base.ids import RecipeParts
-from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
+from turnetl.base.model import Change, GroupId, SummaryWrites, TurnId
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.ladybug import cypher, group_repair, reads, rows, summaries
+from turnetl.graph.ladybug import cypher, reads, rows
 from turnetl.graph.ladybug import lease as ladybug_lease
 from turnetl.graph.ladybug import reversal as ladybug_reversal
-from turnetl.graph.ladybug.client import LadybugClient, LadybugConnection, OpenConnection, Reopen
-from turnetl.graph.ladybug.commit import is_committed, write_turn
+from turnetl.graph.ladybug.client import LadybugClient, Reopen, in_thread
 from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
-from turnetl.graph.ladybug.log import DiskSpace, change_size
+from turnetl.graph.ladybug.log import change_size
 from turnetl.graph.ladybug.migrations import LadybugMigrations
-from turnetl.graph.ladybug.reads import LadybugSessionLevelReader
+from turnetl.graph.port import LeaseState, grant_lease, new_creation_id
 
 
-class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
+class LadybugStore(LadybugMigrations):
     """`GraphStore` over a Ladybug file."""
 
-    def __init__(
-        self,
-        connection: LadybugConnection,
-        close: Callable[[], None],
-        *,
-        write: bool,
-        reopen: Reopen | None = None,
-        space: DiskSpace | None = None,
-        abandon: Callable[[], None] | None = None,
-    ) -> None:
-        """Use an open connection; arguments as of `LadybugClient`, and these.
-
-        Args:
-            write: whether it is open for writing.
-            space: checked before each transaction; None: not checked.
-        """
-        self._client = LadybugClient(connection, close, reopen, abandon)
-        self._write = write
-        self._space = space
+    def __init__(self, file: LadybugFile, reopen: Reopen | None = None) -> None:
+        """Use an open file; arguments as of `LadybugClient`."""
+        self._client = LadybugClient(file, reopen)
+        self._space = file.space
 
     @classmethod
     async def open(cls, path: Path, *, write: bool, wait: bool = True) -> "LadybugStore":
-        """Open the file, or create it; arguments as of `open_graph`.
+        """Open the file, or create it; arguments and errors as of `open_graph`."""
 
-        Raises:
-            GraphBusy: another process has it open.
-            GraphUnusable: it is not a graph, is of another version, or cannot be written.
-        """
-
-        def open_file(*, low_memory: bool = False) -> LadybugFile:
+        def open_file(low_memory: bool) -> LadybugFile:
             timeout = LOCK_TIMEOUT if wait else 0
             return LadybugFile.open(path, write=write, low_memory=low_memory, timeout=timeout)
 
-        def reopen(low_memory: bool) -> OpenConnection:
-            file = open_file(low_memory=low_memory)
-            return file.connection, file.close
-
-        file = await _opened(open_file)
+        file = await _opened(partial(open_file, low_memory=False))
         # A writer keeps the file: another one could change what this one knows of its groups.
-        reopen_reader = None if write else reopen
-        return cls(
-            file.connection,
-            file.close,
-            write=write,
-            reopen=reopen_reader,
-            space=file.space,
-            abandon=file.abandon if write else None,
-        )
+        return cls(file, None if write else open_file)
 
     async def prepare(self) -> None:
         def prepare(client: LadybugClient) -> None:
@@ -97,57 +58,34 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
             for statement in cypher.SCHEMA:
                 client.query(statement)
 
-        if self._write:
+        if self._space is not None:
             await self._client.run(prepare)
 
-    async def groups(self) -> Sequence[GroupId]:
-        return await self._client.run(reads.groups)
-
-    async def receipts(self, group: GroupId) -> Sequence[Receipt]:
-        return await self._client.run(lambda client: reads.receipts(client, group))
-
-    async def counts(self, group: GroupId) -> tuple[int, int, int]:
-        return await self._client.run(lambda client: reads.counts(client, group))
-
-    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
-        return await self._client.run(lambda client: reads.recipes(client, digests))
-
-    async def load(self, group: GroupId) -> GroupContents:
-        return await self._client.run(lambda client: reads.load(client, group))
-
-    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
-        return await self._client.run(lambda client: reads.load_subgraphs(client, group))
-
-    async def communities(self, group: GroupId) -> Sequence[Community]:
-        return await self._client.run(lambda client: reads.read_communities(client, group))
-
-    async def profile(self, group: GroupId) -> GroupProfile | None:
-        return await self._client.run(lambda client: reads.profile(client, group))
-
-    async def versions(self) -> Mapping[GroupId, GroupVersion]:
-        return await self._client.run(reads.versions)
-
-    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
-        return await self._client.run(lambda client: reads.commits(client, group, after, limit))
-
-    async def commit_records(
-        self, group: GroupId, turns: Collection[TurnId] | None = None
-    ) -> Sequence[CommitRecord]:
-        return await self._client.run(lambda client: reads.commit_records(client, group, turns))
+    groups = in_thread(reads.groups)
+    receipts = in_thread(reads.receipts)
+    counts = in_thread(reads.counts)
+    recipes = in_thread(reads.recipes)
+    load = in_thread(reads.load)
+    load_subgraphs = in_thread(reads.load_subgraphs)
+    communities = in_thread(reads.communities)
+    profile = in_thread(reads.profile)
+    versions = in_thread(reads.versions)
+    commits = in_thread(reads.commits)
+    commit_records = in_thread(reads.commit_records)
+    turn_ids = in_thread(reads.turn_ids)
+    entities = in_thread(reads.entities)
+    facts = in_thread(reads.facts)
+    runs = in_thread(reads.runs)
+    run_totals = in_thread(reads.run_totals)
+    episode_groups = in_thread(reads.episode_groups)
+    unrecorded_episodes = in_thread(reads.unrecorded_episodes)
+    embedding_sizes = in_thread(reads.embedding_sizes)
+    content_state = in_thread(reads.content_state)
+    session_level_groups = in_thread(reads.session_level_groups)
+    session_level = in_thread(reads.session_level)
 
     async def tables(self, group: GroupId) -> GroupTables:
-        return await self._client.run_in_low_memory(
-            lambda client: group_repair.read_tables(client, group)
-        )
-
-    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
-        return await self._client.run(lambda client: reads.turn_ids(client, group))
-
-    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
-        return await self._client.run(lambda client: reads.entities(client, group, uuids))
-
-    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
-        return await self._client.run(lambda client: reads.facts(client, group, uuids))
+        return await self._client.run_in_low_memory(lambda client: reads.tables(client, group))
 
     async def acquire(
         self,
@@ -162,9 +100,13 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
         def acquire(client: LadybugClient) -> Lease:
             self._check_space()
             with client.transaction():
-                return ladybug_lease.acquire(
-                    client, group, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
+                state = reads.lease_state(client, group) or LeaseState(0, None, False, None, None)
+                lease = grant_lease(
+                    group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
                 )
+                group_row = to_rows.group_row(lease, profile) | {"creation_id": new_creation_id()}
+                client.query(cypher.GRANT, rows.parameters(group_row))
+                return lease
 
         return await self._client.run(acquire)
 
@@ -183,10 +125,14 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
         def commit(client: LadybugClient) -> bool:
             self._check_space(change_size(change))
             with client.transaction():
-                if is_committed(client, change.episode.turn_id):
+                if _is_committed(client, change.episode.turn_id):
                     ladybug_lease.check(client, lease)
                     return False
-                write_turn(client, lease, change, receipt, now=now, until=now + ttl)
+                sequence = ladybug_lease.next_sequence(client, lease, now + ttl)
+                statements = rows.statements(change, receipt, now, sequence=sequence)
+                for query, parameters, must_match in statements:
+                    if not client.query(query, parameters) and must_match:
+                        raise to_rows.incomplete_graph(lease.group_id)
             return True
 
         return await self._client.run(commit)
@@ -198,7 +144,7 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
             self._check_space()
             with client.transaction():
                 ladybug_lease.check(client, lease)
-                if not is_committed(client, reversal.receipt.turn_id):
+                if not _is_committed(client, reversal.receipt.turn_id):
                     return None
                 ladybug_lease.extend(client, lease, now + ttl)
                 return ladybug_reversal.revert(client, reversal, now)
@@ -206,19 +152,13 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
         return await self._client.run(revert)
 
     async def save_run(self, run: TurnRun) -> None:
-        await self._write_row(cypher.SAVE_RUN, rows.run_parameters(run))
-
-    async def runs(self) -> Sequence[TurnRun]:
-        return await self._client.run(reads.runs)
-
-    async def run_totals(self) -> Mapping[str, RunTotals]:
-        return await self._client.run(reads.run_totals)
+        await self._write_row(cypher.SAVE_RUN, rows.parameters(to_rows.run_row(run)))
 
     async def repair(
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            group_repair.repair(client, lease.group_id, repair, now)
+            ladybug_reversal.repair(client, lease.group_id, repair, now)
 
         await self._write_under(lease, now + ttl, write)
 
@@ -227,7 +167,9 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
     ) -> None:
         def write(client: LadybugClient) -> None:
             sequence = ladybug_lease.next_sequence(client, lease, now + ttl)
-            summaries.write_numbered(client, writes, sequence)
+            rows.write_summaries(client, writes)
+            *_, latest = writes.records
+            client.query(cypher.RENUMBER, {"turn_id": latest, "sequence": str(sequence)})
 
         await self._write_under(lease, now + ttl, write)
 
@@ -244,6 +186,10 @@ class LadybugStore(LadybugSessionLevelReader, LadybugMigrations):
 
     async def close(self) -> None:
         await self._client.close()
+
+
+def _is_committed(client: LadybugClient, turn: TurnId) -> bool:
+    return bool(client.query(cypher.IS_COMMITTED, {"turn_id": turn}))
 
 
 async def _opened(open_file: Callable[[], LadybugFile]) -> LadybugFile:

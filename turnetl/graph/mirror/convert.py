@@ -7,20 +7,12 @@ from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, Episodic
 
 from turnetl.base.graph_model import Community, EpisodeNode
 from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId
-from turnetl.graph import graphiti_names
+from turnetl.graph import graphiti_names, to_rows
 
 
 def to_node(entity: Entity) -> EntityNode:
     """Return a new node without its vector, as Graphiti's own searches return it."""
-    return EntityNode(
-        uuid=entity.uuid,
-        group_id=entity.group_id,
-        name=entity.name,
-        labels=[graphiti_names.BASE_LABEL, *entity.labels],
-        summary=entity.summary,
-        created_at=entity.created_at,
-        attributes=dict(entity.attributes),
-    )
+    return EntityNode(**to_rows.entity_fields(entity), attributes=dict(entity.attributes))
 
 
 def from_node(node: EntityNode) -> Entity:
@@ -38,21 +30,7 @@ def from_node(node: EntityNode) -> Entity:
 
 def to_edge(fact: Fact) -> EntityEdge:
     """Return a new edge without its vector, as Graphiti's own searches return it."""
-    return EntityEdge(
-        uuid=fact.uuid,
-        group_id=fact.group_id,
-        source_node_uuid=fact.source,
-        target_node_uuid=fact.target,
-        name=fact.relation,
-        fact=fact.text,
-        episodes=list(fact.turns),
-        created_at=fact.created_at,
-        valid_at=fact.valid_at,
-        invalid_at=fact.invalid_at,
-        expired_at=fact.expired_at,
-        reference_time=fact.reference_time,
-        attributes=dict(fact.attributes),
-    )
+    return EntityEdge(**to_rows.fact_fields(fact), attributes=dict(fact.attributes))
 
 
 def from_edge(edge: EntityEdge) -> Fact:
@@ -78,9 +56,6 @@ def to_episodic_node(episode: Episode, text: str, chunk: int = 0) -> EpisodicNod
     """Return the node of an episode's chunk, with `text` as its content, for Graphiti's prompts.
 
     Its uuid is the turn's, whichever chunk it is, so that facts refer to the turn.
-
-    Raises:
-        ValueError: the turn has no time.
     """
     turn = episode.turn
     if turn.started_at is None:
@@ -113,10 +88,4 @@ def to_searched_episode(node: EpisodeNode) -> EpisodicNode:
 
 def to_community(community: Community) -> CommunityNode:
     """Return a new node without its vector, as Graphiti's own searches return it."""
-    return CommunityNode(
-        uuid=community.uuid,
-        group_id=community.group_id,
-        name=community.name,
-        summary=community.summary,
-        created_at=community.created_at,
-    )
+    return CommunityNode(**to_rows.community_fields(community))

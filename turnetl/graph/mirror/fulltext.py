@@ -6,15 +6,10 @@ would make another graph. Terms are the words of Unicode's rules (UAX #29) in lo
 sentence of a fact, are separate fields; a term counts in each. BM25 is computed in float32, with
 lengths encoded in one byte; a term that occurs twice in the query counts twice.
 
-The values with the highest sums of scores, without a pass over the longest postings (MaxScore).
-
-The terms of a query are added by falling weight, so that the most frequent ones come last. A term
-adds less than its weight to a score. What the last ones can add together is less than the score
-that the best values certainly have, so they alone cannot make a value one of the best: they are
-looked up for those values that may be among the best, and their postings are not read.
-
-Nothing that is returned depends on what is not read: the score of a value is the sum over all its
-terms, always in this order, and every value that is among the best is there, ties included.
+The longest postings are not read (MaxScore): the terms of a query are added by falling weight, the
+most frequent ones last, and a term adds less than its weight. When the last terms together add less
+than the score that the best values certainly have, they alone cannot make a value one of the best:
+they are looked up for the values that may be. The result does not depend on it, ties included.
 """
 
 import math
@@ -67,14 +62,10 @@ class BestTotals(NamedTuple):
 def best_totals(
     terms: Sequence[TermPostings], denominators: FulltextScores, count: int, limit: int
 ) -> BestTotals:
-    """Return the `limit` values with the highest scores, and those whose score equals the last one.
+    """Return the `limit` of `count` values with the highest scores, and all equal to the last one.
 
-    Args:
-        terms: of the query; each has a value.
-        denominators: by impact, at least 1. A term adds its weight to the score of a value, less
-            the weight divided by the denominator.
-        count: of all values.
-        limit: how many are the best.
+    Each term has a value. It adds its weight to the score of a value, less the weight divided by
+    the denominator, at least 1, of its impact.
     """
     terms = sorted(terms, key=lambda term: -term.weight)
     certain = _certain_score(terms, denominators, limit)
@@ -114,7 +105,7 @@ def _count_read(terms: Sequence[TermPostings], most: float) -> int:
 
 
 def _totals(terms: Sequence[TermPostings], denominators: FulltextScores, count: int) -> Totals:
-    """Return for each value the sum of what the terms add to it, in their order."""
+    """Return for each value the sum of what the terms add to it."""
     totals = np.zeros(count)
     rare = bisect(list(accumulate(len(term.positions) for term in terms)), _TOGETHER)
     _read_together(terms[:rare], denominators, totals)
@@ -188,7 +179,7 @@ class FullTextIndex:
     """Values by their terms. The cost of adding one depends on its length only."""
 
     def __init__(self, fields: int = _FACT_FIELDS) -> None:
-        """Create an empty index of values with this number of texts; by default of facts."""
+        """Index values with this number of texts."""
         self.keys: list[str] = []
         self._impacts = _Impacts()
         self.fields = tuple(_Field(number, self._impacts) for number in range(fields))
@@ -196,7 +187,7 @@ class FullTextIndex:
         self._cache: dict[tuple[str, int], list[tuple[str, float]]] = {}
 
     def add(self, key: str, *texts: str) -> None:
-        """Add a value by the text of each field; its key must be new."""
+        """Add a value with a new key and the text of each field."""
         self.keys.append(key)
         self._cache.clear()
         for field, text in zip(self.fields, texts, strict=True):
@@ -246,7 +237,7 @@ class FullTextIndex:
 
 
 def tokenize(text: str) -> Iterator[str]:
-    """Yield the terms of a text, as Lucene's standard analyzer splits it."""
+    """Yield the terms of a text as Lucene's standard analyzer does."""
     for word in _TERM.findall(text):
         lower = word.lower()
         for start in range(0, len(lower), _MAX_TERM_CHARS):
@@ -254,9 +245,9 @@ def tokenize(text: str) -> Iterator[str]:
 
 
 class _Impacts:
-    """What decides how much a term adds to a score: its frequency in a text, the length of that.
+    """Frequencies of a term in a text, with the length of the text: these decide its score.
 
-    There are few different ones, so that BM25 is computed for each of them and not for each value.
+    There are few different ones: BM25 is computed for each of them and not for each value.
     """
 
     def __init__(self) -> None:
@@ -266,7 +257,6 @@ class _Impacts:
         self._computed: tuple[Sequence[float], FulltextScores] = (), np.zeros(0, np.float32)
 
     def number(self, field: int, frequency: int, length: int) -> int:
-        """Return the number of an impact, the same for the same one."""
         impact = field, frequency, length
         number = self._numbers.get(impact)
         if number is None:
@@ -275,7 +265,7 @@ class _Impacts:
         return number
 
     def denominators(self, mean_lengths: Sequence[float]) -> FulltextScores:
-        """Return for each impact by what the part of a weight is divided that is not added."""
+        """Return for each impact the divisor of the part of a weight that is not added."""
         means, computed = self._computed
         if means != mean_lengths or len(computed) != len(self._numbers):
             # Equal for all searches of a turn.
@@ -321,7 +311,7 @@ class _Field:
         self._values += 1
 
     def document_frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return how many values contain each term, of those that occur."""
+        """Return how many values contain each term that occurs."""
         postings = self._postings
         return {term: len(postings[term][0]) for term in terms if term in postings}
 
@@ -335,14 +325,13 @@ class _Field:
                 )
 
 
-class _FieldStatistics:
+class _FieldStatistics(NamedTuple):
     """The weight of each term of a query in a field, over all indexes that are searched."""
 
-    def __init__(self, weights: Mapping[str, float], mean_length: float) -> None:
-        self.weights = weights
-        """Of the terms that occur, float32. One that is in the query twice has twice the weight."""
-        self.mean_length = mean_length
-        """Terms per text."""
+    weights: Mapping[str, float]
+    """Of the terms that occur, float32. One that is in the query twice has twice the weight."""
+    mean_length: float
+    """Terms per text."""
 
     @classmethod
     def of(cls, fields: Sequence[_Field], terms: Mapping[str, int]) -> "_FieldStatistics":
@@ -352,15 +341,11 @@ class _FieldStatistics:
         for field in fields:
             found.update(field.document_frequencies(terms))
         weights = {
-            term: float(np.float32(count * _idf(texts, found[term])))
+            term: float(np.float32(count * math.log(1 + (texts - values + 0.5) / (values + 0.5))))
             for term, count in terms.items()
-            if term in found
+            if (values := found[term])
         }
         return cls(weights, mean_length)
-
-
-def _idf(texts: int, found: int) -> float:
-    return math.log(1 + (texts - found + 0.5) / (found + 0.5))
 
 
 def _key_at(indexes: Sequence[FullTextIndex], position: int) -> str:

@@ -4,13 +4,6 @@ Graphiti's building blocks search candidates through `driver.search_interface` a
 through `driver.graph_operations_interface`. Both return copies here, because Graphiti changes
 candidates in place. Every other query reaches the driver, which raises and records it: some of
 Graphiti's reads suppress every exception.
-
-Searches that are asked for in the same moment, made together.
-
-Graphiti starts the searches for all entities or facts of a turn before it waits for one of them.
-Together they read the vectors of the group once.
-
-What Graphiti's queries to a database accept, for the searches that replace them.
 """
 
 import asyncio
@@ -25,7 +18,7 @@ from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode
 from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.search.search_utils import MAX_QUERY_LENGTH
-from pydantic import ConfigDict, PrivateAttr
+from pydantic import PrivateAttr
 from typing_extensions import override
 
 from turnetl.base.model import Entity, Fact, Vector
@@ -40,7 +33,11 @@ SearchAll = Callable[[Sequence[QueryVector], int, float], Sequence[Found]]
 
 
 class SearchBatch(Generic[Found]):
-    """Collects searches until the event loop has run all that is ready, then makes them."""
+    """Collects searches until the event loop has run all that is ready, then makes them.
+
+    Graphiti starts the searches for all entities or facts of a turn before it waits for one of
+    them. Together they read the vectors of the group once.
+    """
 
     def __init__(self, search_all: SearchAll[Found]) -> None:
         self._search_all = search_all
@@ -92,7 +89,6 @@ class MirrorDriver(GraphDriver):
     _database = ""
 
     def __init__(self) -> None:
-        """Create a driver that serves no query."""
         self.leaks: list[str] = []
         """Queries that were rejected."""
 
@@ -100,13 +96,7 @@ class MirrorDriver(GraphDriver):
     def for_group(
         cls, group: GroupView, candidates: CandidateIndex, on_candidate: CandidateCallback
     ) -> "MirrorDriver":
-        """Create a driver that serves the group.
-
-        Args:
-            group: the group.
-            candidates: the candidate index of the group; it is refreshed here.
-            on_candidate: called with each candidate that is returned.
-        """
+        """Create a driver that serves the group; the index of its candidates is refreshed."""
         candidates.refresh()
         driver = cls()
         driver.search_interface = MirrorSearch(candidates, on_candidate)
@@ -151,7 +141,6 @@ class MirrorDriver(GraphDriver):
 class MirrorSearch(SearchInterface):
     """Candidate searches. Of Graphiti's filters only the one by both endpoints is supported."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _candidates: CandidateIndex = PrivateAttr()
     _entities_near: SearchBatch[list[Entity]] = PrivateAttr()
     _facts_near: SearchBatch[list[Fact]] = PrivateAttr()
@@ -200,9 +189,8 @@ class MirrorSearch(SearchInterface):
         pair = _pair(search_filter)
         if pair is None:
             return self._edges(await self._facts_near.search(search_vector, limit, min_score))
-        return self._edges(
-            self._candidates.facts_near_between(pair, search_vector, limit, min_score)
-        )
+        near = self._candidates.facts_near_between(pair, search_vector, limit, min_score)
+        return self._edges(near)
 
     @override
     async def node_similarity_search(
@@ -237,7 +225,6 @@ class MirrorSearch(SearchInterface):
 class MirrorReads(GraphOperationsInterface):
     """Reads of entities by uuid and by exact name."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _group: GroupView = PrivateAttr()
 
     def __init__(self, group: GroupView) -> None:
@@ -246,23 +233,15 @@ class MirrorReads(GraphOperationsInterface):
 
     @override
     async def node_get_by_uuids(
-        self,
-        _cls: Any,
-        driver: Any,
-        uuids: list[str],
-        group_id: str | None = None,
+        self, _cls: Any, driver: Any, uuids: list[str], group_id: str | None = None
     ) -> list[EntityNode]:
         _require_group(self._group, [group_id] if group_id is not None else None)
-        entities = (self._group.entity(uuid) for uuid in sorted(set(uuids)))
+        entities = map(self._group.entity, sorted(set(uuids)))
         return [convert.to_node(entity) for entity in entities if entity is not None]
 
     @override
     async def node_get_by_names(
-        self,
-        _cls: Any,
-        driver: Any,
-        names: list[str],
-        group_ids: list[str],
+        self, _cls: Any, driver: Any, names: list[str], group_ids: list[str]
     ) -> list[EntityNode]:
         """Return the entities with exactly these names, case-sensitive, in order of creation."""
         _require_group(self._group, group_ids)
@@ -292,11 +271,7 @@ def is_too_long(query: str, group_ids: Sequence[str] | None) -> bool:
 
 
 def require_filters(search_filter: SearchFilters, supported: Sequence[str]) -> Mapping[str, Any]:
-    """Return the filters that are set.
-
-    Raises:
-        NotImplementedError: one of them is not supported; names it.
-    """
+    """Return the filters that are set; NotImplementedError names those that are not supported."""
     filters = {name: value for name, value in vars(search_filter).items() if value is not None}
     unsupported = sorted(set(filters) - set(supported))
     if unsupported:

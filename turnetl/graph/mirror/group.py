@@ -32,19 +32,15 @@ class GroupView(Protocol):
 
     def entities_named(self, names: Collection[str]) -> Sequence[Entity]:
         """Return the entities with exactly these names, in order of creation."""
-        ...
 
     def entities_like(self, name: str) -> Sequence[Entity]:
         """Return the entities whose name differs in case and spaces only, in order of creation."""
-        ...
 
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation from `source` that are still valid, oldest first."""
-        ...
 
     def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation to `target` that are still valid, oldest first."""
-        ...
 
 
 class MirrorGroup:
@@ -62,7 +58,6 @@ class MirrorGroup:
         # Uuids in order of creation, by the name without case and spaces.
         self._by_folded_name: dict[str, list[str]] = {}
         self._facts: dict[str, Fact] = {}
-        # The number of chunks of each committed turn.
         self._chunks: dict[TurnId, int] = {}
         # Facts without an end, by (source, relation) and by (target, relation): dicts, for their
         # order and their deletions.
@@ -75,12 +70,10 @@ class MirrorGroup:
 
     @property
     def entities(self) -> Iterable[Entity]:
-        """All entities, in order of creation."""
         return self._entities.values()
 
     @property
     def facts(self) -> Iterable[Fact]:
-        """All facts, including invalidated ones, in order of creation."""
         return self._facts.values()
 
     def entity(self, uuid: str) -> Entity | None:
@@ -90,29 +83,22 @@ class MirrorGroup:
         return self._facts.get(uuid)
 
     def entities_named(self, names: Collection[str]) -> Sequence[Entity]:
-        """Return the entities with exactly these names, in order of creation."""
         found = sorted(entry for name in set(names) for entry in self._by_name.get(name, ()))
         return [self._entities[uuid] for _, uuid in found]
 
     def entities_like(self, name: str) -> Sequence[Entity]:
-        """Return the entities whose name differs in case and spaces only, in order of creation."""
         return [self._entities[uuid] for uuid in self._by_folded_name.get(folded(name), ())]
 
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
-        """Return the facts of that relation from `source` that are still valid, oldest first."""
         return [self._facts[uuid] for uuid in self._valid.get((source, relation), ())]
 
     def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
-        """Return the facts of that relation to `target` that are still valid, oldest first."""
         return [self._facts[uuid] for uuid in self._valid_to.get((target, relation), ())]
 
     def neighbours(self, episode: Episode) -> tuple[TurnId | None, TurnId | None]:
         """Return the committed turns just before and just after the episode in its session.
 
         By (started_at, turn_id): history may arrive late, and ordinals change when it does.
-
-        Raises:
-            ValueError: the episode's turn has no time.
         """
         session = self._sessions.get(episode.turn.session_id, [])
         position = _position(episode.turn.started_at, episode.turn_id)
@@ -123,11 +109,7 @@ class MirrorGroup:
         return previous, following
 
     def chunks_of(self, turn: TurnId) -> int:
-        """Return the number of chunks of a committed turn.
-
-        Raises:
-            KeyError: it is not committed.
-        """
+        """Return the number of chunks of a turn; KeyError if it is not committed."""
         return self._chunks[turn]
 
     def apply(self, change: Change, receipt: Receipt) -> None:

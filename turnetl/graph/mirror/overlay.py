@@ -1,12 +1,8 @@
-"""A group as it will be after turns that are not committed yet.
+"""A group as it will be after turns that are not committed yet, and the candidates in it.
 
 A later chunk of a turn is resolved against the earlier chunks as if each were committed, and a turn
 that runs ahead against the turns before it. The group itself is not changed, so a turn that fails
-has no effect.
-
-Candidate search: the entities and facts of a group that are most similar to a name or sentence.
-
-`similarity` says how vectors are compared, `fulltext` how terms are.
+has no effect. `similarity` says how vectors are compared, `fulltext` how terms are.
 """
 
 import weakref
@@ -29,17 +25,24 @@ from turnetl.graph.mirror.similarity import (
 from turnetl.llm.vectors import Matrix
 
 _Value = TypeVar("_Value", Entity, Fact)
+_Kind = type[Entity] | type[Fact]
 
 
 class CandidateIndex:
-    """Indexes over one group. Names and fact texts never change, so only new ones are added."""
+    """Entities and facts of a group that are most similar to a name or sentence.
+
+    Names and fact texts never change, so only new ones are indexed.
+    """
 
     def __init__(self, group: GroupView) -> None:
         # A weak reference: the indexes must not keep a group in memory after its run.
         self.group: GroupView = weakref.proxy(group)
-        self._entity_vectors = SimilarityIndex()
-        self._fact_vectors = SimilarityIndex()
-        self._fulltext = FullTextIndex()
+        self._vectors: dict[_Kind, SimilarityIndex] = {
+            Entity: SimilarityIndex(),
+            Fact: SimilarityIndex(),
+        }
+        self.fulltext = FullTextIndex()
+        """Of the facts."""
         self._indexed_entities = self._indexed_facts = 0
         self._by_endpoints: dict[frozenset[str], list[str]] = {}
 
@@ -47,18 +50,15 @@ class CandidateIndex:
         """Index the entities and facts that were added to the group since the last refresh.
 
         What one that fails does not index, the next one does.
-
-        Raises:
-            ValueError: a vector has other dimensions than those before it.
         """
         entities = _after(self.group.entities, self._indexed_entities)
-        self._entity_vectors.extend(entities)
+        self._vectors[Entity].extend(entities)
         self._indexed_entities += len(entities)
         facts = _after(self.group.facts, self._indexed_facts)
-        self._fact_vectors.extend(facts)
+        self._vectors[Fact].extend(facts)
         self._indexed_facts += len(facts)
         for fact in facts:
-            self._fulltext.add(fact.uuid, fact.relation, fact.text)
+            self.fulltext.add(fact.uuid, fact.relation, fact.text)
             endpoints = frozenset((fact.source, fact.target))
             self._by_endpoints.setdefault(endpoints, []).append(fact.uuid)
 
@@ -66,17 +66,15 @@ class CandidateIndex:
         self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[Entity]]:
         """Return the entities nearest to each vector, best first."""
-        nearest = self.nearest_entities(query_matrix(vectors), limit, min_score)
-        return [
-            [entity for uuid, _ in scored if (entity := self.group.entity(uuid))]
-            for scored in nearest
-        ]
+        nearest = self.nearest(Entity, query_matrix(vectors), limit, min_score)
+        found = self.group.entity
+        return [[entity for uuid, _ in scored if (entity := found(uuid))] for scored in nearest]
 
     def facts_near(
         self, vectors: Sequence[QueryVector], limit: int, min_score: float
     ) -> list[list[Fact]]:
         """Return the facts nearest to each vector, best first."""
-        nearest = self.nearest_facts(query_matrix(vectors), limit, min_score)
+        nearest = self.nearest(Fact, query_matrix(vectors), limit, min_score)
         return [self._facts(uuid for uuid, _ in scored) for scored in nearest]
 
     def facts_near_between(
@@ -99,17 +97,11 @@ class CandidateIndex:
             uuids = [uuid for uuid in uuids if uuid in between]
         return self._facts(uuids)
 
-    def nearest_entities(
-        self, queries: Matrix, limit: int, min_score: float
+    def nearest(
+        self, kind: _Kind, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        """Return the entities nearest to each query, a row, best first, with their scores."""
-        return self._entity_vectors.nearest(queries, limit, min_score)
-
-    def nearest_facts(
-        self, queries: Matrix, limit: int, min_score: float
-    ) -> list[list[ScoredUuid]]:
-        """Return the facts nearest to each query, a row, best first, with their scores."""
-        return self._fact_vectors.nearest(queries, limit, min_score)
+        """Return those of a kind nearest to each query, a row, best first, with their scores."""
+        return self._vectors[kind].nearest(queries, limit, min_score)
 
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
         """Return the facts between two entities, or from one entity to itself."""
@@ -117,12 +109,7 @@ class CandidateIndex:
 
     def fulltext_matches(self, query: str, limit: int, *more: FullTextIndex) -> list[str]:
         """Return the facts that share terms with the query, best first; `more` is searched too."""
-        return [uuid for uuid, _ in self._fulltext.search(query, limit, *more)]
-
-    @property
-    def fulltext(self) -> FullTextIndex:
-        """The full-text index of the facts."""
-        return self._fulltext
+        return [uuid for uuid, _ in self.fulltext.search(query, limit, *more)]
 
     def _between(self, pair: frozenset[str]) -> Iterator[str]:
         """Yield the facts whose two endpoints are in the pair, loops last."""
@@ -156,8 +143,8 @@ class Overlay:
 
     def add(self, entities: Iterable[Entity], facts: Iterable[Fact]) -> None:
         """Add new and changed entities and facts, each with its embedding."""
-        new_entities = [entity for entity in entities if not self._change_entity(entity)]
-        self.new.put(new_entities, [fact for fact in facts if not self._change_fact(fact)])
+        new_entities = _put_changed(self._entities, entities, self.base.entity)
+        self.new.put(new_entities, _put_changed(self._facts, facts, self.base.fact))
 
     def clear(self) -> None:
         """Remove everything that was added: it was committed, so the base holds it now."""
@@ -200,18 +187,15 @@ class Overlay:
         return self.new.entity(uuid) or self._entities.get(uuid) or self.base.entity(uuid)
 
     def entities_named(self, names: Collection[str]) -> Sequence[Entity]:
-        """Return the entities with exactly these names, in order of creation."""
         return [*self._current(self.base.entities_named(names)), *self.new.entities_named(names)]
 
     def entities_like(self, name: str) -> Sequence[Entity]:
-        """Return the entities whose name differs in case and spaces only, in order of creation."""
         return [*self._current(self.base.entities_like(name)), *self.new.entities_like(name)]
 
     def fact(self, uuid: str) -> Fact | None:
         return self.new.fact(uuid) or self._facts.get(uuid) or self.base.fact(uuid)
 
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
-        """Return the facts of that relation from `source` that are still valid, oldest first."""
         base = self._valid(
             self.base.valid_facts(source, relation),
             lambda fact: (fact.source, fact.relation) == (source, relation),
@@ -219,7 +203,6 @@ class Overlay:
         return [*base, *self.new.valid_facts(source, relation)]
 
     def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
-        """Return the facts of that relation to `target` that are still valid, oldest first."""
         base = self._valid(
             self.base.valid_facts_to(target, relation),
             lambda fact: (fact.target, fact.relation) == (target, relation),
@@ -237,18 +220,6 @@ class Overlay:
         facts |= {fact.uuid: fact for fact in self._facts.values() if is_searched(fact)}
         return [fact for fact in facts.values() if fact.invalid_at is None and is_searched(fact)]
 
-    def _change_entity(self, entity: Entity) -> bool:
-        if self.base.entity(entity.uuid) is None:
-            return False
-        self._entities[entity.uuid] = entity
-        return True
-
-    def _change_fact(self, fact: Fact) -> bool:
-        if self.base.fact(fact.uuid) is None:
-            return False
-        self._facts[fact.uuid] = fact
-        return True
-
 
 class OverlayCandidates(CandidateIndex):
     """Candidates in an overlay: those of the group below and those of what was added to it."""
@@ -256,12 +227,9 @@ class OverlayCandidates(CandidateIndex):
     def __init__(
         self, overlay: Overlay, candidates_of: Callable[[GroupView], CandidateIndex]
     ) -> None:
-        """Index an overlay.
+        """Index an overlay, which is held weakly.
 
-        Args:
-            overlay: it is held weakly.
-            candidates_of: returns the candidates of the group below, also of one that takes its
-                place later.
+        `candidates_of` returns the candidates of the group below, also of one that replaces it.
         """
         super().__init__(overlay)
         self._overlay: Overlay = weakref.proxy(overlay)
@@ -282,18 +250,11 @@ class OverlayCandidates(CandidateIndex):
         self._new.refresh()
 
     @override
-    def nearest_entities(
-        self, queries: Matrix, limit: int, min_score: float
+    def nearest(
+        self, kind: _Kind, queries: Matrix, limit: int, min_score: float
     ) -> list[list[ScoredUuid]]:
-        base = self._below().nearest_entities(queries, limit, min_score)
-        return _best(base, self._new.nearest_entities(queries, limit, min_score), limit)
-
-    @override
-    def nearest_facts(
-        self, queries: Matrix, limit: int, min_score: float
-    ) -> list[list[ScoredUuid]]:
-        base = self._below().nearest_facts(queries, limit, min_score)
-        return _best(base, self._new.nearest_facts(queries, limit, min_score), limit)
+        base = self._below().nearest(kind, queries, limit, min_score)
+        return _best(base, self._new.nearest(kind, queries, limit, min_score), limit)
 
     @override
     def fact_uuids_between(self, endpoints: frozenset[str]) -> Sequence[str]:
@@ -316,6 +277,19 @@ class OverlayCandidates(CandidateIndex):
         if self._generation != self._overlay.generation:
             self.refresh()
         return self._candidates_of(self._overlay.base)
+
+
+def _put_changed(
+    changed: dict[str, _Value], values: Iterable[_Value], in_base: Callable[[str], _Value | None]
+) -> list[_Value]:
+    """Put the values that the base holds into `changed`; return the others."""
+    new = []
+    for value in values:
+        if in_base(value.uuid) is None:
+            new.append(value)
+        else:
+            changed[value.uuid] = value
+    return new
 
 
 def _empty(group: GroupId) -> MirrorGroup:

@@ -2,12 +2,10 @@
 
 A minimum score is compared as Java does it: the float32 score with a double.
 
-An index of vectors, searched by cosine: roughly as integers, then the best ones exactly.
-
-The integers take a quarter of the memory and time of float32. How far a rough cosine can be from
-the exact one is known, and every vector that may be among the nearest is compared again. Exact
-cosines of a vector do not depend on which others are compared, so that a search of a part of the
-vectors gives the same ones.
+Vectors are searched roughly as integers, which take a quarter of the memory and time of float32.
+How far a rough cosine can be from the exact one is known, and every vector that may be among the
+nearest is compared again. Exact cosines of a vector do not depend on which others are compared, so
+that a search of a part of the vectors gives the same ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,11 +68,7 @@ class VectorIndex:
         is searched for again when it is committed."""
 
     def extend(self, keyed: Iterable[tuple[str, Vector]]) -> None:
-        """Add vectors with keys that are new.
-
-        Raises:
-            ValueError: a vector has other dimensions than the index; none was added.
-        """
+        """Add vectors with new keys; ValueError if one has other dimensions: none was added."""
         checked = iter([(key, self._checked(vector)) for key, vector in keyed])
         while block := list(islice(checked, _BLOCK_ROWS)):
             self._keys += [key for key, _ in block]
@@ -92,7 +86,8 @@ class VectorIndex:
         """
         queries = finite(queries)
         if len(self._keys) <= _FEW * limit:
-            return list(chain.from_iterable(self._of_few(part, limit) for part in _parts(queries)))
+            exact = (exact_cosines(self._vectors, part) for part in _parts(queries))
+            return [best_keys(self._keys, cosines, limit) for part in exact for cosines in part]
         searches = [(query.tobytes(), limit, min_cosine) for query in queries]
         recalled = [self._recalled(search) for search in searches]
         unknown = [number for number, positions in enumerate(recalled) if positions is None]
@@ -102,10 +97,6 @@ class VectorIndex:
             for query, search, positions in zip(queries, searches, recalled, strict=True)
         ]
 
-    def _of_few(self, queries: Matrix, limit: int) -> list[list[Nearest]]:
-        exact = exact_cosines(self._vectors, queries)
-        return [best_keys(self._keys, cosines, limit) for cosines in exact]
-
     def _best(self, query: Matrix, search: _Search, positions: Positions) -> list[Nearest]:
         exact = self._exact(positions, query)
         _, limit, _ = search
@@ -113,8 +104,7 @@ class VectorIndex:
         nearest = positions[order]
         if len(self._keys) >= _RECALLED_ROWS:
             self._remember(search, np.sort(nearest))
-        keys = [self._keys[position] for position in nearest.tolist()]
-        return list(zip(keys, exact[order].tolist(), strict=True))
+        return _keyed(self._keys, nearest, exact[order])
 
     def _recalled(self, search: _Search) -> Positions | None:
         """Return where those nearest before are, and all that were added since, if it was made."""
@@ -204,11 +194,7 @@ def exact_cosines(vectors: Sequence[Vector], queries: Matrix) -> Matrix:
     """Return the inner product of each vector with the query; each is independent of the others.
 
     The products of two float32 are exact in float64, and so is their sum up to what the rounding to
-    float32 removes.
-
-    Args:
-        vectors: the vectors.
-        queries: one query, or several as rows; these are then the rows of what is returned.
+    float32 removes. Several queries are rows, and then the rows of the result.
     """
     if not vectors:
         return np.zeros((*queries.shape[:-1], 0), dtype=np.float32)
@@ -220,14 +206,18 @@ def exact_cosines(vectors: Sequence[Vector], queries: Matrix) -> Matrix:
 def best_keys(keys: Sequence[str], cosines: Matrix, limit: int) -> list[Nearest]:
     """Return the keys with the highest cosines, best first; among equal ones the first."""
     order = _order(cosines, limit)
-    return list(zip([keys[at] for at in order.tolist()], cosines[order].tolist(), strict=True))
+    return _keyed(keys, order, cosines[order])
+
+
+def _keyed(keys: Sequence[str], positions: Positions, cosines: Matrix) -> list[Nearest]:
+    return list(zip([keys[at] for at in positions.tolist()], cosines.tolist(), strict=True))
 
 
 def finite(rows: Matrix) -> Matrix:
     """Return the rows, with zeros for one that is not finite, or whose products may not be."""
     if _are_short(rows):
         return rows
-    are_finite = _are_finite(rows)
+    are_finite = _lengths(rows) <= _MAX_LENGTH
     return rows if are_finite.all() else np.where(are_finite[:, np.newaxis], rows, np.float32(0))
 
 
@@ -254,11 +244,6 @@ def _finite(vectors: Sequence[Vector]) -> Iterable[Vector]:
 
 def _are_short(rows: Matrix) -> bool:
     return bool(np.abs(rows).max(initial=0) <= _SHORT)
-
-
-def _are_finite(rows: Matrix) -> NDArray[np.bool_]:
-    are_finite: NDArray[np.bool_] = _lengths(rows) <= _MAX_LENGTH
-    return are_finite
 
 
 def _grown(rows: NDArray[Number], larger: NDArray[Number]) -> NDArray[Number]:
@@ -303,10 +288,7 @@ class SimilarityIndex:
             self._index.extend(chain([first], keyed))
 
     def nearest(self, queries: Matrix, limit: int, min_score: float) -> list[list[ScoredUuid]]:
-        """Return those nearest to each query, best first, with a score above `min_score`.
-
-        The queries are rows, as of `query_matrix`.
-        """
+        """Return those nearest to each query, a row, best first, with a score above `min_score`."""
         if self._index is None:
             return [[] for _ in queries]
         nearest = self._index.nearest(queries, limit, 2 * min_score - 1 - _ROUNDING)

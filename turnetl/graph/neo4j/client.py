@@ -2,12 +2,6 @@
 
 Nothing waits without a limit: the server ends a transaction that takes too long, also one that
 waits for a lock, and a server that sends nothing at all is given up a little later.
-
-Open the driver of a Neo4j server.
-
-Exceptions of Neo4j's driver as turnetl's errors, which say what to do.
-
-Create the indexes and constraints of a Neo4j graph.
 """
 
 import asyncio
@@ -49,13 +43,9 @@ class Neo4jClient:
     def __init__(
         self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float
     ) -> None:
-        """Use an open driver; address and user are for messages.
+        """Use an open driver; address, without a password, and user are for messages.
 
-        Args:
-            driver: its sessions use the user's home database.
-            address: of the server, without a password.
-            user: the Neo4j user.
-            timeout_seconds: limit of a transaction that writes, and of each answer of a read.
+        `timeout_seconds` limits a transaction that writes, and each answer of a read.
         """
         self._driver = driver
         self._address = address
@@ -66,33 +56,22 @@ class Neo4jClient:
     async def read(
         self, query: LiteralString, *, extra_seconds: float = 0.0, **parameters: Any
     ) -> list[dict[str, Any]]:
-        """Run one query in its own transaction and return its rows.
+        """Run one query, which locks nothing that a writer needs, and return its rows.
 
-        Args:
-            query: locks nothing that a writer needs.
-            extra_seconds: that the server may take for its first answer, beyond the limit.
-            parameters: of the query.
+        For its first answer, the server may take `extra_seconds` beyond the limit.
         """
-        rows = self.stream(query, extra_seconds=extra_seconds, **parameters)
-        return [row async for row in rows]
-
-    async def stream(
-        self, query: LiteralString, *, extra_seconds: float = 0.0, **parameters: Any
-    ) -> AsyncGenerator[dict[str, Any]]:
-        """Run one query in its own transaction and yield its rows."""
         limit = self.timeout_seconds + extra_seconds
-        async for records in self._fetch(query, parameters, _FETCH_SIZE, limit):
-            for record in records:
-                yield dict(record)
+        pages = self._fetch(query, parameters, _FETCH_SIZE, limit)
+        return [dict(record) async for records in pages for record in records]
 
     async def pages(self, query: LiteralString, **parameters: Any) -> AsyncGenerator[list[Any]]:
-        """Run a query of `neo4j_pages` in its own transaction and yield its pages of rows."""
+        """Run a query of `cypher.in_pages` in its own transaction and yield its pages of rows."""
         async for records in self._fetch(query, parameters, _PAGES, self.timeout_seconds):
             for record in records:
                 yield record[0]
 
     async def paged_rows(self, query: LiteralString, **parameters: Any) -> list[Any]:
-        """Run a query of `neo4j_pages` in its own transaction and return all rows."""
+        """Run a query of `cypher.in_pages` in its own transaction and return all rows."""
         return [row async for page in self.pages(query, **parameters) for row in page]
 
     async def _fetch(
@@ -120,10 +99,7 @@ class Neo4jClient:
     async def transaction(self) -> AsyncGenerator[AsyncTransaction]:
         """Open a transaction that is rolled back unless it was committed within the limit.
 
-        Raises:
-            TransactionTimedOut: the server ended it.
-            GraphBusy: no answer, or an error that a retry may avoid.
-            GraphUnusable: the server cannot execute a statement.
+        Raises as `translate_errors`.
         """
         with translate_errors(self._address, self._user):
             async with (
@@ -190,11 +166,7 @@ async def create_schema(client: Neo4jClient) -> None:
 
 
 async def create_indexes(client: Neo4jClient, statement: LiteralString) -> None:
-    """Create an index or constraint, `IF NOT EXISTS`; of several concurrent runs, one creates it.
-
-    Raises:
-        TransactionTimedOut, GraphBusy, GraphUnusable: as `Neo4jClient.transaction`.
-    """
+    """Create an index or constraint, `IF NOT EXISTS`; of concurrent runs, one creates it."""
     for delay in (0.1, 0.3, 0.9, 2.7):
         try:
             with suppress(AlreadyExists):
@@ -215,13 +187,9 @@ CONNECT_TIMEOUT = 5.0
 
 
 def open_driver(address: str, *, user: str, password: str, timeout_seconds: float) -> AsyncDriver:
-    """Return a driver. It connects at its first use.
+    """Return a driver, which connects at its first use: without a user, without authentication.
 
-    Args:
-        address: of the server, without a password.
-        user: the Neo4j user; empty: without authentication.
-        password: of the user.
-        timeout_seconds: limit of connecting and of each of its retries.
+    `timeout_seconds` limits connecting and each of its retries.
 
     Raises:
         GraphUnusable: the address is invalid.
@@ -272,11 +240,7 @@ class AlreadyExists(GraphUnusable):
 
 @contextmanager
 def translate_errors(address: str, user: str) -> Generator[None]:
-    """Raise the driver's exceptions as turnetl's errors.
-
-    Args:
-        address: of the server, without a password.
-        user: the Neo4j user.
+    """Raise the driver's exceptions as turnetl's errors, which say what to do.
 
     Raises:
         TransactionTimedOut: the server ended the transaction.

@@ -5,12 +5,9 @@ traverses the relationships of a node that many turns mention: new data is creat
 data is found through an index on its uuid. Properties are set and read as complete maps, so a
 TurnCommit has the columns of `schema.RECEIPTS`.
 
-Cypher that returns rows in pages: lists of rows.
-
-The driver needs 150 µs of CPU for a record, whatever it holds, and a few for a row within one. The
-server holds a reference to each item while it reads the properties of one page after the other.
-
-Parameters of Neo4j's statements, as the driver encodes them in the least time.
+The driver needs 150 µs of CPU for a record, whatever it holds, and a few for a row within one: rows
+are read in pages. The server holds a reference to each item while it reads the properties of one
+page after the other.
 
 Each time it runs a statement, the driver makes the text of all its parameters, for a log of level
 DEBUG, also if nobody reads that log: of the vectors of a turn, thousands of numbers. It needs 25 µs
@@ -24,10 +21,12 @@ from typing import Any, LiteralString
 from typing_extensions import override
 
 from turnetl.base import schema
+from turnetl.graph.from_rows import FACT_TIMES
 
 NODE: LiteralString = "item.group_id IS NOT NULL"
 LINK: LiteralString = "size(labels(startNode(item))) > 0"
 """Whether an item is still there: another transaction may delete it meanwhile."""
+ENDS: LiteralString = "[startNode(item).uuid, endNode(item).uuid]"
 PAGE: LiteralString = "2000"
 """Rows of a page without vectors or texts: about a megabyte."""
 SMALL_PAGE: LiteralString = "200"
@@ -35,15 +34,19 @@ SMALL_PAGE: LiteralString = "200"
 
 
 def in_pages(
-    match: LiteralString, is_there: LiteralString, row: LiteralString, page: LiteralString = PAGE
+    match: LiteralString,
+    row: LiteralString,
+    page: LiteralString = PAGE,
+    *,
+    is_there: LiteralString = NODE,
 ) -> LiteralString:
     """Return a query for `Neo4jClient.pages`.
 
     Args:
         match: binds `item`, a node or a relationship.
-        is_there: `NODE`, also for a relationship with a group, or `LINK`.
         row: an expression of the item, a list or a map.
         page: `PAGE` or `SMALL_PAGE`.
+        is_there: `NODE`, also for a relationship with a group, or `LINK`.
     """
     return f"""
 {match}
@@ -154,10 +157,12 @@ RECEIPT_TIMES = tuple(
     column.name for column in schema.RECEIPTS.columns if column.dtype == schema.TIME
 )
 _COMMIT_TIMES: LiteralString = microseconds(*RECEIPT_TIMES)
+COMMIT_ITEMS: LiteralString = "MATCH (item:TurnCommit {group_id: $group})"
+ENTITY_ITEMS: LiteralString = "MATCH (item:Entity {group_id: $group})"
+FACT_ITEMS: LiteralString = "MATCH ()-[item:RELATES_TO {group_id: $group}]->()"
+EPISODE_ITEMS: LiteralString = "MATCH (item:Episodic {group_id: $group})"
 RECEIPTS: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group})",
-    NODE,
-    f"item {{.*, before_images: null, summaries: null, {_COMMIT_TIMES}}}",
+    COMMIT_ITEMS, f"item {{.*, before_images: null, summaries: null, {_COMMIT_TIMES}}}"
 )
 # Counts only what the number includes: another commit may end while the query runs.
 VERSIONS: LiteralString = """
@@ -177,22 +182,15 @@ LIMIT $limit
 RETURN item {{.*, {_COMMIT_TIMES}}} AS commit
 """
 COMMIT_RECORDS: LiteralString = in_pages(
-    """
-    MATCH (item:TurnCommit {group_id: $group})
-    WHERE $turns IS NULL OR item.turn_id IN $turns
-    """,
-    NODE,
+    f"{COMMIT_ITEMS} WHERE $turns IS NULL OR item.turn_id IN $turns",
     f"item {{.*, {_COMMIT_TIMES}}}",
     SMALL_PAGE,
 )
 FACT_ENDS: LiteralString = in_pages(
-    "MATCH ()-[item:RELATES_TO {group_id: $group}]->()",
-    NODE,
-    "[item.uuid, startNode(item).uuid, endNode(item).uuid]",
+    FACT_ITEMS, "[item.uuid, startNode(item).uuid, endNode(item).uuid]"
 )
-TURN_IDS: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group})", NODE, "item.turn_id"
-)
+TURN_IDS: LiteralString = in_pages(COMMIT_ITEMS, "item.turn_id")
+RECORDS: LiteralString = in_pages(COMMIT_ITEMS, "[item.sequence, item.turn_id, item.summaries]")
 COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
        COUNT { (:Entity {group_id: $group}) } AS entities,
@@ -201,38 +199,27 @@ RETURN COUNT { (:Episodic {group_id: $group}) } AS episodes,
 _ENTITY: LiteralString = f"""{{
     properties: item {{.*, {microseconds("created_at")}}}, labels: labels(item)
 }}"""
-ENTITIES: LiteralString = in_pages(
-    "MATCH (item:Entity {group_id: $group})", NODE, _ENTITY, SMALL_PAGE
-)
+ENTITIES: LiteralString = in_pages(ENTITY_ITEMS, _ENTITY, SMALL_PAGE)
 SOME_ENTITIES: LiteralString = in_pages(
     "UNWIND $uuids AS uuid MATCH (item:Entity {uuid: uuid}) WITH item WHERE item.group_id = $group",
-    NODE,
     _ENTITY,
     SMALL_PAGE,
 )
-_FACT_TIMES: tuple[LiteralString, ...] = (
-    *("created_at", "valid_at", "invalid_at", "expired_at", "reference_time"),
-)
 _FACT: LiteralString = f"""{{
-    properties: item {{.*, {microseconds(*_FACT_TIMES)}}},
+    properties: item {{.*, {microseconds(*FACT_TIMES)}}},
     source: startNode(item).uuid, target: endNode(item).uuid
 }}"""
-FACTS: LiteralString = in_pages(
-    "MATCH ()-[item:RELATES_TO {group_id: $group}]->()", NODE, _FACT, SMALL_PAGE
-)
+FACTS: LiteralString = in_pages(FACT_ITEMS, _FACT, SMALL_PAGE)
 SOME_FACTS: LiteralString = in_pages(
     """
     UNWIND $uuids AS uuid
     MATCH ()-[item:RELATES_TO {uuid: uuid}]->()
     WITH item WHERE item.group_id = $group
     """,
-    NODE,
     _FACT,
     SMALL_PAGE,
 )
-EPISODE_CONTENTS: LiteralString = in_pages(
-    "MATCH (item:Episodic {group_id: $group})", NODE, "[item.uuid, item.content]", SMALL_PAGE
-)
+EPISODE_CONTENTS: LiteralString = in_pages(EPISODE_ITEMS, "[item.uuid, item.content]", SMALL_PAGE)
 RECIPES: LiteralString = """
 UNWIND $digests AS digest
 MATCH (r:TurnRecipe {recipe: digest})
@@ -245,24 +232,19 @@ MATCH (e:Episodic {uuid: uuid})
 RETURN e.uuid AS uuid, e.content AS content
 """
 EPISODES: LiteralString = in_pages(
-    "MATCH (item:Episodic {group_id: $group})",
-    NODE,
-    f"item {{.*, {microseconds('created_at', 'valid_at')}}}",
-    SMALL_PAGE,
+    EPISODE_ITEMS, f"item {{.*, {microseconds('created_at', 'valid_at')}}}", SMALL_PAGE
 )
 MENTIONS: LiteralString = in_pages(
-    "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
-    LINK,
-    "[startNode(item).uuid, endNode(item).uuid]",
+    "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)", ENDS, is_there=LINK
 )
 COMMUNITIES: LiteralString = f"""
 MATCH (item:Community {{group_id: $group}})
 RETURN item {{.uuid, .group_id, .name, .summary, {microseconds("created_at")}}} AS properties
 """
-LEASE_STATE: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
+_STATE: LiteralString = """
 RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used
 """
+LEASE_STATE: LiteralString = f"MATCH (g:TurnGroup {{group_id: $group}}) {_STATE}"
 
 OTHER_VERSION: LiteralString = """
 MATCH (g:TurnGroup)
@@ -272,48 +254,37 @@ LIMIT 1
 """
 
 # Writing a property locks the node until the transaction ends; a read after that is current.
-LOCK_OR_CREATE: LiteralString = """
-MERGE (g:TurnGroup {group_id: $group})
+LOCK_OR_CREATE: LiteralString = f"""
+MERGE (g:TurnGroup {{group_id: $group}})
 ON CREATE SET g.sequence = 0, g.creation_id = $creation_id
 SET g.locked_by = $owner
 WITH g
-RETURN properties(g) AS properties, EXISTS { (:TurnCommit {group_id: $group}) } AS used
+{_STATE}
 """
 GRANT: LiteralString = """
 MATCH (g:TurnGroup {group_id: $group.group_id})
 SET g += $group
 REMOVE g.locked_by
 """
-RENEW: LiteralString = """
+_MATCH_LEASE: LiteralString = """
 MATCH (g:TurnGroup {group_id: $lease.group_id})
 SET g.locked_by = $lease.owner
 WITH g
 REMOVE g.locked_by
 WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
-SET g.lease_until = $until
 """
-RELEASE: LiteralString = """
-MATCH (g:TurnGroup {group_id: $lease.group_id})
-SET g.locked_by = $lease.owner
+RENEW: LiteralString = f"{_MATCH_LEASE} SET g.lease_until = $until"
+RELEASE: LiteralString = f"{_MATCH_LEASE} REMOVE g.lease_owner, g.lease_until"
+_LOCK: LiteralString = "MATCH (g:TurnGroup {group_id: $group}) SET g.lease_until = $until"
+LOCK_GROUP: LiteralString = f"{_LOCK} RETURN g.fence AS fence, g.lease_owner AS owner"
+LOCK_FOR_REVERSAL: LiteralString = f"""
+{_LOCK}
 WITH g
-REMOVE g.locked_by
-WITH g WHERE g.fence = $lease.fence AND g.lease_owner = $lease.owner
-REMOVE g.lease_owner, g.lease_until
-"""
-LOCK_GROUP: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
-SET g.lease_until = $until
-RETURN g.fence AS fence, g.lease_owner AS owner
-"""
-LOCK_FOR_REVERSAL: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
-SET g.lease_until = $until
-WITH g
-OPTIONAL MATCH (c:TurnCommit {turn_id: $turn_id})
+OPTIONAL MATCH (c:TurnCommit {{turn_id: $turn_id}})
 RETURN g.fence AS fence, g.lease_owner AS owner, c IS NOT NULL AS is_committed
 """
 
-_SAVE_SAGA: LiteralString = """
+SAVE_SAGA: LiteralString = """
 MERGE (s:Saga {uuid: $saga.uuid})
 ON CREATE SET s = $saga
 SET s.first_episode_uuid = coalesce($first, s.first_episode_uuid),
@@ -331,12 +302,11 @@ MERGE (e:Episodic {uuid: row.episode.uuid})
 SET e = row.episode
 CREATE (s)-[:HAS_EPISODE {uuid: row.link, group_id: $group, created_at: $now}]->(e)
 """
-CREATE_TURN: LiteralString = f"{_SAVE_SAGA}{CREATE_RECORD}{_SAVE_EPISODES}"
+CREATE_TURN: LiteralString = f"{SAVE_SAGA}{CREATE_RECORD}{_SAVE_EPISODES}"
 # One round trip. What another writer or an earlier commit of the turn excludes is not written, and
 # the number is written back only if the turn is.
 LOCK_AND_CREATE_TURN: LiteralString = f"""
-MATCH (g:TurnGroup {{group_id: $group}})
-SET g.lease_until = $until
+{_LOCK}
 WITH g
 SET g.sequence = g.sequence + 1
 WITH g
@@ -344,7 +314,7 @@ OPTIONAL MATCH (earlier:TurnCommit {{turn_id: $commit.turn_id}})
 CALL (g, earlier) {{
     WITH g, earlier
     WHERE earlier IS NULL AND g.fence = $fence AND g.lease_owner = $owner
-    {_SAVE_SAGA}{CREATE_RECORD}SET c.sequence = g.sequence
+    {SAVE_SAGA}{CREATE_RECORD}SET c.sequence = g.sequence
     {_SAVE_EPISODES}
 }}
 RETURN g.fence AS fence, g.lease_owner AS owner, earlier IS NOT NULL AS is_committed
@@ -363,23 +333,23 @@ WITH n, row
 CALL db.create.setNodeVectorProperty(n, 'name_embedding', row.name_embedding)
 RETURN count(*) AS done
 """
+_SET_FACT: LiteralString = f"""
+SET e = {row_with_times(*FACT_TIMES)}
+WITH e, row
+CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
+RETURN count(*) AS done
+"""
 CREATE_FACTS: LiteralString = f"""
 UNWIND $rows AS row
 MATCH (source:Entity {{uuid: row.source_node_uuid}})
 MATCH (target:Entity {{uuid: row.target_node_uuid}})
 CREATE (source)-[e:RELATES_TO]->(target)
-SET e = {row_with_times(*_FACT_TIMES)}
-WITH e, row
-CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
-RETURN count(*) AS done
+{_SET_FACT}
 """
 UPDATE_FACTS: LiteralString = f"""
 UNWIND $rows AS row
 MATCH ()-[e:RELATES_TO {{uuid: row.uuid}}]->()
-SET e = {row_with_times(*_FACT_TIMES)}
-WITH e, row
-CALL db.create.setRelationshipVectorProperty(e, 'fact_embedding', row.fact_embedding)
-RETURN count(*) AS done
+{_SET_FACT}
 """
 LINK_MENTIONS: LiteralString = """
 UNWIND $rows AS row
@@ -387,6 +357,36 @@ MATCH (episode:Episodic {uuid: row.source})
 MATCH (entity:Entity {uuid: row.target})
 CREATE (episode)-[:MENTIONS {uuid: row.uuid, group_id: $group, created_at: $now}]->(entity)
 RETURN count(*) AS done
+"""
+SET_SUMMARIES: LiteralString = """
+UNWIND $rows AS row
+MATCH (n:Entity {uuid: row.uuid})
+SET n.summary = row.summary
+RETURN count(*) AS done
+"""
+SET_SAGA_SUMMARIES: LiteralString = """
+UNWIND $rows AS row
+MATCH (s:Saga {uuid: row.uuid})
+SET s.summary = row.summary
+RETURN count(*) AS done
+"""
+SET_RECORDS: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:TurnCommit {turn_id: row.turn_id})
+SET c.summaries = row.summaries
+RETURN count(*) AS done
+"""
+SET_USAGES: LiteralString = """
+UNWIND $rows AS row
+MATCH (c:TurnCommit {turn_id: row.turn_id})
+SET c += row.usage
+"""
+RENUMBER: LiteralString = """
+MATCH (g:TurnGroup {group_id: $group})
+SET g.sequence = g.sequence + 1
+WITH g.sequence AS sequence
+MATCH (c:TurnCommit {turn_id: $turn_id})
+SET c.sequence = sequence
 """
 UNLINK_NEXT: LiteralString = """
 UNWIND $rows AS row

@@ -1,7 +1,4 @@
-"""The lease of a group in Neo4j: every transaction that writes under it begins with these.
-
-Transactions on a Neo4j server that write a group under its lease.
-"""
+"""The lease of a group in Neo4j, and the transactions that write under it."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -21,8 +18,6 @@ from turnetl.graph.port import check_lease, locked_group
 
 
 class Neo4jWriter:
-    """What writes over a client."""
-
     _client: Neo4jClient
 
     @asynccontextmanager
@@ -59,18 +54,8 @@ async def lock_group(
 ) -> dict[str, Any]:
     """Lock the TurnGroup, so that what is read of the group stays current; extend the lease.
 
-    Args:
-        transaction: the statement is its first.
-        lease: of the group.
-        until: the new end of the lease.
-        statement: as `cypher.LOCK_GROUP`; may read more.
-        parameters: of the statement.
-
-    Returns:
-        The row of the statement.
-
-    Raises:
-        GraphUnusable: another writer took the group.
+    The statement is the first of the transaction, and as `cypher.LOCK_GROUP`, but may read more:
+    its row is returned. Raises as `check_lease`.
     """
     given = parameters | {"group": lease.group_id, "until": until}
     result = await transaction.run(statement, abbreviated(given))

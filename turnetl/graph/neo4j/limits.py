@@ -8,8 +8,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import LiteralString
 
-from neo4j import AsyncDriver
-
 from turnetl.base.errors import GraphBusy, GraphUnusable, ModelBusy, ModelUnusable
 from turnetl.graph.neo4j.client import Neo4jClient, create_indexes
 from turnetl.llm.shared_limits.store import Change
@@ -30,26 +28,10 @@ _SAVE: LiteralString = "MATCH (l:TurnLimits {name: $name}) SET l.state = $state 
 class Neo4jLimits:
     """`LimitsStore` in a Neo4j server."""
 
-    def __init__(
-        self,
-        open_driver: Callable[[], AsyncDriver],
-        *,
-        address: str,
-        user: str,
-        timeout_seconds: float,
-    ) -> None:
-        """Connect to nothing.
-
-        Args:
-            open_driver: returns a new driver.
-            address: of the server, without a password.
-            user: the Neo4j user, for messages.
-            timeout_seconds: limit of an update.
-        """
-        self._open_driver = open_driver
+    def __init__(self, open_client: Callable[[], Neo4jClient], address: str) -> None:
+        """Connect to nothing; the address, without a password, is for messages."""
+        self._open_client = open_client
         self._address = address
-        self._user = user
-        self._timeout_seconds = timeout_seconds
         self._client: Neo4jClient | None = None
         self._opening = asyncio.Lock()
 
@@ -76,12 +58,7 @@ class Neo4jLimits:
     async def _open(self) -> Neo4jClient:
         async with self._opening:
             if self._client is None:
-                client = Neo4jClient(
-                    self._open_driver(),
-                    address=self._address,
-                    user=self._user,
-                    timeout_seconds=self._timeout_seconds,
-                )
+                client = self._open_client()
                 try:
                     # Without the constraint two processes could create two nodes.
                     await create_indexes(client, _SCHEMA)

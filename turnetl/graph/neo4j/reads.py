@@ -1,18 +1,12 @@
-"""Everything that is read from a Neo4j graph.
+"""Everything that is read from a Neo4j graph."""
 
-Communities in Neo4j. What writes runs in a transaction of the caller, under its lease.
-
-Read what other programs wrote into a Neo4j graph beside turns, with entities and facts.
-
-Read what another program wrote into a Neo4j graph: nothing is expected of its properties.
-"""
-
-from collections.abc import AsyncIterable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, LiteralString, TypeVar
+from typing import Any, LiteralString
 
+import polars as pl
 from neo4j import AsyncTransaction
 
 from turnetl.base.graph_model import (
@@ -31,136 +25,23 @@ from turnetl.base.graph_model import (
 )
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
-from turnetl.graph import from_rows, session_level, to_rows
-from turnetl.graph.from_rows import RUN_TOTALS
-from turnetl.graph.neo4j import cypher
-from turnetl.graph.neo4j import rows as neo4j_rows
+from turnetl.graph import from_rows, group_tables, to_rows
+from turnetl.graph.from_rows import FACT_TIMES, in_order
+from turnetl.graph.group_tables import GroupTables
+from turnetl.graph.neo4j import cypher, rows
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import LINK, NODE, SMALL_PAGE, in_pages
-from turnetl.graph.neo4j.rows import from_microseconds
-from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode, later_chunks
-from turnetl.llm.vectors import pack
-
-V = TypeVar("V", Entity, Fact)
-
-
-async def groups(client: Neo4jClient) -> list[GroupId]:
-    return [GroupId(row["group_id"]) for row in await client.read(cypher.GROUPS)]
-
-
-async def receipts(client: Neo4jClient, group: GroupId) -> list[Receipt]:
-    commits = await client.paged_rows(cypher.RECEIPTS, group=group)
-    return sorted(map(neo4j_rows.receipt, commits), key=attrgetter("started_at", "turn_id"))
-
-
-async def counts(client: Neo4jClient, group: GroupId) -> tuple[int, int, int]:
-    [row] = await client.read(cypher.COUNTS, group=group)
-    return row["episodes"], row["entities"], row["facts"]
-
-
-async def recipes(client: Neo4jClient, digests: Collection[str]) -> dict[str, RecipeParts]:
-    rows = await client.read(cypher.RECIPES, digests=sorted(set(digests)))
-    return {row["recipe"]: from_rows.recipe_parts(row["parts"]) for row in rows}
-
-
-async def load(client: Neo4jClient, group: GroupId) -> GroupContents:
-    recorded = await profile(client, group)
-    entity_pages = client.pages(cypher.ENTITIES, group=group)
-    fact_pages = client.pages(cypher.FACTS, group=group)
-    entity_values = await _in_order(entity_pages, neo4j_rows.entity)
-    fact_values = await _in_order(fact_pages, neo4j_rows.fact)
-    contents = dict(await client.paged_rows(cypher.EPISODE_CONTENTS, group=group))
-    committed = await receipts(client, group)
-    return GroupContents(
-        group_id=group,
-        profile=recorded,
-        entities=tuple(entity_values),
-        facts=tuple(fact_values),
-        receipts=tuple(committed),
-        texts=from_rows.turn_texts(committed, contents),
-        summaries=await neo4j_rows.summary_records(client, group),
-    )
-
-
-async def load_subgraphs(client: Neo4jClient, group: GroupId) -> Subgraphs:
-    episodes = await client.paged_rows(cypher.EPISODES, group=group)
-    mentions = await client.paged_rows(cypher.MENTIONS, group=group)
-    communities = await read_communities(client, group)
-    return neo4j_rows.subgraphs(episodes, mentions, communities)
-
-
-async def profile(client: Neo4jClient, group: GroupId) -> GroupProfile | None:
-    rows = await client.read(cypher.LEASE_STATE, group=group)
-    return neo4j_rows.lease_state(rows[0]).profile if rows else None
-
-
-async def versions(client: Neo4jClient) -> dict[GroupId, GroupVersion]:
-    return {
-        GroupId(row["group_id"]): GroupVersion(row["sequence"], row["turns"], row["creation_id"])
-        for row in await client.read(cypher.VERSIONS)
-    }
-
-
-async def commits(
-    client: Neo4jClient, group: GroupId, after: int, limit: int
-) -> list[CommittedTurn]:
-    rows = await client.read(cypher.COMMITS_AFTER, group=group, after=after, limit=limit)
-    records = [row["commit"] for row in rows]
-    uuids = [uuid for one in records for uuid in from_rows.chunk_ids(neo4j_rows.receipt(one))]
-    episodes = await client.read(cypher.SOME_EPISODE_CONTENTS, uuids=uuids)
-    contents = {row["uuid"]: row["content"] for row in episodes}
-    return [neo4j_rows.committed_turn(one, contents) for one in records]
-
-
-async def commit_records(
-    client: Neo4jClient, group: GroupId, turns: Collection[TurnId] | None
-) -> list[CommitRecord]:
-    selected = None if turns is None else sorted(set(turns))
-    rows = await client.paged_rows(cypher.COMMIT_RECORDS, group=group, turns=selected)
-    mentioned: dict[str, list[str]] = {}
-    for episode, entity in await client.paged_rows(cypher.MENTIONS, group=group):
-        mentioned.setdefault(episode, []).append(entity)
-    ends = {
-        uuid: (source, target)
-        for uuid, source, target in await client.paged_rows(cypher.FACT_ENDS, group=group)
-    }
-    records = (neo4j_rows.commit_record(row, mentioned, ends) for row in rows)
-    return sorted(records, key=attrgetter("sequence"))
-
-
-async def runs(client: Neo4jClient) -> list[TurnRun]:
-    rows = [neo4j_rows.run(row) for row in await client.read(cypher.RUNS)]
-    return sorted(rows, key=attrgetter("started_at", "run_id"), reverse=True)
-
-
-async def run_totals(client: Neo4jClient) -> dict[str, RunTotals]:
-    rows = await client.read(RUN_TOTALS)
-    return {row["run_id"]: from_rows.run_totals_from_row(row) for row in rows}
-
-
-async def turn_ids(client: Neo4jClient, group: GroupId) -> frozenset[TurnId]:
-    return frozenset(map(TurnId, await client.paged_rows(cypher.TURN_IDS, group=group)))
-
-
-async def entities(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Entity]:
-    pages = client.pages(cypher.SOME_ENTITIES, group=group, uuids=sorted(set(uuids)))
-    return await _in_order(pages, neo4j_rows.entity)
-
-
-async def facts(client: Neo4jClient, group: GroupId, uuids: Collection[str]) -> list[Fact]:
-    pages = client.pages(cypher.SOME_FACTS, group=group, uuids=sorted(set(uuids)))
-    return await _in_order(pages, neo4j_rows.fact)
-
-
-async def _in_order(pages: AsyncIterable[list[Any]], from_row: Callable[[Any], V]) -> list[V]:
-    values = [from_row(row) async for page in pages for row in page]
-    return sorted(values, key=attrgetter("created_at", "uuid"))
-
+from turnetl.graph.neo4j.cypher import ENDS, LINK, SMALL_PAGE, in_pages, microsecond
+from turnetl.graph.neo4j.rows import ENTITY_TIMES, EPISODE_TIMES, from_microseconds
+from turnetl.graph.session_level import (
+    SessionLevelData,
+    UnrecordedEpisode,
+    later_chunks,
+    session_level_data,
+    surplus_groups,
+)
 
 _MEMBERS: LiteralString = in_pages(
-    "MATCH (:Community {group_id: $group})-[item:HAS_MEMBER]->(:Entity)",
-    LINK,
-    "[startNode(item).uuid, endNode(item).uuid]",
+    "MATCH (:Community {group_id: $group})-[item:HAS_MEMBER]->(:Entity)", ENDS, is_there=LINK
 )
 _DELETE: LiteralString = """
 UNWIND $uuids AS uuid
@@ -183,31 +64,6 @@ WHERE n.group_id = $group
 CREATE (c)-[:HAS_MEMBER {uuid: row.uuid, group_id: $group, created_at: $now}]->(n)
 RETURN count(*) AS done
 """
-
-
-async def read_communities(client: Neo4jClient, group: GroupId) -> tuple[Community, ...]:
-    """Return the communities; as `GraphStore.communities`."""
-    rows = await client.read(cypher.COMMUNITIES, group=group)
-    members: dict[str, list[str]] = {}
-    for community, entity in await client.paged_rows(_MEMBERS, group=group):
-        members.setdefault(community, []).append(entity)
-    return neo4j_rows.communities(rows, members)
-
-
-async def write_communities(
-    transaction: AsyncTransaction, group: GroupId, batch: CommunityBatch, now: datetime
-) -> None:
-    """Write the batch; as `GraphStore.write_communities`."""
-    replaced = [*batch.removed, *(community.uuid for community in batch.written)]
-    await transaction.run(_DELETE, uuids=replaced, group=group)
-    rows = [to_rows.community_row(community) for community in batch.written]
-    await transaction.run(_CREATE, rows=rows)
-    links = [asdict(link) for one in batch.written for link in to_rows.member_links(one)]
-    result = await transaction.run(_LINK, rows=links, group=group, now=now)
-    if (await result.single(strict=True))["done"] != len(links):
-        raise to_rows.missing_member(group)
-
-
 _GROUPS: LiteralString = """
 MATCH (e:Episodic)
 WHERE e.group_id IS NOT NULL
@@ -223,11 +79,7 @@ def zoned_time(name: LiteralString) -> LiteralString:
 
 
 _UNRECORDED_EPISODES: LiteralString = in_pages(
-    """
-    MATCH (item:Episodic {group_id: $group})
-    WHERE NOT EXISTS { (:TurnCommit {turn_id: item.uuid}) }
-    """,
-    NODE,
+    f"{cypher.EPISODE_ITEMS} WHERE NOT EXISTS {{ (:TurnCommit {{turn_id: item.uuid}}) }}",
     f"""item {{.uuid, .name, .content, .source, .source_description,
     {zoned_time("created_at")}, {zoned_time("valid_at")}}}""",
     SMALL_PAGE,
@@ -240,72 +92,20 @@ RETURN c.turn_id AS turn_id, c.chunks AS chunks
 _MENTIONS: LiteralString = """
 UNWIND $uuids AS uuid
 MATCH (e:Episodic {uuid: uuid})-[:MENTIONS]->(n:Entity)
-RETURN uuid, count(DISTINCT n) AS count
+RETURN uuid AS counted, count(DISTINCT n) AS count
 """
 _UNRECORDED_FACTS: LiteralString = """
 MATCH ()-[f:RELATES_TO {group_id: $group}]->()
 UNWIND f.episodes AS uuid
 WITH uuid, count(DISTINCT f) AS count
 WHERE uuid IN $uuids
-RETURN uuid, count
+RETURN uuid AS counted, count
 """
 _SIZES: LiteralString = """
 MATCH (n:Entity {group_id: $group})
 WHERE n.name_embedding IS NOT NULL
-RETURN size(n.name_embedding) AS size, count(*) AS count
+RETURN size(n.name_embedding) AS counted, count(*) AS count
 """
-_TIMES = ("created_at", "valid_at")
-
-
-class Neo4jUnrecordedReader:
-    """`UnrecordedReader` over a client."""
-
-    _client: Neo4jClient
-
-    async def episode_groups(self) -> Sequence[GroupId]:
-        return [GroupId(row["group_id"]) for row in await self._client.read(_GROUPS)]
-
-    async def unrecorded_episodes(self, group: GroupId) -> Sequence[UnrecordedEpisode]:
-        rows = await self._client.paged_rows(_UNRECORDED_EPISODES, group=group)
-        chunked = await self._client.read(_CHUNKED, group=group)
-        own = later_chunks([(row["turn_id"], row["chunks"]) for row in chunked])
-        others = [row for row in rows if row["uuid"] not in own]
-        uuids = [row["uuid"] for row in others]
-        mentions, facts = [
-            await self._counts(query, group, uuids) for query in (_MENTIONS, _UNRECORDED_FACTS)
-        ]
-        found = (_episode(row, group, mentions, facts) for row in others)
-        return sorted(found, key=attrgetter("uuid"))
-
-    async def embedding_sizes(self, group: GroupId) -> Mapping[int, int]:
-        rows = await self._client.read(_SIZES, group=group)
-        return {row["size"]: row["count"] for row in rows}
-
-    async def _counts(
-        self, query: LiteralString, group: GroupId, uuids: Sequence[str]
-    ) -> dict[str, int]:
-        rows = await self._client.read(query, group=group, uuids=uuids)
-        return {row["uuid"]: row["count"] for row in rows}
-
-
-def _episode(
-    row: Mapping[str, Any], group: GroupId, mentions: Mapping[str, int], facts: Mapping[str, int]
-) -> UnrecordedEpisode:
-    times = from_microseconds(row, _TIMES)
-    return UnrecordedEpisode(
-        uuid=row["uuid"],
-        group_id=group,
-        name=row["name"] or "",
-        text=row["content"] or "",
-        source=row["source"] or "",
-        source_description=row["source_description"] or "",
-        created_at=times["created_at"],
-        valid_at=times["valid_at"],
-        entities=mentions.get(row["uuid"], 0),
-        facts=facts.get(row["uuid"], 0),
-    )
-
-
 # Each is answered by the count store.
 CONTENT_COUNTS: LiteralString = """
 RETURN COUNT { (:Episodic) } AS episodes, COUNT { (:TurnCommit) } AS turns,
@@ -315,62 +115,286 @@ RETURN COUNT { (:Episodic) } AS episodes, COUNT { (:TurnCommit) } AS turns,
 _EPISODES: LiteralString = """
 MATCH (e:Episodic)
 WHERE e.group_id IS NOT NULL
-RETURN e.group_id AS name, count(*) AS count
+RETURN e.group_id AS counted, count(*) AS count
 """
-_CHUNKS: LiteralString = "MATCH (c:TurnCommit) RETURN c.group_id AS name, sum(c.chunks) AS count"
-_FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
+_CHUNKS: LiteralString = """
+MATCH (c:TurnCommit) RETURN c.group_id AS counted, sum(c.chunks) AS count
+"""
 _FACT: LiteralString = f"""item {{.uuid, .name, .fact, .episodes,
     source_node_uuid: startNode(item).uuid, target_node_uuid: endNode(item).uuid,
     vector: CASE WHEN $vectors THEN item.fact_embedding END,
-    {", ".join(map(zoned_time, _FACT_TIMES))}}}"""
+    {", ".join(map(zoned_time, FACT_TIMES))}}}"""
 _FACTS: LiteralString = in_pages(
-    "MATCH (:Entity)-[item:RELATES_TO {group_id: $group}]->(:Entity)", NODE, _FACT, SMALL_PAGE
+    "MATCH (:Entity)-[item:RELATES_TO {group_id: $group}]->(:Entity)", _FACT, SMALL_PAGE
 )
 _ENTITY: LiteralString = f"""item {{.uuid, .name, .summary, labels: labels(item),
     vector: CASE WHEN $vectors THEN item.name_embedding END, {zoned_time("created_at")}}}"""
-_ENTITIES: LiteralString = in_pages(
-    "MATCH (item:Entity {group_id: $group})", NODE, _ENTITY, SMALL_PAGE
+_ENTITIES: LiteralString = in_pages(cypher.ENTITY_ITEMS, _ENTITY, SMALL_PAGE)
+# Times are microseconds since 1970.
+_COMMIT_TABLE: LiteralString = in_pages(
+    f"{cypher.COMMIT_ITEMS} WHERE NOT item.turn_id IN $without",
+    f"""[
+    item.turn_id, item.session_id, item.chunks, item.content_hash, item.text_hash,
+    {microsecond("started_at")}, {microsecond("ended_at")}, {microsecond("committed_at")},
+    item.sequence, item.before_images, item.summaries
+    ]""",
+)
+_SEQUENCES: LiteralString = in_pages(cypher.COMMIT_ITEMS, "[item.turn_id, item.sequence]")
+_ENTITY_TABLE: LiteralString = in_pages(
+    cypher.ENTITY_ITEMS, "[item.uuid, item.name, labels(item), size(item.name_embedding)]"
+)
+_FACT_TABLE: LiteralString = in_pages(
+    cypher.FACT_ITEMS,
+    f"""[
+    item.uuid,
+    CASE WHEN startNode(item):Entity THEN startNode(item).uuid END,
+    CASE WHEN startNode(item):Entity THEN startNode(item).group_id END,
+    CASE WHEN endNode(item):Entity THEN endNode(item).uuid END,
+    CASE WHEN endNode(item):Entity THEN endNode(item).group_id END,
+    item.episodes,
+    {microsecond("valid_at")},
+    size(item.fact_embedding)
+    ]""",
+)
+_MENTION_TABLE: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:MENTIONS]->(:Entity)",
+    "[startNode(item).uuid, endNode(item).uuid, endNode(item).group_id]",
+    is_there=LINK,
+)
+_EPISODE_TABLE: LiteralString = in_pages(
+    cypher.EPISODE_ITEMS, "[item.uuid, item.source_description]"
+)
+_SAGA_TABLE: LiteralString = in_pages(
+    "MATCH (item:Saga {group_id: $group})",
+    "[item.uuid, item.first_episode_uuid, item.last_episode_uuid]",
+)
+_SAGA_LINKS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})<-[item:HAS_EPISODE]-(:Saga)", ENDS, is_there=LINK
+)
+_NEXT_LINKS: LiteralString = in_pages(
+    "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", ENDS, is_there=LINK
 )
 
 
-class Neo4jSessionLevelReader(Neo4jUnrecordedReader):
-    """`SessionLevelReader` over a client."""
+class Neo4jReader:
+    """The reads of a `GraphStore` over a client."""
+
+    _client: Neo4jClient
+
+    async def groups(self) -> list[GroupId]:
+        return [GroupId(row["group_id"]) for row in await self._client.read(cypher.GROUPS)]
+
+    async def receipts(self, group: GroupId) -> list[Receipt]:
+        commits = await self._client.paged_rows(cypher.RECEIPTS, group=group)
+        return sorted(map(rows.receipt, commits), key=attrgetter("started_at", "turn_id"))
+
+    async def counts(self, group: GroupId) -> tuple[int, int, int]:
+        [row] = await self._client.read(cypher.COUNTS, group=group)
+        return row["episodes"], row["entities"], row["facts"]
+
+    async def recipes(self, digests: Collection[str]) -> dict[str, RecipeParts]:
+        found = await self._client.read(cypher.RECIPES, digests=sorted(set(digests)))
+        return {row["recipe"]: from_rows.recipe_parts(row["parts"]) for row in found}
+
+    async def load(self, group: GroupId) -> GroupContents:
+        profile = await self.profile(group)
+        entities = await self._entities(cypher.ENTITIES, group=group)
+        facts = await self._facts(cypher.FACTS, group=group)
+        contents = dict(await self._client.paged_rows(cypher.EPISODE_CONTENTS, group=group))
+        receipts = await self.receipts(group)
+        records = await self._client.paged_rows(cypher.RECORDS, group=group)
+        return GroupContents(
+            group_id=group,
+            profile=profile,
+            entities=tuple(entities),
+            facts=tuple(facts),
+            receipts=tuple(receipts),
+            texts=from_rows.turn_texts(receipts, contents),
+            summaries={TurnId(turn): recorded for _, turn, recorded in sorted(records)},
+        )
+
+    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
+        episodes = await self._client.paged_rows(cypher.EPISODES, group=group)
+        mentions = await self._client.paged_rows(cypher.MENTIONS, group=group)
+        communities = await self.communities(group)
+        timed = (from_microseconds(row, EPISODE_TIMES) for row in episodes)
+        return from_rows.subgraphs_from_rows(timed, mentions, communities)
+
+    async def communities(self, group: GroupId) -> tuple[Community, ...]:
+        found = await self._client.read(cypher.COMMUNITIES, group=group)
+        members = await self._client.paged_rows(_MEMBERS, group=group)
+        timed = (from_microseconds(row["properties"], ENTITY_TIMES) for row in found)
+        return from_rows.communities_from_rows(timed, members)
+
+    async def profile(self, group: GroupId) -> GroupProfile | None:
+        found = await self._client.read(cypher.LEASE_STATE, group=group)
+        return rows.lease_state(found[0]).profile if found else None
+
+    async def versions(self) -> dict[GroupId, GroupVersion]:
+        return {
+            GroupId(row["group_id"]): GroupVersion(
+                row["sequence"], row["turns"], row["creation_id"]
+            )
+            for row in await self._client.read(cypher.VERSIONS)
+        }
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> list[CommittedTurn]:
+        found = await self._client.read(cypher.COMMITS_AFTER, group=group, after=after, limit=limit)
+        commits = [rows.commit(row["commit"]) for row in found]
+        uuids = [uuid for receipt, _ in commits for uuid in from_rows.chunk_ids(receipt)]
+        episodes = await self._client.read(cypher.SOME_EPISODE_CONTENTS, uuids=uuids)
+        contents = {row["uuid"]: row["content"] for row in episodes}
+        return [from_rows.committed_turn(*commit, contents) for commit in commits]
+
+    async def commit_records(
+        self, group: GroupId, turns: Collection[TurnId] | None = None
+    ) -> list[CommitRecord]:
+        selected = None if turns is None else sorted(set(turns))
+        found = await self._client.paged_rows(cypher.COMMIT_RECORDS, group=group, turns=selected)
+        mentions = await self._client.paged_rows(cypher.MENTIONS, group=group)
+        fact_ends = await self._client.paged_rows(cypher.FACT_ENDS, group=group)
+        return from_rows.commit_records(map(rows.commit, found), mentions, fact_ends)
+
+    async def runs(self) -> list[TurnRun]:
+        found = await self._client.read(cypher.RUNS)
+        runs = (from_rows.run_from_row(rows.with_python_times(row["run"])) for row in found)
+        return sorted(runs, key=attrgetter("started_at", "run_id"), reverse=True)
+
+    async def run_totals(self) -> dict[str, RunTotals]:
+        found = await self._client.read(from_rows.RUN_TOTALS)
+        return {row["run_id"]: from_rows.run_totals_from_row(row) for row in found}
+
+    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
+        return frozenset(map(TurnId, await self._client.paged_rows(cypher.TURN_IDS, group=group)))
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> list[Entity]:
+        unique = sorted(set(uuids))
+        return await self._entities(cypher.SOME_ENTITIES, group=group, uuids=unique)
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> list[Fact]:
+        return await self._facts(cypher.SOME_FACTS, group=group, uuids=sorted(set(uuids)))
+
+    async def _entities(self, query: LiteralString, **parameters: Any) -> list[Entity]:
+        pages = self._client.pages(query, **parameters)
+        return in_order([rows.entity(row) async for page in pages for row in page])
+
+    async def _facts(self, query: LiteralString, **parameters: Any) -> list[Fact]:
+        pages = self._client.pages(query, **parameters)
+        return in_order([rows.fact(row) async for page in pages for row in page])
+
+    async def tables(self, group: GroupId) -> GroupTables:
+        """Return the tables, read one after the other, in the order that `GroupTables` requires."""
+
+        async def read(query: LiteralString, columns: pl.Schema) -> pl.DataFrame:
+            return await _read(self._client, query, columns, group)
+
+        commits = await _commits(self._client, group, without=[])
+        return GroupTables(
+            commits=commits,
+            entities=await read(_ENTITY_TABLE, group_tables.ENTITIES),
+            facts=await read(_FACT_TABLE, group_tables.FACTS),
+            mentions=await read(_MENTION_TABLE, group_tables.MENTIONS),
+            episodes=await read(_EPISODE_TABLE, group_tables.EPISODES),
+            sagas=await read(_SAGA_TABLE, group_tables.SAGAS),
+            saga_links=await read(_SAGA_LINKS, group_tables.LINKS),
+            next_links=await read(_NEXT_LINKS, group_tables.LINKS),
+            commits_after=await _commits_after(self._client, group, commits),
+        )
+
+    async def episode_groups(self) -> list[GroupId]:
+        return [GroupId(row["group_id"]) for row in await self._client.read(_GROUPS)]
+
+    async def unrecorded_episodes(self, group: GroupId) -> list[UnrecordedEpisode]:
+        found = await self._client.paged_rows(_UNRECORDED_EPISODES, group=group)
+        chunked = await self._client.read(_CHUNKED, group=group)
+        own = later_chunks([(row["turn_id"], row["chunks"]) for row in chunked])
+        others = [row for row in found if row["uuid"] not in own]
+        uuids = [row["uuid"] for row in others]
+        mentions = await self._counted(_MENTIONS, uuids=uuids)
+        facts = await self._counted(_UNRECORDED_FACTS, group=group, uuids=uuids)
+        timed = (from_microseconds(row, EPISODE_TIMES) for row in others)
+        episodes = (from_rows.unrecorded_episode(group, row, mentions, facts) for row in timed)
+        return sorted(episodes, key=attrgetter("uuid"))
+
+    async def embedding_sizes(self, group: GroupId) -> dict[int, int]:
+        return await self._counted(_SIZES, group=group)
 
     async def content_state(self) -> str:
         [row] = await self._client.read(CONTENT_COUNTS)
         return " ".join(str(count) for count in row.values())
 
-    async def session_level_groups(self) -> Sequence[GroupId]:
-        episodes, chunks = [
-            {row["name"]: row["count"] for row in await self._client.read(query)}
-            for query in (_EPISODES, _CHUNKS)
-        ]
-        return session_level.surplus_groups(episodes, chunks)
+    async def session_level_groups(self) -> list[GroupId]:
+        return surplus_groups(await self._counted(_EPISODES), await self._counted(_CHUNKS))
+
+    async def _counted(self, query: LiteralString, **parameters: Any) -> dict[Any, int]:
+        return {
+            row["counted"]: row["count"] for row in await self._client.read(query, **parameters)
+        }
 
     async def session_level(self, group: GroupId, *, vectors: bool) -> SessionLevelData:
         episodes = await self.unrecorded_episodes(group)
         if not episodes:
-            return session_level.session_level_data(group, (), (), (), ())
+            return session_level_data(group, (), (), (), ())
         facts = await self._client.paged_rows(_FACTS, group=group, vectors=vectors)
         entities = await self._client.paged_rows(_ENTITIES, group=group, vectors=vectors)
         mentions = await self._client.paged_rows(cypher.MENTIONS, group=group)
-        return session_level.session_level_data(
+        return session_level_data(
             group,
             episodes,
-            _values(facts, group, from_rows.fact_of),
-            _values(entities, group, from_rows.entity_of),
+            [from_rows.fact_of(group, *_embedded(row)) for row in facts],
+            [from_rows.entity_of(group, *_embedded(row)) for row in entities],
             [Mention(episode, entity) for episode, entity in mentions],
         )
 
 
-def _values(
-    rows: Iterable[Mapping[str, Any]],
-    group: GroupId,
-    value_of: Callable[[GroupId, Mapping[str, Any], Vector | None], V],
-) -> list[V]:
-    values = []
-    for row in rows:
-        numbers = row.get("vector")
-        timed = from_microseconds(row, _FACT_TIMES)
-        values.append(value_of(group, timed, None if numbers is None else pack(numbers)))
-    return values
+def _embedded(row: Mapping[str, Any]) -> tuple[dict[str, Any], Vector | None]:
+    return from_microseconds(row, FACT_TIMES), rows.vector(row.get("vector"))
+
+
+async def write_communities(
+    transaction: AsyncTransaction, group: GroupId, batch: CommunityBatch, now: datetime
+) -> None:
+    """Write the batch; as `GraphStore.write_communities`, in a transaction of the caller."""
+    replaced = [*batch.removed, *(community.uuid for community in batch.written)]
+    await transaction.run(_DELETE, uuids=replaced, group=group)
+    communities = [to_rows.community_row(community) for community in batch.written]
+    await transaction.run(_CREATE, rows=communities)
+    links = [asdict(link) for one in batch.written for link in to_rows.member_links(one)]
+    result = await transaction.run(_LINK, rows=links, group=group, now=now)
+    if (await result.single(strict=True))["done"] != len(links):
+        raise to_rows.missing_member(group)
+
+
+async def _commits_after(client: Neo4jClient, group: GroupId, before: pl.DataFrame) -> pl.DataFrame:
+    """Read the commits again: those that are still there from `before`, and those made since."""
+    columns = pl.Schema({name: before.schema[name] for name in ("turn_id", "sequence")})
+    present = await _read(client, _SEQUENCES, columns, group)
+    kept = before.join(present, on=list(columns), how="semi")
+    if kept.height == present.height:
+        return kept
+    new = await _commits(client, group, without=kept["turn_id"].to_list())
+    return pl.concat([kept, new])
+
+
+async def _commits(client: Neo4jClient, group: GroupId, *, without: list[str]) -> pl.DataFrame:
+    pages = client.pages(_COMMIT_TABLE, group=group, without=without)
+    commits = ([group_tables.commit_row(row) for row in page] async for page in pages)
+    return await _frame(commits, group_tables.COMMITS)
+
+
+async def _read(
+    client: Neo4jClient, query: LiteralString, columns: pl.Schema, group: GroupId
+) -> pl.DataFrame:
+    return await _frame(client.pages(query, group=group), columns)
+
+
+async def _frame(pages: AsyncIterator[Sequence[Sequence[Any]]], columns: pl.Schema) -> pl.DataFrame:
+    """Return the rows of all pages; one page at a time is Python objects."""
+    read_as = pl.Schema(
+        {
+            name: pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+            for name, dtype in columns.items()
+        }
+    )
+    frames = [pl.DataFrame(page, schema=read_as, orient="row") async for page in pages]
+    return pl.concat([pl.DataFrame(schema=read_as), *frames]).cast(columns)

@@ -1,14 +1,23 @@
-"""Undo a turn in Neo4j. Everything runs in a transaction of the caller, under its lease."""
+"""Undo a turn, and repair a group, in Neo4j: in a transaction of the caller, under its lease."""
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any, LiteralString
+from typing import Any, LiteralString, assert_never
 
 from neo4j import AsyncTransaction
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt, Reversal, Reverted
+from turnetl.base.model import GroupId
 from turnetl.graph import from_rows, to_rows
+from turnetl.graph.group_repair import (
+    DoubleMention,
+    GroupRepair,
+    SessionLinks,
+    UnattachedFact,
+    UnusedEntity,
+)
+from turnetl.graph.migrations import MARK_RUNS
 from turnetl.graph.neo4j import cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
 from turnetl.graph.neo4j.client import write_rows
@@ -64,24 +73,15 @@ WITH n, [label IN labels(n) WHERE NOT label IN row.labels] AS dropped
 REMOVE n:$(dropped)
 """
 _DELETE_TURN_COMMIT: LiteralString = "MATCH (c:TurnCommit {turn_id: $turn_id}) DELETE c"
-_MARK_UNDONE: LiteralString = """
-MATCH (r:TurnRun {run_id: $run_id})
-WHERE NOT EXISTS { (:TurnCommit {run_id: $run_id}) }
-SET r.undone_at = $now
-"""
 
 
 async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetime) -> Reverted:
-    """Undo the turn; as `GraphStore.revert`.
-
-    Raises:
-        GraphUnusable: the graph does not hold a fact to restore.
-    """
+    """Undo the turn; as `GraphStore.revert`."""
     receipt = reversal.receipt
     shared = {"group": receipt.group_id, "now": now}
     await _remove_episodes(transaction, receipt, shared)
     await transaction.run(_DELETE_FACTS, facts=reversal.facts_removed)
-    kept = await delete_unused_entities(transaction, reversal.entities_removed)
+    kept = await _delete_unused_entities(transaction, reversal.entities_removed)
     entities = [neo4j_rows.entity_properties(entity) for entity in reversal.entities_restored]
     facts = [neo4j_rows.fact_properties(fact) for fact in reversal.facts_restored]
     restored: tuple[tuple[LiteralString, list[dict[str, Any]]], ...] = (
@@ -89,7 +89,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
         (cypher.SAVE_ENTITIES, entities),
         (cypher.UPDATE_FACTS, facts),
         (
-            neo4j_rows.SET_SAGA_SUMMARIES,
+            cypher.SET_SAGA_SUMMARIES,
             to_rows.saga_summary_rows(receipt.group_id, reversal.saga_texts),
         ),
     )
@@ -99,7 +99,7 @@ async def revert(transaction: AsyncTransaction, reversal: Reversal, now: datetim
     await neo4j_rows.write_summaries(transaction, reversal.summaries)
     await transaction.run(_DELETE_TURN_COMMIT, turn_id=receipt.turn_id)
     if reversal.ends_run:
-        await transaction.run(_MARK_UNDONE, run_id=receipt.run_id, now=now)
+        await transaction.run(MARK_RUNS, runs=[receipt.run_id], now=now)
     return Reverted(kept)
 
 
@@ -122,15 +122,84 @@ async def _remove_episodes(
     await transaction.run(_DELETE_EMPTY_SAGA, saga=saga)
 
 
-async def delete_unused_entities(
+async def _delete_unused_entities(
     transaction: AsyncTransaction, uuids: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Delete the entities that nothing uses any more; return the others.
-
-    Communities of which they were the last members are deleted too.
-    """
+    """Delete the entities that nothing uses, and emptied communities; return the others."""
     result = await transaction.run(_USED_ENTITIES, entities=uuids)
     used = {record["uuid"] async for record in result}
     removed = [uuid for uuid in uuids if uuid not in used]
     await transaction.run(_DELETE_ENTITIES, entities=removed)
     return tuple(uuid for uuid in uuids if uuid in used)
+
+
+_KEEP_ONE_MENTION: LiteralString = """
+MATCH (:Episodic {uuid: $episode})-[r:MENTIONS]->(:Entity {uuid: $entity})
+WITH r ORDER BY r.uuid <> $own, r.uuid
+WITH collect(r) AS mentions
+FOREACH (surplus IN mentions[1..] | DELETE surplus)
+"""
+_UNLINK_SAGA: LiteralString = """
+UNWIND $episodes AS uuid
+MATCH (:Saga {uuid: $saga})-[r:HAS_EPISODE]->(:Episodic {uuid: uuid})
+DELETE r
+"""
+_LINK_SAGA: LiteralString = """
+UNWIND $rows AS row
+MATCH (s:Saga {uuid: row.source})
+MATCH (e:Episodic {uuid: row.target})
+CREATE (s)-[:HAS_EPISODE {uuid: row.uuid, group_id: $group, created_at: $now}]->(e)
+"""
+_DELETE_FACT: LiteralString = """
+MATCH (a)-[e:RELATES_TO {uuid: $uuid}]->(b)
+WHERE NOT a:Entity AND NOT b:Entity
+DELETE e
+"""
+_IMAGES: LiteralString = """
+MATCH (c:TurnCommit {turn_id: $turn}) RETURN c.before_images AS images
+"""
+_SET_IMAGES: LiteralString = """
+MATCH (c:TurnCommit {turn_id: $turn}) SET c.before_images = $images
+"""
+
+
+async def repair(
+    transaction: AsyncTransaction, group: GroupId, repair: GroupRepair, now: datetime
+) -> None:
+    """Make the repair; as `GraphStore.repair`."""
+    match repair:
+        case DoubleMention(episode, entity):
+            own = ids.edge_id("MENTIONS", episode, entity)
+            await transaction.run(_KEEP_ONE_MENTION, episode=episode, entity=entity, own=own)
+        case SessionLinks():
+            await _repair_session(transaction, group, repair, now)
+        case UnattachedFact(uuid):
+            await transaction.run(_DELETE_FACT, uuid=uuid)
+        case UnusedEntity():
+            await _delete_entity(transaction, repair)
+        case _:
+            assert_never(repair)
+
+
+async def _repair_session(
+    transaction: AsyncTransaction, group: GroupId, session: SessionLinks, now: datetime
+) -> None:
+    saga = to_rows.new_saga(session.saga, session.session_id, group, now)
+    await transaction.run(cypher.SAVE_SAGA, saga=saga, first=session.first, last=session.last)
+    removed, saga_links = session.saga_links_removed, session.saga_links_created
+    await transaction.run(_UNLINK_SAGA, saga=session.saga, episodes=removed)
+    pairs = [{"source": source, "target": target} for source, target in session.next_links_removed]
+    await transaction.run(cypher.UNLINK_NEXT, rows=pairs)
+    links = to_rows.links_from("HAS_EPISODE", session.saga, saga_links)
+    await transaction.run(_LINK_SAGA, rows=[*map(asdict, links)], group=group, now=now)
+    chain = [asdict(to_rows.next_link(*pair)) for pair in session.next_links_created]
+    await transaction.run(cypher.LINK_NEXT, rows=chain, group=group, now=now)
+
+
+async def _delete_entity(transaction: AsyncTransaction, unused: UnusedEntity) -> None:
+    if await _delete_unused_entities(transaction, (unused.uuid,)):
+        return
+    found = await (await transaction.run(_IMAGES, turn=unused.turn_id)).single()
+    if found is not None:
+        images = to_rows.without_new_entity(found["images"], unused.uuid)
+        await transaction.run(_SET_IMAGES, turn=unused.turn_id, images=images)

@@ -1,9 +1,6 @@
-"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times.
+"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times."""
 
-Summaries in Neo4j that are written to entities which nothing else changes.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any, LiteralString
@@ -12,32 +9,20 @@ from neo4j import AsyncTransaction
 from neo4j.time import DateTime
 
 from turnetl.base.errors import GraphUnusable
-from turnetl.base.graph_model import (
-    CommitRecord,
-    CommittedTurn,
-    Community,
-    GroupProfile,
-    Lease,
-    Mention,
-    Receipt,
-    Subgraphs,
-    TurnRun,
-)
-from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId, Vector
+from turnetl.base.graph_model import GroupProfile, Receipt
+from turnetl.base.model import Change, Entity, Fact, SummaryWrites, Vector
 from turnetl.graph import from_rows, to_rows
+from turnetl.graph.from_rows import FACT_TIMES
 from turnetl.graph.neo4j import cypher
-from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import NODE, in_pages
 from turnetl.graph.port import LeaseState
 from turnetl.llm.vectors import pack
 
 Neo4jStatement = tuple[LiteralString, dict[str, Any]]
 """Cypher and its parameters."""
 
+ENTITY_TIMES = ("created_at",)
+EPISODE_TIMES = ("created_at", "valid_at")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ENTITY_TIMES = ("created_at",)
-_EPISODE_TIMES = ("created_at", "valid_at")
-_FACT_TIMES = ("created_at", "valid_at", "invalid_at", "expired_at", "reference_time")
 
 
 def statements(
@@ -53,16 +38,14 @@ def statements(
     shared = {"group": receipt.group_id, "now": now}
     changed = {fact.uuid for fact in change.facts_before}
     facts = [(fact.uuid in changed, fact_properties(fact)) for fact in change.facts]
+    saga_texts = to_rows.saga_summary_rows(
+        receipt.group_id, change.saga_texts, without=receipt.session_id
+    )
     with_rows: list[tuple[LiteralString, list[dict[str, Any]]]] = [
         (cypher.DROP_LABELS, _dropped_labels(change)),
         (cypher.SAVE_ENTITIES, [entity_properties(entity) for entity in change.entities]),
-        (SET_SUMMARIES, summary_rows(change.summary_texts)),
-        (
-            SET_SAGA_SUMMARIES,
-            to_rows.saga_summary_rows(
-                receipt.group_id, change.saga_texts, without=receipt.session_id
-            ),
-        ),
+        (cypher.SET_SUMMARIES, to_rows.summary_rows(change.summary_texts)),
+        (cypher.SET_SAGA_SUMMARIES, saga_texts),
         (cypher.CREATE_FACTS, [row for is_changed, row in facts if not is_changed]),
         (cypher.UPDATE_FACTS, [row for is_changed, row in facts if is_changed]),
         (cypher.LINK_MENTIONS, [asdict(link) for link in to_rows.mention_links(change)]),
@@ -76,27 +59,11 @@ def statements(
     ]
 
 
-def group_properties(lease: Lease, profile: GroupProfile) -> dict[str, Any]:
-    """Return the properties of a TurnGroup that a new lease sets."""
-    return {
-        "group_id": lease.group_id,
-        "schema_version": to_rows.CURRENT,
-        "embedder": profile.embedder,
-        "dimensions": profile.dimensions,
-        "recipe": profile.recipe,
-        "lease_owner": lease.owner,
-        "lease_until": lease.until,
-        "fence": lease.fence,
-    }
-
-
 def entity_properties(entity: Entity) -> dict[str, Any]:
-    """Return all properties of an Entity node."""
     return to_rows.entity_row(entity) | to_rows.attribute_row(entity)
 
 
 def fact_properties(fact: Fact) -> dict[str, Any]:
-    """Return all properties of a RELATES_TO edge."""
     return to_rows.fact_row(fact) | to_rows.attribute_row(fact)
 
 
@@ -120,61 +87,27 @@ def receipt(row: Mapping[str, Any]) -> Receipt:
     return from_rows.receipt_from_row(from_microseconds(row, cypher.RECEIPT_TIMES))
 
 
-def run(row: Mapping[str, Any]) -> TurnRun:
-    """Return the run in a row of `cypher.RUNS`."""
-    return from_rows.run_from_row(with_python_times(row["run"]))
-
-
-def committed_turn(row: Mapping[str, Any], contents: Mapping[str, str]) -> CommittedTurn:
-    """Return the turn in a commit of `cypher.COMMITS_AFTER`, with its text from the contents."""
-    return from_rows.committed_turn(receipt(row), _recorded(row), contents)
-
-
-def commit_record(
-    row: Mapping[str, Any],
-    mentioned: Mapping[str, Sequence[str]],
-    endpoints: Mapping[str, tuple[str, str]],
-) -> CommitRecord:
-    """Return the record in a row of `cypher.COMMIT_RECORDS`; as `from_rows.commit_record`."""
-    return from_rows.commit_record(receipt(row), _recorded(row), mentioned, endpoints)
+def commit(row: Mapping[str, Any]) -> tuple[Receipt, from_rows.Recorded]:
+    """Return what a row of `cypher.COMMIT_RECORDS` or a commit of `COMMITS_AFTER` records."""
+    recorded = (row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES], row[to_rows.SUMMARIES])
+    return receipt(row), from_rows.Recorded(*recorded)
 
 
 def entity(row: Mapping[str, Any]) -> Entity:
     """Return the entity in a row of `cypher.ENTITIES` or `cypher.SOME_ENTITIES`."""
-    properties = from_microseconds(row["properties"], _ENTITY_TIMES)
+    properties = from_microseconds(row["properties"], ENTITY_TIMES)
     properties["labels"] = row["labels"]
-    vector = _vector(properties.get("name_embedding"))
-    return from_rows.entity_from_row(properties, properties, vector)
+    embedding = vector(properties.get("name_embedding"))
+    return from_rows.entity_from_row(properties, properties, embedding)
 
 
 def fact(row: Mapping[str, Any]) -> Fact:
     """Return the fact in a row of `cypher.FACTS` or `cypher.SOME_FACTS`."""
-    properties = from_microseconds(row["properties"], _FACT_TIMES)
+    properties = from_microseconds(row["properties"], FACT_TIMES)
     properties["source_node_uuid"] = row["source"]
     properties["target_node_uuid"] = row["target"]
-    vector = _vector(properties.get("fact_embedding"))
-    return from_rows.fact_from_row(properties, properties, vector)
-
-
-def subgraphs(
-    episodes: Iterable[Mapping[str, Any]],
-    mentions: Iterable[tuple[str, str]],
-    communities: Sequence[Community],
-) -> Subgraphs:
-    """Return what rows of `cypher.EPISODES` and `cypher.MENTIONS` hold, with communities."""
-    return from_rows.subgraphs_from_rows(
-        (from_microseconds(row, _EPISODE_TIMES) for row in episodes),
-        (Mention(episode, entity) for episode, entity in mentions),
-        communities,
-    )
-
-
-def communities(
-    rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[str]]
-) -> tuple[Community, ...]:
-    """Return the communities in rows of `cypher.COMMUNITIES`; as `communities_from_rows`."""
-    properties = (from_microseconds(row["properties"], _ENTITY_TIMES) for row in rows)
-    return from_rows.communities_from_rows(properties, members)
+    embedding = vector(properties.get("fact_embedding"))
+    return from_rows.fact_from_row(properties, properties, embedding)
 
 
 def with_python_times(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,12 +135,6 @@ def _turn_parameters(
     }
 
 
-def _recorded(row: Mapping[str, Any]) -> from_rows.Recorded:
-    return from_rows.Recorded(
-        row[to_rows.SEQUENCE], row[to_rows.BEFORE_IMAGES], row[to_rows.SUMMARIES]
-    )
-
-
 def _dropped_labels(change: Change) -> list[dict[str, Any]]:
     labels = {entity.uuid: set(entity.labels) for entity in change.entities}
     dropped = {
@@ -217,7 +144,7 @@ def _dropped_labels(change: Change) -> list[dict[str, Any]]:
     return [{"uuid": uuid, "labels": sorted(names)} for uuid, names in dropped.items() if names]
 
 
-def _vector(numbers: list[float] | None) -> Vector | None:
+def vector(numbers: list[float] | None) -> Vector | None:
     return None if numbers is None else pack(numbers)
 
 
@@ -228,48 +155,6 @@ def from_microseconds(row: Mapping[str, Any], names: Iterable[str]) -> dict[str,
     return {**row, **times}
 
 
-SET_SUMMARIES: LiteralString = """
-UNWIND $rows AS row
-MATCH (n:Entity {uuid: row.uuid})
-SET n.summary = row.summary
-RETURN count(*) AS done
-"""
-SET_SAGA_SUMMARIES: LiteralString = """
-UNWIND $rows AS row
-MATCH (s:Saga {uuid: row.uuid})
-SET s.summary = row.summary
-RETURN count(*) AS done
-"""
-_SET_RECORDS: LiteralString = """
-UNWIND $rows AS row
-MATCH (c:TurnCommit {turn_id: row.turn_id})
-SET c.summaries = row.summaries
-RETURN count(*) AS done
-"""
-_SET_USAGES: LiteralString = """
-UNWIND $rows AS row
-MATCH (c:TurnCommit {turn_id: row.turn_id})
-SET c += row.usage
-"""
-_RENUMBER: LiteralString = """
-MATCH (g:TurnGroup {group_id: $group})
-SET g.sequence = g.sequence + 1
-WITH g.sequence AS sequence
-MATCH (c:TurnCommit {turn_id: $turn_id})
-SET c.sequence = sequence
-"""
-_RECORDS: LiteralString = in_pages(
-    "MATCH (item:TurnCommit {group_id: $group})",
-    NODE,
-    "[item.sequence, item.turn_id, item.summaries]",
-)
-
-
-def summary_rows(texts: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Return the rows of `SET_SUMMARIES`."""
-    return [{"uuid": uuid, "summary": text} for uuid, text in sorted(texts.items())]
-
-
 async def write_summaries(transaction: AsyncTransaction, writes: SummaryWrites) -> None:
     """Write summaries and records. Runs in a transaction of the caller.
 
@@ -277,23 +162,12 @@ async def write_summaries(transaction: AsyncTransaction, writes: SummaryWrites) 
         GraphUnusable: a turn is not committed.
     """
     if writes.texts:
-        await transaction.run(SET_SUMMARIES, rows=summary_rows(writes.texts))
+        await transaction.run(cypher.SET_SUMMARIES, rows=to_rows.summary_rows(writes.texts))
     if writes.records:
         rows = [{"turn_id": turn, "summaries": text} for turn, text in writes.records.items()]
-        result = await transaction.run(_SET_RECORDS, rows=rows)
+        result = await transaction.run(cypher.SET_RECORDS, rows=rows)
         if (await result.single(strict=True))["done"] != len(rows):
             raise GraphUnusable("a turn is no longer in the graph; run again")
     if writes.usages:
         usages = [{"turn_id": turn, "usage": asdict(use)} for turn, use in writes.usages.items()]
-        await transaction.run(_SET_USAGES, rows=usages)
-
-
-async def renumber_summaries(transaction: AsyncTransaction, group: GroupId, turn: TurnId) -> None:
-    """Give a commit the next number of its group. Runs in a transaction of the caller."""
-    await transaction.run(_RENUMBER, group=group, turn_id=turn)
-
-
-async def summary_records(client: Neo4jClient, group: GroupId) -> dict[TurnId, str]:
-    """Return what each turn of the group records, in the order of the commits."""
-    rows = await client.paged_rows(_RECORDS, group=group)
-    return {TurnId(turn): summaries for _, turn, summaries in sorted(rows)}
+        await transaction.run(cypher.SET_USAGES, rows=usages)

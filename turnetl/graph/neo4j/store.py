@@ -1,34 +1,26 @@
 """The store in Neo4j. The driver is passed in; every write is one transaction."""
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
 from neo4j import AsyncDriver
 
 from turnetl.base.graph_model import (
-    CommitRecord,
-    CommittedTurn,
-    Community,
     CommunityBatch,
-    GroupContents,
     GroupProfile,
-    GroupVersion,
     Lease,
     Receipt,
     Reversal,
     Reverted,
-    RunTotals,
-    Subgraphs,
     TurnRun,
 )
 from turnetl.base.ids import RecipeParts
-from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
+from turnetl.base.model import Change, GroupId, SummaryWrites
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
-from turnetl.graph.group_tables import GroupTables
-from turnetl.graph.neo4j import cypher, group_repair, reads, rows
+from turnetl.graph.neo4j import cypher, reads, rows
 from turnetl.graph.neo4j import reversal as neo4j_reversal
 from turnetl.graph.neo4j.client import (
     CONNECT_TIMEOUT,
@@ -40,31 +32,27 @@ from turnetl.graph.neo4j.client import (
 )
 from turnetl.graph.neo4j.lease import lock_group
 from turnetl.graph.neo4j.migrations import Neo4jMigrations
-from turnetl.graph.neo4j.reads import Neo4jSessionLevelReader
+from turnetl.graph.neo4j.reads import Neo4jReader
 from turnetl.graph.neo4j.rows import statements
 from turnetl.graph.port import grant_lease, new_creation_id
 
 
-class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
+class Neo4jStore(Neo4jReader, Neo4jMigrations):
     """`GraphStore` over a Neo4j server, 5.26 or later."""
 
     def __init__(
         self, driver: AsyncDriver, *, address: str, user: str, timeout_seconds: float = 30.0
     ) -> None:
         """Use an open driver; arguments as of `Neo4jClient`."""
-        seconds = timeout_seconds
-        self._client = Neo4jClient(driver, address=address, user=user, timeout_seconds=seconds)
+        self._client = Neo4jClient(
+            driver, address=address, user=user, timeout_seconds=timeout_seconds
+        )
 
     @classmethod
     async def open(
         cls, address: str, *, user: str, password: str, timeout_seconds: float
     ) -> "Neo4jStore":
-        """Connect, and check the password and the version of the graph.
-
-        Raises:
-            GraphBusy: no answer.
-            GraphUnusable: wrong user or password, or a graph of another version.
-        """
+        """Connect, and check the password and the version of the graph; errors as `open_graph`."""
         driver = open_driver(address, user=user, password=password, timeout_seconds=timeout_seconds)
         store = cls(driver, address=address, user=user, timeout_seconds=timeout_seconds)
         try:
@@ -84,53 +72,6 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
     async def prepare(self) -> None:
         await create_schema(self._client)
 
-    async def groups(self) -> Sequence[GroupId]:
-        return await reads.groups(self._client)
-
-    async def receipts(self, group: GroupId) -> Sequence[Receipt]:
-        return await reads.receipts(self._client, group)
-
-    async def counts(self, group: GroupId) -> tuple[int, int, int]:
-        return await reads.counts(self._client, group)
-
-    async def recipes(self, digests: Collection[str]) -> Mapping[str, RecipeParts]:
-        return await reads.recipes(self._client, digests)
-
-    async def load(self, group: GroupId) -> GroupContents:
-        return await reads.load(self._client, group)
-
-    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
-        return await reads.load_subgraphs(self._client, group)
-
-    async def communities(self, group: GroupId) -> Sequence[Community]:
-        return await reads.read_communities(self._client, group)
-
-    async def profile(self, group: GroupId) -> GroupProfile | None:
-        return await reads.profile(self._client, group)
-
-    async def versions(self) -> Mapping[GroupId, GroupVersion]:
-        return await reads.versions(self._client)
-
-    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
-        return await reads.commits(self._client, group, after, limit)
-
-    async def commit_records(
-        self, group: GroupId, turns: Collection[TurnId] | None = None
-    ) -> Sequence[CommitRecord]:
-        return await reads.commit_records(self._client, group, turns)
-
-    async def tables(self, group: GroupId) -> GroupTables:
-        return await group_repair.read_tables(self._client, group)
-
-    async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
-        return await reads.turn_ids(self._client, group)
-
-    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
-        return await reads.entities(self._client, group, uuids)
-
-    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
-        return await reads.facts(self._client, group, uuids)
-
     async def acquire(
         self,
         group: GroupId,
@@ -149,8 +90,7 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
             lease = grant_lease(
                 group, state, profile, owner=owner, now=now, ttl=ttl, is_dead=is_dead
             )
-            properties = rows.group_properties(lease, profile)
-            await transaction.run(cypher.GRANT, group=properties)
+            await transaction.run(cypher.GRANT, group=to_rows.group_row(lease, profile))
             await transaction.commit()
         return lease
 
@@ -203,17 +143,11 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
     async def save_run(self, run: TurnRun) -> None:
         await self._client.read(cypher.SAVE_RUN, run=to_rows.run_row(run))
 
-    async def runs(self) -> Sequence[TurnRun]:
-        return await reads.runs(self._client)
-
-    async def run_totals(self) -> Mapping[str, RunTotals]:
-        return await reads.run_totals(self._client)
-
     async def repair(
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._writing_under(lease, now + ttl) as transaction:
-            await group_repair.repair(transaction, lease.group_id, repair, now)
+            await neo4j_reversal.repair(transaction, lease.group_id, repair, now)
 
     async def write_summaries(
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
@@ -221,7 +155,7 @@ class Neo4jStore(Neo4jSessionLevelReader, Neo4jMigrations):
         async with self._writing_under(lease, now + ttl) as transaction:
             await rows.write_summaries(transaction, writes)
             *_, latest = writes.records
-            await rows.renumber_summaries(transaction, lease.group_id, latest)
+            await transaction.run(cypher.RENUMBER, group=lease.group_id, turn_id=latest)
 
     async def write_communities(
         self, lease: Lease, batch: CommunityBatch, *, now: datetime, ttl: timedelta

@@ -2,14 +2,12 @@
 
 The requests are Graphiti's, with its own prompts and schemas, about a text of two lines that leaves
 little to interpret.
-
-A small request of each kind that a run sends, with a check of its response.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from graphiti_core.prompts import prompt_library
 from graphiti_core.prompts.dedupe_edges import EdgeDuplicate
@@ -22,8 +20,8 @@ from pydantic import BaseModel, ValidationError
 
 from turnetl.base.errors import BadTurn
 from turnetl.llm import retry
-from turnetl.llm.chat import ChatModel, ChatRequest, PromptRouter
-from turnetl.llm.checks.result import CheckResult
+from turnetl.llm.chat import ChatModel, ChatRequest, model_for
+from turnetl.llm.checks import CheckResult
 from turnetl.llm.graphiti import GraphitiModel
 
 TypesByName = Mapping[str, type[BaseModel]]
@@ -42,8 +40,6 @@ some servers silently drop the start of a prompt that exceeds their context wind
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """One request and the check of its response."""
-
     prompt_name: str
     """Or a text that begins with it."""
     run: Callable[[GraphitiModel], Awaitable[str]]
@@ -51,39 +47,35 @@ class CheckRequest:
     pydantic's ValidationError if the response does not match its schema."""
 
 
-def graphiti_requests(
-    entity_types: TypesByName | None, edge_types: TypesByName | None, instructions: str | None
+def _requests(
+    entity_types: TypesByName | None, edge_types: TypesByName | None, instructions: str
 ) -> Iterator[CheckRequest]:
     """Yield the requests that Graphiti's functions send, in the order of a turn."""
-    yield _entities(entity_types, instructions or "", SAMPLE_TEXT)
+    yield _entities(entity_types, instructions, SAMPLE_TEXT)
     yield _resolutions()
-    yield _edges(edge_types, instructions or "")
+    yield _edges(edge_types, instructions)
     yield _duplicates()
     yield _timestamps()
     if entity_type := _with_fields(entity_types):
         yield _attributes(entity_type)
     if edge_type := _with_fields(edge_types):
         yield _edge_attributes(edge_type)
-    long = _entities(entity_types, instructions or "", _LONG)
+    long = _entities(entity_types, instructions, _LONG)
     yield replace(long, prompt_name=f"{long.prompt_name} of a long turn")
 
 
-def build_request(
+def _request(
     prompt_name: str,
     messages: Callable[[], list[Message]],
     response_model: type[ResponseT],
-    find_problem: Callable[[ResponseT], str] = lambda _: "",
+    find_problem: Callable[[ResponseT], str],
     *,
     attributes: bool = False,
 ) -> CheckRequest:
     """Return a request as Graphiti sends it.
 
-    Args:
-        prompt_name: Graphiti's name of the prompt.
-        messages: builds the messages for each request: the client appends to them.
-        response_model: of the response.
-        find_problem: returns the problem of a valid response; empty if there is none.
-        attributes: Graphiti adds instructions to requests that extract attributes.
+    The client appends to the messages: they are built for each request. Graphiti adds instructions
+    to requests that extract attributes.
     """
 
     async def run(client: GraphitiModel) -> str:
@@ -100,18 +92,28 @@ def check_of(
     response_model: type[ResponseT],
     find_problem: Callable[[ResponseT], str],
 ) -> CheckRequest:
-    """Return a check of a request that is not Graphiti's.
-
-    Args:
-        request: as a run sends it.
-        response_model: of the response.
-        find_problem: returns the problem of a valid response; empty if there is none.
-    """
-    return build_request(
+    """Return a check of a request that is not Graphiti's, as a run sends it; see `_request`."""
+    return _request(
         request.prompt_name,
         lambda: [Message(role=one.role, content=one.text) for one in request.messages],
         response_model,
         find_problem,
+    )
+
+
+def _graphiti_request(
+    prompt_name: str,
+    context: Mapping[str, Any],
+    response_model: type[ResponseT],
+    find_problem: Callable[[ResponseT], str] = lambda _: "",
+    *,
+    attributes: bool = False,
+) -> CheckRequest:
+    """Return a request with the prompt of that name, as `extract_edges.edge`."""
+    group, name = prompt_name.split(".")
+    build = getattr(getattr(prompt_library, group), name)
+    return _request(
+        prompt_name, lambda: build(context), response_model, find_problem, attributes=attributes
     )
 
 
@@ -136,12 +138,8 @@ def _entities(entity_types: TypesByName | None, instructions: str, text: str) ->
             return "assigns an entity type that was not offered"
         return ""
 
-    return build_request(
-        "extract_nodes.extract_message",
-        lambda: prompt_library.extract_nodes.extract_message(context),
-        ExtractedEntities,
-        find_problem,
-    )
+    name = "extract_nodes.extract_message"
+    return _graphiti_request(name, context, ExtractedEntities, find_problem)
 
 
 def _resolutions() -> CheckRequest:
@@ -172,12 +170,7 @@ def _resolutions() -> CheckRequest:
             return "does not resolve `Cart.py` to `cart.py`"
         return "resolves `sqlite` to another entity" if candidates[1] != -1 else ""
 
-    return build_request(
-        "dedupe_nodes.nodes",
-        lambda: prompt_library.dedupe_nodes.nodes(context),
-        NodeResolutions,
-        find_problem,
-    )
+    return _graphiti_request("dedupe_nodes.nodes", context, NodeResolutions, find_problem)
 
 
 def _edges(edge_types: TypesByName | None, instructions: str) -> CheckRequest:
@@ -210,12 +203,7 @@ def _edges(edge_types: TypesByName | None, instructions: str) -> CheckRequest:
             return "names entities that the prompt does not contain"
         return ""
 
-    return build_request(
-        "extract_edges.edge",
-        lambda: prompt_library.extract_edges.edge(context),
-        ExtractedEdges,
-        find_problem,
-    )
+    return _graphiti_request("extract_edges.edge", context, ExtractedEdges, find_problem)
 
 
 def _duplicates() -> CheckRequest:
@@ -232,12 +220,7 @@ def _duplicates() -> CheckRequest:
             return "does not recognise a repeated fact"
         return "invalidates a fact that nothing contradicts" if response.contradicted_facts else ""
 
-    return build_request(
-        "dedupe_edges.resolve_edge",
-        lambda: prompt_library.dedupe_edges.resolve_edge(context),
-        EdgeDuplicate,
-        find_problem,
-    )
+    return _graphiti_request("dedupe_edges.resolve_edge", context, EdgeDuplicate, find_problem)
 
 
 def _timestamps() -> CheckRequest:
@@ -247,12 +230,8 @@ def _timestamps() -> CheckRequest:
         # An invalid time was removed already.
         return "" if response.valid_at else "returns no valid time for a fact that is true now"
 
-    return build_request(
-        "extract_edges.extract_timestamps",
-        lambda: prompt_library.extract_edges.extract_timestamps(context),
-        EdgeTimestamps,
-        find_problem,
-    )
+    name = "extract_edges.extract_timestamps"
+    return _graphiti_request(name, context, EdgeTimestamps, find_problem)
 
 
 def _attributes(entity_type: type[BaseModel]) -> CheckRequest:
@@ -261,22 +240,14 @@ def _attributes(entity_type: type[BaseModel]) -> CheckRequest:
         "episode_content": SAMPLE_TEXT,
         "previous_episodes": [],
     }
-    return build_request(
-        "extract_nodes.extract_attributes",
-        lambda: prompt_library.extract_nodes.extract_attributes(context),
-        entity_type,
-        attributes=True,
-    )
+    name = "extract_nodes.extract_attributes"
+    return _graphiti_request(name, context, entity_type, attributes=True)
 
 
 def _edge_attributes(edge_type: type[BaseModel]) -> CheckRequest:
     context = {"fact": SAMPLE_FACT, "reference_time": SAMPLE_TIME, "existing_attributes": {}}
-    return build_request(
-        "extract_edges.extract_attributes",
-        lambda: prompt_library.extract_edges.extract_attributes(context),
-        edge_type,
-        attributes=True,
-    )
+    name = "extract_edges.extract_attributes"
+    return _graphiti_request(name, context, edge_type, attributes=True)
 
 
 def _with_fields(types: TypesByName | None) -> type[BaseModel] | None:
@@ -298,28 +269,16 @@ async def check(
     instructions: str | None = None,
     extra_requests: Iterable[CheckRequest] = (),
 ) -> tuple[CheckResult, ...]:
-    """Send one request of each kind, one after the other.
+    """Send one request of each kind, one after the other; types with fields have their own.
 
-    Args:
-        model: without a journal: a cached response proves nothing.
-        entity_types: of the run's ontology. Types with fields have requests of their own.
-        edge_types: as `entity_types`.
-        instructions: of the run.
-        extra_requests: requests that are not Graphiti's.
-
-    Raises:
-        ModelUnusable: the user must act first: key, credit, model name.
-        ModelBusy: no response after all retries.
+    The model has no journal: a cached response proves nothing. `extra_requests` are not Graphiti's.
     """
-    requests = [
-        *graphiti_requests(entity_types, edge_types, instructions),
-        *extra_requests,
-    ]
+    requests = [*_requests(entity_types, edge_types, instructions or ""), *extra_requests]
     return tuple([await _result(model, request) for request in requests])
 
 
 async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
-    client, model_name = GraphitiModel(model), _model_name(model, request.prompt_name)
+    client, model_name = GraphitiModel(model), model_for(model, request.prompt_name).name
     try:
         problem = await request.run(client)
     except ValidationError as error:
@@ -327,7 +286,3 @@ async def _result(model: ChatModel, request: CheckRequest) -> CheckResult:
     except BadTurn as error:
         problem = error.problem
     return CheckResult(request.prompt_name, model_name, problem, client.usage)
-
-
-def _model_name(model: ChatModel, prompt_name: str) -> str:
-    return (model.model_for(prompt_name) if isinstance(model, PromptRouter) else model).name

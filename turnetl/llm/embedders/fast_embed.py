@@ -1,6 +1,6 @@
 """Embedding models that run on this machine, by fastembed or from a local folder.
 
-An embedding model in a local folder, as sentence-transformers exports it to ONNX.
+A folder is as sentence-transformers exports a model to ONNX.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base import private_files
+from turnetl.base.batched import batched
 from turnetl.base.errors import BadUsage, ModelUnusable
 from turnetl.base.model import Vector
 from turnetl.llm.vectors import pack
@@ -51,11 +52,7 @@ def is_folder(model: str) -> bool:
 
 
 def check_folder(folder: Path) -> Path:
-    """Return the file of the model, after a check that nothing is missing.
-
-    Raises:
-        BadUsage: a file is missing; names it.
-    """
+    """Return the file of the model; raise BadUsage, which names it, if a file is missing."""
     if not folder.is_dir():
         raise BadUsage(f"the folder of the embedding model `{folder}` does not exist")
     for name in _TOKENIZER_FILES:
@@ -79,11 +76,6 @@ def folder_name(folder: Path) -> str:
 
 
 def load_folder(folder: Path) -> Encode:
-    """Load the model; opens no connection.
-
-    Raises:
-        BadUsage: a file is missing, or not what it should be.
-    """
     from fastembed.common.preprocessor_utils import load_tokenizer  # noqa: PLC0415 - an extra
     from onnxruntime import InferenceSession  # noqa: PLC0415 - an extra
 
@@ -147,15 +139,7 @@ class FastEmbedEmbedder:
     """A model that is loaded at its first use, and downloaded before that if it is not here yet."""
 
     def __init__(self, model: str, cache: Path) -> None:
-        """Check the model's name or folder; opens no connection yet.
-
-        Args:
-            model: a name that fastembed knows, or a folder with ONNX model and tokenizer.
-            cache: folder of downloaded models.
-
-        Raises:
-            BadUsage: the package is missing, the name is unknown, or the folder lacks a file.
-        """
+        """Check the model's name, or its folder with ONNX model and tokenizer; open nothing yet."""
         if find_spec(PROVIDER) is None:
             raise BadUsage(
                 f"the embedder `{PROVIDER}` is not installed: run `pip install 'turnetl[semantic]'`"
@@ -177,12 +161,7 @@ class FastEmbedEmbedder:
         return int(self._known["dim"]) if self._known else len(self._encode([_PROBE])[0])
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector per text, in order; other work goes on meanwhile.
-
-        Raises:
-            BadUsage: the model in the folder cannot be loaded.
-            ModelUnusable: the model cannot be downloaded, or returns no vectors.
-        """
+        """Return one vector per text, in order; other work goes on meanwhile."""
         return await asyncio.to_thread(self._embed, texts) if texts else []
 
     async def close(self) -> None:
@@ -195,8 +174,7 @@ class FastEmbedEmbedder:
         vectors: list[Vector] = [Vector(b"")] * len(texts)
         # Texts of about one length need little padding.
         order = sorted(range(len(used)), key=lambda position: len(used[position]))
-        for start in range(0, len(order), _BATCH_SIZE):
-            positions = order[start : start + _BATCH_SIZE]
+        for positions in batched(order, _BATCH_SIZE):
             rows = self._encode([used[position] for position in positions])
             for position, row in zip(positions, rows, strict=True):
                 vectors[position] = pack(row)
@@ -224,11 +202,7 @@ class FastEmbedEmbedder:
 
 
 def _load(known: dict[str, Any], cache: Path) -> Encode:
-    """Load a model that fastembed knows from the cache, after a download if it is not there.
-
-    Raises:
-        ModelUnusable: it cannot be downloaded or loaded.
-    """
+    """Load a model that fastembed knows from the cache, after a download if it is not there."""
     fastembed = _fastembed()
     name, arguments = known["model"], {"cache_dir": str(cache), "cuda": False}
     try:
@@ -261,7 +235,6 @@ def _check_source(sources: dict[str, Any]) -> None:
 
 
 def _description(model: str) -> dict[str, Any]:
-    """Return what fastembed knows of a model."""
     supported = {
         known["model"]: known for known in _fastembed().TextEmbedding.list_supported_models()
     }

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.batched import batched
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.base.model import Usage, Vector
 from turnetl.llm.meter import Meter, estimate_tokens
@@ -71,17 +72,11 @@ class OpenAiEmbedder:
         return self._dimensions or 0
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one vector per text, in order.
-
-        Raises:
-            ModelUnusable: the user must act first: key, credit, model name, dimensions.
-            ModelBusy: no response after all retries.
-            BadTurn: the provider rejects a text.
-        """
-        starts = range(0, len(texts), _BATCH_SIZE)
-        batches = (texts[start : start + _BATCH_SIZE] for start in starts)
+        """Return one vector per text, in order; raises what `ChatModel.complete` raises."""
         return [
-            vector for batch in batches for vector in await self._embed_batch(self._endpoint, batch)
+            vector
+            for batch in batched(texts, _BATCH_SIZE)
+            for vector in await self._embed_batch(self._endpoint, batch)
         ]
 
     async def close(self) -> None:
@@ -114,7 +109,6 @@ class OpenAiEmbedder:
         return await with_retries(attempt, self._retry_policy, sleep=self._sleep)
 
     async def _post(self, endpoint: Endpoint, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the body of the response; count the request."""
         started, tokens = time.perf_counter(), 0
         try:
             response = await endpoint.post(body)

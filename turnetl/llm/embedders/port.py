@@ -1,13 +1,12 @@
-"""The port of embedders: texts in, vectors out.
-
-A cache around an embedder, which also batches concurrent requests.
-"""
+"""The port of embedders: texts in, vectors out; and a cache around an embedder."""
 
 import asyncio
+import struct
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Protocol
 
+from turnetl.base.batched import batched
 from turnetl.base.model import Vector
 
 
@@ -30,6 +29,14 @@ class Embedder(Protocol):
         """Close connections. May be called more than once."""
 
 
+_FLOAT_BYTES = struct.calcsize("<f")
+
+
+def floats(vector: Vector) -> list[float]:
+    """Return a vector as a list of Python floats, without numpy, which takes long to import."""
+    return list(struct.unpack(f"<{len(vector) // _FLOAT_BYTES}f", vector))
+
+
 _BATCH_SIZE = 256
 """Texts per request."""
 
@@ -42,12 +49,7 @@ class CachedEmbedder:
     """
 
     def __init__(self, embedder: Embedder, size: int = 20_000) -> None:
-        """Wrap an embedder.
-
-        Args:
-            embedder: receives the texts that are not cached.
-            size: texts in the cache, the most recently used; 1 kB each at 256 dimensions.
-        """
+        """Wrap an embedder; `size` is in texts, each 1 kB at 256 dimensions."""
         self._embedder = embedder
         self._size = size
         self._cache: OrderedDict[str, Vector] = OrderedDict()
@@ -74,7 +76,7 @@ class CachedEmbedder:
         ]
 
     async def close(self) -> None:
-        """Cancel open requests and close the embedder. May be called more than once."""
+        """Cancel open requests and close the embedder. Safe to repeat."""
         for task in self._requests:
             task.cancel()
         await asyncio.gather(*self._requests, return_exceptions=True)
@@ -94,12 +96,12 @@ class CachedEmbedder:
 
     def _send(self) -> None:
         texts, self._batch = self._batch, []
-        for start in range(0, len(texts), _BATCH_SIZE):
-            task = asyncio.create_task(self._request(texts[start : start + _BATCH_SIZE]))
+        for batch in batched(texts, _BATCH_SIZE):
+            task = asyncio.create_task(self._request(batch))
             self._requests.add(task)
             task.add_done_callback(self._requests.discard)
 
-    async def _request(self, texts: list[str]) -> None:
+    async def _request(self, texts: Sequence[str]) -> None:
         try:
             vectors = [*zip(texts, await self._embedder.embed(texts), strict=True)]
         except BaseException as error:
@@ -113,7 +115,7 @@ class CachedEmbedder:
         while len(self._cache) > self._size:
             self._cache.popitem(last=False)
 
-    def _fail(self, texts: list[str], error: BaseException) -> None:
+    def _fail(self, texts: Sequence[str], error: BaseException) -> None:
         for text in texts:
             future = self._pending.pop(text)
             if isinstance(error, Exception):

@@ -1,7 +1,4 @@
-"""The static token vectors that the package wordllama carries, without importing that package.
-
-The embedder that works offline.
-"""
+"""The embedder that works offline, by the static token vectors of the package wordllama."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
+from turnetl.base.batched import batched
 from turnetl.base.errors import Fatal
 from turnetl.base.model import Vector
 from turnetl.llm.vectors import Matrix, pack
@@ -39,11 +37,7 @@ class StaticModel:
 
     @classmethod
     def open(cls) -> "StaticModel":
-        """Find the data. They are read at their first use, once in a process.
-
-        Raises:
-            Fatal: the package is missing.
-        """
+        """Find the data. They are read at their first use, once in a process."""
         spec = find_spec(PACKAGE)
         if spec is None or not spec.submodule_search_locations:
             raise Fatal(f"the package `{PACKAGE}` is missing: install turnetl's dependencies again")
@@ -124,12 +118,9 @@ class WordLlamaEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector per text, in order. A vector does not depend on the other texts."""
-        batches = (
-            texts[start : start + _BATCH_SIZE] for start in range(0, len(texts), _BATCH_SIZE)
-        )
         return [
             pack(row)
-            for batch in batches
+            for batch in batched(texts, _BATCH_SIZE)
             for row in self._model.text_vectors(self._model.tokenize(batch))
         ]
 

@@ -1,14 +1,6 @@
 """The journal's file: one SQLite database that several processes may use concurrently.
 
 In WAL mode, readers never wait for a writer, and a killed process leaves complete rows or none.
-
-Errors of a journal file, in sentences that say what to do.
-
-The file of a journal in one process: opened at its first use, and given up after a failure.
-
-Remove responses from a journal so that the file no longer holds their bytes.
-
-Read a journal whole. Nothing is written: a copy of it may be in a folder of somebody else.
 """
 
 import math
@@ -25,24 +17,15 @@ from typing import Any
 
 from turnetl.base import private_files
 from turnetl.base.errors import JournalUnusable
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.sqlite import is_busy, primary_code, sqlite_path
 from turnetl.llm.journal.rows import CLAIMS_TABLE, COLUMNS, READ, TABLE, JournalRow, to_response
 
 
 def erase_responses(connection: sqlite3.Connection, is_erased: Callable[[bytes], bool]) -> int:
-    """Remove the responses that the function selects, and rewrite the file.
+    """Remove the responses that the function selects, and rewrite the file; return their number.
 
     It is rewritten even if nothing is removed: an earlier call may have been killed between.
-
-    Args:
-        connection: for writing.
-        is_erased: called with each response.
-
-    Returns:
-        The number of removed responses.
-
-    Raises:
-        sqlite3.OperationalError: another process has the journal open.
+    OperationalError: another process has the journal open.
     """
     connection.execute("PRAGMA secure_delete = ON")
     rows = connection.execute("SELECT key, response FROM responses")
@@ -70,11 +53,7 @@ _SELECT_ALL = f"SELECT key, {READ} FROM responses"  # noqa: S608 - constants
 
 
 def count_damaged(path: Path) -> tuple[int, int]:
-    """Return the numbers of responses of a journal, and of those that are damaged.
-
-    Raises:
-        JournalUnusable: it is damaged as a whole, is no journal, or is of another version.
-    """
+    """Return the number of responses of a journal, and of damaged ones. Writes nothing."""
     with translated_errors(path, _WAIT), closing(connect(path, _WAIT)) as connection:
         connection.execute("PRAGMA query_only = ON")
         check_version(connection, path)
@@ -115,13 +94,7 @@ class JournalFile:
     def open(cls, path: Path, wait: float) -> "JournalFile":
         """Open the journal for reading and writing; create it and its folder if necessary.
 
-        Args:
-            path: of the file.
-            wait: seconds that each write waits for other processes.
-
-        Raises:
-            JournalUnusable: it is another kind of file, or has another version.
-            sqlite3.Error, OSError: it cannot be read or written.
+        Each write waits that many seconds for other processes.
         """
         private_files.create_folder(path.parent)
         # SQLite locks this file. Its other files have the mode of this one, and it follows no link
@@ -142,12 +115,7 @@ class JournalFile:
             self.writer.execute(f"PRAGMA user_version = {VERSION}")
 
     def find(self, key: str, *, wait: bool) -> tuple[Any, ...] | None:
-        """Return a row with the columns of `rows.READ`.
-
-        Args:
-            key: of the request.
-            wait: for a lock; False: fail immediately.
-        """
+        """Return a row with the columns of `rows.READ`; without `wait`, a lock is an error."""
         connection = self.writer if wait else self.reader
         row: tuple[Any, ...] | None = connection.execute(_SELECT, (key,)).fetchone()
         return row
@@ -167,7 +135,6 @@ class JournalFile:
             self._synced_at = row.stored_at
 
     def add_hits(self, hits: Mapping[str, int]) -> None:
-        """Add to the number of cache hits by key."""
         with transaction(self.writer):
             self.writer.executemany(_ADD_HITS, [(count, key) for key, count in hits.items()])
 
@@ -176,14 +143,12 @@ class JournalFile:
         self.writer.execute(f"PRAGMA busy_timeout = {_CLOSING_TIMEOUT}")
 
     def close(self) -> None:
-        """Close the file. The last process to do so leaves a single file."""
         self.reader.close()
         self.writer.close()
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Commit all writes or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -252,13 +217,14 @@ def _enable_wal(connection: sqlite3.Connection, wait: float) -> None:
 
 
 def check_version(connection: sqlite3.Connection, path: Path) -> None:
-    """Check that the file is empty or a journal of the supported version."""
     if _is_empty(connection):
         return
     if _pragma(connection, "application_id") != _APPLICATION_ID:
-        raise not_a_journal(path)
+        raise JournalUnusable(
+            f"`{path}` is a database, but not a journal of turnetl: move it away and run again"
+        )
     if (version := _pragma(connection, "user_version")) != VERSION:
-        raise other_version(path, version, VERSION)
+        raise _other_version(path, version)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -271,15 +237,10 @@ def _pragma(connection: sqlite3.Connection, name: str) -> int | str:
 
 
 class JournalConnection:
-    """The file, and the failure after which no request is sent."""
+    """The file in one process, and the failure after which no request is sent."""
 
     def __init__(self, path: Path, wait: float) -> None:
-        """Open no file.
-
-        Args:
-            path: of the file.
-            wait: seconds to wait for other processes.
-        """
+        """Open no file; `wait` is in seconds."""
         self._path = path
         self._wait = wait
         self._opening = threading.Lock()
@@ -287,44 +248,35 @@ class JournalConnection:
         self.file: JournalFile | None = None
         """None before the first use."""
         self.is_writable = False
-        """Whether the file was found to be writable."""
+        """It was found to be."""
 
     def open(self) -> JournalFile:
-        """Return the file; the first call opens it.
-
-        Raises:
-            JournalUnusable: it cannot be opened, now or earlier.
-        """
+        """Return the file; the first call opens it. A failure is raised again by later calls."""
         with self._opening:
             if self.file is None:
-                self.raise_failure()
-                with self.recorded(), self.translated():
+                with self.attempt():
                     self.file = JournalFile.open(self._path, self._wait)
             return self.file
 
     def check_writable(self) -> None:
-        """Check once that the file can be written.
-
-        Raises:
-            JournalUnusable: it cannot.
-        """
+        """Raise JournalUnusable if the file cannot be written; checked once."""
         if not self.is_writable:
-            self.raise_failure()
-            with self.recorded(), self.translated():
+            with self.attempt():
                 self.open().check_writable()
             self.is_writable = True
 
     def close(self) -> None:
-        """Close the file, if it is open."""
         if self.file is not None:
             self.file.close()
             self.file = None
 
     @contextmanager
-    def recorded(self) -> Iterator[None]:
-        """Remember a failure: no request is sent after it."""
+    def attempt(self) -> Iterator[None]:
+        """Use the file. A failure is translated, and raised again by later attempts."""
+        self.raise_failure()
         try:
-            yield
+            with self.translated():
+                yield
         except JournalUnusable as error:
             self._failure = error
             raise
@@ -335,7 +287,6 @@ class JournalConnection:
             raise self._failure
 
     def translated(self) -> AbstractContextManager[None]:
-        """Translate SQLite's exceptions into JournalUnusable."""
         return translated_errors(self._path, self._wait)
 
 
@@ -346,37 +297,18 @@ _NO_LOSS = "turns in the graph are not requested again"
 
 @contextmanager
 def translated_errors(path: Path, wait: float) -> Iterator[None]:
-    """Translate SQLite's exceptions.
-
-    Args:
-        path: of the journal.
-        wait: seconds spent waiting for other processes, for the message.
-
-    Raises:
-        JournalUnusable: says what is wrong and what to do.
-    """
+    """Translate SQLite's exceptions, raised within `wait` seconds, into what the user must do."""
     try:
         yield
     except FAILURES as error:
         raise JournalUnusable(_sentence(path, error, wait)) from error
 
 
-def is_busy(error: sqlite3.Error) -> bool:
-    """Return whether another process holds the lock at this moment."""
-    return _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def not_a_journal(path: Path) -> JournalUnusable:
-    return JournalUnusable(
-        f"`{path}` is a database, but not a journal of turnetl: move it away and run again"
-    )
-
-
-def other_version(path: Path, version: int | str, supported: int) -> JournalUnusable:
-    is_newer = isinstance(version, int) and version > supported
+def _other_version(path: Path, version: int | str) -> JournalUnusable:
+    is_newer = isinstance(version, int) and version > VERSION
     remedy = "update turnetl" if is_newer else "use the turnetl that wrote it"
     return JournalUnusable(
-        f"journal `{path}` has version {version}, and this turnetl supports version {supported}: "
+        f"journal `{path}` has version {version}, and this turnetl supports version {VERSION}: "
         f"{remedy}, or move it away and run again; {_NO_LOSS}"
     )
 
@@ -403,7 +335,7 @@ def _sentence(path: Path, error: Exception, wait: float) -> str:
         return special
     if isinstance(error, OSError):
         return f"journal `{path}`: {error.strerror}; make sure that its folder is writable"
-    match _primary_code(error):
+    match primary_code(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
                 f"journal `{path}` was locked by another program for {wait:g} s: end the program "
@@ -437,9 +369,3 @@ def _special_file(path: Path) -> str | None:
     if os.path.lexists(path) and not (path.is_file() or path.is_dir()):
         return f"journal `{path}` is no regular file: move it away and run again; {_NO_LOSS}"
     return None
-
-
-def _primary_code(error: Exception) -> int:
-    """Return SQLite's error code without its extended part; 0 if there is none."""
-    # Errors about values come from Python and have no code.
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -1,10 +1,4 @@
-"""A model with a response cache: a request that has a stored response is not sent again.
-
-Responses that several machines share: who has no journal in common pays only once, too.
-
-They are looked up just before a request is sent, and are a help only: without them a request is
-sent and paid for again. Truncated responses are not shared.
-"""
+"""Models with a response cache: a request that has a stored response is not sent again."""
 
 import asyncio
 import logging
@@ -16,9 +10,8 @@ from typing import Any, Protocol
 import msgspec
 
 from turnetl.base.errors import Fatal, Retryable, TooLong
-from turnetl.base.model import Usage
 from turnetl.llm import retry
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
 from turnetl.llm.journal.rows import checksum, request_key, to_response, usage_fields
 from turnetl.llm.journal.store import TTL, Journal
 
@@ -30,7 +23,7 @@ _FIRST_INTERVAL, _LAST_INTERVAL = 0.05, 1.0
 """Seconds between two looks at the claim of another process."""
 
 
-class JournaledModel:
+class JournaledModel(ModelWrapper):
     """A model that looks up each request in a journal and stores the response before returning it.
 
     Equal concurrent requests share one call, also those of several processes with one journal: one
@@ -51,13 +44,11 @@ class JournaledModel:
         """Wrap a model that returns only valid responses.
 
         Args:
-            model: receives requests that are not in the journal.
             journal: of all models of the process. Its owner closes it, after this model.
-            parameters: sent with every request, part of the key.
             grace_period: seconds that `close` waits for responses without a caller.
             is_sent: whether a task has sent its request; no other continues without a caller.
         """
-        self._model = model
+        super().__init__(model)
         self._journal = journal
         self._parameters = parameters
         self._grace_period = grace_period
@@ -65,17 +56,12 @@ class JournaledModel:
         self._calls: dict[str, asyncio.Task[ChatResponse]] = {}
         self._callers: Counter[asyncio.Task[ChatResponse]] = Counter()
 
-    @property
-    def name(self) -> str:
-        return self._model.name
-
     async def complete(self, request: ChatRequest) -> ChatResponse:
         """Return the stored response, else send the request.
 
         Raises:
             JournalUnusable: the journal cannot be read or written: no request was sent.
-            TooLong: as the model, now or earlier; with the usage.
-            ModelUnusable, ModelBusy, BadTurn, RunStopped: as the model. Not stored.
+            TooLong: as the model, now or earlier; with the usage. Other errors are not stored.
         """
         key = request_key(self.name, request, self._parameters)
         if key not in self._calls:
@@ -179,7 +165,8 @@ class JournaledModel:
         except TooLong as error:
             # A request that was rejected as too long caused no cost.
             if error.usage.calls:
-                await self._journal.put_async(key, request, self.name, _truncated(error.usage))
+                truncated = ChatResponse("", 0, 0, truncated=True).with_usage(error.usage)
+                await self._journal.put_async(key, request, self.name, truncated)
             raise
         if not (response.truncated or response.refused):
             await self._journal.put_async(key, request, self.name, response)
@@ -204,11 +191,6 @@ def _is_valid(response: ChatResponse, request: ChatRequest) -> bool:
     return True
 
 
-def _truncated(usage: Usage) -> ChatResponse:
-    """Return the stored part of a truncated response: its usage."""
-    return ChatResponse("", 0, 0, truncated=True).with_usage(usage)
-
-
 async def _cancel(calls: Iterable["asyncio.Task[ChatResponse]"]) -> None:
     calls = tuple(calls)
     for call in calls:
@@ -220,28 +202,23 @@ _FAILURES = (OSError, Fatal, Retryable)
 
 
 class SharedResponses(Protocol):
-    """Contents by key, written once.
+    """Contents by key, written once. Every method may raise OSError, Fatal or Retryable."""
 
-    Every method may raise:
-        OSError, Fatal, Retryable: they cannot be reached.
-    """
-
-    def read(self, key: str) -> bytes | None:
-        """Return a content; None if there is none."""
+    def read(self, key: str) -> bytes | None: ...
 
     def write(self, key: str, content: bytes) -> None:
         """Write a content. An existing one stays."""
 
     def erase(self, is_erased: Callable[[bytes], bool]) -> int:
-        """Remove contents, and return their number.
-
-        Args:
-            is_erased: called with each content.
-        """
+        """Remove the contents that the function selects, and return their number."""
 
 
-class SharedModel:
-    """A model that looks for the response of another machine before it sends a request."""
+class SharedModel(ModelWrapper):
+    """A model that looks for the response of another machine before it sends a request.
+
+    Shared responses are a help only: without them a request is sent and paid for again. Truncated
+    ones are not shared.
+    """
 
     def __init__(
         self,
@@ -251,23 +228,12 @@ class SharedModel:
         on_hit: Callable[[str], None],
         parameters: str = "",
     ) -> None:
-        """Wrap a model that returns only valid responses.
-
-        Args:
-            model: receives the other requests.
-            responses: of all machines.
-            on_hit: called with the key of each response that was found.
-            parameters: sent with every request, part of the key.
-        """
-        self._model, self._responses = model, responses
+        """Wrap a model that returns only valid responses; `on_hit` receives keys of those found."""
+        super().__init__(model)
+        self._responses = responses
         self._on_hit, self._parameters = on_hit, parameters
 
-    @property
-    def name(self) -> str:
-        return self._model.name
-
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Return the response of another machine, else send the request and share its response."""
         key = request_key(self.name, request, self._parameters)
         stored = await asyncio.to_thread(self._read, key, request)
         if stored is not None:
@@ -278,9 +244,6 @@ class SharedModel:
             await asyncio.shield(asyncio.to_thread(self._write, key, response))
         return response
 
-    async def close(self) -> None:
-        await self._model.close()
-
     def _read(self, key: str, request: ChatRequest) -> ChatResponse | None:
         try:
             content = self._responses.read(key)
@@ -288,13 +251,8 @@ class SharedModel:
             log.warning("the shared responses cannot be read: %s", error)
             return None
         response = None if content is None else decoded_response(key, content)
-        try:
-            if response is not None:
-                retry.check_response(response.text, request.schema)
-        except ValueError:
-            # Another version may have validated less strictly.
-            return None
-        return response
+        # Another version may have validated less strictly.
+        return response if response is not None and _is_valid(response, request) else None
 
     def _write(self, key: str, response: ChatResponse) -> None:
         try:

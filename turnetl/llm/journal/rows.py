@@ -1,7 +1,4 @@
-"""A response as a row of the journal, and back.
-
-The key of a request: a digest of the model, the parameters, the messages and the schema.
-"""
+"""A response as a row of the journal, and back; the key of a request."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -94,7 +91,6 @@ def format_time(time: datetime) -> str:
 
 
 def parse_time(text: str | None) -> datetime | None:
-    """Return the time in a row; None if it contains none."""
     try:
         return datetime.fromisoformat(text) if text is not None else None
     except (ValueError, TypeError):
@@ -140,13 +136,9 @@ _VERSION = "journal/1"
 def request_key(model_name: str, request: ChatRequest, parameters: str = "") -> str:
     """Return 32 hex digits: equal requests have equal keys on every machine and in every run.
 
-    Not included: the name of the prompt, the pydantic class that validates the response, and the
-    order of the keys in the schema. Providers do not receive them.
-
-    Args:
-        model_name: with its provider.
-        request: everything that is sent in this request.
-        parameters: sent with every request.
+    It digests the model with its provider, the parameters sent with every request, and all that is
+    sent in this one. Not included: the name of the prompt, the pydantic class that validates the
+    response, and the order of the keys in the schema. Providers do not receive them.
     """
     header = (model_name, parameters, str(request.max_tokens))
     return ids.digest(_VERSION, *header, *_content(request))

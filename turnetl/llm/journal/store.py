@@ -1,12 +1,4 @@
-"""The journal: responses by the digest of their requests, in one SQLite file in the lake.
-
-Claims on requests: of several processes with one journal, one sends a request.
-
-A claim is a row with an owner and an expiry. It is deleted when its request has a response or has
-failed; that of a process that ended or no longer renews it is taken over.
-
-Statistics of a journal, and the removal of responses.
-"""
+"""The journal: responses by the digest of their requests, in one SQLite file in the lake."""
 
 import asyncio
 import logging
@@ -116,19 +108,6 @@ class PruneResult:
     dry_run: Annotated[bool, described("Whether nothing was removed.")]
 
 
-@dataclass(frozen=True, slots=True)
-class PruneSelection:
-    """The responses to remove: those that match every field."""
-
-    older_than: datetime | None
-    model: str | None
-    """Model name, with or without its provider."""
-
-    def as_parameters(self) -> dict[str, str | None]:
-        before = format_time(self.older_than) if self.older_than is not None else None
-        return {"before": before, "model": self.model}
-
-
 def journal_stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
     rows = connection.execute(_SUMS).fetchall()
     times = connection.execute("SELECT min(stored_at), max(stored_at) FROM responses").fetchone()
@@ -144,17 +123,21 @@ def journal_stats(connection: sqlite3.Connection, path: Path) -> JournalStats:
 
 
 def prune_responses(
-    connection: sqlite3.Connection, path: Path, selection: PruneSelection, *, dry_run: bool
+    connection: sqlite3.Connection,
+    path: Path,
+    parameters: Mapping[str, str | None],
+    *,
+    dry_run: bool,
 ) -> PruneResult:
     before = size(path)
     entries, total_bytes = connection.execute(_SIZES).fetchone()
-    parameters = selection.as_parameters()
     selected, selected_bytes = connection.execute(_SIZES + _SELECTED, parameters).fetchone()
     if dry_run:
         freed = int(before * selected_bytes / total_bytes) if total_bytes else 0
         return PruneResult(path, selected, freed, entries - selected, dry_run)
     # Without a condition SQLite writes hardly anything, which a full disk still has room for.
-    where = "" if selection == PruneSelection(None, None) else _SELECTED
+    is_everything = all(value is None for value in parameters.values())
+    where = "" if is_everything else _SELECTED
     with transaction(connection):
         removed = connection.execute(f"DELETE FROM responses {where}", parameters).rowcount  # noqa: S608 - constants
     # As a script: Python executes one step of a statement without rows, which frees one page.
@@ -174,7 +157,6 @@ def _totals(*row: Any) -> JournalTotals:
 
 
 def _by_name(parts: Iterable[tuple[str, JournalTotals]]) -> dict[str, JournalTotals]:
-    """Add up totals with the same name; sorted by name."""
     sums: dict[str, JournalTotals] = {}
     for name, totals in parts:
         sums[name] = sums.get(name, JournalTotals()) + totals
@@ -209,8 +191,6 @@ class Journal:
         """Configure the journal; opens no file.
 
         Args:
-            path: of the file; its folder is created too.
-            clock: time at which a response is stored.
             wait: seconds to wait for other processes.
             min_free_bytes: free space on the disk that is required before a request is sent.
             owner: of the claims on requests that this process sends; None: a random name.
@@ -229,20 +209,12 @@ class Journal:
         self._claims = Claims(owner or uuid4().hex, clock, is_dead)
 
     def get(self, key: str) -> ChatResponse | None:
-        """Return the response with its first cost; None if it is missing or unreadable.
-
-        Raises:
-            JournalUnusable: the file cannot be read.
-        """
+        """Return the response with its first cost; None if it is missing or unreadable."""
         with self._connection.translated():
             return self._get(key, wait=True)
 
     def put(self, key: str, request: ChatRequest, model_name: str, response: ChatResponse) -> None:
-        """Write a complete response or nothing. An existing response stays.
-
-        Raises:
-            JournalUnusable: it cannot be written.
-        """
+        """Write a complete response or nothing. An existing response stays."""
         self._write(to_row(key, request, model_name, response, self._clock()))
 
     async def get_async(self, key: str) -> ChatResponse | None:
@@ -266,15 +238,10 @@ class Journal:
         await asyncio.shield(self._in_thread(self._write_or_keep, row))
 
     async def claim(self, key: str) -> bool:
-        """Claim a request before it is sent; return False if another process has claimed it.
-
-        Raises:
-            JournalUnusable: the file cannot be written.
-        """
+        """Claim a request before it is sent; return False if another process has claimed it."""
         return await self._in_thread(self._claim, key)
 
     async def renew_claim(self, key: str) -> None:
-        """Keep a claim for longer, if possible now."""
         await self._in_thread(self._change_claims, self._claims.renew, key)
 
     def release_claim(self, key: str) -> None:
@@ -283,18 +250,13 @@ class Journal:
         self._thread.submit(self._change_claims, self._claims.release, key)
 
     def count_hit(self, key: str) -> None:
-        """Count a cache hit."""
         self.hits += 1
         self._uncounted_hits[key] += 1
         if len(self._uncounted_hits) >= _MAX_COUNTED_KEYS:
             self._thread.submit(self._write_hits)
 
     async def check_writable(self) -> None:
-        """Check that a response can be stored, before it is paid for.
-
-        Raises:
-            JournalUnusable: it cannot.
-        """
+        """Raise JournalUnusable if a response could not be stored, before it is paid for."""
         self._connection.raise_failure()
         if not self._connection.is_writable:
             await self._in_thread(self._connection.check_writable)
@@ -307,11 +269,7 @@ class Journal:
         self._unreadable.add(key)
 
     def stats(self) -> JournalStats:
-        """Return statistics. Does not create a file.
-
-        Raises:
-            JournalUnusable: the file cannot be read.
-        """
+        """Return statistics. Does not create a file."""
         if not self.path.exists():
             return JournalStats(self.path)
         with self._connection.translated():
@@ -325,37 +283,24 @@ class Journal:
         everything: bool = False,
         dry_run: bool = False,
     ) -> PruneResult:
-        """Remove responses and shrink the file.
+        """Remove responses that match all conditions, at least one, and shrink the file.
 
-        Args:
-            older_than: responses stored before that time.
-            model: responses of that model, with or without its provider. Combined with
-                `older_than`, both conditions must hold.
-            everything: all responses.
-            dry_run: only count.
-
-        Raises:
-            BadUsage: no condition is given.
-            JournalUnusable: the file cannot be read or written.
+        The model is with or without its provider.
         """
         if older_than is None and model is None and not everything:
             raise BadUsage("choose the responses to prune: by age, by model, or all")
         if not self.path.exists():
             return PruneResult(self.path, 0, 0, 0, dry_run)
-        selection = PruneSelection(older_than, model)
+        before = format_time(older_than) if older_than is not None else None
+        parameters = {"before": before, "model": model}
         with self._connection.translated():
-            return prune_responses(
-                self._connection.open().writer, self.path, selection, dry_run=dry_run
-            )
+            writer = self._connection.open().writer
+            return prune_responses(writer, self.path, parameters, dry_run=dry_run)
 
     def erase(self, is_erased: Callable[[bytes], bool]) -> int:
         """Remove responses so that the file holds no byte of them; return their number.
 
-        Args:
-            is_erased: called with each response.
-
-        Raises:
-            JournalUnusable: the file cannot be read or written, or another process has it open.
+        No other process may have the file open.
         """
         if not self.path.exists():
             return 0
@@ -363,10 +308,7 @@ class Journal:
             return erase_responses(self._connection.open().writer, is_erased)
 
     def close(self) -> None:
-        """Write responses kept in memory, if possible now, and close the file.
-
-        May be called more than once.
-        """
+        """Write responses kept in memory, if possible now, and close the file. Safe to repeat."""
         self._thread.shutdown()
         if (file := self._connection.file) is not None:
             file.shorten_timeout()
@@ -378,8 +320,7 @@ class Journal:
             self._connection.close()
 
     def _claim(self, key: str) -> bool:
-        self._connection.raise_failure()
-        with self._connection.recorded(), self._connection.translated():
+        with self._connection.attempt():
             return self._claims.take(self._connection.open().writer, key)
 
     def _change_claims(self, change: Callable[..., None], *arguments: str) -> None:
@@ -390,9 +331,8 @@ class Journal:
             log.info("claims of the journal not changed", exc_info=error)
 
     def _get_waiting(self, key: str) -> ChatResponse | None:
-        self._connection.raise_failure()
-        with self._connection.recorded():
-            return self.get(key)
+        with self._connection.attempt():
+            return self._get(key, wait=True)
 
     def _get(self, key: str, *, wait: bool) -> ChatResponse | None:
         if key in self._unwritten:
@@ -420,8 +360,7 @@ class Journal:
 
     def _write_or_keep(self, row: JournalRow) -> None:
         try:
-            self._connection.raise_failure()
-            with self._connection.recorded():
+            with self._connection.attempt():
                 self._write(row)
         except JournalUnusable:
             self._unwritten[row.key] = row
@@ -448,50 +387,45 @@ _RELEASE = "DELETE FROM claims WHERE key = ? AND owner = ?"
 _RELEASE_ALL = "DELETE FROM claims WHERE owner = ?"
 
 
+@dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims of one process. Each method is one transaction; SQLite's exceptions pass."""
+    """The claims of one process. Each method is one transaction; SQLite's exceptions pass.
 
-    def __init__(
-        self, owner: str, clock: Callable[[], datetime], is_dead: Callable[[str], bool]
-    ) -> None:
-        """Claim nothing yet.
+    A claim is a row with an owner and an expiry: of several processes with one journal, one sends a
+    request. It is deleted when its request has a response or has failed; that of a process that
+    ended or no longer renews it is taken over.
+    """
 
-        Args:
-            owner: this process; unique.
-            clock: the time now.
-            is_dead: called with the owner of a claim; True if its process is known to have ended.
-        """
-        self._owner = owner
-        self._clock = clock
-        self._is_dead = is_dead
+    owner: str
+    clock: Callable[[], datetime]
+    is_dead: Callable[[str], bool]
 
     def take(self, connection: sqlite3.Connection, key: str) -> bool:
-        """Claim a request; return False if another process that is not dead has claimed it."""
         # Without a transaction first: a process that waits must not lock the others out.
         if self._is_taken(connection, key):
             return False
         with transaction(connection):
             if self._is_taken(connection, key):
                 return False
-            connection.execute(_REPLACE, (key, self._owner, self._until()))
+            connection.execute(_REPLACE, (key, self.owner, self._until()))
         return True
 
     def renew(self, connection: sqlite3.Connection, key: str) -> None:
-        connection.execute(_RENEW, (self._until(), key, self._owner))
+        connection.execute(_RENEW, (self._until(), key, self.owner))
 
     def release(self, connection: sqlite3.Connection, key: str) -> None:
-        connection.execute(_RELEASE, (key, self._owner))
+        connection.execute(_RELEASE, (key, self.owner))
 
     def release_all(self, connection: sqlite3.Connection) -> None:
-        connection.execute(_RELEASE_ALL, (self._owner,))
+        connection.execute(_RELEASE_ALL, (self.owner,))
 
     def _is_taken(self, connection: sqlite3.Connection, key: str) -> bool:
         row = connection.execute(_SELECT, (key,)).fetchone()
         if row is None:
             return False
         owner, until = row
-        is_running = until > self._clock().timestamp() and not self._is_dead(owner)
-        return owner != self._owner and is_running
+        is_running = until > self.clock().timestamp() and not self.is_dead(owner)
+        return owner != self.owner and is_running
 
     def _until(self) -> float:
-        return (self._clock() + TTL).timestamp()
+        return (self.clock() + TTL).timestamp()

@@ -22,9 +22,7 @@ _OPENAI_EMBEDDINGS = "openai-compatible/text-embedding-"
 def find_price(model: str, at: datetime) -> Price | None:
     """Return the price of `provider/model`; None if the library does not know it.
 
-    Args:
-        model: with its provider.
-        at: some prices apply from a date on, or at certain hours.
+    Some prices apply from a date on, or at certain hours.
     """
     provider, _, name = model.partition("/")
     if model.startswith(_OPENAI_EMBEDDINGS):
@@ -52,7 +50,6 @@ def _price(prices: ModelPrice) -> Price | None:
 
 
 def _price_at(prices: ModelPrice, prompt_tokens: int, tiers: tuple[PriceTier, ...] = ()) -> Price:
-    """Return the price of tokens in a request with a prompt of that length."""
     per_token = _dollars(prices.input_mtok, prompt_tokens) or 0.0
     cached = _dollars(prices.cache_read_mtok, prompt_tokens)
     return Price(

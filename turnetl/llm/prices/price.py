@@ -1,8 +1,4 @@
-"""The price of one model, with the tiers of long prompts.
-
-The price of any model: the first source that knows it wins.
-
-Price files of the user, which win over the prices of the library.
+"""Prices of models: the user's price files win over the prices of the library.
 
     "openai/gpt-4.1-mini" = { input = 0.40, cached_input = 0.10, output = 1.60 }
 
@@ -41,11 +37,9 @@ class Price:
     """Prices of requests with long prompts, by ascending threshold."""
 
     def cost(self, usage: Usage, cache_write_tokens: int = 0) -> float:
-        """Return the cost of one request in US dollars.
+        """Return the cost of one request in US dollars: a tier is chosen by its prompt.
 
-        Args:
-            usage: of one request: a tier is chosen by its prompt.
-            cache_write_tokens: prompt tokens that were written to the provider's prompt cache.
+        `cache_write_tokens` are prompt tokens that were written to the provider's prompt cache.
         """
         price = self
         for tier in self.tiers:
@@ -96,8 +90,6 @@ def _unknown(model: str) -> Price | None:  # noqa: ARG001 - knows no model
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """All known prices."""
-
     files: Sequence[Mapping[str, Price]] = ()
     """Prices by name or pattern, one mapping per price file. The first file that knows a model
     wins."""
@@ -113,7 +105,6 @@ class Prices:
         return self.library(model) if price is None else price
 
     def missing(self, model: str) -> str:
-        """Return a sentence that says how to add the price of a model."""
         row = "{ input = DOLLARS, cached_input = DOLLARS, output = DOLLARS }"
         return (
             f"the price of model `{model}` is unknown: add the line `{_quoted(model)} = {row}` "
@@ -144,8 +135,6 @@ _EXAMPLE = "{ input = 0.40, cached_input = 0.10, output = 1.60 }"
 
 @dataclass(frozen=True, slots=True)
 class PriceFile:
-    """A price file that was read."""
-
     path: Path
     content: bytes
 
@@ -155,7 +144,6 @@ def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Price
 
     Args:
         project: the file in the working directory of the run, if that is trusted and has one.
-        home: the user's home directory.
         at: the time for which the library's prices are taken: that of the run.
 
     Raises:
@@ -168,34 +156,32 @@ def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Price
 
         return find_price(model, at)
 
-    texts = [(_decoded(file.content, file.path), file.path) for file in (project,) if file]
-    of_project = [parse_price_file(text, path) for text, path in texts]
+    of_project = [
+        parse_price_file(_decoded(file.content, file.path), file.path)
+        for file in (project,)
+        if file is not None
+    ]
     # The working directory of a Prefect worker is deleted after the run, the home stays.
     of_user = home / ".graphiti" / NAME
     return Prices((*of_project, *read_price_files(of_user)), of_user, library)
 
 
 def read_price_files(*paths: Path) -> tuple[dict[str, Price], ...]:
-    """Return the content of price files, the strongest first. A missing file is skipped.
-
-    Raises:
-        BadUsage: as `load_prices`.
-    """
+    """Return the content of price files, the strongest first. A missing file is skipped."""
     texts = ((path, _text(path)) for path in paths)
     return tuple(parse_price_file(text, path) for path, text in texts if text is not None)
 
 
 def parse_price_file(text: str, path: Path) -> dict[str, Price]:
-    """Return the prices in the text of a price file, by name or pattern.
-
-    Raises:
-        BadUsage: as `load_prices`.
-    """
+    """Return the prices in the text of a price file, by name or pattern."""
     try:
         rows = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadUsage(f"the price file `{path}` is not valid TOML: {error}; correct it") from error
-    return {name: _price(name, row, _location(path, text, name)) for name, row in rows.items()}
+    return {
+        name: _price(name, row, f"`{path}`, line {_line(text, name)}, `{name}`")
+        for name, row in rows.items()
+    }
 
 
 class _PriceRow(msgspec.Struct, forbid_unknown_fields=True):
@@ -206,7 +192,6 @@ class _PriceRow(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def _text(path: Path) -> str | None:
-    """Return the content of the file; None if it does not exist."""
     try:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
@@ -251,12 +236,7 @@ def _without_path(error: msgspec.ValidationError) -> str:
     return str(error).split(" - at ")[0].replace("Object", "the price")
 
 
-def _location(path: Path, text: str, name: str) -> str:
-    return f"`{path}`, line {_line(text, name)}, `{name}`"
-
-
 def _line(text: str, name: str) -> int:
-    """Return the number of the first line that has the name as its key."""
     key = re.compile(rf"""\s*\[?\s*["']?{re.escape(name)}(?=["'\s=.\]]|$)""")
     numbered = enumerate(text.splitlines(), start=1)
     return next((number for number, line in numbered if key.match(line)), 1)

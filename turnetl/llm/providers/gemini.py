@@ -17,14 +17,7 @@ from turnetl.llm.transport.error_responses import (
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}
 _NAME = re.compile(r"gemini-(?P<version>\d+(?:\.\d+)?)-?(?P<kind>.*)")
-_REFUSED = (
-    "SAFETY",
-    "RECITATION",
-    "LANGUAGE",
-    "BLOCKLIST",
-    "PROHIBITED_CONTENT",
-    "SPII",
-)
+_REFUSED = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII")
 
 
 @dataclass(frozen=True)
@@ -67,10 +60,8 @@ class GeminiAdapter:
         return body | ({"systemInstruction": {"parts": system}} if system else {})
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
-        parts, usage = (
-            nested_value(body, "candidates", 0, "content", "parts"),
-            nested_value(body, "usageMetadata"),
-        )
+        parts = nested_value(body, "candidates", 0, "content", "parts")
+        usage = nested_value(body, "usageMetadata")
         finish_reason = nested_value(body, "candidates", 0, "finishReason")
         return ChatResponse(
             text="".join(

@@ -27,27 +27,16 @@ def open_models(
     timeouts: Timeouts | None = None,
     wrapper: Callable[[ChatModel], ChatModel] = lambda model: model,
 ) -> ChatModel:
-    """Return the models of a run as one model.
+    """Return the models of a run as one model; other arguments as of `open_model`.
 
     Args:
-        provider: of all models, as `base_url`, `api_key`, `effort` and `timeouts`; see
-            `open_model`.
         model: for all prompts without an entry in `models`.
         models: model names by prefix of prompt names, or by `small`.
         wrapper: wraps each model: price, pause and journal keys belong to one model.
-
-    Raises:
-        BadUsage: a setting is missing or unknown; names it.
     """
     routes = expand_routes(models)
-
     open_bare = partial(
-        open_model,
-        provider,
-        base_url=base_url,
-        api_key=api_key,
-        effort=effort,
-        timeouts=timeouts,
+        open_model, provider, base_url=base_url, api_key=api_key, effort=effort, timeouts=timeouts
     )
     default = wrapper(open_bare(model=model))
     others = {name: wrapper(open_bare(model=name)) for name in {*routes.values()} - {model}}
@@ -71,13 +60,11 @@ def open_model(
 
     Args:
         provider: one of `PROVIDERS`.
-        model: the provider's name of the model.
         base_url: including `/v1` for `openai` and `openai-compatible`, including `/v1beta` for
             `gemini`, without a version for `anthropic`; required for `openai-compatible` only.
         api_key: not required for `openai-compatible`.
         effort: reasoning effort, as the provider names its levels; None: the lowest level, where
             it is known.
-        timeouts: of one attempt.
 
     Raises:
         BadUsage: a setting is missing or unknown; names it.

@@ -2,14 +2,6 @@
 
 The limits hold because everything that was granted and may still be used counts as used. A process
 that does not report keeps its block until it expires, and its slots until its requests have ended.
-
-An amount divided among several who want some of it.
-
-The block of a process: what it may start until its next exchange, and what it used.
-
-What a process reports to the shared state of limits, and what it is granted.
-
-What a process needs: requests that wait, requests in flight, and those that may come.
 """
 
 import math
@@ -90,16 +82,11 @@ class Block:
     """Requests, tokens and slots of the last grant, less what was used."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Hold nothing.
-
-        Args:
-            clock: monotonic seconds.
-        """
         self._clock = clock
         self.grant: Grant | None = None
         """The last one; None while an exchange is under way or after one that failed."""
         self.granted_at = 0.0
-        """On the clock of this process."""
+        """In seconds on the monotonic clock of this process."""
         self.is_new = True
         """Whether there was no grant yet: the time of the state is not known."""
         self._state_time = 0.0
@@ -141,8 +128,7 @@ class Block:
     def give_back(self) -> tuple[int, Mapping[int, tuple[int, int]]]:
         """Hold nothing any more; return what was used, and the number of this batch.
 
-        What an exchange reported that failed is returned again, with its number: it may have
-        arrived.
+        What an exchange reported that failed is returned again: it may have arrived.
         """
         self.grant = None
         self._requests = self._tokens = 0
@@ -152,12 +138,7 @@ class Block:
         return self._batch, self._reported
 
     def replace(self, grant: Grant, at: float) -> None:
-        """Hold what was granted.
-
-        Args:
-            grant: the block.
-            at: time of the exchange on this process's clock.
-        """
+        """Hold what was granted in an exchange at that time of this process's clock."""
         self._reported = None
         self.grant, self.granted_at, self.is_new = grant, at, False
         self._state_time = grant.time
@@ -191,7 +172,6 @@ class Demand:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing was sent since the last exchange, and nothing waits or is in flight."""
         return not (self.is_waiting or self.in_flight or self._started)
 
     @property
@@ -228,7 +208,6 @@ class Demand:
             self._head = None
 
     def hold(self) -> None:
-        """Count the request that waited as in flight."""
         self.in_flight += 1
         self._most_in_flight = max(self._most_in_flight, self.in_flight)
 
@@ -247,7 +226,6 @@ class Demand:
         self._estimate.learn(characters, tokens)
 
     def exchanged(self, report: Report) -> None:
-        """Begin to count again after an exchange."""
         self._expected, self._started = report.expected, 0
         self.reported_in_flight = report.in_flight
         self._most_in_flight = self.in_flight
@@ -271,11 +249,7 @@ _MARGIN = 10.0
 def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Grant:
     """Change the state by a report, and return what the process is granted.
 
-    Args:
-        state: of all processes with these limits; is changed.
-        report: of one process.
-        now: time of the state; not before its last exchange.
-        rules: constants.
+    `now` is the time of the state, not before its last exchange.
     """
     state.time = now
     member = state.members.pop(report.owner, None)
@@ -290,15 +264,12 @@ def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Gr
     if report.leaving:
         return Grant(now, now, 0, 0, 0, limits, is_met=False, pause=0.0)
     allocation = _Allocation(state, report, member=member, now=now, limits=limits, rules=rules)
-    grant, joined = allocation.grant()
-    state.members[report.owner] = joined
+    grant, state.members[report.owner] = allocation.grant()
     _space(state, grant.requests, limits, rules)
     return grant
 
 
 class _Allocation:
-    """What one process gets of what all may use."""
-
     def __init__(
         self,
         state: LimitsState,
@@ -354,7 +325,6 @@ class _Allocation:
         return grant, member
 
     def _slots(self) -> int:
-        """Return how many requests the process may have in flight."""
         concurrency, now = self._limits.concurrency, self._now
         others = {
             owner: other.wanted_slots if owner in self._present else other.slots
@@ -430,7 +400,6 @@ class _Allocation:
         return min(wanted, max(1, head + (free - head) // competitors), free)
 
     def _seconds_to_next(self) -> float:
-        """Return after how many seconds another request may be started."""
         per_minute = self._limits.requests_per_minute
         if per_minute is None:
             return 0.0
@@ -453,7 +422,6 @@ _EPSILON = 1e-9
 
 
 def _expire(state: LimitsState, now: float, rules: Rules) -> None:
-    """Remove what counts no longer."""
     state.usage = {
         number: used
         for number, used in state.usage.items()
@@ -470,7 +438,6 @@ def _expire(state: LimitsState, now: float, rules: Rules) -> None:
 
 
 def _count(state: LimitsState, report: Report) -> None:
-    """Add what the process used."""
     for number, (requests, tokens) in report.usage.items():
         counted, used = state.usage.get(number, (0, 0))
         state.usage[number] = (counted + requests, max(used + tokens, 0))
@@ -484,7 +451,6 @@ def _space(state: LimitsState, requests: int, limits: ProviderLimits, rules: Rul
 
 
 def _lowest(state: LimitsState, own: ProviderLimits, now: float) -> ProviderLimits:
-    """Return the lowest limits of all processes that take part."""
     every = [member.limits for member in state.members.values() if member.slots_until > now]
     every.append(_as_tuple(own))
     requests, tokens, concurrency = zip(*every, strict=True)
@@ -500,11 +466,9 @@ def _as_tuple(limits: ProviderLimits) -> tuple[int | None, int | None, int]:
 
 
 def fair_shares(amount: int, wants: Sequence[int]) -> list[int]:
-    """Return what each one gets: at most what it wants, and the same for all that want more.
+    """Divide the amount: each gets what it wants, or as much as all others that want more.
 
-    Args:
-        amount: to divide; what nobody wants is left.
-        wants: not negative. What cannot be divided equally goes to the first ones.
+    What cannot be divided equally goes to the first ones, and what nobody wants is left.
     """
     level = _level(max(amount, 0), wants)
     shares = [min(want, level) for want in wants]
@@ -517,7 +481,6 @@ def fair_shares(amount: int, wants: Sequence[int]) -> list[int]:
 
 
 def _level(amount: int, wants: Sequence[int]) -> int:
-    """Return what each one may get at most, so that the sum is not above the amount."""
     left, level = amount, 0
     for count, want in enumerate(sorted(wants)):
         level = left // (len(wants) - count)

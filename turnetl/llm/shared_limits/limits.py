@@ -41,14 +41,10 @@ class SharedLimits:
         """Touch nothing before the first request.
 
         Args:
-            store: where the state is.
-            name: of the state.
             limits: of this process. If those of another one are lower, they hold for all.
-            owner: this process; unique.
             request_seconds: a request is in flight for this time at most.
             is_dead: called with the owner of another process; True if it is known to have ended.
             window: seconds for which a request counts.
-            clock: monotonic seconds.
         """
         self._store = store
         self._name = name
@@ -67,7 +63,6 @@ class SharedLimits:
         """Done as soon as a request that waits may be sent, perhaps."""
 
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:
-        """Wait for a slot and for a request and its tokens in the block of this process."""
         with self._demand.head(characters, waiting):
             while not self._may_start():
                 await self._next_change()
@@ -91,7 +86,6 @@ class SharedLimits:
             admission.tokens = tokens
 
     async def close(self) -> None:
-        """Return what is left, and close the store."""
         self._is_closing = True
         self._wake.set()
         if self._task is not None:
@@ -111,11 +105,7 @@ class SharedLimits:
         return self._block.grant is not None and self._demand.in_flight >= self._block.slots
 
     async def _next_change(self) -> None:
-        """Wait until more requests may be sent.
-
-        Raises:
-            ModelBusy, ModelUnusable: the store failed.
-        """
+        """Wait until more requests may be sent; raises what the store raises."""
         self._change = asyncio.get_running_loop().create_future()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
@@ -124,7 +114,6 @@ class SharedLimits:
         await self._change
 
     def _notify(self, error: BaseException | None = None) -> None:
-        """Let the request that waits look again, or fail."""
         if self._change is None or self._change.done():
             return
         if error is None:
@@ -136,7 +125,6 @@ class SharedLimits:
         self._notify(None if task.cancelled() else task.exception())
 
     async def _run(self) -> None:
-        """Exchange blocks until nothing is needed any more."""
         while True:
             is_last = self._is_closing or self._demand.is_idle
             await self._exchange(is_leaving=is_last and not self._demand.in_flight)
@@ -146,7 +134,6 @@ class SharedLimits:
             await self._until_due()
 
     async def _until_due(self) -> None:
-        """Wait until the next exchange."""
         while not self._is_closing:
             self._wake.clear()
             seconds = self._due_at() - self._clock()
@@ -165,11 +152,7 @@ class SharedLimits:
         return last if is_used and grant.is_met else last + grant.pause
 
     async def _exchange(self, *, is_leaving: bool) -> None:
-        """Report, return the block and take another.
-
-        Raises:
-            ModelBusy, ModelUnusable: the store failed. Nothing may be sent.
-        """
+        """Report, return the block and take another. If the store fails, nothing may be sent."""
         report = self._report(is_leaving=is_leaving)
         exchanged: list[tuple[Grant, float]] = []
 

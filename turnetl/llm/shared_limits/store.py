@@ -1,15 +1,8 @@
-"""The port to where the state of shared limits is, and the state of one process.
+"""The state that all processes with the same limits share, and the stores that keep it.
 
-The state that all processes with the same limits share. Times are seconds of the state's clock.
-
-The clock of the state needs no machine's clock to be right. A process that takes part knows how
-many seconds passed since its last exchange, and a time of the state never goes back. The clock of
-the store counts only when a process joins.
-
-The state of shared limits in a SQLite file, for the processes of one machine.
-
-A killed process leaves the old state or the new one. Nothing is lost with the file but the use of
-the last minute.
+Times are seconds of the state's clock, which needs no machine's clock to be right. A process that
+takes part knows how many seconds passed since its last exchange, and a time of the state never goes
+back. The clock of the store counts only when a process joins.
 """
 
 import asyncio
@@ -24,7 +17,7 @@ import msgspec
 
 from turnetl.base import private_files
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.base.sqlite_path import sqlite_path
+from turnetl.base.sqlite import is_busy, primary_code, sqlite_path
 from turnetl.llm.retry import Sleep
 
 Change = Callable[[bytes | None, float], bytes]
@@ -54,16 +47,11 @@ class LimitsStore(Protocol):
 
 
 class MemoryLimits:
-    """States in the memory of one process."""
+    """States in the memory of one process; the clock gives seconds since the epoch."""
 
     place = "memory"
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Start without states.
-
-        Args:
-            clock: seconds since the epoch.
-        """
         self._clock = clock
         self._states: dict[str, bytes] = {}
 
@@ -71,7 +59,7 @@ class MemoryLimits:
         self._states[name] = change(self._states.get(name), self._clock())
 
     async def close(self) -> None:
-        """Keep the states: there is nothing to close."""
+        """Keep the states."""
 
 
 VERSION = 1
@@ -126,11 +114,7 @@ _encoder = msgspec.json.Encoder()
 
 
 def decode_state(content: bytes | None) -> LimitsState:
-    """Return the state; an empty one if there is none.
-
-    Raises:
-        UnknownState: it is damaged, or of another version.
-    """
+    """Return the state; an empty one if there is none."""
     if content is None:
         return LimitsState()
     try:
@@ -143,12 +127,10 @@ def decode_state(content: bytes | None) -> LimitsState:
 
 
 def encode_state(state: LimitsState) -> bytes:
-    """Return the state as JSON."""
     return _encoder.encode(state)
 
 
 def bucket(time: float) -> int:
-    """Return the bucket in which a request that starts at that time is counted."""
     return math.ceil(time / _BUCKET)
 
 
@@ -168,7 +150,11 @@ _POLL_SECONDS = 0.005
 
 
 class SqliteLimits:
-    """`LimitsStore` in a file."""
+    """`LimitsStore` in a SQLite file, for the processes of one machine.
+
+    A killed process leaves the old state or the new one. Nothing is lost with the file but the use
+    of the last minute.
+    """
 
     def __init__(
         self,
@@ -178,13 +164,9 @@ class SqliteLimits:
         wait: float = _WAIT,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Open no file.
+        """Open no file; it and its folder are created at the first use.
 
-        Args:
-            path: of the file; it and its folder are created if necessary.
-            clock: seconds since the epoch.
-            wait: seconds to wait for other processes.
-            sleep: waits for a number of seconds.
+        `clock` is in seconds since the epoch; `wait` is the seconds to wait for other processes.
         """
         self._path = path
         self._clock = clock
@@ -219,7 +201,7 @@ class SqliteLimits:
                 connection = self._open()
                 connection.execute("BEGIN IMMEDIATE")
             except sqlite3.OperationalError as error:
-                if _code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                if is_busy(error):
                     return False
                 raise
             try:
@@ -270,7 +252,7 @@ class SqliteLimits:
     def _sentence(self, error: sqlite3.Error | OSError) -> str:
         if isinstance(error, OSError):
             reason = error.strerror or type(error).__name__
-        elif _code(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        elif primary_code(error) in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
             return (
                 f"shared limits `{self._path}` are damaged ({error}): move the file and its "
                 "`-wal` and `-shm` files away, and run again; nothing else is lost"
@@ -281,8 +263,3 @@ class SqliteLimits:
             f"shared limits `{self._path}` cannot be read or written ({reason}): make sure that "
             "the folder is writable and its disk has free space, or set llm.shared_limits to none"
         )
-
-
-def _code(error: sqlite3.Error) -> int:
-    """Return SQLite's error code without its extended part; 0 if there is none."""
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

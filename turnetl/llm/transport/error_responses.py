@@ -1,13 +1,4 @@
-"""Error responses of providers, and the exception that names the remedy for each.
-
-The response limit of a model whose context window is smaller than a request assumes.
-
-Many servers reject a request if prompt and maximal response together exceed the context window, or
-if the maximal response exceeds what the model can generate. Their errors state the limit. It is
-learned from the error, once per model.
-
-Reading JSON that a server sent: no field is assumed to be present or of the right type.
-"""
+"""Error responses of providers: the exception that names the remedy, and limits that they state."""
 
 import re
 import time
@@ -29,8 +20,6 @@ _MIN_SECRET = 8
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """An error of a provider."""
-
     status: int
     message: str
     """The provider's own, without the API key; may be empty."""
@@ -65,7 +54,6 @@ def effective_status(status: int, body: Any) -> int:
 
 
 def is_error(body: Any) -> bool:
-    """Return whether the body contains an error and no result, regardless of the status."""
     results = ("choices", "content", "candidates", "data")
     return bool(nested_value(body, "error")) and not any(
         nested_value(body, result) for result in results
@@ -73,13 +61,7 @@ def is_error(body: Any) -> bool:
 
 
 def to_exception(failure: ErrorResponse, endpoint: str, *, env_prefix: str) -> TurnetlError:
-    """Return the exception for an error response.
-
-    Args:
-        failure: the error response.
-        endpoint: model and host, for the message.
-        env_prefix: prefix of the environment variables, for the message.
-    """
+    """Return the exception for an error response; `endpoint`: model and host, for the message."""
     if remedy := _remedy(failure):
         return ModelUnusable(f"{endpoint}: {remedy.format(env_prefix=env_prefix)} ({failure})")
     if _is_too_long(failure):
@@ -143,7 +125,6 @@ _AMBIGUOUS = (HTTPStatus.BAD_REQUEST, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 def _remedy(failure: ErrorResponse) -> str | None:
-    """Return what the user must do, if anything."""
     if failure.status in _REMEDIES:
         return _REMEDIES[failure.status]
     if HTTPStatus.MULTIPLE_CHOICES <= failure.status < HTTPStatus.BAD_REQUEST:
@@ -172,7 +153,8 @@ def _is_too_long(failure: ErrorResponse) -> bool:
     if failure.status not in _AMBIGUOUS:
         return False
     text = f"{failure.code} {failure.message}"
-    return _TOO_LONG.search(text) is not None or states_output_limit(text)
+    stated = _stated_number(_OUTPUT_LIMIT, text)
+    return _TOO_LONG.search(text) is not None or stated is not None
 
 
 def _codes(body: Any) -> Iterator[Any]:
@@ -184,7 +166,6 @@ def _codes(body: Any) -> Iterator[Any]:
 
 
 def _details(body: Any) -> list[Any]:
-    """Return the details of an error as Google's services report them."""
     details = nested_value(body, "error", "details")
     return details if isinstance(details, list) else []
 
@@ -266,13 +247,12 @@ _PROMPT = re.compile(r"(\d+) (?:in the messages|in your prompt|in the prompt|inp
 """As OpenAI, vLLM and gateways state it."""
 
 
-def states_output_limit(message: str) -> bool:
-    """Return whether an error message states the limit of a response."""
-    return _stated_number(_OUTPUT_LIMIT, message) is not None
-
-
 class ContextWindow:
-    """The known limits of a model; none at first."""
+    """The limits of a model as its errors state them; none are known at first.
+
+    Many servers reject a request if prompt and maximal response together exceed the context window,
+    or if the maximal response exceeds what the model can generate.
+    """
 
     def __init__(self) -> None:
         self._output_limit: int | None = None
@@ -280,16 +260,12 @@ class ContextWindow:
         self._tokens_per_character = 0.0
 
     def limited(self, request: ChatRequest) -> ChatRequest:
-        """Return the request with `max_tokens` reduced to the known limits.
-
-        Raises:
-            TooLong: the prompt leaves no room for a response.
-        """
+        """Return the request within the limits; raise TooLong if they leave no room to respond."""
         limit = request.max_tokens
         if self._output_limit is not None:
             limit = min(limit, self._output_limit)
         if self._context is not None:
-            prompt = self._prompt_tokens(request)
+            prompt = int(request.characters * self._tokens_per_character) + _OVERHEAD
             remaining = self._context - prompt
             if remaining < min(_MIN_RESPONSE, limit):
                 raise TooLong(
@@ -300,30 +276,16 @@ class ContextWindow:
         return request if limit == request.max_tokens else replace(request, max_tokens=limit)
 
     def learn(self, message: str, sent: ChatRequest) -> bool:
-        """Learn limits from an error; return whether to retry with a smaller `max_tokens`.
-
-        Args:
-            message: the provider's error message.
-            sent: the request as it was sent.
-
-        Raises:
-            TooLong: the prompt leaves no room for any response.
-        """
+        """Learn limits from an error; return whether to retry with a smaller `max_tokens`."""
         if limit := _stated_number(_OUTPUT_LIMIT, message):
             # Some providers state the first number that is too large.
             self._output_limit = min(self._output_limit or limit, limit - 1)
-        context, tokens = (
-            _stated_number(_CONTEXT, message),
-            _stated_number(_PROMPT, message),
-        )
+        context, tokens = _stated_number(_CONTEXT, message), _stated_number(_PROMPT, message)
         if context and tokens:
             self._context = context
             per_character = tokens * _MARGIN / max(1, sent.characters)
             self._tokens_per_character = max(self._tokens_per_character, per_character)
         return self.limited(sent).max_tokens < sent.max_tokens
-
-    def _prompt_tokens(self, request: ChatRequest) -> int:
-        return int(request.characters * self._tokens_per_character) + _OVERHEAD
 
 
 def _stated_number(pattern: re.Pattern[str], message: str) -> int | None:
@@ -352,7 +314,6 @@ def nested_value(value: Any, *path: str | int) -> Any:
 
 
 def token_count(value: Any) -> int:
-    """Return a token count; 0 for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value <= _MAX_TOKENS else 0

@@ -1,18 +1,6 @@
 """A model over HTTP: one attempt per request, each failure as the error that names its remedy.
 
 Retries, waits, usage and the journal are handled by its wrappers; see `turnetl.llm.stack`.
-
-Base URL and API key from the settings, in the form in which they may be sent.
-
-A pool of connections to one provider, as large as the number of requests in flight.
-
-Request parameters that a model rejects, learned from its errors.
-
-For known model names, the adapters know which models accept a temperature, an effort, or which of
-two names for the response limit. A name that the user chose, as of a deployment, may stand for any
-model.
-
-Schemas inside the prompt, for servers that reject the schema parameter or ignore it.
 """
 
 import asyncio
@@ -32,24 +20,24 @@ from typing import Any
 import httpx
 
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable, TooLong
-from turnetl.base.loopback import is_loopback
+from turnetl.base.object_url import is_loopback
 from turnetl.llm import retry
-from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse, ProviderAdapter, ResponseSchema
+from turnetl.llm.chat import (
+    ChatMessage,
+    ChatRequest,
+    ChatResponse,
+    ModelWrapper,
+    ProviderAdapter,
+    ResponseSchema,
+)
 from turnetl.llm.transport import error_responses
 from turnetl.llm.transport.error_responses import ContextWindow
 
 
 def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:
-    """Return the URL without user and password, and the header that carries them.
+    """Return the URL, which the HTTP library logs, without user and password, and their header.
 
-    The HTTP library logs the complete URL of each request.
-
-    Args:
-        url: may contain `user:password@`.
-        env_prefix: prefix of the environment variables, for messages.
-
-    Raises:
-        BadUsage: the URL is invalid. The message omits it: it may contain a password.
+    BadUsage: the URL is invalid. The message omits it: it may contain a password.
     """
     invalid = BadUsage(f"{env_prefix}__BASE_URL is not a valid URL; set it again")
     try:
@@ -66,11 +54,7 @@ def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:
 
 
 def check_key(key: str | None, env_prefix: str) -> None:
-    """Check that an HTTP header can carry the key.
-
-    Raises:
-        BadUsage: it cannot. The message omits the key.
-    """
+    """Raise BadUsage, without quoting the key, if an HTTP header cannot carry it."""
     if key is not None and not (key.isascii() and key.isprintable() and " " not in key):
         raise BadUsage(
             f"{env_prefix}__API_KEY contains a space, a line break or another character that no "
@@ -100,13 +84,7 @@ class Connections:
     def __init__(
         self, headers: Mapping[str, str], timeouts: Timeouts, *, by_proxy: bool = True
     ) -> None:
-        """Create a pool; opens no connection yet.
-
-        Args:
-            headers: of every request.
-            timeouts: of one attempt.
-            by_proxy: use the proxy that the environment names, if it names one.
-        """
+        """Create a pool; opens no connection yet. `by_proxy`: use a proxy of the environment."""
         self._by_proxy = by_proxy
         self._headers = {"Content-Type": "application/json", **headers}
         # The total timeout is enforced by the caller, over all chunks of a response.
@@ -135,7 +113,6 @@ class Connections:
                 self._idle.append(client)
 
     async def close(self) -> None:
-        """Close idle connections; the others close when their requests are done."""
         self._closed = True
         while self._idle:
             await self._idle.pop().aclose()
@@ -149,14 +126,12 @@ class Connections:
                 verify=self._tls,
                 trust_env=self._by_proxy,
             )
-        except httpx.InvalidURL:
-            # The message omits the URL: it may contain a password.
+        except httpx.InvalidURL:  # The message omits the URL: it may contain a password.
             raise ModelUnusable(
                 "cannot open a connection: the proxy in the environment is not a valid URL; "
                 f"correct or unset {_PROXY_VARIABLES}"
             ) from None
-        except (ValueError, ImportError, OSError) as error:
-            # Invalid proxy, or missing certificate files, in the environment.
+        except (ValueError, ImportError, OSError) as error:  # Of the proxy or certificate files.
             raise ModelUnusable(
                 f"cannot open a connection: {error}; check the proxy ({_PROXY_VARIABLES}) and the "
                 "certificates (SSL_CERT_FILE, SSL_CERT_DIR) in the environment"
@@ -183,8 +158,6 @@ _RESPONSE_FIELDS = frozenset(
 
 
 class HttpModel:
-    """One model of one provider; makes one attempt per request."""
-
     def __init__(
         self, adapter: ProviderAdapter, api_key: str | None, *, timeouts: Timeouts
     ) -> None:
@@ -205,13 +178,7 @@ class HttpModel:
         return f"{self._adapter.provider}/{self._adapter.model}"
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request once.
-
-        Raises:
-            ModelBusy: also if the model rejects `max_tokens` or another parameter. An immediate
-                retry sends the request without it.
-            ModelUnusable, TooLong, BadTurn: as any model.
-        """
+        """Send the request once; ModelBusy: it may succeed without a parameter that is rejected."""
         started, limited = time.perf_counter(), self._context_window.limited(request)
         body = self._unsupported.removed_from(self._adapter.request_body(limited))
         try:
@@ -253,20 +220,13 @@ class Endpoint:
         env_prefix: str,
         timeouts: Timeouts,
     ) -> None:
-        """Create an endpoint; opens no connection yet.
+        """Create an endpoint; opens no connection yet. The key is removed from messages.
 
         Args:
             subject: for messages, as in "model `m`".
-            url: complete; user and password in it are sent as a header. A proxy of the environment
-                is used unless the host is this machine.
-            headers: of every request; an `Authorization` header among them wins over user and
-                password.
-            api_key: removed from messages.
+            url: complete; user and password in it are sent as a header, unless `headers` has an
+                `Authorization`. A proxy of the environment is used unless the host is this machine.
             env_prefix: prefix of the environment variables, for messages.
-            timeouts: of one attempt.
-
-        Raises:
-            BadUsage: the URL is invalid, or a header cannot carry the key.
         """
         check_key(api_key, env_prefix)
         without_login, login = split_credentials(url, env_prefix)
@@ -280,11 +240,7 @@ class Endpoint:
         self._connections = Connections(login | dict(headers), timeouts, by_proxy=by_proxy)
 
     async def post(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the body of the response.
-
-        Raises:
-            ModelUnusable, ModelBusy, TooLong, BadTurn: as any model.
-        """
+        """Return the body of the response; raises what `ChatModel.complete` raises."""
         sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
         return self._parse(await self._send(sent))
 
@@ -378,13 +334,16 @@ _ALTERNATIVES = {
 
 
 class UnsupportedParams:
-    """The parameters that one model rejects; none at first."""
+    """The parameters that one model rejects, learned from its errors; none at first.
+
+    For known model names, the adapters know them. A name that the user chose, as of a deployment,
+    may stand for any model.
+    """
 
     def __init__(self) -> None:
         self._names: set[str] = set()
 
     def removed_from(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the request body without rejected parameters."""
         if not self._names:
             return dict(body)
         accepted = {}
@@ -396,12 +355,7 @@ class UnsupportedParams:
         return accepted
 
     def learn(self, message: str, sent: Mapping[str, Any]) -> str:
-        """Return the parameter to retry without; an empty string if the error names none.
-
-        Args:
-            message: the provider's error message.
-            sent: the request body.
-        """
+        """Return the parameter to retry without; an empty string if the error names none."""
         if not _REJECTION.search(message):
             return ""
         # An error may also name the parameter to use instead, which was not sent.
@@ -434,15 +388,17 @@ _EVIDENCE = 2
 """Unrelated responses that prove that a server ignores schemas. One may be an accident."""
 
 
-class SchemaInPromptModel:
+class SchemaInPromptModel(ModelWrapper):
     """A model whose server receives schemas as a parameter until that fails.
 
     It has failed when the server rejects the parameter, or when the first two responses have none
     of the fields of their schemas. From then on, the prompt contains the schema too.
     """
 
+    _model: HttpModel
+
     def __init__(self, model: HttpModel) -> None:
-        self._model = model
+        super().__init__(model)
         self._supports_schemas = False
         """A response had a field of its schema: a later one without is an accident."""
         self._unrelated = 0
@@ -450,18 +406,8 @@ class SchemaInPromptModel:
         self._in_prompt = False
         self._as_parameter = True
 
-    @property
-    def name(self) -> str:
-        return self._model.name
-
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        """Send the request once.
-
-        Raises:
-            ModelBusy: also if the server rejects schemas. An immediate retry puts the schema into
-                the prompt.
-            ModelUnusable, BadTurn: as the model.
-        """
+        """Send the request once; ModelBusy: it may succeed with the schema in the prompt."""
         if request.schema is None:
             return await self._model.complete(request)
         sent = self._prepared(request, request.schema)
@@ -478,12 +424,8 @@ class SchemaInPromptModel:
         return response
 
     def request_body(self, request: ChatRequest) -> Mapping[str, Any]:
-        """Return the body that would be sent now."""
         sent = self._prepared(request, request.schema) if request.schema else request
         return self._model.request_body(sent)
-
-    async def close(self) -> None:
-        await self._model.close()
 
     def _prepared(self, request: ChatRequest, schema: ResponseSchema) -> ChatRequest:
         if not self._in_prompt:
@@ -515,7 +457,6 @@ def _is_schema_rejected(error: BadTurn | ModelBusy) -> bool:
 
 
 def _has_a_field(text: str, schema: ResponseSchema) -> bool:
-    """Return whether the response is an object with at least one field of the schema."""
     try:
         parsed = retry.parse_object(retry.strip_wrapping(text))
     except ValueError:

@@ -1,11 +1,6 @@
-"""Rules for personal data (PII), which is redacted only on request.
-
-The rules of a subject run on the texts only that its prefilter selects. Each reads a bounded number
-of bytes from any place, so that the time for a text is proportional to its length.
-"""
+"""Rules for personal data (PII), which is redacted only on request."""
 
 from collections.abc import Sequence
-from functools import cache
 from itertools import chain
 
 import polars as pl
@@ -22,15 +17,12 @@ from turnetl.redact.text_column import text_column
 
 SUBJECTS = (EMAILS, HOMES, NETWORKS, PROMPTS, ACCOUNTS, AUTHORS, HOSTS, NATIONAL_IDS, PHONES)
 PII_RULES = tuple(rule for subject in SUBJECTS for rule in subject.rules)
+_ANY_SUBJECT = "|".join(f"(?:{subject.prefilter})" for subject in SUBJECTS)
 PII_RULE_NAMES = frozenset(rule.name for rule in PII_RULES)
 
 
 def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
-    """Return the indexes of the texts that may hold PII, each with the rules to try.
-
-    Args:
-        texts: any texts; a lone surrogate counts as a replacement character.
-    """
+    """Return the indexes of the texts that may hold PII, each with the rules to try."""
     distinct = [*dict.fromkeys(texts)]
     column = text_column(distinct)
     disguised = [distinct[index] for index in column.str.contains(DISGUISED).arg_true()]
@@ -47,7 +39,7 @@ def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
 
 def _rules_by_text(texts: Sequence[str], column: pl.Series) -> dict[str, list[SecretRule]]:
     """Return the rules to try on each text: one pass selects texts, then one for each subject."""
-    selected = column.str.contains(_any_subject()).arg_true()
+    selected = column.str.contains(_ANY_SUBJECT).arg_true()
     few = pl.DataFrame({"text": column.gather(selected)})
     matches = few.select(
         pl.col("text").str.contains(subject.prefilter).alias(str(number))
@@ -58,8 +50,3 @@ def _rules_by_text(texts: Sequence[str], column: pl.Series) -> dict[str, list[Se
         for index in matches[str(number)].arg_true():
             rules.setdefault(texts[selected[index]], []).extend(subject.rules)
     return rules
-
-
-@cache
-def _any_subject() -> str:
-    return "|".join(f"(?:{subject.prefilter})" for subject in SUBJECTS)

@@ -1,7 +1,4 @@
-"""Names that a home folder, a listing or an author line reveals, elsewhere in the same archive.
-
-They are redacted there only if they are certainly names: long, and no ordinary words.
-"""
+"""Names revealed elsewhere in the archive, redacted if certain: long, and no ordinary words."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -26,7 +23,6 @@ _PATH = re.compile(
 
 
 def is_certain_name(value: str) -> bool:
-    """Return whether the value is a name wherever it stands."""
     words = value.split()
     if len(words) > 1:
         are_names = all(len(word) >= _MIN_WORD_CHARS and word[0].isupper() for word in words)
@@ -39,8 +35,7 @@ def is_certain_name(value: str) -> bool:
 def names_alone(data: bytes, spans: Iterable[Span]) -> Iterator[Span]:
     """Yield the spans, of names only those that are no part of a longer word.
 
-    A text that is nothing but a path keeps names: it may be a working directory, of which the name
-    of the group is derived, also from archives that do not reveal the name.
+    A text that is only a path keeps names: the group may be named after it, also in other archives.
     """
     is_path = _PATH.match(data) is not None
     for span in spans:

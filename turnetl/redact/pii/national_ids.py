@@ -1,11 +1,9 @@
-"""Rules for the numbers that states give to people: announced, or in an unmistakable form.
-
-Check digits of the numbers that states give to people.
-"""
+"""Rules for the numbers that states give to people: announced, or unmistakable; check digits."""
 
 import re
 from collections.abc import Callable, Sequence
 
+from turnetl.redact.key_rules import luhn
 from turnetl.redact.pii.subject import PiiSubject
 from turnetl.redact.rule import SecretRule
 
@@ -47,7 +45,6 @@ def is_dni(value: str) -> bool:
 
 
 def is_aadhaar(value: str) -> bool:
-    """India: Verhoeff's check digit."""
     check = 0
     for position, digit in enumerate(reversed(_numbers(value))):
         check = _dihedral(check, _permuted(digit, position))
@@ -56,29 +53,18 @@ def is_aadhaar(value: str) -> bool:
 
 def is_cpf(value: str) -> bool:
     """Brazil, person."""
-    digits = _numbers(value)
-    first = _mod_11(digits[:9], range(10, 1, -1))
-    second = _mod_11(digits[:10], range(11, 1, -1))
-    return digits[9:] == [first, second] and len({*digits}) > 1
+    return _has_check_digits(_numbers(value), [*range(10, 1, -1)])
 
 
 def is_cnpj(value: str) -> bool:
     """Brazil, company: often of one person."""
-    digits = _numbers(value)
-    weights = [5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2]
-    first = _mod_11(digits[:12], weights)
-    second = _mod_11(digits[:13], [6, *weights])
-    return digits[12:] == [first, second] and len({*digits}) > 1
+    return _has_check_digits(_numbers(value), [5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2])
 
 
 def is_sin(value: str) -> bool:
     """Canada: Luhn's formula."""
-    digits = _numbers(value)
-    doubled = [digit * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
-    return sum(number // 10 + number % 10 for number in doubled) % 10 == 0 and digits[0] not in (
-        0,
-        8,
-    )
+    digits = _digits(value)
+    return luhn(digits) and digits[0] not in "08"
 
 
 def is_nir(value: str) -> bool:
@@ -97,16 +83,12 @@ def is_codice_fiscale(value: str) -> bool:
 
 def is_bsn(value: str) -> bool:
     """Netherlands: weights 9 to 2, and minus 1."""
-    digits = _numbers(value)
-    weights = [9, 8, 7, 6, 5, 4, 3, 2, -1]
-    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True)) % 11 == 0
+    return _weighted(_numbers(value), [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 == 0
 
 
 def is_pesel(value: str) -> bool:
     """Poland: weights 1, 3, 7, 9."""
-    digits = _numbers(value)
-    weights = [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]
-    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True)) % 10 == 0
+    return _weighted(_numbers(value), [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 == 0
 
 
 def _digits(value: str) -> str:
@@ -117,8 +99,20 @@ def _numbers(value: str) -> list[int]:
     return [*map(int, _digits(value))]
 
 
+def _weighted(digits: Sequence[int], weights: Sequence[int]) -> int:
+    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True))
+
+
+def _has_check_digits(digits: list[int], weights: list[int]) -> bool:
+    """Brazil: two check digits; the second has the first as a digit, with a higher weight."""
+    size = len(weights)
+    first = _mod_11(digits[:size], weights)
+    second = _mod_11(digits[: size + 1], [weights[0] + 1, *weights])
+    return digits[size:] == [first, second] and len({*digits}) > 1
+
+
 def _mod_11(digits: Sequence[int], weights: Sequence[int]) -> int:
-    remainder = sum(digit * weight for digit, weight in zip(digits, weights, strict=True)) % 11
+    remainder = _weighted(digits, weights) % 11
     return 0 if remainder < 2 else 11 - remainder  # noqa: PLR2004 - the rule of the formula
 
 
@@ -161,9 +155,8 @@ NATIONAL_IDS = PiiSubject(
     r"|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-"
     r"|[0-9]{2}\.[0-9]{3}\.[0-9]{3}/|[A-Za-z]{6}[0-9]{2}[A-Za-z][0-9]{2}[A-Za-z][0-9]{3}[A-Za-z]"
     r"|[12] [0-9]{2} [01][0-9] [0-9]|(?i:ssn|social.?security|nino|\bni n|insurance|steuer|idnr"
-    r"|\bdni|\bnie\b|aadhaar"
-    r"|aadhar|uidai|\bcpf|cnpj|\bsin\b|social.?insurance|\bnir\b|s.curit. sociale|\bbsn\b|pesel"
-    r"|tax.?id)",
+    r"|\bdni|\bnie\b|aadhaar|aadhar|uidai|\bcpf|cnpj|\bsin\b|social.?insurance|\bnir\b"
+    r"|s.curit. sociale|\bbsn\b|pesel|tax.?id)",
     (
         _unmistakable("[0-9]{3}-[0-9]{2}-[0-9]{4}", "United States.", is_ssn),
         _announced(
@@ -173,9 +166,7 @@ NATIONAL_IDS = PiiSubject(
             is_ssn,
         ),
         _unmistakable(
-            rf"{_NINO}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][A-D]",
-            "United Kingdom.",
-            is_nino,
+            rf"{_NINO}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][0-9]{{2}}[ ][A-D]", "United Kingdom.", is_nino
         ),
         _announced(
             "nino|ni|national[ _-]?insurance",
@@ -190,24 +181,14 @@ NATIONAL_IDS = PiiSubject(
             "Germany.",
             is_german_tax_id,
         ),
+        _announced("dni|nie|nif", "(?:[0-9]{8}|[XYZ][ -]?[0-9]{7})[ -]?[A-Z]", "Spain.", is_dni),
         _announced(
-            "dni|nie|nif",
-            "(?:[0-9]{8}|[XYZ][ -]?[0-9]{7})[ -]?[A-Z]",
-            "Spain.",
-            is_dni,
-        ),
-        _announced(
-            "aadhaa?r|uidai",
-            "[2-9][0-9]{3}[ -]?[0-9]{4}[ -]?[0-9]{4}",
-            "India.",
-            is_aadhaar,
+            "aadhaa?r|uidai", "[2-9][0-9]{3}[ -]?[0-9]{4}[ -]?[0-9]{4}", "India.", is_aadhaar
         ),
         _unmistakable(r"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", "Brazil.", is_cpf),
         _announced("cpf", "[0-9]{11}", "Brazil.", is_cpf),
         _unmistakable(
-            r"[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}",
-            "Brazil, companies.",
-            is_cnpj,
+            r"[0-9]{2}\.[0-9]{3}\.[0-9]{3}/[0-9]{4}-[0-9]{2}", "Brazil, companies.", is_cnpj
         ),
         _announced("cnpj", "[0-9]{14}", "Brazil, companies.", is_cnpj),
         _announced(
@@ -228,9 +209,7 @@ NATIONAL_IDS = PiiSubject(
             is_nir,
         ),
         _unmistakable(
-            "[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]",
-            "Italy.",
-            is_codice_fiscale,
+            "[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]", "Italy.", is_codice_fiscale
         ),
         _announced("bsn|burgerservice", "[0-9]{9}", "Netherlands.", is_bsn),
         _announced("pesel", "[0-9]{11}", "Poland.", is_pesel),

@@ -1,6 +1,7 @@
 """Rules for the addresses of machines: IPv4, IPv6 and MAC, in all notations."""
 
 import re
+from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 
 from turnetl.redact.pii.subject import WORD_START, PiiSubject
@@ -39,12 +40,10 @@ def _is_dashed_ipv4(value: str) -> bool:
 
 
 def _is_number_of_ipv4(value: str) -> bool:
-    """Return whether a number in decimal, hexadecimal or octal is the address of a machine."""
     return _is_machine(IPv4Address(_number(value)))
 
 
 def _is_ipv4_in_other_digits(value: str) -> bool:
-    """Return whether four hexadecimal or octal numbers are the address of a machine."""
     numbers = [*map(_number, value.split("."))]
     return max(numbers) < _BYTES and _is_machine(IPv4Address(bytes(numbers)))
 
@@ -74,7 +73,6 @@ def _is_ipv6(value: str) -> bool:
 
 
 def _is_mac(value: str) -> bool:
-    """Return whether the value can be the address of one device."""
     digits = re.sub("[^0-9a-f]", "", value.lower())
     pairs = {digits[index : index + 2] for index in range(0, len(digits), 2)}
     is_pattern = all(pair[0] == pair[1] for pair in pairs) or digits in _MAC_EXAMPLES
@@ -103,6 +101,7 @@ _MAC_GROUPS = ("01005e", "3333", "0180c2", "00005e0053")
 _MAC_EXAMPLES = frozenset({"001122334455", "0123456789ab", "123456789abc", "deadbeefcafe"})
 _MIN_PAIRS = 3
 """Different pairs of digits in an address: published examples have fewer."""
+_ip = partial(SecretRule, "ip")
 
 NETWORKS = PiiSubject(
     r"[0-9]\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]|[23fF][0-9a-fA-F]{3}:[0-9a-fA-F:]"
@@ -111,46 +110,39 @@ NETWORKS = PiiSubject(
     r"|[pP]['\"]?\s?[:=] ?['\"]?0[xX]|://0[xX]|://[0-9]{8}|(?:ip|ec2)-[0-9]{1,3}-"
     r"|[0-9a-fA-F]{2}[:-][0-9a-fA-F]{2}[:-][0-9a-fA-F]{2}[:-]|[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.",
     (
-        SecretRule(
-            "ip",
+        _ip(
             rf"{_VERSION}|{_BOUNDARY}({_QUAD})(?!\w|-[A-Za-z]|\.[0-9])",
             "The IPv4 address of a machine. Version numbers are skipped.",
             _is_ipv4,
         ),
-        SecretRule(
-            "ip",
+        _ip(
             r"(?i)(?<![\w-])(?:ip|ec2)-([0-9]{1,3}(?:-[0-9]{1,3}){3})(?![\w-])",
             "In the name of a machine at a cloud provider.",
             _is_dashed_ipv4,
         ),
-        SecretRule(
-            "ip",
+        _ip(
             rf"(?i)(?:{_IP_NAME}[\"']?[ ]?[:=(][ ]?[\"']?|(?<![\w])https?://)({_NUMBER})(?![\w.])",
             "As one number, after a word that announces an address.",
             _is_number_of_ipv4,
         ),
-        SecretRule(
-            "ip",
+        _ip(
             rf"(?i)(?<![\w.])(0x{_HEX}{{1,2}}(?:\.0x{_HEX}{{1,2}}){{3}})(?![\w.])",
             "In hexadecimal bytes.",
             _is_ipv4_in_other_digits,
         ),
-        SecretRule(
-            "ip",
+        _ip(
             rf"(?i)(?:{_IP_NAME}[\"']?[ ]?[:=(]?[ ]?[\"']?|(?<![\w])https?://)"
             r"(0[0-7]{1,3}(?:\.0[0-7]{1,3}){3})(?![\w.])",
             "In octal bytes, after a word that announces an address.",
             _is_ipv4_in_other_digits,
         ),
-        SecretRule(
-            "ip",
+        _ip(
             rf"(?i){_BOUNDARY}(?<!:)((?:[23]{_HEX}{{3}}|fe[89ab]{_HEX}|f[cd]{_HEX}{{2}}"
             rf"|64:ff9b|(?:0{{0,4}}:){{1,6}}ffff)(?::{_HEX}{{0,4}}){{1,7}})(?![\w:]|\.[0-9])",
             "The IPv6 address of a machine, in the ranges in use: global, link-local, site-local.",
             _is_ipv6,
         ),
-        SecretRule(
-            "ip",
+        _ip(
             rf"(?i){_BOUNDARY}(?<!:)((?:64:ff9b:|(?:0{{0,4}}:){{1,6}}ffff|[23]{_HEX}{{3}}"
             rf"(?::{_HEX}{{0,4}}){{1,5}}):{_QUAD})(?![\w.])",
             "IPv6 with an IPv4 address at its end.",

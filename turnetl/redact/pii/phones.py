@@ -1,30 +1,12 @@
-"""Rules for phone numbers: international ones, and national ones that are announced.
-
-Rules for e-mail addresses, also encoded, internationalised or written in words.
-"""
+"""Rules for phone numbers, international or announced, and for e-mail addresses in any notation."""
 
 import re
 
 from turnetl.redact.pii.subject import PiiSubject
 from turnetl.redact.rule import SecretRule
 
-_REGIONS = (
-    "US",
-    "GB",
-    "DE",
-    "FR",
-    "ES",
-    "IT",
-    "NL",
-    "CH",
-    "AT",
-    "IN",
-    "BR",
-    "AU",
-    "JP",
-    "PL",
-    "SE",
-)
+_CODES = "US GB DE FR ES IT NL CH AT IN BR AU JP PL SE"
+_REGIONS = tuple(_CODES.split())
 """Regions whose national numbers are recognised, if a word announces them."""
 _FICTION = re.compile(r"555-?01[0-9]{2}\Z")
 """The last digits of numbers for films and examples in North America."""
@@ -40,20 +22,17 @@ _START = r"(?:(?<![\w+/=.-])|(?<=\\[nrt]))"
 _END = r"(?![0-9A-Za-z_]|[.:/-][0-9A-Za-z])"
 _WORDS = (
     r"phone|telephone|tel|mobile|cell|cellphone|fax|whatsapp|signal|sms|call[ ]me[ ](?:at|on)"
-    r"|call|text[ ]me[ ]at"
-    r"|telefon|telefonnummer|handy|mobil|mobilnummer|rufnummer|t\xc3\xa9l|t\xc3\xa9l\xc3\xa9phone"
-    r"|portable"
+    r"|call|text[ ]me[ ]at|telefon|telefonnummer|handy|mobil|mobilnummer|rufnummer|t\xc3\xa9l"
+    r"|t\xc3\xa9l\xc3\xa9phone|portable"
     r"|tel\xc3\xa9fono|m\xc3\xb3vil|celular|telefone|telefono|cellulare|telefoon|mobiel"
 )
 
 
 def is_international(value: str) -> bool:
-    """Return whether a number with `+` and the code of a country exists."""
     return _exists(value, None)
 
 
 def is_national(value: str) -> bool:
-    """Return whether an announced number exists in one of the regions."""
     international = f"+{value.strip()[2:]}" if value.strip().startswith("00") else None
     if international is not None and _exists(international, None):
         return True
@@ -80,8 +59,7 @@ def _exists(value: str, region: str | None) -> bool:
 PHONES = PiiSubject(
     r"\+[1-9][0-9 .()/-]{6}|\(?[0-9]{3}\)?[ .-][0-9]{3}[.-][0-9]{4}"
     r"|(?i:phone|tel|mobil|cell|fax|whatsapp|signal|sms|call|text me|handy|rufnummer|t\x{e9}l"
-    r"|portable"
-    r"|m\x{f3}vil|celular)[^\n]{0,30}[0-9]",
+    r"|portable|m\x{f3}vil|celular)[^\n]{0,30}[0-9]",
     (
         SecretRule(
             "phone",
@@ -114,7 +92,7 @@ _REVERSED_LOCAL_PART = (
 )
 """The local part before the `@`, reversed: Latin, Greek and Cyrillic letters, also escaped in JSON,
 but not the `n` of an escaped newline; or a few Chinese, Japanese or Korean characters, no more than
-a name has, because these languages have no spaces between words; or anything in quotes."""
+a name has, because no spaces separate words; or anything in quotes."""
 _LETTER = r"(?:[A-Za-z]|[\xc3-\xd4][\x80-\xbf])"
 _CJK = r"(?:\xe3[\x81-\xbf][\x80-\xbf]|[\xe4-\xed][\x80-\xbf]{2})"
 _LABEL = (
@@ -159,7 +137,6 @@ _NOT_LOCAL = frozenset(_EMAIL_WORDS.split())
 
 
 def _is_mailbox(value: str) -> bool:
-    """Return whether the address can be that of a person."""
     local, _, domain = _AT.sub("@", value.lower()).rpartition("@")
     if not local or local in _SHARED_MAILBOXES or domain.rpartition(".")[2] in _NO_TOP_LEVEL:
         return False
@@ -180,8 +157,7 @@ def _is_example(domain: str) -> bool:
 
 EMAILS = PiiSubject(
     r"(?:@|%(?:25)?40|&(?:amp;)?(?:#0{0,3}64|#[xX]0{0,2}40|commat);|\\u0040|\\x40|=40)"
-    r"(?:[\p{L}0-9-]|%|\\u)"
-    r"|(?i:[\[({<] ?(?:at|dot|@) ?[\])}>]| at [a-z0-9-]+ dot )",
+    r"(?:[\p{L}0-9-]|%|\\u)|(?i:[\[({<] ?(?:at|dot|@) ?[\])}>]| at [a-z0-9-]+ dot )",
     (
         SecretRule(
             "email",
@@ -193,8 +169,7 @@ EMAILS = PiiSubject(
         SecretRule(
             "email",
             rf"(?:(?<![\w.=%+-])|(?<=%25(?:3[dD]|2[fF])))([A-Za-z][\w.+-]{{0,63}}(?:=40|&commat;"
-            rf"|%2540)"
-            rf"(?:{_WORD_LABEL}\.){{1,4}}{_COMMON_TOP})(?![\w(-])",
+            rf"|%2540)(?:{_WORD_LABEL}\.){{1,4}}{_COMMON_TOP})(?![\w(-])",
             "In quoted-printable, HTML and URLs within URLs.",
             _is_mailbox,
         ),

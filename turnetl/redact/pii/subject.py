@@ -1,7 +1,4 @@
-"""A subject of personal data: its rules, and which texts they are tried on.
-
-Names of accounts and authors that identify nobody.
-"""
+"""A subject of personal data: its rules, and which texts they are tried on; names of nobody."""
 
 from dataclasses import dataclass
 
@@ -10,10 +7,9 @@ from turnetl.redact.rule import SecretRule
 
 @dataclass(frozen=True)
 class PiiSubject:
-    """Rules for one kind of personal data.
+    """Rules for one kind of personal data. They run on candidates only, and may use look-around.
 
-    The rules run on candidates only, so their patterns may use look-around. The length of a match
-    is bounded: the time for a text is proportional to its length.
+    The length of a match is bounded: the time for a text is proportional to its length.
     """
 
     prefilter: str
@@ -70,7 +66,6 @@ _MIN_NAME_CHARS = 2
 
 
 def is_personal_account(value: str) -> bool:
-    """Return whether the name of an account can be that of a person."""
     name = value.lower().strip("'\"")
     is_number = name.isdigit()
     return len(name) >= _MIN_NAME_CHARS and not is_number and name not in COMMON_ACCOUNTS

@@ -1,12 +1,9 @@
-"""Clusters of a network: by Leiden, or by label propagation.
+"""Clusters of entities that valid facts connect: by Leiden, or by label propagation.
 
-Label propagation: every entity takes the label that its neighbours have most.
-
-Graphiti's own version changes all labels at the same time and may alternate between two states
-forever. Here one label changes at a time, and only if that makes the connections within the
-communities heavier, so that it ends.
-
-The network in which communities are found: entities, connected by their valid facts.
+In label propagation every entity takes the label that its neighbours have most. Graphiti's own
+version changes all labels at the same time and may alternate between two states forever. Here one
+label changes at a time, and only if that makes the connections within the communities heavier, so
+that it ends.
 """
 
 import math
@@ -52,10 +49,6 @@ def entity_network(entities: Iterable[Entity], facts: Iterable[Fact]) -> EntityN
     is not given, connects nothing. Further facts about the same two entities count less and less,
     and the weight of a pair is divided by the square root of the product of their degrees: the user
     or a command that is connected with everything would merge all communities into one.
-
-    Args:
-        entities: of the group.
-        facts: of the group.
     """
     known = {entity.uuid for entity in entities}
     counts = Counter(
@@ -103,11 +96,7 @@ class Algorithm(StrEnum):
 
 
 def check_clustering(algorithm: Algorithm, resolution: float) -> None:
-    """Check what `clusters` is called with, before anything is read.
-
-    Raises:
-        BadUsage: the resolution is not positive, or Leiden is not installed.
-    """
+    """Raise BadUsage if the resolution is not positive, or Leiden is not installed."""
     if not (resolution > 0 and math.isfinite(resolution)):
         raise BadUsage(f"the resolution of communities must be positive, not {resolution:g}")
     if algorithm is Algorithm.LEIDEN and find_spec(_LIBRARY) is None:
@@ -126,15 +115,12 @@ def clusters(
     No entity is in two of them. The same network gives the same clusters.
 
     Args:
-        network: the entities; it may be empty.
-        algorithm: how they are found.
         resolution: positive; a higher one makes Leiden find more and smaller clusters. Label
             propagation has none.
         is_out_of_time: whether to give up. Leiden is not interrupted: it takes 0.03 s for 5,000
             entities.
 
     Raises:
-        BadUsage: as `check_clustering`.
         RunStopped: the time was up before the labels had settled.
     """
     check_clustering(algorithm, resolution)
@@ -157,7 +143,6 @@ def _check_time(is_out_of_time: Callable[[], bool]) -> None:
 
 
 def _leiden(network: EntityNetwork, resolution: float) -> Mapping[str, int]:
-    """Return the number of the community of each entity."""
     from graspologic_native import leiden  # noqa: PLC0415 - an extra of the package
 
     # The result depends on the order of the edges and on the seed: both are fixed.
@@ -191,7 +176,6 @@ def propagate_labels(
     """Return the label of each entity: the uuid of one that had it first.
 
     Args:
-        network: the entities.
         max_rounds: in each of which every entity is visited once, in the order of the uuids.
         check: called at least once per `CHECKED` entities; what it raises ends the propagation.
     """

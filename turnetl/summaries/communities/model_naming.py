@@ -8,7 +8,6 @@ the group.
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pydantic import BaseModel, Field
 from typing_extensions import override
@@ -17,31 +16,31 @@ from turnetl.base.batched import batched
 from turnetl.base.errors import BadTurn, Skip
 from turnetl.base.model import Usage
 from turnetl.llm import retry
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
-from turnetl.llm.meter import estimate_tokens
+from turnetl.llm.chat import ChatModel, ChatRequest
 from turnetl.llm.prices import Price
-from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.retry import strip_invisible
+from turnetl.llm.prompt_delimiters import escape_text
 from turnetl.summaries.communities.plan import (
     CommunityInput,
     CommunityText,
     CommunityWriter,
     rule_text,
 )
+from turnetl.summaries.model_summariser import (
+    PER_REQUEST,
+    estimated_usage,
+    response_line,
+    text_request,
+)
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 log = logging.getLogger(__name__)
 
 PROMPT = "communities.describe"
-PER_REQUEST = 8
-"""Communities of a request."""
 _MEMBERS, _FACTS = 20, 20
 """Of a community in a request: the most closely connected members, the latest facts."""
 _TEXT_CHARS = 300
 """Of a member's summary and of a fact."""
 _NAME_CHARS = 100
-_MAX_TOKENS = 4_000
-"""Of a response."""
 _USUAL_TOKENS = 120
 """Of a community in a response, for the estimate."""
 
@@ -75,7 +74,6 @@ class ModelCommunityWriter(CommunityWriter):
     """Asks a model. A community that it does not describe gets the text of the rules."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Use a model, which limits the number of concurrent requests."""
         self._model = model
         self.missing = 0
         """Communities that the model did not describe."""
@@ -97,7 +95,6 @@ class ModelCommunityWriter(CommunityWriter):
         return texts
 
     async def _ask(self, communities: Sequence[CommunityInput]) -> dict[int, CommunityText]:
-        """Return the texts that the model wrote, by the number of the community, from 1."""
         response = await self._model.complete(_request(communities))
         try:
             parsed = DescribedCommunities(**retry.parse_object(response.text))
@@ -108,42 +105,26 @@ class ModelCommunityWriter(CommunityWriter):
                 response.usage,
             ) from error
         texts = {
-            one.number: CommunityText(_line(one.name)[:_NAME_CHARS], _line(one.summary)[:MAX_CHARS])
+            one.number: CommunityText(
+                response_line(one.name)[:_NAME_CHARS], response_line(one.summary)[:MAX_CHARS]
+            )
             for one in parsed.communities
         }
         return {number: text for number, text in texts.items() if text.name and text.summary}
 
 
 def estimate_usage(communities: Sequence[CommunityInput], price: Price | None) -> Usage:
-    """Return the usage if no response is in the journal, rather too much than too little.
-
-    Args:
-        communities: to describe.
-        price: of the model; None if it is unknown.
-    """
-    total = Usage()
-    for part in batched(communities, PER_REQUEST):
-        tokens = estimate_tokens(*(message.text for message in _request(part).messages))
-        usage = Usage(1, tokens, _USUAL_TOKENS * len(part))
-        total += replace(usage, cost=None if price is None else price.cost(usage))
-    return total
+    """Return the usage if no response is in the journal, rather too much than too little."""
+    parts = batched(communities, PER_REQUEST)
+    return estimated_usage(((_request(part), _USUAL_TOKENS * len(part)) for part in parts), price)
 
 
 def _request(communities: Sequence[CommunityInput]) -> ChatRequest:
     described = "\n\n".join(
         _described(number, community) for number, community in enumerate(communities, start=1)
     )
-    return ChatRequest(
-        PROMPT,
-        (
-            ChatMessage("system", _INSTRUCTIONS),
-            ChatMessage(
-                "user", strip_invisible(f"<COMMUNITIES>\n{described}\n</COMMUNITIES>\n\n{_TASK}")
-            ),
-        ),
-        response_schema(DescribedCommunities),
-        _MAX_TOKENS,
-    )
+    prompt = f"<COMMUNITIES>\n{described}\n</COMMUNITIES>\n\n{_TASK}"
+    return text_request(PROMPT, _INSTRUCTIONS, prompt, DescribedCommunities)
 
 
 def _described(number: int, community: CommunityInput) -> str:
@@ -158,7 +139,3 @@ def _described(number: int, community: CommunityInput) -> str:
 
 def _short(text: str) -> str:
     return " ".join(text.split())[:_TEXT_CHARS]
-
-
-def _line(text: str) -> str:
-    return " ".join(unescape_text(strip_invisible(text)).split())

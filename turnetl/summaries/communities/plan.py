@@ -1,10 +1,6 @@
-"""What a build changes about the communities of a group, and in which batches.
+"""What a build changes about the communities of a group: those of the graph, and today's clusters.
 
-What a build has to change: the communities of a graph, compared with the clusters of today.
-
-The port to what names and summarises communities: rules, or a model.
-
-Names and summaries of communities without a model: from their members and their facts.
+And the port to what names and summarises communities, with the writer that needs no model.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +12,7 @@ from typing_extensions import override
 from turnetl.base import ids
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.text import one_line
 from turnetl.summaries.communities.clustering import (
     Algorithm,
     Cluster,
@@ -50,13 +47,10 @@ class CommunityPlan:
     """Uuids of the members of each community to remove, by its uuid, sorted by it."""
 
     def batches(self, size: int) -> Iterator[tuple[tuple[str, ...], Sequence[CommunityInput]]]:
-        """Yield uuids to remove with communities to write, one transaction each.
+        """Yield uuids to remove with at most `size` communities to write, one transaction each.
 
         What a stale community shares with a new one is never in both, and it is found until the new
         one is there. One that shares nothing goes in the first batch.
-
-        Args:
-            size: communities to write in a batch, at most.
         """
         wanted = {member.uuid for one in self.missing for member in one.members}
         left = dict(self.stale)
@@ -83,21 +77,10 @@ def plan_communities(
     everything: bool = False,
     is_out_of_time: Callable[[], bool] = lambda: False,
 ) -> CommunityPlan:
-    """Compare the communities of a group with those that its facts make today.
+    """Compare the communities of a group with those that its facts, oldest first, make today.
 
     Args:
-        group: of all arguments.
-        entities: all entities.
-        facts: all facts, oldest first.
-        existing: the communities of the graph, with their members.
-        algorithm: how communities are found.
-        resolution: as of `clusters`.
         everything: write the communities again whose members did not change.
-        is_out_of_time: as of `clusters`.
-
-    Raises:
-        BadUsage: as `clusters`.
-        RunStopped: as `clusters`.
     """
     network = entity_network(entities, facts)
     found = clusters(network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time)
@@ -135,15 +118,11 @@ def _inputs(
     return tuple(
         CommunityInput(
             uuid,
-            tuple(by_uuid[member] for member in _by_weight(cluster, weights)),
+            tuple(by_uuid[one] for one in sorted(cluster, key=lambda one: (-weights[one], one))),
             tuple(inside[uuid]),
         )
         for uuid, cluster in missing.items()
     )
-
-
-def _by_weight(cluster: Cluster, weights: Mapping[str, int]) -> list[str]:
-    return sorted(cluster, key=lambda uuid: (-weights[uuid], uuid))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,14 +147,12 @@ class CommunityWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommunityChanges:
-    """The communities of a group that stay, that are missing, and that are out of date."""
+    """The communities of a group that stay, and those that are missing."""
 
     kept: tuple[str, ...]
     """Uuids, sorted: their members are those of a cluster."""
     missing: Mapping[str, Cluster]
     """The members of each community to create, by its uuid, in the order of the clusters."""
-    stale: tuple[str, ...]
-    """Uuids of communities to remove, sorted: those that another program wrote are among them."""
 
 
 def community_changes(
@@ -186,11 +163,6 @@ def community_changes(
     A community is kept if its uuid is that of a cluster and it has all of its members. One that
     lost a member, because its turn was undone, is stale, and so is one with a random uuid, which
     Graphiti's `build_communities` wrote: an entity is never in two communities.
-
-    Args:
-        group: of both.
-        existing: the members of each community of the graph, by its uuid.
-        clusters: those of today.
     """
     wanted = {ids.community_id(group, cluster): cluster for cluster in clusters}
     kept = {
@@ -201,7 +173,6 @@ def community_changes(
     return CommunityChanges(
         kept=tuple(sorted(kept)),
         missing={uuid: members for uuid, members in wanted.items() if uuid not in kept},
-        stale=tuple(sorted(existing.keys() - kept)),
     )
 
 
@@ -222,39 +193,15 @@ class RuleCommunityWriter(CommunityWriter):
 
 
 def rule_text(community: CommunityInput) -> CommunityText:
-    """Return the name and the summary of a community."""
-    return CommunityText(
-        rule_name(community.members), rule_community_summary(community.members, community.facts)
-    )
-
-
-def rule_name(members: Sequence[Entity]) -> str:
-    """Return the names of the first members, which differ.
-
-    Args:
-        members: as of a `CommunityInput`.
-    """
-    return ", ".join(_names(members, _NAMED))
-
-
-def rule_community_summary(members: Sequence[Entity], facts: Iterable[Fact]) -> str:
-    """Return a summary of at most `rule_summary.MAX_CHARS` characters.
-
-    Args:
-        members: as of a `CommunityInput`.
-        facts: that connect two members.
-    """
+    """Return a name and a summary of at most `rule_summary.MAX_CHARS` characters."""
+    members = community.members
     names = _names(members, _LISTED)
     others = len(members) - len(names)
     more = f" and {others:,} more" if others else ""
-    return with_facts(f"{len(members):,} entities: {', '.join(names)}{more}.", facts)
+    heading = f"{len(members):,} entities: {', '.join(names)}{more}."
+    return CommunityText(", ".join(names[:_NAMED]), with_facts(heading, community.facts))
 
 
 def _names(members: Sequence[Entity], limit: int) -> list[str]:
-    names: Mapping[str, None] = dict.fromkeys(_short(member.name) for member in members)
-    return list(names)[:limit]
-
-
-def _short(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= _MAX_NAME_CHARS else f"{line[: _MAX_NAME_CHARS - 1]}…"
+    names = (one_line(member.name, _MAX_NAME_CHARS) for member in members)
+    return list(dict.fromkeys(names))[:limit]

@@ -1,16 +1,11 @@
-"""Graphiti's search interface, answered from the groups in memory: no read from a database.
+"""Graphiti's search recipes, run by its own `search` over groups in memory.
 
-The results are those of Graphiti's queries to a Neo4j, except where these are arbitrary: a
-breadth-first search returns each entity once, nearest first, where Cypher returns one row per path
-in the order of the store; equal scores are ordered by creation; a query word that is the name of
-a group does not match everything in the group; and a search in several groups finds in all of
-them, where Graphiti's full-text query requires the last one.
-
-Nodes and edges of one kind: by uuid, by full text, and by vector. Each index is built once.
-
-What is near in the graph: breadth-first search, distance to a center, number of mentions.
-
-What a search covers: the nodes and edges of the searched groups, with comparable vectors.
+No search reads a database, so that every store returns the same results: those of Graphiti's
+queries to a Neo4j, except where these are arbitrary. A breadth-first search returns each entity
+once, nearest first, where Cypher returns one row per path in the order of the store; equal scores
+are ordered by creation; a query word that is the name of a group does not match everything in the
+group; and a search in several groups finds in all of them, where Graphiti's full-text query
+requires the last one.
 """
 
 from collections import Counter, defaultdict
@@ -18,15 +13,28 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
+from graphiti_core.cross_encoder.client import CrossEncoderClient
 from graphiti_core.driver.graph_operations.graph_operations import GraphOperationsInterface
 from graphiti_core.driver.search_interface.search_interface import SearchInterface
-from graphiti_core.edges import EntityEdge
-from graphiti_core.nodes import CommunityNode, EntityNode, EpisodicNode
+from graphiti_core.edges import Edge, EntityEdge
+from graphiti_core.graphiti_types import GraphitiClients
+from graphiti_core.nodes import CommunityNode, EntityNode, EpisodicNode, Node
+from graphiti_core.search import search_config_recipes
+from graphiti_core.search.search import search
+from graphiti_core.search.search_config import (
+    EdgeReranker,
+    EdgeSearchMethod,
+    NodeSearchMethod,
+    SearchConfig,
+    SearchResults,
+)
 from graphiti_core.search.search_filters import SearchFilters
 from graphiti_core.search.search_utils import rrf
-from pydantic import ConfigDict, PrivateAttr
+from graphiti_core.tracer import NoOpTracer
+from pydantic import PrivateAttr
 from typing_extensions import override
 
 from turnetl.base.graph_model import (
@@ -37,13 +45,13 @@ from turnetl.base.graph_model import (
     Mention,
     Subgraphs,
 )
-from turnetl.base.model import Entity, Fact, GroupId, Vector
+from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.fulltext import FullTextIndex
-from turnetl.graph.mirror.graphiti_adapters import is_too_long, require_filters
+from turnetl.graph.mirror.graphiti_adapters import MirrorDriver, is_too_long, require_filters
 from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, query_matrix
-from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.float_lists import floats
+from turnetl.llm.embedders.port import Embedder, floats
+from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 
 Embedded = TypeVar("Embedded", Entity, Fact, Community)
 
@@ -53,8 +61,6 @@ _BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroup:
-    """A group as it was loaded."""
-
     contents: GroupContents
     subgraphs: Subgraphs
 
@@ -97,12 +103,11 @@ class SearchedGraph:
         """Return the graph with a vector for each value of these kinds; missing ones are made."""
         graph = self
         if entities:
-            graph = replace(graph, entities=await _embedded(graph.entities, _name, embedder))
+            graph = replace(graph, entities=await _embedded(graph.entities, embedder))
         if facts:
-            graph = replace(graph, facts=await _embedded(graph.facts, _text, embedder))
+            graph = replace(graph, facts=await _embedded(graph.facts, embedder))
         if communities:
-            named = await _embedded(graph.communities, _name, embedder)
-            graph = replace(graph, communities=named)
+            graph = replace(graph, communities=await _embedded(graph.communities, embedder))
         return graph
 
 
@@ -119,41 +124,31 @@ def _comparable(value: Embedded, profile: GroupProfile | None, embedder: Embedde
     return value if is_comparable else replace(value, embedding=None)
 
 
-async def _embedded(
-    values: Iterable[Embedded], text: Callable[[Embedded], str], embedder: Embedder
-) -> tuple[Embedded, ...]:
-    kept = tuple(values)
-    missing = [text(value) for value in kept if value.embedding is None]
+async def _embedded(values: tuple[Embedded, ...], embedder: Embedder) -> tuple[Embedded, ...]:
+    missing = [
+        value.text if isinstance(value, Fact) else value.name
+        for value in values
+        if value.embedding is None
+    ]
     if not missing:
-        return kept
+        return values
     vectors = iter(await embedder.embed(missing))
     return tuple(
-        value if value.embedding is not None else _with_vector(value, next(vectors))
-        for value in kept
+        value if value.embedding is not None else replace(value, embedding=next(vectors))
+        for value in values
     )
 
 
-def _with_vector(value: Embedded, vector: Vector) -> Embedded:
-    return replace(value, embedding=vector)
-
-
-def _name(node: Entity | Community) -> str:
-    return node.name
-
-
-def _text(fact: Fact) -> str:
-    return fact.text
-
-
 class SearchIndexes:
-    """All indexes of a searched graph."""
+    """All indexes of a graph whose values have vectors wherever they are searched by them."""
 
     def __init__(self, graph: SearchedGraph) -> None:
-        """Index a graph whose values have vectors wherever they are searched by them."""
-        self.entities = TextSearch(graph.entities, entity_texts)
-        self.facts = TextSearch(graph.facts, fact_texts)
-        self.episodes = TextSearch(graph.episodes, episode_texts)
-        self.communities = TextSearch(graph.communities, community_texts)
+        self.entities = TextSearch(graph.entities, attrgetter("name", "summary"))
+        self.facts = TextSearch(graph.facts, attrgetter("relation", "text"))
+        self.episodes = TextSearch(
+            graph.episodes, attrgetter("text", "source", "source_description")
+        )
+        self.communities = TextSearch(graph.communities, lambda community: (community.name,))
         self.entity_vectors = VectorSearch(graph.entities)
         self.fact_vectors = VectorSearch(graph.facts)
         self.community_vectors = VectorSearch(graph.communities)
@@ -163,7 +158,6 @@ class SearchIndexes:
 class GroupSearch(SearchInterface):
     """Every search and reranker that one of Graphiti's recipes uses. No filter is supported."""
 
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _indexes: SearchIndexes = PrivateAttr()
 
     def __init__(self, indexes: SearchIndexes) -> None:
@@ -180,9 +174,8 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EntityEdge]:
         require_filters(search_filter, ())
-        if is_too_long(query, group_ids):
-            return []
-        return [convert.to_edge(fact) for fact in self._indexes.facts.matching(query, limit)]
+        facts = self._indexes.facts.matching(query, group_ids, limit)
+        return [convert.to_edge(fact) for fact in facts]
 
     @override
     async def edge_similarity_search(
@@ -212,9 +205,8 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EntityNode]:
         require_filters(search_filter, ())
-        if is_too_long(query, group_ids):
-            return []
-        return [convert.to_node(entity) for entity in self._indexes.entities.matching(query, limit)]
+        entities = self._indexes.entities.matching(query, group_ids, limit)
+        return [convert.to_node(entity) for entity in entities]
 
     @override
     async def node_similarity_search(
@@ -240,12 +232,8 @@ class GroupSearch(SearchInterface):
         limit: int = 100,
     ) -> list[EpisodicNode]:
         require_filters(search_filter, ())
-        if is_too_long(query, group_ids):
-            return []
-        return [
-            convert.to_searched_episode(node)
-            for node in self._indexes.episodes.matching(query, limit)
-        ]
+        nodes = self._indexes.episodes.matching(query, group_ids, limit)
+        return [convert.to_searched_episode(node) for node in nodes]
 
     @override
     async def edge_bfs_search(
@@ -283,10 +271,8 @@ class GroupSearch(SearchInterface):
     async def community_fulltext_search(
         self, driver: Any, query: str, group_ids: list[str] | None = None, limit: int = 100
     ) -> list[CommunityNode]:
-        if is_too_long(query, group_ids):
-            return []
-        matching = self._indexes.communities.matching(query, limit)
-        return [convert.to_community(community) for community in matching]
+        communities = self._indexes.communities.matching(query, group_ids, limit)
+        return [convert.to_community(community) for community in communities]
 
     @override
     async def community_similarity_search(
@@ -326,9 +312,6 @@ class GroupSearch(SearchInterface):
 
 
 class GroupVectors(GraphOperationsInterface):
-    """Reads of the vectors of search results."""
-
-    model_config = ConfigDict(arbitrary_types_allowed=True)
     _indexes: SearchIndexes = PrivateAttr()
 
     def __init__(self, indexes: SearchIndexes) -> None:
@@ -365,17 +348,20 @@ class TextSearch(Generic[Indexed]):
     def __init__(
         self, values: Iterable[Indexed], texts: Callable[[Indexed], tuple[str, ...]]
     ) -> None:
-        """Index the values.
+        """Index the values, in the order that decides between equal scores.
 
-        Args:
-            values: in the order that decides between equal scores.
-            texts: returns the fields of a value, as many for each.
+        `texts` returns the fields of a value, as many for each: those of Graphiti's full-text
+        index, without the group's name. Graphiti's index of a Neo4j has that name as a further
+        field, so that a query that contains it matches everything in the group. Its index of an
+        embedded graph has not.
         """
         self.by_uuid: dict[str, Indexed] = {value.uuid: value for value in values}
         self._texts: Callable[[Indexed], tuple[str, ...]] = texts
 
-    def matching(self, query: str, limit: int) -> list[Indexed]:
-        """Return the values that share terms with the query, best first."""
+    def matching(self, query: str, group_ids: Sequence[str] | None, limit: int) -> list[Indexed]:
+        """Return the values that share terms with the query, best first; as Graphiti, of groups."""
+        if is_too_long(query, group_ids):
+            return []
         return [self.by_uuid[uuid] for uuid, _ in self.scored(query, limit)]
 
     def scored(self, query: str, limit: int) -> list[ScoredUuid]:
@@ -419,30 +405,6 @@ class VectorSearch(Generic[Embedded]):
         return index
 
 
-def fact_texts(fact: Fact) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of facts, without the group's name.
-
-    Graphiti's index of a Neo4j has that name as a further field, so that a query that contains it
-    matches everything in the group. Its index of an embedded graph has not.
-    """
-    return fact.relation, fact.text
-
-
-def entity_texts(entity: Entity) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of entities, without the group's name."""
-    return entity.name, entity.summary
-
-
-def episode_texts(episode: EpisodeNode) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of episodes, without the group's name."""
-    return episode.text, episode.source, episode.source_description
-
-
-def community_texts(community: Community) -> tuple[str, ...]:
-    """Return the fields of Graphiti's full-text index of communities, without the group's name."""
-    return (community.name,)
-
-
 _CENTER, _ADJACENT, _ELSEWHERE = 10.0, 1.0, 0.0
 """Graphiti's scores of the center itself, of an entity with a fact about both, and of others."""
 
@@ -451,11 +413,9 @@ class Neighbourhood:
     """The edges of a graph, by where they start: facts, and mentions of entities in episodes."""
 
     def __init__(self, facts: Iterable[Fact], mentions: Iterable[Mention]) -> None:
-        """Keep the edges.
+        """Keep edges, in the order in which a search follows them.
 
-        Args:
-            facts: in the order in which a search follows them.
-            mentions: as facts; two edges between the same nodes count twice.
+        Two edges between the same nodes count twice.
         """
         self._facts: dict[str, list[Fact]] = defaultdict(list)
         self._mentioned: dict[str, list[str]] = defaultdict(list)
@@ -469,11 +429,8 @@ class Neighbourhood:
     def entities_within(self, depth: int, origins: Iterable[str]) -> list[str]:
         """Return the entities that 1 to `depth` edges lead to, nearest first, each once.
 
-        Edges are followed in their direction. An origin is among them if edges lead to it.
-
-        Args:
-            depth: number of edges.
-            origins: uuids of entities or episodes.
+        Edges are followed in their direction. An origin, the uuid of an entity or episode, is
+        among them if edges lead to it.
         """
         passed = self._nodes_within(depth - 1, origins)
         return list(dict.fromkeys(entity for node in passed for entity in self._targets(node)))
@@ -492,7 +449,6 @@ class Neighbourhood:
         return _ADJACENT if one_way or other_way else _ELSEWHERE
 
     def mentions(self, entity: str) -> int:
-        """Return how many episodes mention the entity."""
         return self._mentions[entity]
 
     def _nodes_within(self, depth: int, origins: Iterable[str]) -> Sequence[str]:
@@ -508,3 +464,108 @@ class Neighbourhood:
     def _targets(self, node: str) -> Iterator[str]:
         yield from self._mentioned.get(node, ())
         yield from (fact.target for fact in self._facts.get(node, ()))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredResults:
+    """Uuids with the scores that order them, best first. Scores of other recipes differ."""
+
+    facts: Sequence[ScoredUuid]
+    entities: Sequence[ScoredUuid]
+    episodes: Sequence[ScoredUuid]
+    communities: Sequence[ScoredUuid]
+
+
+def search_config(name: str, *, limit: int | None, bfs_depth: int | None) -> SearchConfig:
+    """Return a recipe of `graphiti_core.search.search_config_recipes` with another `limit`.
+
+    With `bfs_depth`, it searches breadth first for entities and facts, down to this depth.
+    """
+    recipe: SearchConfig = getattr(search_config_recipes, name)
+    config = recipe.model_copy(deep=True)
+    config.limit = limit or config.limit
+    if bfs_depth is None:
+        return config
+    if (edges := config.edge_config) is not None:
+        edges.bfs_max_depth = bfs_depth
+        if EdgeSearchMethod.bfs not in edges.search_methods:
+            edges.search_methods.append(EdgeSearchMethod.bfs)
+    if (nodes := config.node_config) is not None:
+        nodes.bfs_max_depth = bfs_depth
+        if NodeSearchMethod.bfs not in nodes.search_methods:
+            nodes.search_methods.append(NodeSearchMethod.bfs)
+    return config
+
+
+async def run_recipe(
+    graph: SearchedGraph,
+    query: str,
+    config: SearchConfig,
+    *,
+    embedder: Embedder,
+    reranker: CrossEncoderClient,
+    center: str | None,
+) -> ScoredResults:
+    """Run the recipe; the embedder embeds the query and what has no comparable vector.
+
+    `center` is the uuid of the entity that distances are measured from, and where a breadth-first
+    search starts; without it, that starts at the results of the other searches.
+    """
+    complete = await graph.with_vectors(
+        embedder,
+        entities=config.node_config is not None,
+        facts=config.edge_config is not None,
+        communities=config.community_config is not None,
+    )
+    indexes = SearchIndexes(complete)
+    driver = MirrorDriver()
+    driver.search_interface = GroupSearch(indexes)
+    driver.graph_operations_interface = GroupVectors(indexes)
+    clients = GraphitiClients(
+        driver=driver,
+        llm_client=NoModel(),
+        embedder=GraphitiEmbedder(embedder),
+        cross_encoder=reranker,
+        tracer=NoOpTracer(),
+    )
+    results = await search(
+        clients,
+        query,
+        list(graph.groups),
+        config,
+        SearchFilters(),
+        center_node_uuid=center,
+        bfs_origin_node_uuids=None if center is None else [center],
+    )
+    driver.check()
+    return _scored(results, _fact_scores(results, config, indexes, center))
+
+
+def _fact_scores(
+    results: SearchResults, config: SearchConfig, indexes: SearchIndexes, center: str | None
+) -> Sequence[float]:
+    """Return the score of each fact.
+
+    Two rerankers leave scores that do not belong to the facts in their order: node distance those
+    of their source entities, each once, and episode mentions those of the order before.
+    """
+    reranker = config.edge_config.reranker if config.edge_config is not None else None
+    if reranker is EdgeReranker.node_distance and center is not None:
+        closeness = indexes.neighbourhood.closeness
+        return [closeness(edge.source_node_uuid, center) for edge in results.edges]
+    if reranker is EdgeReranker.episode_mentions:
+        return [float(len(edge.episodes)) for edge in results.edges]
+    return results.edge_reranker_scores
+
+
+def _scored(results: SearchResults, fact_scores: Sequence[float]) -> ScoredResults:
+    return ScoredResults(
+        facts=_pairs(results.edges, fact_scores),
+        entities=_pairs(results.nodes, results.node_reranker_scores),
+        episodes=_pairs(results.episodes, results.episode_reranker_scores),
+        communities=_pairs(results.communities, results.community_reranker_scores),
+    )
+
+
+def _pairs(values: Iterable[Node | Edge], scores: Iterable[float]) -> list[ScoredUuid]:
+    return [(value.uuid, float(score)) for value, score in zip(values, scores, strict=True)]
