@@ -257,7 +257,7 @@ class MigrationPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MigrationSummary:
-    """The state of a migration without its episodes and sessions, which may be thousands."""
+    """The state of a migration."""
 
     migration_id: Annotated[str, described("Id of the migration.")]
     group_id: GroupId
@@ -271,7 +271,7 @@ class MigrationSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnMigration:
-    """The state of a migration: the TurnMigration node."""
+    """The state of a migration."""
 
     migration_id: Annotated[str, described("8 hexadecimal digits.")]
     group_id: Annotated[GroupId, described("Id of the group.", name="group")]
