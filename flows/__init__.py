@@ -1,4 +1,4 @@
-"""The backfill as a Prefect flow."""
+"""The Prefect flows: a few lines over the pipeline each."""
 
 import os
 from importlib.util import find_spec

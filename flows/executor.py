@@ -52,8 +52,13 @@ class PrefectTasks:
             ) from error
 
     async def run_blocking(self, unit: Unit, work: Callable[[], T]) -> T:
-        result: T = await _BLOCKING[unit.stage](unit.name, work)
-        return result
+        match unit.stage:
+            case Stage.PARSE:
+                return await parse_batch(unit.name, work)
+            case Stage.FILTER:
+                return await filter_turns(unit.name, work)
+            case Stage.INGEST:
+                raise AssertionError("groups are run by `run_group`")
 
     async def run_group(
         self, group: GroupId, work: Callable[[], Awaitable[GroupReport]]
@@ -75,24 +80,34 @@ class PrefectTasks:
         return await stage(name, work)
 
 
-async def _in_thread(
+@task(
+    name="parse",
+    task_run_name="parse {name}",
+    tags={"parse"},
+    cache_policy=NO_CACHE,
+    timeout_seconds=HOUR,
+)
+async def parse_batch(
     name: str,  # noqa: ARG001 - names the task run
     work: Callable[[], T],
 ) -> T:
+    """Parse one batch of archives."""
     return await asyncio.to_thread(work)
 
 
-_BLOCKING = {
-    stage: task(
-        name=stage.value,
-        task_run_name=f"{stage} {{name}}",
-        tags={stage.value},
-        cache_policy=NO_CACHE,
-        timeout_seconds=HOUR,
-    )(_in_thread)
-    for stage in (Stage.PARSE, Stage.FILTER)
-}
-"""Groups are run by `run_group`."""
+@task(
+    name="filter",
+    task_run_name="filter {name}",
+    tags={"filter"},
+    cache_policy=NO_CACHE,
+    timeout_seconds=HOUR,
+)
+async def filter_turns(
+    name: str,  # noqa: ARG001 - names the task run
+    work: Callable[[], T],
+) -> T:
+    """Mark noise and render the episodes."""
+    return await asyncio.to_thread(work)
 
 
 @task(

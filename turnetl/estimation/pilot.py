@@ -288,9 +288,6 @@ class Pilot:
             self._groups[group] = MirroredGroup.of(contents, resources.sending_summaries)
         return self._groups[group]
 
-    def _apply(self, resolved: ResolvedTurn) -> None:
-        self._groups[resolved.receipt.group_id].apply(resolved)
-
     def _episodes(
         self, turns: Iterable[PendingTurn]
     ) -> Mapping[TurnId, tuple[Episode, list[Episode]]]:

@@ -166,7 +166,7 @@ def run_totals_from_row(row: Mapping[str, Any]) -> RunTotals:
     usage = Usage(
         **{name: row[name] for name in tokens},
         seconds=float(row["seconds"]),
-        cost=None if row["unpriced"] else row["cost"],
+        cost=None if row["unpriced"] else float(row["cost"]),
     )
     return RunTotals(**{name: row[name] for name in counts}, usage=usage)
 

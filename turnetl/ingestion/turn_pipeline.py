@@ -68,6 +68,7 @@ class _LeasedGroup:
 
     def apply(self, turn: PrefetchedTurn, resolved: ResolvedTurn) -> None:
         self.state.apply(resolved)
+        # Last: what runs ahead reads the group and its summaries as this turn left them.
         if self.ahead is not None:
             self.ahead.committed(turn, resolved.for_mirror)
 

@@ -1,4 +1,4 @@
-"""Compare the session-level data of a group with the turns that replace them, without search. Pure.
+"""Compare the session-level data of a group with the turns that replace them, without search.
 
 A new fact says what an old one says if their texts are similar and they share an entity. A fact of
 several sessions counts for the first one, so that counts of sessions add up.

@@ -193,8 +193,9 @@ class MigrationWork:
         paths = sorted({path for session in plan.sessions for path in session.archives})
         files = wiring.archive_files()
         files.look_up(paths)
+        are_found = all(files.is_file(path) for path in paths)
         parsing = plan_parse(
-            [*map(str, paths)] if all(files.is_file(path) for path in paths) else self.archives,
+            [*map(str, paths)] if are_found else self.archives,
             tables,
             format_name=self.migration.format_name,
             progress=self.progress,

@@ -7,13 +7,13 @@ after a kill, the same command completes the removal, or one without a selection
 
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import starmap
-from operator import attrgetter, itemgetter, or_
+from operator import or_
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -158,9 +158,8 @@ async def _preview(
     existing = sorted({*in_graph, *lake.groups()})
     groups = select_groups(existing, selection.groups, shadows=True)
     rows = rows_to_forget(lake, selection, groups, forgotten)
-    fields = _TURN_FIELDS
-    listed = map(itemgetter(*fields), rows.iter_rows(named=True))
-    turns = {turn.turn_id: turn for turn in starmap(TurnToForget, listed)}
+    listed = map(_turn_of_row, rows.iter_rows(named=True))
+    turns = {turn.turn_id: turn for turn in listed}
     undone = list[GroupUndo]()
     migrations = await store.migrations() if store is not None else ()
     if store is not None:
@@ -171,7 +170,7 @@ async def _preview(
             records = await store.commit_records(group)
             chosen = await select_in_graph(store, records, group, scope, cascade=cascade)
             for receipt in chosen.forgotten:
-                turns.setdefault(receipt.turn_id, TurnToForget(*attrgetter(*fields)(receipt)))
+                turns.setdefault(receipt.turn_id, _turn_of_receipt(receipt))
             if chosen.plan.turns or chosen.plan.dependents:
                 undone.append(await preview_group(store, chosen.plan, records))
     sessions = {turn.session_id for turn in turns.values()}
@@ -189,6 +188,16 @@ async def _preview(
         is_resumed=not forgotten.is_complete,
         summarised=tuple(summarised_groups(migrations, sessions)),
     )
+
+
+def _turn_of_row(row: Mapping[str, Any]) -> TurnToForget:
+    place = row["archive"], row["first_line"], row["last_line"]
+    return TurnToForget(row["group_id"], row["turn_id"], row["session_id"], *place)
+
+
+def _turn_of_receipt(receipt: Receipt) -> TurnToForget:
+    place = receipt.archive, receipt.first_line, receipt.last_line
+    return TurnToForget(receipt.group_id, receipt.turn_id, receipt.session_id, *place)
 
 
 def _affected(turns: Iterable[TurnToForget], forgotten: ForgottenTurns) -> set[GroupId]:
@@ -367,8 +376,6 @@ def without_texts(run: TurnRun, texts: Sequence[str]) -> TurnRun:
 
 _NO_TEXT = ("turn_id", "group_id", "format", "archive", "content_hash", "usage")
 """Columns that hold no text of the turn."""
-_TURN_FIELDS = ("group_id", "turn_id", "session_id", "archive", "first_line", "last_line")
-"""Of a row and of a receipt, in the order of `TurnToForget`."""
 _SAMPLE = re.compile(r"[A-Za-z0-9 ,.;:()/_-]{24,64}")
 """Written in the same way in JSON."""
 _MAX_SAMPLES = 40

@@ -273,7 +273,7 @@ _log = logging.getLogger(__name__)
 
 def loose_files(settings: Settings, config: Path | None) -> tuple[LooseFile, ...]:
     """Return what of lake, graph, trust store and configuration too many users may use, sorted."""
-    folders = (settings.lake, wiring.lake(settings).root)
+    folders = {settings.lake, wiring.lake(settings).root}
     found = {file for folder in folders for file in loose_in_lake(folder)}
     graph = embedded_file(settings.graph_url)
     if graph is not None and not graph.resolve().is_relative_to(settings.lake.resolve()):

@@ -96,6 +96,8 @@ def parse_again(
     for archive in archives:
         with suppress(BadArchive):
             found.append(find_archive(archive, redactor.stands_for, files))
+    if not found:
+        return parsing.ParseReport()
     return parsing.parse_archives(
         found,
         lake,

@@ -249,18 +249,15 @@ class RecordedSummaries:
         if turn not in self._places:
             return UndoneSummaries({}, {})
         place = self._places.pop(turn)
-        is_recorded = bool(self._records[place])
-        uuids = [record.entity for record in self._records[place]]
-        if not is_recorded:
-            uuids = sorted({*changed_entities, *removed} & self._touched.keys())
         texts: dict[str, tuple[str, str]] = {}
         changed: set[int] = set()
-        for uuid in dict.fromkeys(uuids):
+        for uuid in dict.fromkeys(record.entity for record in self._records[place]):
             before = self._shown(uuid)
             changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
-            if is_recorded:
-                texts[uuid] = before, self._shown(uuid)
-            else:
+            texts[uuid] = before, self._shown(uuid)
+        if not self._records[place]:
+            for uuid in sorted({*changed_entities, *removed} & self._touched.keys()):
+                changed |= self._undo_entity(uuid, place, is_removed=uuid in removed)
                 self._written.pop(uuid, None)
         self._records[place] = []
         return UndoneSummaries(

@@ -59,6 +59,11 @@ class LadybugClient:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ladybug")
         self._is_open = True
 
+    @property
+    def _is_writer(self) -> bool:
+        """A writer keeps the file: another one could change what this one knows of its groups."""
+        return self._reopen is None
+
     async def run(self, operation: Callable[["LadybugClient"], T]) -> T:
         """Run the operation in the thread; raises as `reopen`, after a pause."""
         return await self._in_thread(lambda: self._run(operation))
@@ -90,7 +95,7 @@ class LadybugClient:
             return operation(self)
 
     def _run_in_low_memory(self, operation: Callable[["LadybugClient"], T]) -> T:
-        if self._reopen is None:
+        if self._is_writer:
             return operation(self)
         self._pause()
         self._resume(low_memory=True)
@@ -111,7 +116,7 @@ class LadybugClient:
     def _pause(self) -> None:
         if not self._is_paused:
             self._is_paused = True
-            if self._failed is not None and self._reopen is None:
+            if self._failed is not None and self._is_writer:
                 self._file.abandon()
             else:
                 self._file.close()

@@ -1,4 +1,4 @@
-"""Everything that is read from a Ladybug graph. The functions run in the client's thread."""
+"""Reads of a Ladybug graph, and the writing of communities. Runs in the client's thread."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import asdict

@@ -1,4 +1,7 @@
-"""Between turnetl's values and Ladybug's rows: times without a zone, attributes as JSON."""
+"""Between turnetl's values and Ladybug's rows: times without a zone, attributes as JSON.
+
+Also writes rows of summaries, in the transaction of the caller.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace

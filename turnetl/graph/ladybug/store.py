@@ -38,6 +38,7 @@ class LadybugStore(LadybugMigrations):
         """Use an open file; arguments as of `LadybugClient`."""
         self._client = LadybugClient(file, reopen)
         self._space = file.space
+        self._is_writer = file.space is not None
 
     @classmethod
     async def open(cls, path: Path, *, write: bool, wait: bool = True) -> "LadybugStore":
@@ -58,7 +59,7 @@ class LadybugStore(LadybugMigrations):
             for statement in cypher.SCHEMA:
                 client.query(statement)
 
-        if self._space is not None:
+        if self._is_writer:
             await self._client.run(prepare)
 
     groups = in_thread(reads.groups)

@@ -1,4 +1,4 @@
-"""Everything that is read from a Neo4j graph."""
+"""Reads of a Neo4j graph, and the writing of communities in the transaction of a caller."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import asdict

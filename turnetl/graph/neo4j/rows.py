@@ -1,4 +1,7 @@
-"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times."""
+"""Between turnetl's values and Neo4j's rows: statements with parameters, and the driver's times.
+
+Also writes rows of summaries, in the transaction of the caller.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
