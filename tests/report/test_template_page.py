@@ -117,6 +117,15 @@ def without_labels(report: TemplateComparison) -> TemplateComparison:
     return replace(report, templates=(first, second))
 
 
+def test_a_complete_comparison_has_no_warning() -> None:
+    report = comparison("a")
+    first, second = (replace(one, failed=()) for one in report.templates)
+    complete = replace(report, templates=(first, second), unused_labels=0)
+    assert [*view.messages(complete)] == []
+    assert "verdict bad" not in template_page(complete)
+    assert "verdict bad" in template_page(comparison("a"))
+
+
 def test_what_is_missing_is_said() -> None:
     messages = "\n".join(view.messages(comparison("a")))
     assert "it cannot be ingested with A, `a`: a" in messages

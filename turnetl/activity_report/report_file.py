@@ -51,7 +51,7 @@ from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.run_report import RunsReport
-from turnetl.lake import TurnFile
+from turnetl.lake import Lake, TurnFile
 from turnetl.llm.journal import JournalStats
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import turn_files
@@ -336,16 +336,18 @@ def _report(
 
 def _gaps(settings: Settings, now: datetime, sources: _Sources) -> list[GroupGaps]:
     """Compare the episodes of each group with what the graph holds of it."""
+    lake = wiring.lake(settings)
     readable = [group for group in sources.groups if group not in sources.damaged]
     return [
-        _group_gaps(settings, now, group, sources.receipts.get(group, ())) for group in readable
+        _group_gaps(settings, lake, now, group, sources.receipts.get(group, ()))
+        for group in readable
     ]
 
 
 def _group_gaps(
-    settings: Settings, now: datetime, group: GroupId, committed: Sequence[Receipt]
+    settings: Settings, lake: Lake, now: datetime, group: GroupId, committed: Sequence[Receipt]
 ) -> GroupGaps:
-    lake, scope = wiring.lake(settings), ingest_scope(settings, RunOptions(), now)
+    scope = ingest_scope(settings, RunOptions(), now)
     with lake.reading_episodes(group):
         rows = candidate_rows(lake, group, scope).select(*COLUMNS).collect()
     receipts = {receipt.turn_id: receipt for receipt in committed}

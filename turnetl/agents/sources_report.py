@@ -301,7 +301,8 @@ def find_sources(
     listed = [_list(location) for location in agent_locations(machine)]
     known = _known([path for one in listed for path in one.archives], lake)
     compared = [_compare(path, metadata) for path, metadata in known.items()]
-    opened = {one.path: one for one in _opened(compared, counted_bytes, progress)}
+    opened = {one.path: one for one in compared}
+    opened |= {one.path: one for one in _opened(compared, counted_bytes, progress)}
     sources = [
         replace(
             one.source,
@@ -420,8 +421,7 @@ def _opened(
     counted_bytes: int,
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[_Archive]:
-    """Yield the archives, and once more each that is new or changed, with what opening it shows."""
-    yield from archives
+    """Yield each archive that is new or changed, with what opening it shows."""
     pending = [
         (one.stat.size, one.path, one, one.stat)
         for one in archives

@@ -1,7 +1,8 @@
 """URLs of an object store, and the folders of this machine that belong to them.
 
 A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
-`Path` is expected it is the path that its URL makes, which has one slash after the scheme.
+`Path` is expected it is the path that its URL makes, which has one slash after the scheme. Which
+hosts of a URL are this machine stands here too.
 """
 
 import os

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -26,6 +26,9 @@ from turnetl.cli.options import (
     SelectionOptions,
 )
 
+if TYPE_CHECKING:  # what these import takes time, which `--help` must not spend
+    from turnetl.migration.cutover import ChangeOptions
+
 _MOST_DAYS = 36_500
 MigratedGroup = Annotated[
     str | None,
@@ -48,7 +51,11 @@ def cutover(
         dry_run: Write nothing; print what would be moved.
         yes: Do not ask.
     """
-    return _change("cutover", group, Confirmation(dry_run, yes, common), accept=accept)
+    from turnetl.migration.cutover import ChangeOptions
+    from turnetl.migration.moves import MigrationCommand
+
+    change = ChangeOptions(MigrationCommand.CUTOVER, group, accept=accept)
+    return _change(change, Confirmation(dry_run, yes, common))
 
 
 def rollback(
@@ -66,7 +73,11 @@ def rollback(
         dry_run: Write nothing; print what would be moved.
         yes: Do not ask.
     """
-    return _change("rollback", group, Confirmation(dry_run, yes, common), discard=discard)
+    from turnetl.migration.cutover import ChangeOptions
+    from turnetl.migration.moves import MigrationCommand
+
+    change = ChangeOptions(MigrationCommand.ROLLBACK, group, discard=discard)
+    return _change(change, Confirmation(dry_run, yes, common))
 
 
 def finish(
@@ -86,16 +97,18 @@ def finish(
         dry_run: Write nothing; print what would be deleted.
         yes: Do not ask.
     """
-    return _change("finish", group, Confirmation(dry_run, yes, common), keep_days=keep_days)
-
-
-def _change(command: str, group: str | None, asking: Confirmation, **options: Any) -> int:
-    """Show a change of a group, and carry it out if it is confirmed."""
-    from turnetl.migration.cutover import ChangeOptions, execute_change, preview_change
+    from turnetl.migration.cutover import ChangeOptions
     from turnetl.migration.moves import MigrationCommand
+
+    change = ChangeOptions(MigrationCommand.FINISH, group, keep_days=keep_days)
+    return _change(change, Confirmation(dry_run, yes, common))
+
+
+def _change(change: "ChangeOptions", asking: Confirmation) -> int:
+    """Show a change of a group, and carry it out if it is confirmed."""
+    from turnetl.migration.cutover import execute_change, preview_change
     from turnetl.views import migration_change as view
 
-    change = ChangeOptions(MigrationCommand(command), group, **options)
     settings = asking.common.settings()
     preview = console.run_async(preview_change(settings, change, now))
     return asking.execute(preview, partial(execute_change, settings, change, now), view)

@@ -161,8 +161,10 @@ class Lake(EpisodesTables):
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
         folder = self._turns_folder
-        one = {} if group is None else {str(group): self.files.names(folder / group)}
-        tree = one or self.files.tree(folder)
+        if group is None:
+            tree = self.files.tree(folder)
+        else:
+            tree = {str(group): self.files.names(folder / group)}
         return [folder / name / file for name in tree for file in tree[name] if is_table(file)]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:

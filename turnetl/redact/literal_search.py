@@ -174,14 +174,16 @@ def spans_of_rule(rule: SecretRule, data: bytes, first: FirstMatch) -> Iterator[
 
 def spans_of_match(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> Iterator[Span]:
     """Yield the secrets that a match announces; none if it is text to skip."""
-    is_skipped = rule.locate is None and match.lastindex is None
-    if is_skipped or not rule.is_preceded(data, match.start()):
+    if not rule.is_preceded(data, match.start()):
         return
-    located = [_value(rule, data, match)] if rule.locate is None else rule.locate(data, match)
-    for start, end in located:
+    if rule.locate is not None:
+        for start, end in rule.locate(data, match):
+            if _is_secret(rule, data, start, end):
+                yield Span(start, end, rule.name)
+    elif match.lastindex is not None:
+        start, end = _value(rule, data, match)
         if _is_secret(rule, data, start, end):
-            has_stop = rule.locate is None and data.endswith(b".", start, end)
-            yield Span(start, end - has_stop, rule.name)
+            yield Span(start, end - data.endswith(b".", start, end), rule.name)
 
 
 def _value(rule: SecretRule, data: bytes, match: re.Match[bytes]) -> tuple[int, int]:

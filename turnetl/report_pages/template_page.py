@@ -44,7 +44,7 @@ def template_page(report: TemplateComparison) -> str:
         _PAGE,
         title=f"Two templates on the same turns of {report.group}",
         summary=_summary(report),
-        messages=messages(report),
+        messages=list(messages(report)),
         titles=list(titles(report)),
         rows=rows(report),
         sides=[_side(letter, one) for letter, one in zip("AB", report.templates, strict=True)],

@@ -155,7 +155,11 @@ def _batches(sessions: Iterable[list[ExportedTurn]]) -> Iterator[list[list[Expor
 
 
 def _texts(items: Iterable[T], with_texts: Callable[[T, _NewText], T]) -> list[str]:
-    """Return the texts that `with_texts` replaces in the items, in that order."""
+    """Return the texts that `with_texts` replaces in the items, in that order.
+
+    The items are built again with the same texts, so that no second traversal has to agree with the
+    one that puts in what is redacted (`_one_by_one`).
+    """
     texts: list[str] = []
 
     def noted(text: str) -> str:
@@ -168,6 +172,7 @@ def _texts(items: Iterable[T], with_texts: Callable[[T, _NewText], T]) -> list[s
 
 
 def _one_by_one(texts: Iterable[str]) -> _NewText:
+    """Return what replaces each text by the next one, in the order of `_texts`."""
     remaining = iter(texts)
     return lambda _: next(remaining)
 
