@@ -12,7 +12,7 @@ from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.activity_report.model import ReportFile
-    from turnetl.agents import Source, SourcesReport
+    from turnetl.agent_sources import Source, SourcesReport
     from turnetl.api.evaluation import compare_templates, evaluate
     from turnetl.api.export import export, import_lake
     from turnetl.api.forget import forget
@@ -147,7 +147,7 @@ __all__ = [
 ]
 
 _MODULES = {
-    "turnetl.agents": ("Source", "SourcesReport"),
+    "turnetl.agent_sources": ("Source", "SourcesReport"),
     "turnetl.activity_report.model": ("ReportFile",),
     "turnetl.api.summarize": ("build_communities", "summarize"),
     "turnetl.api.evaluation": ("compare_templates", "evaluate"),

@@ -18,7 +18,7 @@ import turnetl
 from tests.cli.command import ROOT, clean_environment
 from turnetl.api.arguments import Conditions
 from turnetl.base.errors import BadUsage, TurnetlError
-from turnetl.index.selection import CONDITIONS
+from turnetl.index.conditions import CONDITIONS
 from turnetl.ingestion.redo_report import GroupRedo, RedoSelection, RequestCounts
 from turnetl.ingestion.undo_report import GroupUndo, UndoDiff, UndoneTurn
 from turnetl.parsing.sources import HEAD_BYTES, ParseLimits

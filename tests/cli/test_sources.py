@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.homes import transcript
+from tests.agent_sources.homes import transcript
 from tests.cli.command import run_in_process
 from tests.cli.typed_terminal import answered
 from tests.printed import printed
-from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
-from turnetl.agents.sources_report import Retention
+from turnetl.agent_sources import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.agent_sources.sources_report import Retention
 from turnetl.views import sources as view
 
 NOW = datetime.now(UTC)  # noqa: TID251 - the command reads the clock

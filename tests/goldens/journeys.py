@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.agents.homes import touched, transcript
+from tests.agent_sources.homes import touched, transcript
 from tests.cli.command import ROOT, SAMPLES, CommandResult, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.cli.repository import Repository

@@ -12,9 +12,9 @@ from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.base.terms import Tokenizer
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field
-from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
 

@@ -21,10 +21,10 @@ from tests.index.checkout_graph import (
 )
 from tests.index.indexed_shop import EMBEDDER, NOW, receipt, turn
 from turnetl.base.terms import Tokenizer
+from turnetl.index.conditions import Selection
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition, Field
-from turnetl.index.selection import Selection
 from turnetl.llm.vectors import unpack
 
 

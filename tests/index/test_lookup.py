@@ -11,9 +11,9 @@ from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, contents, graph
 from tests.index.indexed_shop import EMBEDDER, NOW, turn
 from turnetl.base.model import GroupId
+from turnetl.index.conditions import Selection
 from turnetl.index.lookup import ItemKind
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 
 
 @pytest.fixture

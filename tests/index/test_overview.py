@@ -9,9 +9,9 @@ import pytest
 from tests.builders import START
 from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, fact, graph
 from tests.index.indexed_shop import EMBEDDER, NOW
+from turnetl.index.conditions import Selection
 from turnetl.index.overview import Overview
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 
 DECIDED = replace(fact("sqlite was chosen", "cart", "docs"), relation="DECIDED")
 FAILED = replace(fact("`pytest` failed", "cart"), relation="FAILED_WITH")

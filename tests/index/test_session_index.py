@@ -11,7 +11,7 @@ from turnetl.base.graph_model import CommittedTurn, Mention
 from turnetl.base.ids import sessions_group
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.llm.embedders import WordLlamaEmbedder
 

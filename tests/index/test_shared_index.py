@@ -17,10 +17,10 @@ from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, t
 from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
+from turnetl.index.conditions import Selection
 from turnetl.index.files import CATALOG
 from turnetl.index.follow import REMOVED_BATCH
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 
 
 @pytest.mark.full

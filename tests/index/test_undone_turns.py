@@ -14,8 +14,8 @@ from tests.graph.sample_changes import NOW, change, entity, fact, history, turn_
 from tests.index.indexed_shop import EMBEDDER, open_index
 from turnetl.base.model import Entity, Fact
 from turnetl.graph.port import GraphStore
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.index.snapshot import turns_behind
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tests.fakes.followed_graphs import LoadedGraph
 from turnetl.base.graph_model import GroupContents
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.retrieval.hits import SearchHit

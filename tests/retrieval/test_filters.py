@@ -16,8 +16,8 @@ from tests.scale import scaled
 from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.search import Order, asks_for_all, find_time, search

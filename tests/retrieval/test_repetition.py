@@ -9,7 +9,7 @@ from tests.retrieval.searching import search_groups
 from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text, without_title
 

@@ -17,8 +17,8 @@ from tests.scale import scaled
 from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.llm.embedders import WordLlamaEmbedder
 from turnetl.retrieval.hits import PASSAGE, SearchHit
 from turnetl.retrieval.search import search

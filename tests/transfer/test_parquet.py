@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.redactors import NoRedactor
 from tests.transfer.lakes import lake_of
 from turnetl.base.model import GroupId
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 from turnetl.lake import Lake
 from turnetl.transfer.content import ExportContent
 from turnetl.transfer.parquet import to_parquet

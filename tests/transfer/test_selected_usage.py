@@ -11,7 +11,7 @@ from tests.cli.provider_setup import SESSION_START
 from tests.fakes.redactors import NoRedactor
 from tests.transfer.lakes import imported
 from turnetl.base.model import GroupId, SubagentUsage
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
 from turnetl.redact.port import RedactedTexts

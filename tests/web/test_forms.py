@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnetl.base.errors import BadUsage
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 from turnetl.retrieval.search import Order
 from turnetl.web.forms import PageForm, read_form
 

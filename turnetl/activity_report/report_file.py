@@ -44,8 +44,8 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.object_url import without_credentials
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episode_text.passages import prompt_title
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.ingestion.group import candidate_rows
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from turnetl.base.clock import as_utc
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 
 Path = str | PathLike[str]
 

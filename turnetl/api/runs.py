@@ -6,7 +6,7 @@ The public function that finds the archives of the agents of this machine.
 from collections.abc import Iterable, Sequence
 
 from turnetl import pipeline, wiring
-from turnetl.agents import SourcesReport
+from turnetl.agent_sources import SourcesReport
 from turnetl.api.arguments import Path, archive_paths, check_limit
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.clock import now

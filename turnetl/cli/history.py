@@ -24,7 +24,7 @@ from turnetl.cli.options import (
     condition,
     joined_words,
 )
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 
 if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spend
     from turnetl.pipeline.opened_items import IndexAnswer

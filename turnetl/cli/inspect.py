@@ -24,7 +24,7 @@ from turnetl.cli.options import (
     Until,
     checked,
 )
-from turnetl.index.selection import Selection
+from turnetl.index.conditions import Selection
 
 
 def status(

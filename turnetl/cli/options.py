@@ -18,7 +18,7 @@ from turnetl import console
 from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.index.selection import CONDITIONS, Selection
+from turnetl.index.conditions import CONDITIONS, Selection
 
 if TYPE_CHECKING:  # importing these takes a second, which `--help` must not spend
     from turnetl.base.shard import Shard

@@ -21,7 +21,7 @@ from turnetl.cli.options import (
     checked,
     joined_words,
 )
-from turnetl.index.selection import CONDITIONS, Selection
+from turnetl.index.conditions import CONDITIONS, Selection
 
 
 @Parameter(name="*")

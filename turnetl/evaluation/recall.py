@@ -16,8 +16,8 @@ from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.result_schema import encoded_type
 from turnetl.base.results import INLINED, described
 from turnetl.evaluation.question_set import EvaluationQuestion
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders.port import Embedder
 from turnetl.retrieval.ranking import WEIGHTS, Evidence

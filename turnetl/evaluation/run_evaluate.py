@@ -29,8 +29,8 @@ from turnetl.evaluation.recall import (
     read_baseline,
     rerank_all,
 )
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.meter import Meter
 from turnetl.pipeline.group_names import select_groups

@@ -17,7 +17,9 @@ from turnetl.base import ids
 from turnetl.base.graph_model import CommittedTurn, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index import catalog_state as sql
+from turnetl.index.catalog_queries import Selector, microseconds, time_of
 from turnetl.index.catalog_state import CatalogState
+from turnetl.index.conditions import fold
 from turnetl.index.index_report import IndexedGroup
 from turnetl.index.lookup import Lookup
 from turnetl.index.port import (
@@ -31,8 +33,6 @@ from turnetl.index.port import (
     unpack,
     unpacked_text,
 )
-from turnetl.index.selection import fold
-from turnetl.index.selector import Selector, microseconds, time_of
 
 
 class Catalog(CatalogState):

@@ -18,13 +18,13 @@ from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.passages import split_passages
 from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
+from turnetl.index.catalog_queries import microseconds
 from turnetl.index.catalog_state import other_version
+from turnetl.index.conditions import fold
 from turnetl.index.documents import turn_texts
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import ENTITIES, FACTS, RECEIPTS, Field, unpack, unpacked_text
-from turnetl.index.selection import fold
-from turnetl.index.selector import microseconds
 from turnetl.index.vectors import count_held
 
 _BLOCK = 1 << 20

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from turnetl.base.model import Entity, GroupId, SessionId, TurnId
+from turnetl.index.catalog_queries import LAST_CHARACTER, microseconds, time_of
+from turnetl.index.conditions import fold
 from turnetl.index.overview import Overview
 from turnetl.index.port import ENTITIES, FACTS, IndexedFact, Keys, unpack
-from turnetl.index.selection import fold
-from turnetl.index.selector import LAST_CHARACTER, microseconds, time_of
 
 _WITH_PREFIX = {
     "turn": """

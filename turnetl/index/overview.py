@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.index.catalog_queries import time_of
+from turnetl.index.conditions import fold
 from turnetl.index.port import ENTITIES, FACTS, Keys, unpack
-from turnetl.index.selection import fold
-from turnetl.index.selector import time_of
 
 
 @dataclass(frozen=True, slots=True)

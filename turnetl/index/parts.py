@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.index.catalog import Catalog
+from turnetl.index.conditions import Selection
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, check_regular, identity, share
 from turnetl.index.lexical import LexicalIndex, LinkedWords
 from turnetl.index.port import Keys, unpack
-from turnetl.index.selection import Selection
 from turnetl.index.vectors import PassageVectors
 
 _KEPT_SELECTIONS = 8

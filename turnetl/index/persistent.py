@@ -14,6 +14,7 @@ from turnetl.base.model import SessionId, TurnId
 from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_state import other_version
+from turnetl.index.conditions import Selection
 from turnetl.index.creation import create_index, open_current, translated_or_busy
 from turnetl.index.files import (
     CATALOG,
@@ -38,7 +39,6 @@ from turnetl.index.port import (
     PassageTokens,
     ProgressCallback,
 )
-from turnetl.index.selection import Selection
 from turnetl.index.snapshot import index_status
 from turnetl.llm.embedders.port import Embedder
 

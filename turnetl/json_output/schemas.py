@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from turnetl.activity_report.model import ReportFile
-from turnetl.agents import SourcesReport
+from turnetl.agent_sources import SourcesReport
 from turnetl.backfill_report import BackfillReport
 from turnetl.base.errors import BadUsage
 from turnetl.base.result_schema import definitions_of

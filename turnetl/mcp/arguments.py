@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
-from turnetl.index.selection import CONDITIONS
+from turnetl.index.conditions import CONDITIONS
 from turnetl.mcp.answer import Answer, cut_to_tokens
 
 _NAME_CHARS = 1_000

@@ -11,9 +11,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import prompt_title
+from turnetl.index.conditions import CONDITIONS, Selection
 from turnetl.index.lookup import ListedSessions
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import CONDITIONS, Selection
 from turnetl.mcp.answer import Answer
 from turnetl.mcp.arguments import (
     BadArguments,

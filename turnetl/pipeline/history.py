@@ -9,8 +9,8 @@ from turnetl.base.clock import Clock
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import described
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.opened_items import IndexAnswer, open_index, read_index

@@ -22,10 +22,10 @@ from turnetl.episode_text.passages import split_passages
 from turnetl.graph.migrations import MigrationPhase, MigrationSummary
 from turnetl.graph.port import GraphStore
 from turnetl.graph.session_ids import named_sessions
+from turnetl.index.conditions import Selection
 from turnetl.index.files import DamagedIndex
 from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
 from turnetl.llm.embedders.port import Embedder

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from turnetl import parsing, wiring
-from turnetl.agents import AgentMachine, SourcesReport, find_sources
+from turnetl.agent_sources import AgentMachine, SourcesReport, find_sources
 from turnetl.base import text
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadArchive

@@ -16,9 +16,9 @@ from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.results import INLINED, described
+from turnetl.index.conditions import Selection, fold
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Condition
-from turnetl.index.selection import Selection, fold
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import (
     OpenIndex,

@@ -13,8 +13,8 @@ from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.conversation import closing, from_episode_text
+from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact
-from turnetl.index.selection import Selection
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
 
 if TYPE_CHECKING:  # the index itself imports its libraries

@@ -19,10 +19,10 @@ from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
+from turnetl.index.conditions import Selection
 from turnetl.index.lookup import StatedFact
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
-from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.digest import FAILURE

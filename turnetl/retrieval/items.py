@@ -11,9 +11,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import ID_CHARS, Entity, GroupId
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
+from turnetl.index.conditions import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup
 from turnetl.index.port import IndexedTurn
-from turnetl.index.selection import fold
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from turnetl.base.batched import batched
 from turnetl.index.catalog_state import TOKENS
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field, IndexedTurn, Keys
-from turnetl.index.selection import Selection
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.query import Query, contains_phrases
 

@@ -28,11 +28,11 @@ from turnetl.base.time_span import (
     parse_time_span,
 )
 from turnetl.graph.session_level import UNKNOWN_TIME
+from turnetl.index.conditions import Selection
 from turnetl.index.documents import fact_text
 from turnetl.index.lexical import idf
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
-from turnetl.index.selection import Selection
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.hits import (

@@ -11,8 +11,8 @@ from turnetl.base.result_fields import ChangedFilesField, PromptField, ShortTurn
 from turnetl.base.results import INLINED, described
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import prompt_title
+from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact, IndexedTurn
-from turnetl.index.selection import Selection
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex

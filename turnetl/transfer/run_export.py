@@ -15,8 +15,8 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.selection import Selection
 from turnetl.lake import Lake, turn_from_row
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.index import OpenIndex

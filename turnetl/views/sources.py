@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from turnetl.agents import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.agent_sources import ArchiveState, FoundArchive, Source, SourcesReport
 from turnetl.base.text import plural
 from turnetl.views.nodes import (
     Caption,

@@ -15,11 +15,11 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
+from turnetl.index.conditions import Selection
 from turnetl.index.index_report import IndexedGroup
 from turnetl.index.overview import Overview, StatedEntity
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
-from turnetl.index.selection import Selection
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
-from turnetl.index.selection import CONDITIONS, ConditionDeclaration, Selection
+from turnetl.index.conditions import CONDITIONS, ConditionDeclaration, Selection
 from turnetl.retrieval.search import Order
 
 _CONDITIONS = tuple(name for name in CONDITIONS if name != "groups")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from turnetl.agents import AgentMachine
+from turnetl.agent_sources import AgentMachine
 from turnetl.base.object_url import cache_folder
 from turnetl.lake import Lake
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles, RoutedArchives

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.cli.archives import conversation, write_archive
-from turnetl.agents.locations import AgentMachine
+from turnetl.agent_sources.locations import AgentMachine
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 

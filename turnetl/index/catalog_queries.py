@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from turnetl.index.conditions import Selection, fold
 from turnetl.index.port import Condition, Keys
-from turnetl.index.selection import Selection, fold
 
 LAST_CHARACTER = "\U0010ffff"
 """Greater than every other one: an id that starts with a text is less than the text with it."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.homes import machine
-from turnetl.agents.locations import Location, agent_locations
+from tests.agent_sources.homes import machine
+from turnetl.agent_sources.locations import Location, agent_locations
 
 HOME = Path("/home/dev").absolute()
 DEFAULTS = {

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.homes import NOW, machine, touched, transcript
+from tests.agent_sources.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
-from turnetl.agents import ArchiveState, Source, SourcesReport, find_sources
+from turnetl.agent_sources import ArchiveState, Source, SourcesReport, find_sources
 from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives

@@ -3,8 +3,8 @@
 The environment, the home folder and the platform are arguments: nothing here reads them.
 """
 
-from turnetl.agents.locations import AgentMachine
-from turnetl.agents.sources_report import (
+from turnetl.agent_sources.locations import AgentMachine
+from turnetl.agent_sources.sources_report import (
     ArchiveState,
     FoundArchive,
     Source,

@@ -23,7 +23,13 @@ from typing import Annotated, Any
 import msgspec
 
 from turnetl import formats
-from turnetl.agents.locations import CLAUDE_CODE, GEMINI, AgentMachine, Location, agent_locations
+from turnetl.agent_sources.locations import (
+    CLAUDE_CODE,
+    GEMINI,
+    AgentMachine,
+    Location,
+    agent_locations,
+)
 from turnetl.base.errors import BadArchive
 from turnetl.base.reason import SkipReason, add_counts
 from turnetl.base.results import INLINED, described
