@@ -8,6 +8,7 @@ from turnetl import cli
 from turnetl.json_output.schemas import OUTPUTS
 
 PROGRAM = "turnetl"
+RECIPES_FILE = "recipes.json"
 
 
 def commands(app: App = cli.app, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

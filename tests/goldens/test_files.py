@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import fields
 
 from tests.goldens.cases import JOURNEYS
-from tests.goldens.commands import commands, help_file, json_file, schema_file
+from tests.goldens.commands import RECIPES_FILE, commands, help_file, json_file, schema_file
 from tests.goldens.golden_files import FILES, GoldenFiles
 from tests.goldens.plain import times
 from turnetl.base.result_schema import encoded_type
@@ -18,6 +18,7 @@ CASES = [case for journey in JOURNEYS.values() for case in journey]
 WITH_SERVER = {json_file(name) for name in ("serve", "prefect setup", "prefect doctor")}
 """Not in a journey, but in `test_json.py`."""
 EXPECTED = {
+    RECIPES_FILE,
     *map(help_file, commands()),
     *map(schema_file, OUTPUTS),
     *(case.file for case in CASES),

@@ -21,6 +21,7 @@ from typing import IO, Any
 import ladybug
 
 from turnetl.base import private_files
+from turnetl.base.disk_space import free_bytes
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, log
 from turnetl.graph.ladybug.checksum import ChecksumMatch
@@ -75,7 +76,7 @@ class LadybugFile:
         low_memory: bool = False,
         timeout: float = LOCK_TIMEOUT,
         sleep: Callable[[float], None] = time.sleep,
-        free_bytes: Callable[[Path], float] = log.free_bytes,
+        free_bytes: Callable[[Path], float] = free_bytes,
     ) -> "LadybugFile":
         """Open the file; read-only, a missing file, or one without an episode, is an empty graph.
 

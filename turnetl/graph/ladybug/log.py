@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.base import damaged_copies
+from turnetl.base.disk_space import free_bytes
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.model import Change
 
@@ -25,14 +26,6 @@ _MERGE_FACTOR = 4
 """Bytes that the file may need for each byte of the log."""
 _ROW = 4096
 """Bytes of a row in the log, without its texts and vectors, at most."""
-
-
-def free_bytes(folder: Path) -> float:
-    """Return the free bytes on the disk of a folder; infinity if they are unknown."""
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return math.inf
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.base import damaged_copies, private_files
+from turnetl.base.disk_space import free_bytes
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, log
 from turnetl.graph.ladybug.client import error_reason
 from turnetl.graph.ladybug.database import abandon, connect, create_tables, open_database
 from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.log import RESERVE, free_bytes
+from turnetl.graph.ladybug.log import RESERVE
 
 _SUFFIX = ".rewritten"
 _TABLES = "CALL show_tables() RETURN name, type"

@@ -3,9 +3,7 @@
 In WAL mode, readers never wait for a writer, and a killed process leaves complete rows or none.
 """
 
-import math
 import os
-import shutil
 import sqlite3
 import threading
 import time
@@ -163,14 +161,6 @@ def size(path: Path) -> int:
     """Return the bytes on disk, including rows that are still in the WAL."""
     files = (path, path.with_name(path.name + "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
-
-
-def free_bytes(folder: Path) -> float:
-    """Return the free bytes on the disk of a folder; infinity if they are unknown."""
-    try:
-        return shutil.disk_usage(folder).free
-    except OSError:
-        return math.inf
 
 
 def connect(path: Path, wait: float) -> sqlite3.Connection:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from uuid import uuid4
 
+from turnetl.base.disk_space import free_bytes
 from turnetl.base.errors import BadUsage, JournalUnusable
 from turnetl.base.model import Usage
 from turnetl.base.results import INLINED, described
@@ -21,7 +22,6 @@ from turnetl.llm.journal.file import (
     JournalConnection,
     disk_full,
     erase_responses,
-    free_bytes,
     not_stored,
     size,
     transaction,
