@@ -212,11 +212,11 @@ def proposed_archives(settings: "Settings", common: CommonOptions) -> Sequence[s
     Raises:
         BadUsage: there is no terminal to ask on, or there are no new archives.
     """
-    from turnetl import agents, pipeline, wiring
+    from turnetl import agent_sources, pipeline, wiring
     from turnetl.views import sources as view
 
     if common.json or not console.is_interactive():
-        paths = agents.source_paths(wiring.this_machine())
+        paths = agent_sources.source_paths(wiring.this_machine())
         raise BadUsage(view.missing_archives(paths, common.next_command))
 
     with console.show_progress(as_json=False) as progress:
