@@ -99,7 +99,7 @@ def test_every_command_of_a_page_runs(
     if NEO4J in text:
         replacements[NEO4J] = request.getfixturevalue("neo4j_url")
     lines = list(_shell_lines(text, replacements))
-    has_commands = any(line.words[0] == "turnetl" for line in lines)
+    has_commands = any(line.words[0] in ("turnetl", "python") for line in lines)
     folder = request.getfixturevalue("user_folder") if has_commands else tmp_path
     environment: dict[str, str] = {}
     for line in lines:
