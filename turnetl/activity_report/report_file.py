@@ -103,6 +103,7 @@ class ReportRequest:
 class _Sources:
     """What a report is made of, read once. A part that cannot be read is None."""
 
+    lake: Lake
     groups: Sequence[GroupId]
     rows: pl.DataFrame
     """All turns of the groups."""
@@ -150,7 +151,7 @@ class _Reader:
             damaged.add(group)
             self.missing.add(error, f"turns of group `{group}`")
 
-        groups = self._groups(index, report)
+        groups = self._groups(lake, index, report)
         files = {group: found for group, found in turn_files(lake).items() if group in groups}
         unfiltered = {
             group for group, found in files.items() if not episodes.holds_turns(lake, group, found)
@@ -163,12 +164,14 @@ class _Reader:
         prompts = {} if index is None else _prompts(index, lost)
         rows = with_receipts(rows, all_receipts, prompts)
         subagents = self._subagents(tuple(chain.from_iterable(files.values())))
-        return _Sources(groups, rows, subagents, receipts, frozenset(damaged), index, report)
+        return _Sources(lake, groups, rows, subagents, receipts, frozenset(damaged), index, report)
 
-    def _groups(self, index: PersistentIndex | None, report: StatusReport | None) -> list[GroupId]:
+    def _groups(
+        self, lake: Lake, index: PersistentIndex | None, report: StatusReport | None
+    ) -> list[GroupId]:
         in_index = [] if index is None else [one.group_id for one in index.groups() if one.turns]
         in_status = [] if report is None else [one.group for one in report.groups]
-        existing = sorted({*wiring.lake(self.settings).groups(), *in_status, *in_index})
+        existing = sorted({*lake.groups(), *in_status, *in_index})
         return select_groups(existing, self.request.groups)
 
     def _subagents(self, files: Sequence[TurnFile]) -> pl.DataFrame:
@@ -336,10 +339,9 @@ def _report(
 
 def _gaps(settings: Settings, now: datetime, sources: _Sources) -> list[GroupGaps]:
     """Compare the episodes of each group with what the graph holds of it."""
-    lake = wiring.lake(settings)
     readable = [group for group in sources.groups if group not in sources.damaged]
     return [
-        _group_gaps(settings, lake, now, group, sources.receipts.get(group, ()))
+        _group_gaps(settings, sources.lake, now, group, sources.receipts.get(group, ()))
         for group in readable
     ]
 
