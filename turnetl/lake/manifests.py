@@ -1,7 +1,7 @@
 """The manifest of a group, `<root>/manifests/<group>`: the metadata of all of its turns files.
 
 It is derived. An entry counts only with the version of the turns file that is listed now, so a
-manifest may be missing, old, damaged, or written by two machines at once: what it does not know is
+manifest may be missing, old, damaged, or written by two machines together: what it does not know is
 read from the files and recorded. A lake whose files have no version has no manifest.
 """
 

@@ -1,4 +1,4 @@
-"""A polars column of texts, for scanning all of them at once."""
+"""A polars column of texts, for scanning all of them together."""
 
 import re
 from collections.abc import Sequence

@@ -57,7 +57,7 @@ def live_report_page(report: ActivityReport, indexed: Collection[str], **values:
         href = forms.item_link(forms.TURN, turn.turn_id) if has_page else f"#turn-{turn.turn_id}"
         return TurnReference(turn.turn_id, turn.title, turn.started_at, href, source)
 
-    # Made anew: its filters know which turns have a page.
+    # New for each report: its filters know which turns have a page.
     made = environment([LOADER])
     made.filters |= page_filters(reference)
     all_values = page_values(report) | values
