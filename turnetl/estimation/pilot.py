@@ -14,11 +14,10 @@ from collections.abc import (
     Callable,
     Collection,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, contextmanager
+from contextlib import AbstractContextManager, aclosing
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -38,8 +37,8 @@ from turnetl.ingestion.commit import (
     resolve_turn,
 )
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.llm.accounts import charged_to
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, model_for
+from turnetl.llm.accounts import charged_to, set_in_context
+from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.journal import Journal, request_key
 
@@ -61,38 +60,26 @@ Record = list[ObservedRequest]
 _record: ContextVar[Record | None] = ContextVar("record", default=None)
 
 
-@contextmanager
-def recording_to(record: Record) -> Iterator[None]:
+def recording_to(record: Record) -> AbstractContextManager[None]:
     """Add the requests of this context, and of tasks started in it, to a record."""
-    token = _record.set(record)
-    try:
-        yield
-    finally:
-        _record.reset(token)
+    return set_in_context(_record, record)
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedModel:
+class ObservedModel(ModelWrapper):
     """A model that sends its requests, and records them."""
 
-    model: ChatModel
-    estimate: Callable[[str], int]
-
-    @property
-    def name(self) -> str:
-        return self.model.name
+    def __init__(self, model: ChatModel, estimate: Callable[[str], int]) -> None:
+        super().__init__(model)
+        self._estimate = estimate
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
-            response = await self.model.complete(request)
+            response = await self._model.complete(request)
         except BadTurn as error:
-            _observe(request, self.estimate, error.usage)
+            _observe(request, self._estimate, error.usage)
             raise
-        _observe(request, self.estimate, response.usage)
+        _observe(request, self._estimate, response.usage)
         return response
-
-    async def close(self) -> None:
-        await self.model.close()
 
 
 @dataclass(frozen=True, slots=True)
