@@ -1,5 +1,7 @@
 """The file of an embedded graph that is rewritten holds the same rows, and no deleted byte."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import ladybug
@@ -9,8 +11,10 @@ from tests.builders import GROUP
 from tests.graph.graph_dump import dump_graph
 from tests.graph.reversals import revert
 from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
+from tests.graph.write_program import DIRT
 from turnetl.base.errors import GraphBusy, GraphUnusable
 from turnetl.graph.ladybug.checksum import ChecksumMatch, compare
+from turnetl.graph.ladybug.zeroed_memory import IS_SUPPORTED
 from turnetl.graph.open import open_graph, rewrite_graph
 
 
@@ -112,3 +116,13 @@ async def test_a_file_that_is_open_is_not_rewritten(tmp_path: Path) -> None:
 
 def test_a_graph_on_a_server_has_no_file_to_rewrite() -> None:
     assert not rewrite_graph("bolt://localhost:7687")
+
+
+@pytest.mark.skipif(not IS_SUPPORTED, reason="this system cannot zero memory (docs/security.md)")
+def test_the_file_holds_no_memory_that_the_process_used_for_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "graph.lbug"
+    subprocess.run([sys.executable, "-m", "tests.graph.write_program", str(path)], check=True)
+    for step in ("written", "rewritten", "merged"):
+        content = path.with_suffix(f".{step}").read_bytes()
+        assert content, step
+        assert bytes([DIRT]) * 8 not in content, step

@@ -29,6 +29,7 @@ from turnetl.graph.ladybug.log import (
     log_files,
 )
 from turnetl.graph.ladybug.probe import COMPRESSION, NEEDS_RECOVERY, FileState, probe
+from turnetl.graph.ladybug.zeroed_memory import WritableConnection, WritableDatabase
 
 SMALL_POOL = 128 << 20
 """Bytes of a limited buffer pool, at least. By default the pool may take most of the memory, and
@@ -80,7 +81,8 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
     """
     try:
         # One thread: a turn is small, and distributing it costs more than it saves.
-        return ladybug.Database(
+        database_class = WritableDatabase if write else ladybug.Database
+        return database_class(
             str(path),
             read_only=not write,
             max_num_threads=1,
@@ -96,7 +98,9 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
 
 
 def connect(database: Any) -> Any:
-    return ladybug.Connection(database, num_threads=1)
+    is_writable = isinstance(database, WritableDatabase)
+    connection_class = WritableConnection if is_writable else ladybug.Connection
+    return connection_class(database, num_threads=1)
 
 
 def create_tables(connection: Any) -> None:

@@ -1,0 +1,60 @@
+"""Zeroed memory for Ladybug while it writes, so that its file holds nothing else of the process.
+
+Ladybug writes whole pages of which it filled a part. The rest is what the process had freed:
+perhaps a secret before redaction, or a turn that is forgotten. Only glibc can zero what it hands
+out; elsewhere the rest stays as it is (docs/security.md).
+"""
+
+import ctypes
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import Any
+
+import ladybug
+
+_M_PERTURB = -6
+_ZEROED = 0xFF
+"""glibc fills what it hands out with the complement of this byte."""
+
+
+def _find_mallopt() -> Callable[[int, int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    return getattr(ctypes.CDLL(None), "mallopt", None)
+
+
+_mallopt = _find_mallopt()
+IS_SUPPORTED = _mallopt is not None
+
+
+@contextmanager
+def zeroed_memory() -> Generator[None]:
+    """Hand out zeroed memory in the block, to all threads; not what is smaller than a page."""
+    if _mallopt is None:
+        yield
+        return
+    _mallopt(_M_PERTURB, _ZEROED)
+    try:
+        yield
+    finally:
+        _mallopt(_M_PERTURB, 0)
+
+
+class WritableDatabase(ladybug.Database):
+    """A database whose connections, and whose end, write pages of zeroed memory."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Open it; arguments as of `ladybug.Database`. What is left of its log is merged."""
+        with zeroed_memory():
+            super().__init__(*args, **kwargs)
+
+    def close(self) -> None:
+        with zeroed_memory():
+            super().close()
+
+
+class WritableConnection(ladybug.Connection):
+    def execute(self, *args: Any, **kwargs: Any) -> Any:
+        with zeroed_memory():
+            return super().execute(*args, **kwargs)
