@@ -1,7 +1,6 @@
 """Decisions are recorded per package, one row each."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,18 +11,22 @@ PACKAGES = {path.stem for path in (ROOT / "turnetl").iterdir()} - {"__init__", "
 OTHER = {"flows": "the other package", "development": "set-up and tests"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_of_decisions_is_named_after_a_package(page: Path) -> None:
-    assert page.stem in PACKAGES | OTHER.keys()
-    assert page.read_text().startswith(f"# Decisions: {page.stem}\n\n| decision | choice | why |\n")
+def test_a_page_of_decisions_is_named_after_a_package(subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page=page):
+            assert page.stem in PACKAGES | OTHER.keys()
+            assert page.read_text().startswith(
+                f"# Decisions: {page.stem}\n\n| decision | choice | why |\n"
+            )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_decision_has_a_choice(page: Path) -> None:
-    for row in page.read_text().splitlines()[4:]:
-        cells = re.split(r"(?<!\\) \| ", row.removeprefix("| ").removesuffix(" |"))
-        assert len(cells) == 3, row
-        assert all(cell.strip() for cell in cells), row
+def test_a_decision_has_a_choice(subtests: pytest.Subtests) -> None:
+    for page in PAGES:
+        with subtests.test(page=page):
+            for row in page.read_text().splitlines()[4:]:
+                cells = re.split(r"(?<!\\) \| ", row.removeprefix("| ").removesuffix(" |"))
+                assert len(cells) == 3, row
+                assert all(cell.strip() for cell in cells), row
 
 
 def test_no_decision_is_recorded_twice() -> None:
