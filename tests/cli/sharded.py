@@ -67,8 +67,9 @@ class LakeAndGraph:
         graph = () if command in ("parse", "filter") else ("--graph", self.graph)
         return tuple(map(str, (*names, *graph)))
 
-    def run(self, command: str, *arguments: str | Path) -> CommandResult:
-        result = run_in_process(*self.arguments(command, *arguments), folder=self.folder)
+    def run(self, command: str, *arguments: str | Path, **environment: str) -> CommandResult:
+        words = self.arguments(command, *arguments)
+        result = run_in_process(*words, folder=self.folder, **environment)
         assert result.exit_code == 0, (result.stdout, result.stderr)
         return result
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import clean_environment, command_line
+from tests.cli.command import clean_environment, command_line, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.cli.sharded import LakeAndGraph, assert_equal, write_projects
 from tests.cli.test_waiting_runs import held_open
@@ -27,11 +27,6 @@ def start(
         stderr=subprocess.PIPE,
         text=True,
     )
-
-
-def finish(process: "subprocess.Popen[str]") -> None:
-    output = process.communicate()
-    assert process.returncode == 0, output
 
 
 def run_together(place: LakeAndGraph, archives: Path, shards: Sequence[str]) -> None:
@@ -75,12 +70,12 @@ def test_without_the_option_to_wait_a_shard_refuses_an_embedded_graph_that_anoth
 ) -> None:
     place, archives = LakeAndGraph(tmp_path), write_projects(tmp_path / "archives", ["shop"])
     place.run("backfill", archives, "--limit", "1")
+    shard = place.arguments("backfill", archives, "--shard", "1/1")
     with held_open(place.graph, tmp_path):
-        shard = start(place, "backfill", archives, "--shard", "1/1")
-        _, messages = shard.communicate()
-    assert shard.returncode == 1
-    assert "another turnetl process" in messages
-    assert "use a Neo4j graph, which several processes can share" in messages
+        refused = run_in_process(*shard, folder=tmp_path)
+    assert refused.exit_code == 1
+    assert "another turnetl process" in refused.stderr
+    assert "use a Neo4j graph, which several processes can share" in refused.stderr
 
 
 @pytest.mark.full
@@ -91,7 +86,7 @@ def test_a_killed_shard_is_completed_by_its_repetition(
     environment = model_environment(provider)
     one, many = LakeAndGraph(tmp_path / "one"), LakeAndGraph(tmp_path / "many")
     one.folder.mkdir()
-    finish(start(one, "backfill", archives, **environment))
+    one.run("backfill", archives, **environment)
     many.with_key_of(one)
     expected, requests = (one.tables(), one.contents()), len(provider.requests)
     for _ in range(requests):
@@ -103,5 +98,5 @@ def test_a_killed_shard_is_completed_by_its_repetition(
     killed.kill()
     killed.communicate()
     for shard in ("1/2", "2/2"):
-        finish(start(many, "backfill", archives, "--shard", shard, **environment))
+        many.run("backfill", archives, "--shard", shard, **environment)
     assert_equal(many, expected)

@@ -9,7 +9,7 @@ from tests.cli.command import CommandResult, run_in_process
 from tests.cli.provider_setup import SESSION_START, model_environment, write_session
 from tests.servers.provider import FakeProvider
 
-MEANT_FOR_A_MODEL = [
+MEANT_FOR_A_MODEL: list[tuple[tuple[str, ...], dict[str, str], str]] = [
     (("--budget", "5usd"), {}, "`budget.usd` needs a model"),
     (("--budget", "200k tokens"), {}, "`budget.tokens` needs a model"),
     (("--preprocessing", "Look at the colours only."), {}, "`extraction.preprocessing_prompt`"),
@@ -38,27 +38,23 @@ def committed(folder: Path) -> list[tuple[str, str | None, int]]:
     return [(use["extractor"], use["model"], use["committed"]) for use in group["extractors"]]
 
 
-@pytest.mark.parametrize("command", ["backfill", "ingest", "retry"])
-@pytest.mark.parametrize(("arguments", "environment", "message"), MEANT_FOR_A_MODEL)
 def test_a_run_that_is_meant_for_a_model_and_has_none_is_refused_and_writes_nothing(
-    command: str,
-    arguments: tuple[str, ...],
-    environment: dict[str, str],
-    message: str,
-    tmp_path: Path,
+    tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
-    archives = ("a.jsonl",) if command == "backfill" else ()
-    result = run_in_process(command, *archives, *arguments, folder=tmp_path, **environment)
-    assert result.exit_code == 2
-    assert message in result.messages[0]
-    assert "set TURNETL_LLM__PROVIDER" in result.messages[0]
-    assert "`--extractor structural`" in result.messages[0]
-    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+    for arguments, environment, message in MEANT_FOR_A_MODEL:
+        for command in (("backfill", "a.jsonl"), ("ingest",), ("retry",)):
+            with subtests.test(command=command, message=message):
+                result = run_in_process(*command, *arguments, folder=tmp_path, **environment)
+                assert result.exit_code == 2
+                assert message in result.messages[0]
+                assert "set TURNETL_LLM__PROVIDER" in result.messages[0]
+                assert "`--extractor structural`" in result.messages[0]
+                assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
 
 
 @pytest.mark.full
-def test_settings_of_a_model_are_ignored_if_the_structural_extractor_is_named(
+def test_what_the_structural_extractor_ignores_and_what_is_switched_off_need_no_model(
     tmp_path: Path,
 ) -> None:
     write_session(tmp_path / "a.jsonl", 1)
@@ -67,13 +63,10 @@ def test_settings_of_a_model_are_ignored_if_the_structural_extractor_is_named(
     done = run_in_process("backfill", "a.jsonl", *named, folder=tmp_path, **environment)
     assert done.exit_code == 0
     assert committed(tmp_path) == [("structural", None, 1)]
-
-
-@pytest.mark.full
-def test_what_is_switched_off_needs_no_model(tmp_path: Path) -> None:
-    write_session(tmp_path / "a.jsonl", 1)
     off = ("--preprocessing", "none", "--reflexion", "0", "--budget", "none")
+    write_session(tmp_path / "a.jsonl", 2)
     assert run_in_process("backfill", "a.jsonl", *off, folder=tmp_path).exit_code == 0
+    assert committed(tmp_path) == [("structural", None, 2)]
 
 
 @pytest.mark.full
@@ -108,6 +101,9 @@ def test_other_groups_are_ingested_beside_a_refused_one_and_a_dry_run_says_the_s
 ) -> None:
     add_session(tmp_path, "one")
     assert ingest(tmp_path, provider).exit_code == 0
+    assert ingest(tmp_path, None).exit_code == 0, "there is nothing to ingest"
+    shown = run_in_process("status", folder=tmp_path).stdout
+    assert "(filled with: llm openai-compatible/canned)" in " ".join(shown.split())
     add_session(tmp_path, "two")
     rows = conversation("Add a shelf", session="s9", at=SESSION_START)
     write_archive(
@@ -120,22 +116,3 @@ def test_other_groups_are_ingested_beside_a_refused_one_and_a_dry_run_says_the_s
         assert result.exit_code == 1
         assert "filled with the extractor `llm`" in groups["shop"]["error"]
         assert (groups["library"]["error"], groups["library"]["committed"]) == (None, new)
-
-
-@pytest.mark.full
-def test_a_group_with_nothing_to_ingest_is_not_refused(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
-    add_session(tmp_path, "one")
-    assert ingest(tmp_path, provider).exit_code == 0
-    assert ingest(tmp_path, None).exit_code == 0
-
-
-@pytest.mark.full
-def test_status_says_what_each_group_was_filled_with(
-    provider: FakeProvider, tmp_path: Path
-) -> None:
-    add_session(tmp_path, "one")
-    ingest(tmp_path, provider, "--extractor", "hybrid")
-    shown = run_in_process("status", folder=tmp_path).stdout
-    assert "(filled with: hybrid openai-compatible/canned)" in " ".join(shown.split())

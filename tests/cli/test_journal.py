@@ -51,29 +51,6 @@ def start(*arguments: str | Path, folder: Path, provider: FakeProvider) -> "subp
 
 
 @pytest.mark.full
-def test_another_graph_is_filled_without_a_request(
-    session: Path, provider: FakeProvider, tmp_path: Path
-) -> None:
-    first = run_in_process(
-        "backfill", session, "--json", folder=tmp_path, **model_environment(provider)
-    )
-    sent = len(provider.requests)
-    elsewhere = ("--graph", f"ladybug://{tmp_path / 'other.lbug'}")
-    again = run_in_process(
-        "ingest", *elsewhere, "--json", folder=tmp_path, **model_environment(provider)
-    )
-    assert (again.exit_code, again.json["committed"]) == (0, TURNS)
-    assert len(provider.requests) == sent
-    assert again.json["usage"]["journal_hits"] == first.json["usage"]["calls"] == sent
-    assert again.json["usage"]["calls"] == 0
-    counts = [
-        (result.json["groups"][0]["entities"], result.json["groups"][0]["facts"])
-        for result in (first, again)
-    ]
-    assert counts[0] == counts[1]
-
-
-@pytest.mark.full
 def test_without_a_journal_every_request_is_sent_again(
     session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
@@ -87,10 +64,8 @@ def test_without_a_journal_every_request_is_sent_again(
     assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
 
 
-@pytest.mark.full
-def test_a_run_without_a_model_creates_no_journal(session: Path, tmp_path: Path) -> None:
-    assert run_in_process("backfill", session, folder=tmp_path).exit_code == 0
-    assert not (tmp_path / ".turnetl" / "lake" / "journal.sqlite").exists()
+def test_a_run_without_a_model_creates_no_journal(filled_shop: Path) -> None:
+    assert not (filled_shop / ".turnetl" / "lake" / "journal.sqlite").exists()
 
 
 @pytest.mark.full
@@ -118,15 +93,14 @@ def test_responses_that_a_killed_run_stored_are_not_paid_for_again(
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("stop_signal", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_stores_the_responses_in_flight(
-    stop_signal: signal.Signals, session: Path, provider: FakeProvider, tmp_path: Path
+    session: Path, provider: FakeProvider, tmp_path: Path
 ) -> None:
     provider.hold = threading.Event()
     running = start("backfill", session, folder=tmp_path, provider=provider)
     for _ in range(TURNS):
         assert provider.arrived.acquire(timeout=60)
-    running.send_signal(stop_signal)
+    running.send_signal(signal.SIGINT)
     assert running.stderr is not None
     first_line = running.stderr.readline()
     provider.hold.set()
@@ -180,16 +154,16 @@ def test_journal_stats_and_prune(session: Path, provider: FakeProvider, tmp_path
     assert run_in_process("journal", "stats", "--json", folder=tmp_path).json["responses"] == 0
 
 
-def test_the_commands_create_no_journal(tmp_path: Path) -> None:
+def test_the_commands_create_no_journal_and_prune_needs_a_selection(
+    tmp_path: Path, subtests: pytest.Subtests
+) -> None:
     assert run_in_process("journal", "stats", folder=tmp_path).exit_code == 0
     assert run_in_process("journal", "prune", "--all", folder=tmp_path).exit_code == 0
+    for wrong in ((), ("--older-than", "soon"), ("--older-than", "-1")):
+        with subtests.test(wrong=wrong):
+            result = run_in_process("journal", "prune", *wrong, folder=tmp_path)
+            assert (result.exit_code, len(result.messages)) == (2, 1)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("wrong", [(), ("--older-than", "soon"), ("--older-than", "-1")])
-def test_prune_needs_a_selection(wrong: tuple[str, ...], tmp_path: Path) -> None:
-    result = run_in_process("journal", "prune", *wrong, folder=tmp_path)
-    assert (result.exit_code, len(result.messages)) == (2, 1)
 
 
 @pytest.mark.full

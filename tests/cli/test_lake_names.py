@@ -10,10 +10,10 @@ from tests.servers.provider import FakeProvider
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["file:x", "lk[1]", "a?b#c%41"])
 def test_a_relative_lake_with_any_name_is_filled_searched_checked_and_cleaned(
-    provider: FakeProvider, tmp_path: Path, name: str
+    provider: FakeProvider, tmp_path: Path
 ) -> None:
+    name = "file:lk[1]?b#c%41"
     write_session(tmp_path / "archives" / "one.jsonl", turns=2)
     environment = model_environment(provider)
 
