@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli import forgetting
 from tests.cli.archives import two_turns
 from tests.cli.command import SAMPLES, run_in_process
 from tests.cli.planted_folder import PlantedFolder, plant
@@ -35,6 +36,20 @@ def filled_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("filled_samples")
     assert run_in_process("backfill", SAMPLES, folder=folder).exit_code == 0
     return folder
+
+
+@pytest.fixture(scope="session")
+def filled_zoo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with three sessions, of which one is to be forgotten; it is only copied."""
+    folder = tmp_path_factory.mktemp("filled_zoo")
+    forgetting.fill(folder)
+    return folder
+
+
+@pytest.fixture
+def zoo(filled_zoo: Path, tmp_path: Path) -> Path:
+    """Return a folder with three sessions, of which one is to be forgotten."""
+    return shutil.copytree(filled_zoo, tmp_path, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -2,14 +2,11 @@
 
 import asyncio
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import clean_environment
 from tests.cli.forgetting import LAKE, PIECES, committed_sessions, fill, forget
 from tests.graph.graph_dump import dump_graph
 from tests.held_bytes import holding
@@ -24,19 +21,12 @@ STEPS = (
     *("journal", "index", "proof", "completion"),
 )
 SAMPLED = ("filter", "graph file")
-"""Steps of every run of the tests; the others are `full`."""
+"""Steps of every run of the tests; all of them are `full`."""
 SELECTION = ForgetSelection(session="three")
 
 
 class Ended(BaseException):
     """The end of a process between two steps, where no file is open."""
-
-
-@pytest.fixture(scope="module")
-def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("filled")
-    fill(folder)
-    return folder
 
 
 def forget_here(
@@ -70,50 +60,53 @@ def embedded(folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def expected(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def expected(filled_zoo: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The graph after an undisturbed `forget`."""
     folder, steps = tmp_path_factory.mktemp("undisturbed"), list[str]()
-    shutil.copytree(filled, folder, dirs_exist_ok=True)
+    shutil.copytree(filled_zoo, folder, dirs_exist_ok=True)
     assert forget_here(folder, embedded(folder), before_step=steps.append).is_proven
     assert tuple(steps) == STEPS
     return asyncio.run(dump_graph(embedded(folder)))
 
 
-@pytest.mark.parametrize(
-    "step",
-    [pytest.param(step, marks=() if step in SAMPLED else pytest.mark.full) for step in STEPS],
-)
+@pytest.mark.parametrize("step", SAMPLED)
 def test_an_end_before_any_step_is_completed_by_the_next_call(
-    step: str, filled: Path, expected: list[str], tmp_path: Path
+    step: str, filled_zoo: Path, expected: list[str], tmp_path: Path
 ) -> None:
-    folder = shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
+    folder = shutil.copytree(filled_zoo, tmp_path, dirs_exist_ok=True)
     ended_before(folder, embedded(folder), step)
-    # Of what was begun, the selection need not be known any more.
-    is_begun = STEPS.index(step) > STEPS.index("list")
-    selection = ForgetSelection() if is_begun and step in STEPS[1::2] else SELECTION
-    report = forget_here(folder, embedded(folder), selection)
+    report = forget_here(folder, embedded(folder))
+    assert report.is_resumed
+    check(report, folder, expected)
+
+
+def check(report: ForgetReport, folder: Path, expected: list[str]) -> None:
     assert report.is_proven
-    assert report.is_resumed == is_begun
     assert holding(folder / LAKE, PIECES) == []
     assert asyncio.run(dump_graph(embedded(folder))) == expected
     assert (folder / LAKE / "episodes" / "shop.parquet").exists()
 
 
 @pytest.mark.full
-def test_a_process_that_is_killed_is_continued_by_the_command(filled: Path, tmp_path: Path) -> None:
-    shutil.copytree(filled, tmp_path, dirs_exist_ok=True)
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.cli.forget_program", "graph file"],
-        check=False,
-        cwd=tmp_path,
-        env=clean_environment(tmp_path),
-    )
-    assert killed.returncode == -9
-    assert "three" not in committed_sessions(tmp_path)
-    result = forget(tmp_path, "--yes", "--json")
+def test_calls_that_each_end_before_the_next_step_are_completed_by_the_last(
+    zoo: Path, expected: list[str]
+) -> None:
+    for step in STEPS:
+        ended_before(zoo, embedded(zoo), step)
+    # Of what was begun, the selection need not be known any more.
+    report = forget_here(zoo, embedded(zoo), ForgetSelection())
+    assert report.is_resumed
+    check(report, zoo, expected)
+
+
+@pytest.mark.full
+def test_the_command_completes_what_was_begun(zoo: Path) -> None:
+    ended_before(zoo, embedded(zoo), "graph file")
+    assert "three" not in committed_sessions(zoo)
+    result = forget(zoo, "--yes", "--json")
     assert result.exit_code == 0, result.stderr
-    assert result.json["resumed"]
-    assert holding(tmp_path / LAKE, PIECES) == []
+    assert (result.json["resumed"], result.json["proven"]) == (True, True)
+    assert holding(zoo / LAKE, PIECES) == []
 
 
 def test_a_removal_from_neo4j_is_completed_and_says_what_is_not_searched(
