@@ -30,15 +30,14 @@ def test_the_version_is_that_of_the_package() -> None:
     assert (result.exit_code, result.stdout.strip()) == (0, "0.1.0")
 
 
-@pytest.mark.parametrize("option", ["-v", "--verbose"])
-def test_verbose_logs_to_standard_error(option: str, tmp_path: Path) -> None:
+def test_verbose_logs_to_standard_error(tmp_path: Path) -> None:
     archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
-    quiet = run_in_process("parse", archive, "--json", folder=tmp_path)
-    verbose = run_in_process("parse", archive, "--json", option, folder=tmp_path)
-    assert quiet.stderr == ""
-    assert "INFO turnetl.console.progress_log: parse archives: 1 of 1" in verbose.stderr
-    assert verbose.json["archives"]["unchanged"] == 1
-    assert verbose.messages == []
+    assert run_in_process("parse", archive, "--json", folder=tmp_path).stderr == ""
+    for option in ("-v", "--verbose"):
+        verbose = run_in_process("parse", archive, "--json", option, folder=tmp_path)
+        assert "INFO turnetl.console.progress_log: parse archives: 1 of 1" in verbose.stderr
+        assert verbose.json["archives"]["unchanged"] == 1
+        assert verbose.messages == []
 
 
 def test_the_log_has_the_facts_of_a_record(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,23 +49,6 @@ def test_the_log_has_the_facts_of_a_record(capsys: pytest.CaptureFixture[str]) -
 
     assert run_app(logging_app, "-v") == 0
     assert "INFO turnetl.example: request repeated prompt=nodes" in capsys.readouterr().err
-
-
-@pytest.mark.full
-def test_debug_prints_the_traceback_before_the_message(tmp_path: Path) -> None:
-    process = subprocess.run(
-        command_line("ingest", "--graph", "nonsense", "--debug"),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env=clean_environment(tmp_path),
-    )
-    assert process.returncode == 2
-    traceback, _, message = process.stderr.rpartition("\nturnetl: ")
-    assert traceback.startswith("Traceback (most recent call last)")
-    assert "turnetl.base.errors.BadUsage: " in traceback
-    assert message.count("\n") == 1
 
 
 def unexpected(*_: object, **__: object) -> int:
@@ -101,9 +83,10 @@ def test_debug_prints_the_traceback_of_every_error(
     app: object, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_app(app, "--debug") == ExitCode.FAILED
-    stderr = capsys.readouterr().err
-    assert stderr.startswith("Traceback")
-    assert name in stderr
+    traceback, _, message = capsys.readouterr().err.rpartition("\nturnetl: ")
+    assert traceback.startswith("Traceback (most recent call last)")
+    assert name in traceback
+    assert message.count("\n") == 1
 
 
 def unwritable(*_: object, **__: object) -> int:
@@ -172,25 +155,16 @@ def in_terminal(*arguments: str, folder: Path, **environment: str) -> str:
     return b"".join(chunks).decode()
 
 
-STYLED = [
-    ("formats",),
-    ("rules",),
-    ("status", "--help"),
-    ("--version",),
-    ("parse", "a.jsonl"),
-    ("parse", "a.jsonl", "--dry-run"),
-]
-
-
 @pytest.mark.full
-@pytest.mark.parametrize("arguments", STYLED, ids=" ".join)
-def test_no_color_means_no_styling_at_all(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_no_color_means_no_styling_at_all(tmp_path: Path, subtests: pytest.Subtests) -> None:
     write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
-    text = in_terminal(*arguments, folder=tmp_path, NO_COLOR="1")
-    codes = [part.partition("m")[0] for part in text.split(ESCAPE)[1:] if part[:1].isdigit()]
-    styles = [code for code in codes if code.replace(";", "").isdigit()]
-    assert [style for style in styles if not text.count(f"{ESCAPE}{style}A")] == []
-    assert text.strip()
+    for arguments in (("rules",), ("status", "--help"), ("parse", "a.jsonl")):
+        with subtests.test(arguments=arguments):
+            text = in_terminal(*arguments, folder=tmp_path, NO_COLOR="1")
+            codes = [part.partition("m")[0] for part in text.split(ESCAPE)[1:]]
+            styles = [code for code in codes if code.replace(";", "").isdigit()]
+            assert [style for style in styles if not text.count(f"{ESCAPE}{style}A")] == []
+            assert text.strip()
 
 
 def test_without_no_color_a_terminal_has_styles(tmp_path: Path) -> None:
@@ -208,6 +182,6 @@ def test_nothing_is_wrapped_or_truncated_in_a_pipe(tmp_path: Path) -> None:
     for command in ("status", "ingest", "filter"):
         text = run_in_process(command, folder=tmp_path, COLUMNS="40").stdout
         assert (group in text, "…" in text) == (True, False), command
-    hit = turnetl_process("search", "cart", folder=tmp_path, COLUMNS="40").stdout
+    hit = run_in_process("search", "cart", folder=tmp_path, COLUMNS="40").stdout
     assert group in hit
     assert any(len(line) > 100 for line in hit.splitlines())

@@ -66,116 +66,138 @@ def test_every_statement_names_its_turn_and_every_session_its_lines(folder: Path
         for one in session["decisions"][:3]:
             assert f"  {one['turn_id'][:8]}\n" in text
     assert "2026-03-03-checkout.jsonl:3-69" in text
+    assert "2026-05-05 10:31 to 10:54, 2 turns" in text, "the end repeats no date"
+
+
+AT = SESSION_START
+SQLITE = "I decided to use SQLite instead of Postgres, because it needs no server."
+CENTS = "I decided to use cents instead of floats."
+PYTEST = "We'll use pytest instead of unittest, because its messages are better."
+HOSTILE = "See ![x](https://example.org/a.png) and [y](file:///etc/passwd) <img src=z>"
+
+
+def minutes(number: int) -> timedelta:
+    return timedelta(minutes=number)
+
+
+PROJECTS = {
+    "failure": [
+        row("user", "Run the tests", "u1", AT),
+        tool_call("c1", "Bash", AT, command="pytest -q"),
+        tool_result("r1", "c1", "KeyError: 'price'", AT),
+        row("assistant", "I looked.\n\nThey fail with KeyError.", "a1", AT),
+    ],
+    "zebra": conversation("Explain zebra", at=AT),
+    "decision": [
+        row("user", "We decided to use pytest instead of unittest.", "u1", AT),
+        tool_call("c1", "Write", AT, file_path="/home/kim/shop/db.py", content="import sqlite3"),
+        tool_result("r1", "c1", "File created", AT),
+        row("assistant", f"Done.\n\n{SQLITE}", "a1", AT),
+    ],
+    "colon": conversation(
+        "Implement the following plan:\n\n## Round cents\n\nUse integers.", at=AT
+    ),
+    "question": [
+        row("user", "Why do the tests fail?", "u1", AT),
+        row("assistant", "A price is missing.\n\nShould I add it?", "a1", AT),
+        row("user", "Yes, add the price, please", "u2", AT + minutes(1)),
+        row(
+            "assistant",
+            "I added the price to the cart.\n\nWant me to commit it?",
+            "a2",
+            AT + minutes(2),
+        ),
+    ],
+    "outcome": [
+        row("user", "Why do the tests fail?", "u1", AT),
+        row("assistant", "A price is missing.", "a1", AT),
+        row("user", "Add the price, please", "u2", AT + minutes(1)),
+        row("assistant", "I added the price.", "a2", AT + minutes(2)),
+        row("user", "Commit it, please", "u3", AT + minutes(3)),
+        tool_call("c1", "Bash", AT + minutes(4), command="git commit -am price"),
+    ],
+    "order": [
+        row("user", "Set the shop up, please", "u1", AT),
+        tool_call("c1", "Write", AT, file_path="/home/kim/shop/db.py", content="import sqlite3"),
+        tool_result("r1", "c1", "File created", AT),
+        row("assistant", f"{SQLITE}\n\n{CENTS}\n\n{PYTEST}\n\nDone.", "a1", AT),
+        row("user", "And again, please", "u2", AT + minutes(1)),
+        row("assistant", f"{CENTS}\n\nDone.", "a2", AT + minutes(2)),
+    ],
+    "backwards": [
+        row("user", "Explain zebra, please", "u1", AT + minutes(120)),
+        row("assistant", "It has stripes.", "a1", AT + minutes(60)),
+    ],
+    "hostile": conversation(HOSTILE, at=AT),
+}
+"""The rows of an archive for each project: one session."""
+
+
+@pytest.fixture(scope="module")
+def projects(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the graph of `PROJECTS`; it is read only."""
+    folder = tmp_path_factory.mktemp("projects")
+    for name, rows in PROJECTS.items():
+        own = [one.replace("/home/dev/shop", f"/home/dev/{name}") for one in rows]
+        named = [one.replace('"s1"', f'"{name}"') for one in own]
+        write_archive(folder / "archives" / f"{name}.jsonl", named)
+    assert run_in_process("backfill", "archives", folder=folder).exit_code == 0
+    return folder
+
+
+def digest_of(folder: Path, project: str) -> tuple[dict[str, Any], str]:
+    """Return the only session of a project, and what is printed about it."""
+    options = (*ALL, "--group", project)
+    [session] = sessions(digest(folder, *options))
+    return session, run_in_process("digest", *options, folder=folder).stdout
 
 
 @pytest.mark.full
-def test_a_failure_without_a_later_success_is_an_open_problem(tmp_path: Path) -> None:
-    at = SESSION_START
-    write_archive(
-        tmp_path / "a.jsonl",
-        [
-            row("user", "Run the tests", "u1", at),
-            tool_call("c1", "Bash", at, command="pytest -q"),
-            tool_result("r1", "c1", "KeyError: 'price'", at),
-            row("assistant", "I looked.\n\nThey fail with KeyError.", "a1", at),
-        ],
-    )
-    write_archive(
-        tmp_path / "b.jsonl",
-        conversation("Explain zebra", session="s2", at=at + timedelta(days=1)),
-    )
-    assert run_in_process("backfill", "a.jsonl", "b.jsonl", folder=tmp_path).exit_code == 0
-    first, second = sessions(digest(tmp_path, *ALL))
-    assert "KeyError: 'price'" in first["open_problems"][0]["fact"]["text"]
-    assert first["outcome"] == "They fail with KeyError."
-    assert (second["open_problems"], second["solved_problems"]) == ([], [])
-    text = run_in_process("digest", *ALL, folder=tmp_path).stdout
+def test_a_failure_without_a_later_success_is_an_open_problem(projects: Path) -> None:
+    session, text = digest_of(projects, "failure")
+    assert "KeyError: 'price'" in session["open_problems"][0]["fact"]["text"]
+    assert session["outcome"] == "They fail with KeyError."
     assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
+    other, _ = digest_of(projects, "zebra")
+    assert (other["open_problems"], other["solved_problems"]) == ([], [])
 
 
 @pytest.mark.full
 def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_outcome(
-    tmp_path: Path,
+    projects: Path,
 ) -> None:
-    decision = "I decided to use SQLite instead of Postgres, because it needs no server."
-    at = SESSION_START
-    write_archive(
-        tmp_path / "a.jsonl",
-        [
-            row("user", "We decided to use pytest instead of unittest.", "u1", at),
-            tool_call(
-                "c1", "Write", at, file_path="/home/kim/shop/db.py", content="import sqlite3"
-            ),
-            tool_result("r1", "c1", "File created", at),
-            row("assistant", f"Done.\n\n{decision}", "a1", at),
-        ],
-    )
-    assert run_in_process("backfill", "a.jsonl", folder=tmp_path).exit_code == 0
-    [session] = sessions(digest(tmp_path, *ALL))
+    session, text = digest_of(projects, "decision")
     assert len(session["decisions"]) == 4, "the rejected alternatives are facts of their own"
-    text = run_in_process("digest", *ALL, folder=tmp_path).stdout
     assert text.count("pytest instead of unittest") == 1
-    assert text.count(decision) == 1
-    assert f"agent decided: {decision}" in text
-
-
-def digest_of(folder: Path, rows: list[str]) -> tuple[dict[str, Any], str]:
-    """Return the only session of an archive with these rows, and what is printed about it."""
-    write_archive(folder / "a.jsonl", rows)
-    assert run_in_process("backfill", "a.jsonl", folder=folder).exit_code == 0
-    [session] = sessions(digest(folder, *ALL))
-    return session, run_in_process("digest", *ALL, folder=folder).stdout
+    assert text.count(SQLITE) == 1
+    assert f"agent decided: {SQLITE}" in text
 
 
 @pytest.mark.full
-def test_a_prompt_that_ends_with_a_colon_is_shown_with_its_next_line(tmp_path: Path) -> None:
-    prompt = "Implement the following plan:\n\n## Round cents\n\nUse integers."
-    session, text = digest_of(tmp_path, conversation(prompt, at=SESSION_START))
+def test_a_prompt_that_ends_with_a_colon_is_shown_with_its_next_line(projects: Path) -> None:
+    session, text = digest_of(projects, "colon")
     assert session["intent"] == "Implement the following plan: Round cents"
     assert f"  {session['intent']}\n" in text
 
 
 @pytest.mark.full
-def test_a_closing_question_is_an_open_question_and_no_outcome(tmp_path: Path) -> None:
-    at = SESSION_START
-    rows = [
-        row("user", "Why do the tests fail?", "u1", at),
-        row("assistant", "A price is missing.\n\nShould I add it?", "a1", at),
-        row("user", "Yes, add the price, please", "u2", at + timedelta(minutes=1)),
-        row(
-            "assistant",
-            "I added the price to the cart.\n\nWant me to commit it?",
-            "a2",
-            at + timedelta(minutes=2),
-        ),
-    ]
-    session, text = digest_of(tmp_path, rows)
+def test_a_closing_question_is_an_open_question_and_no_outcome(projects: Path) -> None:
+    session, text = digest_of(projects, "question")
     assert session["outcome"] == "I added the price to the cart."
     assert session["open_question"] == "Want me to commit it?"
     assert session["last_prompt"] == "Yes, add the price, please"
     assert "Should I add it?" not in text
+    expected = ["last prompt", "outcome", "open question"]
     labels = [line.strip().partition(": ")[0] for line in text.splitlines()]
-    assert [one for one in labels if one in {"last prompt", "outcome", "open question"}] == [
-        "last prompt",
-        "outcome",
-        "open question",
-    ]
-    markdown = run_in_process("digest", *ALL, "--markdown", folder=tmp_path).stdout
+    assert [one for one in labels if one in expected] == expected
+    options = (*ALL, "--group", "question", "--markdown")
+    markdown = run_in_process("digest", *options, folder=projects).stdout
     assert "- **open question**: Want me to commit it? (`" in markdown
 
 
 @pytest.mark.full
-def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(tmp_path: Path) -> None:
-    at = SESSION_START
-    rows = [
-        row("user", "Why do the tests fail?", "u1", at),
-        row("assistant", "A price is missing.", "a1", at),
-        row("user", "Add the price, please", "u2", at + timedelta(minutes=1)),
-        row("assistant", "I added the price.", "a2", at + timedelta(minutes=2)),
-        row("user", "Commit it, please", "u3", at + timedelta(minutes=3)),
-        tool_call("c1", "Bash", at + timedelta(minutes=4), command="git commit -am price"),
-    ]
-    session, text = digest_of(tmp_path, rows)
+def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(projects: Path) -> None:
+    session, text = digest_of(projects, "outcome")
     _, second, third = (turn["turn_id"] for turn in session["turns"])
     assert (session["outcome"], session["outcome_turn_id"]) == ("I added the price.", second)
     assert session["last_prompt_turn_id"] == third
@@ -184,37 +206,28 @@ def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(tmp_path: Path
 
 
 @pytest.mark.full
-def test_decisions_are_in_the_order_in_which_they_were_said_and_each_once(tmp_path: Path) -> None:
-    at = SESSION_START
-    said = [
-        "I decided to use SQLite instead of Postgres, because it needs no server.",
-        "I decided to use cents instead of floats.",
-        "We'll use pytest instead of unittest, because its messages are better.",
-    ]
-    rows = [
-        row("user", "Set the shop up, please", "u1", at),
-        tool_call("c1", "Write", at, file_path="/home/kim/shop/db.py", content="import sqlite3"),
-        tool_result("r1", "c1", "File created", at),
-        row("assistant", "\n\n".join([*said, "Done."]), "a1", at),
-        row("user", "And again, please", "u2", at + timedelta(minutes=1)),
-        row("assistant", f"{said[1]}\n\nDone.", "a2", at + timedelta(minutes=2)),
-    ]
-    session, text = digest_of(tmp_path, rows)
+def test_decisions_are_in_the_order_in_which_they_were_said_and_each_once(projects: Path) -> None:
+    session, text = digest_of(projects, "order")
+    said = [SQLITE, CENTS, PYTEST]
     decided = [one["fact"]["text"].partition(": ")[2] for one in session["decisions"]]
     assert [*dict.fromkeys(one for one in decided if one in said)] == said
     assert [text.count(one) for one in said] == [1, 1, 1]
 
 
 @pytest.mark.full
-def test_a_session_whose_rows_are_not_in_order_begins_before_it_ends(tmp_path: Path) -> None:
-    at = SESSION_START
-    rows = [
-        row("user", "Explain zebra, please", "u1", at + timedelta(hours=2)),
-        row("assistant", "It has stripes.", "a1", at + timedelta(hours=1)),
-    ]
-    _, text = digest_of(tmp_path, rows)
-    begin = at + timedelta(hours=2)
-    assert f"{begin:%Y-%m-%d %H:%M}, 1 turn" in text
+def test_a_session_whose_rows_are_not_in_order_begins_before_it_ends(projects: Path) -> None:
+    _, text = digest_of(projects, "backwards")
+    assert f"{AT + minutes(120):%Y-%m-%d %H:%M}, 1 turn" in text
+
+
+@pytest.mark.full
+def test_markdown_has_headings_and_can_load_nothing_that_an_archive_names(projects: Path) -> None:
+    options = (*ALL, "--group", "hostile", "--markdown")
+    text = run_in_process("digest", *options, folder=projects).stdout
+    assert text.startswith("# Digest\n")
+    assert "\n## 2026-03-02\n" in text
+    assert "https://example.org/a.png" in text
+    assert not any(mark in text for mark in (" ![", "](", " <img"))
 
 
 def test_the_caption_names_both_ends_of_the_time(folder: Path) -> None:
@@ -225,11 +238,6 @@ def test_the_caption_names_both_ends_of_the_time(folder: Path) -> None:
     nothing = ("--since", "2020-01-01", "--until", "2020-01-02")
     text = run_in_process("digest", *nothing, folder=folder).stdout
     assert "no turn since 2020-01-01 00:00 until 2020-01-0" in text
-
-
-def test_the_time_of_a_session_repeats_no_date(folder: Path) -> None:
-    text = run_in_process("digest", *ALL, folder=folder).stdout
-    assert "2026-05-05 10:31 to 10:54, 2 turns" in text
 
 
 def test_it_writes_nothing_into_a_lake_whose_index_is_current(folder: Path) -> None:
@@ -264,32 +272,16 @@ def test_a_time_without_turns_says_when_the_last_one_was(folder: Path) -> None:
     assert digest(folder)["newest"].startswith("2026-05-05")
 
 
-@pytest.mark.full
-def test_markdown_has_headings_and_can_load_nothing_that_an_archive_names(tmp_path: Path) -> None:
-    hostile = "See ![x](https://example.org/a.png) and [y](file:///etc/passwd) <img src=z>"
-    write_archive(tmp_path / "a.jsonl", conversation(hostile, at=SESSION_START))
-    assert run_in_process("backfill", "a.jsonl", folder=tmp_path).exit_code == 0
-    text = run_in_process("digest", *ALL, "--markdown", folder=tmp_path).stdout
-    assert text.startswith("# Digest\n")
-    assert "\n## 2026-03-02\n" in text
-    assert "https://example.org/a.png" in text
-    assert not any(mark in text for mark in (" ![", "](", " <img"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_an_invalid_argument_is_a_sentence(folder: Path, subtests: pytest.Subtests) -> None:
+    for arguments, message in (
         (("--by", "week"), "by"),
         (("--group", "nothing"), "nothing"),
         (("--since", "2026-03-02", "--until", "2026-03-01"), "--until"),
-    ],
-)
-def test_an_invalid_argument_is_a_sentence(
-    folder: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    result = run_in_process("digest", *arguments, folder=folder)
-    assert result.exit_code == 2
-    assert message in result.messages[0]
+    ):
+        with subtests.test(arguments=arguments):
+            result = run_in_process("digest", *arguments, folder=folder)
+            assert result.exit_code == 2
+            assert message in result.messages[0]
 
 
 async def test_python_returns_the_same(folder: Path) -> None:

@@ -19,26 +19,19 @@ def test_every_option_and_argument_that_is_a_path_is_converted_by_one_function(
             assert [one.name for one in paths if one.parameter.converter is not to_path] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        (("export", "--format", "jsonl", "--output", ""), "--output"),
-        (("import", "", "--machine", "laptop"), "LAKE"),
-        (("report", "--output", ""), "--output"),
-        (("evaluate", "--save", ""), "--save"),
-        (("trust", ""), "FOLDER"),
-    ],
-)
 def test_an_empty_path_is_not_the_working_directory(
-    arguments: tuple[str, ...], name: str, tmp_path: Path
+    tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    result = run_in_process(*arguments, folder=tmp_path)
-    assert result.exit_code == 2
-    assert result.messages[0].startswith(f"turnetl: `{name}` takes a path, not ``")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_empty_name_of_a_lake_is_an_error(tmp_path: Path) -> None:
-    result = run_in_process("status", "--lake", "", folder=tmp_path)
-    assert result.exit_code == 2
-    assert result.messages == ["turnetl: setting `lake`: must not be empty"]
+    for arguments, message in (
+        (("export", "--format", "jsonl", "--output", ""), "`--output` takes a path, not ``"),
+        (("import", "", "--machine", "laptop"), "`LAKE` takes a path, not ``"),
+        (("report", "--output", ""), "`--output` takes a path, not ``"),
+        (("evaluate", "--save", ""), "`--save` takes a path, not ``"),
+        (("trust", ""), "`FOLDER` takes a path, not ``"),
+        (("status", "--lake", ""), "setting `lake`: must not be empty"),
+    ):
+        with subtests.test(arguments=arguments):
+            result = run_in_process(*arguments, folder=tmp_path)
+            assert result.exit_code == 2
+            assert result.messages[0].startswith(f"turnetl: {message}")
+            assert list(tmp_path.iterdir()) == []

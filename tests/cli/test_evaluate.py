@@ -75,26 +75,26 @@ def test_a_model_writes_questions_which_the_journal_keeps(shop: Path, writer: Fa
     first = evaluate(shop, "--json", provider=writer)
     assert first.exit_code == 0, first.stderr
     assert (first.json["source"], first.json["usage"]["calls"]) == ("model", 2)
-    assert {one["question"] for one in first.json["questions"]} == {
-        "how did we add a cart?",
-        "which tests?",
-    }
+    asked = {one["question"] for one in first.json["questions"]}
+    assert asked == {"how did we add a cart?", "which tests?"}
     again = evaluate(shop, "--json", provider=writer)
     assert again.json["usage"]["calls"] == 0
     assert again.json["questions"] == first.json["questions"]
     assert len(writer.requests) == 2
-
-
-def test_the_questions_are_not_those_of_the_index(shop: Path, writer: FakeProvider) -> None:
-    evaluate(shop, provider=writer)
     stats = run_in_process("journal", "stats", "--json", folder=shop).json
     assert "evaluate.questions" in json.dumps(stats)
-    status = run_in_process("index", "--json", folder=shop).json
-    assert status["turns_with_questions"] == 0
+    # They are not those of the index.
+    assert run_in_process("index", "--json", folder=shop).json["turns_with_questions"] == 0
 
 
-def test_the_order_of_a_model_is_a_stage_of_its_own(asked: Path, writer: FakeProvider) -> None:
+def test_the_order_of_a_model_is_a_stage_of_its_own_which_a_budget_ends(
+    asked: Path, writer: FakeProvider
+) -> None:
     arguments = ("--questions", "questions.tsv", "--rerank", "--json")
+    stopped = evaluate(asked, *arguments, "--budget", "10 tokens", provider=writer)
+    assert stopped.exit_code == 4
+    counts = {one["stage"]: one["questions"] for one in stopped.json["stages"]}
+    assert counts == {**dict.fromkeys(STAGES, 2), "reranking": 0}
     output = evaluate(asked, *arguments, provider=writer).json
     assert [one["stage"] for one in output["stages"]] == [*STAGES, "reranking"]
     assert output["stages"][-1]["questions"] == 2
@@ -114,16 +114,6 @@ def test_a_budget_that_ends_while_questions_are_written_measures_those(
     assert len(stopped.json["questions"]) == 1
     assert "the same command continues" in stopped.messages[0]
     assert len(evaluate(shop, "--json", provider=writer).json["questions"]) == 2
-
-
-def test_a_budget_that_ends_while_reranking_leaves_the_other_stages(
-    asked: Path, writer: FakeProvider
-) -> None:
-    arguments = ("--questions", "questions.tsv", "--rerank", "--json", "--budget", "10 tokens")
-    stopped = evaluate(asked, *arguments, provider=writer)
-    assert stopped.exit_code == 4
-    counts = {one["stage"]: one["questions"] for one in stopped.json["stages"]}
-    assert counts == {**dict.fromkeys(STAGES, 2), "reranking": 0}
 
 
 @pytest.mark.full
@@ -149,33 +139,34 @@ def test_a_later_run_is_compared_with_a_saved_one_on_its_questions(asked: Path) 
     assert "turns further down than in the baseline: 0; up: 2" in shown
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"questions": []}', "\x00"])
-def test_a_file_that_is_no_evaluation_is_refused_as_a_baseline(content: str, shop: Path) -> None:
-    (shop / "before.json").write_text(content)
-    result = evaluate(shop, "--baseline", "before.json")
-    assert result.exit_code == 2
-    assert "`before.json` is no evaluation" in result.messages[0]
+def test_a_file_that_is_no_evaluation_is_refused_as_a_baseline(
+    shop: Path, subtests: pytest.Subtests
+) -> None:
+    for content in ("", "{}", "[1]", '{"questions": []}', "\x00"):
+        with subtests.test(content=content):
+            (shop / "before.json").write_text(content)
+            result = evaluate(shop, "--baseline", "before.json")
+            assert result.exit_code == 2
+            assert "`before.json` is no evaluation" in result.messages[0]
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
+def test_a_bad_file_of_questions_is_refused_with_its_line(
+    shop: Path, subtests: pytest.Subtests
+) -> None:
+    for table, message in (
         ("question\tturn\n", "has no row below its first line"),
         ("frage\tturn\nwhy?\ta.jsonl:1\n", "has no columns `question` and `turn`"),
         ("question\tturn\nwhy?\n", "line 2: a row needs a question and the turn"),
         ("question\tturn\n\ta.jsonl:1\n", "line 2: a row needs a question and the turn"),
         ("question\tturn\nwhy?\ta.jsonl:1\nwhy?\tb.jsonl:1\n", "line 3: no turn has the id"),
         ("question\tturn\nwhy?\ta.jsonl:77\n", "line 2: no turn has the id or the archive line"),
-    ],
-)
-def test_a_bad_file_of_questions_is_refused_with_its_line(
-    table: str, message: str, shop: Path
-) -> None:
-    (shop / "q.tsv").write_text(table)
-    result = evaluate(shop, "--questions", "q.tsv")
-    assert result.exit_code == 2
-    assert "`q.tsv`" in result.messages[0]
-    assert message in result.messages[0]
+    ):
+        with subtests.test(table=table):
+            (shop / "q.tsv").write_text(table)
+            result = evaluate(shop, "--questions", "q.tsv")
+            assert result.exit_code == 2
+            assert "`q.tsv`" in result.messages[0]
+            assert message in result.messages[0]
 
 
 def test_a_saved_evaluation_is_replaced_and_no_other_file_is(asked: Path) -> None:
@@ -189,9 +180,8 @@ def test_a_saved_evaluation_is_replaced_and_no_other_file_is(asked: Path) -> Non
     assert (asked / "questions.tsv").read_bytes() == questions
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_wrong_arguments_are_refused(asked: Path, subtests: pytest.Subtests) -> None:
+    for arguments, message in (
         (("--questions", "nowhere.tsv"), "`nowhere.tsv` cannot be read"),
         (("--baseline", "nowhere.json"), "`nowhere.json` cannot be read"),
         (("--questions", "questions.tsv", "--group", "nowhere"), "there is no group `nowhere`"),
@@ -199,12 +189,11 @@ def test_a_saved_evaluation_is_replaced_and_no_other_file_is(asked: Path) -> Non
         ((), "writes questions with a model, and none is configured"),
         (("--questions", "questions.tsv", "--rerank"), "with a model, and none is configured"),
         (("--sample", "0"), "sample"),
-    ],
-)
-def test_wrong_arguments_are_refused(arguments: tuple[str, ...], message: str, asked: Path) -> None:
-    result = evaluate(asked, *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr.replace("\n", " ")
+    ):
+        with subtests.test(arguments=arguments):
+            result = evaluate(asked, *arguments)
+            assert result.exit_code == 2
+            assert message in result.stderr.replace("\n", " ")
 
 
 def test_without_a_graph_it_says_what_to_do(tmp_path: Path) -> None:
@@ -214,23 +203,18 @@ def test_without_a_graph_it_says_what_to_do(tmp_path: Path) -> None:
     assert "there is no graph at" in result.messages[0]
 
 
-def test_a_turn_about_which_the_model_can_think_of_nothing_is_counted(
-    shop: Path, writer: FakeProvider
-) -> None:
-    writer.responders = {**RESPONDERS, "questions": lambda _: {"questions": []}}
-    result = evaluate(shop, provider=writer)
-    assert result.exit_code == 2
-    assert "could think of no question about 2 turns" in result.messages[0]
-
-
-def test_a_model_whose_responses_are_not_valid_is_said_to_be_the_reason(
+def test_turns_without_a_question_are_counted_with_the_reason(
     shop: Path, writer: FakeProvider
 ) -> None:
     writer.responders = {**RESPONDERS, "questions": lambda _: {"question": "which tests?"}}
-    result = evaluate(shop, provider=writer)
-    assert result.exit_code == 1
-    assert "no question about 2 turns: model" in result.messages[-1]
-    assert "questions: Field required" in result.messages[-1]
+    invalid = evaluate(shop, provider=writer)
+    assert invalid.exit_code == 1
+    assert "no question about 2 turns: model" in invalid.messages[-1]
+    assert "questions: Field required" in invalid.messages[-1]
+    writer.responders = {**RESPONDERS, "questions": lambda _: {"questions": []}}
+    nothing = evaluate(shop, provider=writer)
+    assert nothing.exit_code == 2
+    assert "could think of no question about 2 turns" in nothing.messages[0]
 
 
 @pytest.mark.full

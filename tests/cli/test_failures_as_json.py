@@ -1,5 +1,6 @@
 """What `--json` prints if the exit code is not 0: the result if there is one, else the error."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,7 @@ from turnetl.json_output.schemas import OUTPUTS
 
 BAD_REQUEST = Fault(400, '{"error": {"message": "no such question"}}')
 
-WITH_RESULT = [
-    (("parse", "nowhere.jsonl"), 1),
+WITH_RESULT = (
     (("backfill", "nowhere.jsonl"), 1),
     (("backfill", "a.jsonl"), 3),
     (("ingest",), 3),
@@ -25,28 +25,32 @@ WITH_RESULT = [
     (("ingest", "--graph", "ladybug://{folder}/broken.lbug"), 1),
     (("model", "check"), 1),
     (("templates", "check"), 1),
-]
-WITHOUT_RESULT = [
-    (("parse",), 2),
-    (("ingest", "--group", "nobody"), 2),
+)
+WITHOUT_RESULT = (
     (("search", "shop", "--graph", "ladybug://{folder}/broken.lbug"), 1),
     (("status", "--graph", "ladybug://{folder}/broken.lbug"), 1),
-]
+)
 
 
 @pytest.fixture
-def folder(provider: FakeProvider, tmp_path: Path) -> Path:
-    """A lake with turns that the provider refuses; a template and a graph that cannot be used."""
-    write_session(tmp_path / "a.jsonl", 1)
-    run_in_process("parse", "a.jsonl", folder=tmp_path)
-    run_in_process("filter", folder=tmp_path)
-    template = tmp_path / ".graphiti" / "templates" / "empty.md"
+def folder(tmp_path: Path) -> Path:
+    """A lake with turns; a template and a graph that cannot be used. It is only copied."""
+    folder = tmp_path / "filled"
+    write_session(folder / "a.jsonl", 1)
+    run_in_process("parse", "a.jsonl", folder=folder)
+    run_in_process("filter", folder=folder)
+    template = folder / ".graphiti" / "templates" / "empty.md"
     template.parent.mkdir(parents=True)
     template.write_text("")
-    (tmp_path / "broken.lbug").write_text("no graph")
-    provider.faults += [BAD_REQUEST] * 20
+    (folder / "broken.lbug").write_text("no graph")
+    return folder
+
+
+@pytest.fixture
+def refusing(provider: FakeProvider) -> FakeProvider:
+    """Return a provider that refuses the turns."""
     provider.responders = {**RESPONDERS, "duplicate_facts": lambda _: {"prose": "I would say so."}}
-    return tmp_path
+    return provider
 
 
 def run(arguments: tuple[str, ...], folder: Path, provider: FakeProvider) -> CommandResult:
@@ -59,20 +63,24 @@ def keys(output: type) -> set[str]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(("arguments", "code"), WITH_RESULT)
 def test_a_command_with_a_result_prints_it_with_any_exit_code(
-    arguments: tuple[str, ...], code: int, folder: Path, provider: FakeProvider
+    folder: Path, refusing: FakeProvider, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    result = run(arguments, folder, provider)
-    command = " ".join(arguments[:2]) if " ".join(arguments[:2]) in OUTPUTS else arguments[0]
-    assert result.exit_code == code, result.stderr
-    assert set(result.json) == keys(OUTPUTS[command][0])
+    for number, (arguments, code) in enumerate(WITH_RESULT):
+        with subtests.test(arguments=arguments):
+            refusing.faults[:] = [BAD_REQUEST] * 20
+            copy = shutil.copytree(folder, tmp_path / str(number))
+            result = run(arguments, copy, refusing)
+            command = next(name for name in (" ".join(arguments), arguments[0]) if name in OUTPUTS)
+            assert result.exit_code == code, result.stderr
+            assert set(result.json) == keys(OUTPUTS[command][0])
 
 
-@pytest.mark.parametrize(("arguments", "code"), WITHOUT_RESULT)
 def test_a_command_without_a_result_prints_its_error(
-    arguments: tuple[str, ...], code: int, folder: Path, provider: FakeProvider
+    folder: Path, refusing: FakeProvider, subtests: pytest.Subtests
 ) -> None:
-    result = run(arguments, folder, provider)
-    assert result.exit_code == code, result.stderr
-    assert set(result.json) == keys(ErrorOutput)
+    for arguments, code in WITHOUT_RESULT:
+        with subtests.test(arguments=arguments):
+            result = run(arguments, folder, refusing)
+            assert result.exit_code == code, result.stderr
+            assert set(result.json) == keys(ErrorOutput)

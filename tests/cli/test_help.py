@@ -137,26 +137,6 @@ def test_the_help_imports_nothing_heavy(subtests: pytest.Subtests) -> None:
             assert (page.exit_code, page.heavy) == (0, [])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ("nope",),
-        ("backfill",),
-        ("search",),
-        ("status", "--limit"),
-        ("ingest", "--since", "x"),
-        ("templates", "show"),
-        ("templates", "nope"),
-        ("journal", "prune", "--older-than"),
-        ("model", "check", "--reflexion", "x"),
-    ],
-)
-def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) -> None:
-    result = run_in_process(*wrong, folder=ROOT)
-    assert result.exit_code == 2
-    assert len(result.messages) == 1
-
-
 def test_a_usage_error_names_the_argument_and_the_nearest_known_one(
     subtests: pytest.Subtests,
 ) -> None:

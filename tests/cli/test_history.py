@@ -4,12 +4,11 @@ import asyncio
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.cli.archives import conversation, write_archive
 from tests.cli.command import run_in_process
-from tests.cli.test_assumed_time import MARCH
 from turnetl.graph.open import open_graph
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
@@ -21,33 +20,40 @@ def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return shutil.copytree(filled_samples, tmp_path_factory.mktemp("history"), dirs_exist_ok=True)
 
 
-def test_a_timeline_is_in_the_order_of_time_and_ends_with_the_last_turn(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def turns(folder: Path) -> list[dict[str, Any]]:
+    """Return all turns of a timeline."""
+    shown = run_in_process("timeline", "-n", "999", "--json", folder=folder).json
+    found: list[dict[str, Any]] = shown["turns"]
+    assert shown["count"] == len(found)
+    return found
+
+
+def test_a_timeline_is_in_the_order_of_time_and_ends_with_the_last_turn(
+    folder: Path, turns: list[dict[str, Any]]
+) -> None:
     shown = run_in_process("timeline", "-n", "5", "--json", folder=folder).json
-    times = [turn["started_at"] for turn in shown["turns"]]
-    complete = run_in_process("timeline", "-n", "999", "--json", folder=folder).json
+    times = [turn["started_at"] for turn in turns]
     assert times == sorted(times)
-    assert complete["turns"][-5:] == shown["turns"]
-    assert complete["count"] == len(complete["turns"]) == shown["count"] > 5
+    assert turns[-5:] == shown["turns"]
+    assert shown["count"] == len(turns) > 5
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_a_timeline_has_the_turns_that_meet_the_conditions(
+    folder: Path, turns: list[dict[str, Any]], subtests: pytest.Subtests
+) -> None:
+    for options in (
         ("--session", SESSION),
         ("--entity", "keyerror: 'price'"),
         ("--file", "cart.py"),
         ("--since", "2026-03-03", "--until", "2026-03-03"),
         ("--group", "bookshop"),
-    ],
-)
-def test_a_timeline_has_the_turns_that_meet_the_conditions(
-    options: tuple[str, ...], folder: Path
-) -> None:
-    shown = run_in_process("timeline", *options, "--json", folder=folder).json
-    complete = run_in_process("timeline", "-n", "999", "--json", folder=folder).json
-    assert 0 < shown["count"] < complete["count"]
-    assert "66185fa7" in {turn["id"] for turn in shown["turns"]}
-    assert all(turn in complete["turns"] for turn in shown["turns"])
+    ):
+        with subtests.test(options=options):
+            shown = run_in_process("timeline", *options, "--json", folder=folder).json
+            assert 0 < shown["count"] < len(turns)
+            assert "66185fa7" in {turn["id"] for turn in shown["turns"]}
+            assert all(turn in turns for turn in shown["turns"])
 
 
 def test_a_timeline_prints_a_row_per_turn(folder: Path) -> None:
@@ -63,29 +69,26 @@ def test_a_timeline_without_turns_says_so(folder: Path) -> None:
     assert (result.exit_code, result.stdout.count("\n")) == (0, 1)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_conditions_of_a_timeline_that_select_nothing_are_explained(
+    folder: Path, subtests: pytest.Subtests
+) -> None:
+    dates = ("--since", "2026-05", "--until", "2026-01")
+    for options, message in (
         (("--file", "art.py"), "no turn has a fact about the file `art.py`; similar: `src/"),
-        (("--entity", "nothing such"), "no turn has a fact about the entity `nothing such`; "),
+        (("--entity", "no such"), "no turn has a fact about the entity `no such`; "),
         (("--session", "nothing"), "no session has an id that begins with `nothing`; "),
         (("--file", ""), "`--file` is empty: give it a value, or omit it"),
-        (
-            ("--since", "2026-05", "--until", "2026-01"),
-            "no turn can be selected: `--until` ends at 2026-02-01 00:00, and `--since` begins at",
-        ),
-    ],
-)
-def test_conditions_of_a_timeline_that_select_nothing_are_explained(
-    folder: Path, options: tuple[str, ...], message: str
-) -> None:
-    result = run_in_process("timeline", *options, folder=folder)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.messages[-1].startswith(f"turnetl: {message}")
+        (dates, "no turn can be selected: `--until` ends at 2026-02-01 00:00, and `--since` beg"),
+        (("--group", "nope"), "there is no group `nope`"),
+    ):
+        with subtests.test(options=options):
+            result = run_in_process("timeline", *options, folder=folder)
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert result.messages[-1].startswith(f"turnetl: {message}")
 
 
 def test_an_unknown_group_is_named(folder: Path) -> None:
-    for command in (("timeline",), ("entity", "pytest"), ("file", "cart.py")):
+    for command in (("entity", "pytest"), ("file", "cart.py")):
         assert run_in_process(*command, "--group", "nope", folder=folder).exit_code == 2
 
 
@@ -154,37 +157,32 @@ def test_a_text_that_starts_with_hyphens_is_no_option(folder: Path) -> None:
     assert run_in_process("search", f"--- FAIL: {test}", "--json", folder=folder).json["hits"]
 
 
-def test_an_unknown_option_is_no_part_of_an_error(folder: Path) -> None:
-    result = run_in_process("fix", "KeyError", "--limt", "1", folder=folder)
-    assert result.exit_code == 2
-    assert result.messages == [
-        "turnetl: unknown option `--limt`; did you mean `--limit`? See `turnetl fix --help`"
-    ]
-
-
-@pytest.mark.parametrize("text", ["", "  "])
-def test_a_fix_needs_a_text(text: str, folder: Path) -> None:
-    result = run_in_process("fix", text, folder=folder)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.messages == [
-        "turnetl: `turnetl fix` needs the message of an error, or a part of it"
-    ]
+def test_a_fix_needs_a_text_and_no_unknown_option(folder: Path, subtests: pytest.Subtests) -> None:
+    needed = "`turnetl fix` needs the message of an error, or a part of it"
+    unknown = "unknown option `--limt`; did you mean `--limit`? See `turnetl fix --help`"
+    for words, message in (
+        (("",), needed),
+        (("  ",), needed),
+        (("KeyError", "--limt", "1"), unknown),
+    ):
+        with subtests.test(words=words):
+            result = run_in_process("fix", *words, folder=folder)
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert result.messages == [f"turnetl: {message}"]
 
 
 @pytest.mark.full
-def test_while_another_process_writes_the_graph_the_index_answers(tmp_path: Path) -> None:
-    archive = write_archive(tmp_path / "a.jsonl", conversation("add a cart", at=MARCH))
-    assert run_in_process("backfill", archive, folder=tmp_path).exit_code == 0
-    (turn,) = run_in_process("timeline", "--json", folder=tmp_path).json["turns"]
-    graph = tmp_path / ".turnetl/lake/graph.lbug"
+def test_while_another_process_writes_the_graph_the_index_answers(shop: Path) -> None:
+    turn, _ = run_in_process("timeline", "--json", folder=shop).json["turns"]
+    graph = shop / ".turnetl/lake/graph.lbug"
     os.utime(graph, (0, 0))
     with asyncio.Runner() as runner:
         url = f"ladybug://{graph}"
         writer = runner.run(open_graph(url, user="", password="", write=True))
-        result = run_in_process("show", turn["id"], folder=tmp_path)
+        result = run_in_process("show", turn["id"], folder=shop)
         runner.run(writer.close())
     assert (result.exit_code, len(result.messages)) == (0, 1)
-    assert "add a cart" in result.stdout
+    assert "Add a cart" in result.stdout
 
 
 def test_a_long_error_says_how_much_of_it_is_compared(folder: Path) -> None:

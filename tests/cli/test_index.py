@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import clean_environment, run_in_process
+from tests.cli.command import clean_environment, index_folder, run_in_process
 from tests.servers.provider import KEY, FakeProvider
 
 FULL_DISK = """
@@ -20,91 +20,57 @@ main()
 
 
 @pytest.mark.full
-def test_the_command_prints_what_the_index_holds(shop: Path) -> None:
-    result = run_in_process("index", "--rebuild", "--json", folder=shop)
-    assert result.exit_code == 0
-    assert result.json["groups"] == [{"group": "shop", "turns": 2}]
-    assert (result.json["turns"], result.json["turns_behind"], result.json["added"]) == (2, 0, 2)
-    assert result.json["passages"] == 4
-    assert result.json["bytes"] > 0
-    assert result.json["caught_up_at"]
-
-
-@pytest.mark.full
 def test_a_second_run_reads_nothing_and_a_rebuild_reads_all(shop: Path) -> None:
-    run_in_process("index", folder=shop)
+    rebuilt = run_in_process("index", "--rebuild", "--json", folder=shop).json
+    assert rebuilt["groups"] == [{"group": "shop", "turns": 2}]
+    assert (rebuilt["turns"], rebuilt["turns_behind"], rebuilt["added"]) == (2, 0, 2)
+    assert rebuilt["passages"] == 4
+    assert rebuilt["bytes"] > 0
+    assert rebuilt["caught_up_at"]
     assert run_in_process("index", "--json", folder=shop).json["added"] == 0
-    assert run_in_process("index", "--rebuild", "--json", folder=shop).json["added"] == 2
 
 
-def test_the_table_names_groups_size_time_and_path(shop: Path) -> None:
+def test_the_table_and_status_have_the_turns_and_the_time_of_the_index(shop: Path) -> None:
     text = run_in_process("index", folder=shop).stdout
-    assert "shop" in text
     assert "the index holds 2 turns and 4 passages" in text
     assert "brought up to date 20" in text
     assert str(Path(".turnetl") / "lake" / "index") in text
+    status = run_in_process("status", folder=shop)
+    assert "search index: 2 turns, up to date; brought up to date 20" in status.stdout
+    shutil.rmtree(index_folder(shop))
+    assert "search index: none yet" in run_in_process("status", folder=shop).stdout
+    assert run_in_process("status", "--json", folder=shop).json["index"] is None
 
 
-@pytest.mark.parametrize("command", [("index",), ("index", "--rebuild"), ("search", "cart")])
 def test_without_a_graph_a_message_says_where_it_would_be(
-    command: tuple[str, ...], tmp_path: Path
+    tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
-    result = run_in_process(*command, folder=tmp_path)
-    assert result.exit_code == 1
-    assert len(result.messages) == 1
     expected = tmp_path / ".turnetl" / "lake" / "graph.lbug"
-    assert f"there is no graph at `{expected}`" in result.messages[0]
+    for command in (("index",), ("index", "--rebuild"), ("search", "cart")):
+        with subtests.test(command=command):
+            result = run_in_process(*command, folder=tmp_path)
+            assert (result.exit_code, len(result.messages)) == (1, 1)
+            assert f"there is no graph at `{expected}`" in result.messages[0]
 
 
 @pytest.mark.full
 def test_an_index_of_another_embedder_is_refused_until_it_is_rebuilt(
     shop: Path, provider: FakeProvider
 ) -> None:
-    run_in_process("index", folder=shop)
+    """The rebuild states its tokens; the server is asked for no dimensions that are recorded."""
     environment = _http_embedder(provider)
     refused = run_in_process("search", "cart", folder=shop, **environment)
     assert refused.exit_code == 1
     assert "run `turnetl index --rebuild`, or restore the setting" in refused.messages[0]
-    assert run_in_process("index", "--rebuild", folder=shop, **environment).exit_code == 0
-    assert run_in_process("search", "cart", folder=shop, **environment).exit_code == 0
-
-
-@pytest.mark.full
-def test_an_embedder_over_http_is_announced_with_its_tokens(
-    shop: Path, provider: FakeProvider
-) -> None:
-    result = run_in_process("index", "--rebuild", folder=shop, **_http_embedder(provider))
-    assert len(result.messages) == 1
-    assert "the search index embeds 2 turns with `openai-compatible/toy`" in result.messages[0]
-    assert "tokens, price unknown" in result.messages[0]
-
-
-@pytest.mark.full
-def test_an_index_asks_a_server_for_no_dimensions_that_it_has_recorded(
-    shop: Path, provider: FakeProvider
-) -> None:
-    environment = _http_embedder(provider)
-    assert run_in_process("index", "--rebuild", folder=shop, **environment).exit_code == 0
+    rebuilt = run_in_process("index", "--rebuild", folder=shop, **environment)
+    assert (rebuilt.exit_code, len(rebuilt.messages)) == (0, 1)
+    assert "the search index embeds 2 turns with `openai-compatible/toy`" in rebuilt.messages[0]
+    assert "tokens, price unknown" in rebuilt.messages[0]
     before = len(provider.requests)
     assert run_in_process("index", folder=shop, **environment).exit_code == 0
     assert len(provider.requests) == before
     assert run_in_process("search", "cart", folder=shop, **environment).exit_code == 0
     assert len(provider.requests) == before + 1
-
-
-def test_status_says_how_many_turns_the_index_lacks(shop: Path) -> None:
-    run_in_process("index", folder=shop)
-    status = run_in_process("status", folder=shop)
-    assert "search index: 2 turns, up to date; brought up to date 20" in status.stdout
-    assert run_in_process("status", "--json", folder=shop).json["index"]["turns_behind"] == 0
-
-
-def test_status_without_an_index_says_how_to_make_one(shop: Path) -> None:
-    for path in sorted((shop / ".turnetl" / "lake").rglob("index/*/*"), reverse=True):
-        if path.is_file():
-            path.unlink()
-    assert "search index: none yet" in run_in_process("status", folder=shop).stdout
-    assert run_in_process("status", "--json", folder=shop).json["index"] is None
 
 
 def _http_embedder(provider: FakeProvider) -> dict[str, str]:
@@ -117,19 +83,20 @@ def _http_embedder(provider: FakeProvider) -> dict[str, str]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", ["catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"])
-def test_a_damaged_index_is_rebuilt_by_a_search_with_a_sentence(name: str, shop: Path) -> None:
+def test_a_damaged_index_is_rebuilt_by_a_search_with_a_sentence(
+    shop: Path, subtests: pytest.Subtests
+) -> None:
     whole = run_in_process("search", "cart", "--json", folder=shop).json["hits"]
-    (path,) = (shop / ".turnetl" / "lake" / "index").glob(f"*/{name}")
-    path.write_bytes(b"garbage" * 1000)
-    for log in path.parent.glob("*-wal"):
-        log.unlink()
-    result = run_in_process("search", "cart", "--json", folder=shop)
-    assert result.exit_code == 0
-    assert result.json["hits"] == whole != []
-    assert len(result.messages) == 1
-    assert "is damaged (" in result.messages[0]
-    assert result.messages[0].endswith("); it is rebuilt from the graph")
+    for name in ("catalog.sqlite", "vectors/keys", "lexical/turns/meta.json"):
+        with subtests.test(name=name):
+            (index_folder(shop) / name).write_bytes(b"garbage" * 1000)
+            for log in index_folder(shop).glob("*-wal"):
+                log.unlink()
+            result = run_in_process("search", "cart", "--json", folder=shop)
+            assert (result.exit_code, len(result.messages)) == (0, 1)
+            assert result.json["hits"] == whole != []
+            assert "is damaged (" in result.messages[0]
+            assert result.messages[0].endswith("); it is rebuilt from the graph")
 
 
 @pytest.mark.full

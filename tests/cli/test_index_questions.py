@@ -1,11 +1,12 @@
 """`turnetl index --questions` as users type it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import CommandResult, run_in_process
+from tests.cli.command import CommandResult, index_folder, run_in_process
 from tests.cli.provider_setup import model_environment
 from tests.servers.canned_responses import Json
 from tests.servers.provider import FakeProvider
@@ -30,7 +31,9 @@ def index(folder: Path, provider: FakeProvider, *arguments: str, **more: str) ->
 
 
 @pytest.mark.full
-def test_questions_are_written_once_and_find_their_turns(shop: Path, asked: FakeProvider) -> None:
+def test_questions_are_written_once_and_find_their_turns_also_after_a_rebuild(
+    shop: Path, asked: FakeProvider
+) -> None:
     before = run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
     first = index(shop, asked, "--questions", "--json")
     assert first.exit_code == 0
@@ -43,18 +46,14 @@ def test_questions_are_written_once_and_find_their_turns(shop: Path, asked: Fake
     again = index(shop, asked, "--questions")
     assert again.messages == []
     assert "2 turns with questions, 0 of them new; 0 requests" in again.stdout
-    assert len(asked.requests) == 2
-
-
-@pytest.mark.full
-def test_a_rebuild_keeps_them_and_the_journal_has_them(shop: Path, asked: FakeProvider) -> None:
-    index(shop, asked, "--questions")
+    # A rebuild keeps them.
     assert index(shop, asked, "--rebuild", "--json").json["turns_with_questions"] == 2
-    assert run_in_process("search", "walruses", "--json", folder=shop).json["hits"]
-    for path in sorted((shop / ".turnetl" / "lake" / "index").rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() else path.unlink()
-    again = index(shop, asked, "--questions", "--json").json["questions"]
-    assert (again["turns"], again["usage"]["calls"], len(asked.requests)) == (2, 0, 2)
+    assert run_in_process("search", "walruses", "--json", folder=shop).json["hits"] == [hit]
+    # The journal has them.
+    shutil.rmtree(index_folder(shop))
+    again = index(shop, asked, "--questions", "--json")
+    questions = again.json["questions"]
+    assert (questions["turns"], questions["usage"]["calls"], len(asked.requests)) == (2, 0, 2)
     stats = run_in_process("journal", "stats", "--json", folder=shop).json
     assert "index.questions" in json.dumps(stats)
 
@@ -84,9 +83,11 @@ def test_a_dry_run_states_turns_tokens_and_cost_and_writes_nothing(
 
 
 @pytest.mark.full
-def test_a_response_that_is_not_valid_fails_the_command_and_is_asked_for_again(
+def test_a_response_that_is_not_valid_fails_the_command_and_is_asked_for_again_within_the_budget(
     shop: Path, provider: FakeProvider
 ) -> None:
+    stopped = index(shop, provider, "--questions", "--budget", "10 tokens")
+    assert (stopped.exit_code, provider.requests) == (4, [])
     provider.responders = {**RESPONDERS, "questions": lambda _: {"answers": []}}
     failed = index(shop, provider, "--questions", "--json")
     assert (failed.exit_code, failed.json["questions"]["failed"]) == (1, 2)
@@ -95,26 +96,12 @@ def test_a_response_that_is_not_valid_fails_the_command_and_is_asked_for_again(
     assert (again.exit_code, again.json["questions"]["turns"]) == (0, 2)
 
 
-@pytest.mark.full
-def test_it_keeps_to_the_budget_and_continues(shop: Path, asked: FakeProvider) -> None:
-    stopped = index(shop, asked, "--questions", "--budget", "10 tokens")
-    assert (stopped.exit_code, asked.requests) == (4, [])
-    assert index(shop, asked, "--questions", "--json").json["questions"]["turns"] == 2
-
-
-def test_without_a_model_a_message_says_what_to_set(shop: Path) -> None:
+def test_questions_need_a_model_and_their_options_need_them(shop: Path) -> None:
     result = run_in_process("index", "--questions", folder=shop)
     assert result.exit_code == 2
-    assert result.messages[0].startswith(
-        "turnetl: `--questions` writes questions with a model, and"
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "option"), [(("--dry-run",), "--dry-run"), (("--budget", "1usd"), "--budget")]
-)
-def test_options_of_questions_need_them(
-    shop: Path, arguments: tuple[str, ...], option: str
-) -> None:
-    result = run_in_process("index", *arguments, folder=shop)
-    assert result.messages == [f"turnetl: `{option}` is an option of `--questions`: add it"]
+    message = "turnetl: `--questions` writes questions with a model, and"
+    assert result.messages[0].startswith(message)
+    for arguments in (("--dry-run",), ("--budget", "1usd")):
+        result = run_in_process("index", *arguments, folder=shop)
+        expected = f"turnetl: `{arguments[0]}` is an option of `--questions`: add it"
+        assert result.messages == [expected]
