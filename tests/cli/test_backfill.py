@@ -300,7 +300,7 @@ def test_since_and_until_limit_the_ingest_and_the_search(tmp_path: Path) -> None
 @pytest.mark.full
 def test_a_backfill_that_committed_turns_suggests_searches_that_have_hits(tmp_path: Path) -> None:
     """They run as they are printed."""
-    command = ("backfill", *two_samples(), "--lake", "my lake")
+    command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--lake", "my lake")
     first = run_in_process(*command, folder=tmp_path)
     suggested = first.stdout.partition("Try a search:\n")[2].splitlines()
     assert suggested

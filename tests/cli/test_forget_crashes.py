@@ -69,15 +69,14 @@ def expected(filled_zoo: Path, tmp_path_factory: pytest.TempPathFactory) -> list
     return asyncio.run(dump_graph(embedded(folder)))
 
 
-@pytest.mark.parametrize("step", SAMPLED)
 def test_an_end_before_any_step_is_completed_by_the_next_call(
-    step: str, filled_zoo: Path, expected: list[str], tmp_path: Path
+    zoo: Path, expected: list[str]
 ) -> None:
-    folder = shutil.copytree(filled_zoo, tmp_path, dirs_exist_ok=True)
-    ended_before(folder, embedded(folder), step)
-    report = forget_here(folder, embedded(folder))
+    for step in SAMPLED:
+        ended_before(zoo, embedded(zoo), step)
+    report = forget_here(zoo, embedded(zoo))
     assert report.is_resumed
-    check(report, folder, expected)
+    check(report, zoo, expected)
 
 
 def check(report: ForgetReport, folder: Path, expected: list[str]) -> None:
