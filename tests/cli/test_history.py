@@ -182,7 +182,7 @@ def test_while_another_process_writes_the_graph_the_index_answers(shop: Path) ->
         result = run_in_process("show", turn["id"], folder=shop)
         runner.run(writer.close())
     assert (result.exit_code, len(result.messages)) == (0, 1)
-    assert "Add a cart" in result.stdout
+    assert f"Prompt\n    {turn['prompt']}\n" in result.stdout
 
 
 def test_a_long_error_says_how_much_of_it_is_compared(folder: Path) -> None:
