@@ -111,9 +111,8 @@ class Shop:
         return self._run(line).stdout
 
     def _run(self, line: int, *options: str) -> CommandResult:
-        place = f"{path_of(self.name)}:{line}"
-        arguments = ("why", place, "--lake", self._lake, *options)
-        return run_in_process(*arguments, folder=self._repository.folder)
+        place = ("why", f"{path_of(self.name)}:{line}", *options)
+        return run_in_process(*place, "--lake", self._lake, folder=self._repository.folder)
 
 
 def filled(folder: Path, archives: dict[str, list[str]], *options: str) -> Path:
