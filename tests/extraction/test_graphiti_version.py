@@ -8,7 +8,7 @@ from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base import ids
-from turnetl.base.ids import GroupId
+from turnetl.base.model import GroupId
 from turnetl.extraction.llm import LlmExtractor
 
 ROOT = Path(__file__).parents[2]
