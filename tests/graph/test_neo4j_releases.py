@@ -50,9 +50,8 @@ def test_the_contracts_hold_on_the_newest_release() -> None:
 def test_the_server_is_of_the_selected_release(neo4j: Neo4jServer) -> None:
     [kernel] = neo4j.run("CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel'")
     if not neo4j_server.IS_GIVEN:
-        [version] = kernel["versions"]
         expected = "5.26." if neo4j_server.IS_LTS else neo4j_server.VERSION
-        assert version.startswith(expected)
+        assert expected in str(kernel["versions"])
     if neo4j_server.IS_LTS:
         return
     [database] = neo4j.run("SHOW DATABASE neo4j YIELD defaultLanguage")

@@ -16,7 +16,7 @@ from turnetl.base.progress import ProgressUpdate, ignore_progress
 from turnetl.graph.ladybug.checksum import ChecksumMatch, compare
 from turnetl.graph.ladybug.file import check_file
 from turnetl.graph.ladybug.file_lock import lock_graph
-from turnetl.graph.ladybug.storage_version import INSTALLED, storage_version
+from turnetl.graph.ladybug.storage_version import INSTALLED, RELEASE, remedy, storage_version
 from turnetl.graph.ladybug.upgrade import upgrade_file
 from turnetl.graph.open import open_graph, rewrite_graph, upgrade_graph
 
@@ -169,6 +169,10 @@ def test_an_upgrade_waits_for_nobody_and_needs_a_graph_a_release_and_space(
     assert contents(tmp_path) == before
 
 
+def test_the_installed_release_is_known_by_its_storage_version() -> None:
+    assert f"ladybug=={RELEASE}" in remedy(INSTALLED)
+
+
 def test_what_is_no_ladybug_file_is_not_upgraded(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     path.write_bytes(b"something else" * 10)
@@ -182,7 +186,7 @@ def test_what_is_no_ladybug_file_is_not_upgraded(tmp_path: Path) -> None:
 
 async def test_a_rewritten_file_leaves_no_older_one_with_deleted_texts(tmp_path: Path) -> None:
     path = extract("0.20.4", "killed", tmp_path)
-    upgrade_file(path, None)
+    upgrade_file(path, Path(sys.executable))
     assert len(contents(tmp_path)) == 3
     rewrite_graph(f"ladybug://{path}")
     assert contents(tmp_path).keys() == {"graph.lbug"}

@@ -14,6 +14,8 @@ from turnetl.base.errors import GraphUnusable
 _MAGIC = b"LBUG"
 _END = 12
 """Bytes of the first page up to the end of the version, which is a little-endian integer."""
+_MOST = 1000
+"""A greater number is no version: a bit of the header changed."""
 INSTALLED = int(ladybug.storage_version)
 RELEASE = str(ladybug.version)
 _LAST_RELEASES = {
@@ -28,7 +30,7 @@ _LAST_RELEASES = {
 
 
 def storage_version(path: Path) -> int | None:
-    """Return the version in the file's header; None if it is missing, empty, or no Ladybug file."""
+    """Return the version in the file's header; None if it is missing, or no Ladybug file."""
     try:
         with path.open("rb") as file:
             header = file.read(_END)
@@ -36,7 +38,8 @@ def storage_version(path: Path) -> int | None:
         return None
     if len(header) < _END or not header.startswith(_MAGIC):
         return None
-    return int.from_bytes(header[len(_MAGIC) :], "little")
+    version = int.from_bytes(header[len(_MAGIC) :], "little")
+    return version if version <= _MOST else None
 
 
 def other_version(path: Path) -> int | None:

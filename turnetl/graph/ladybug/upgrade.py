@@ -202,7 +202,7 @@ def _build(new: Path, folder: Path, dump: _Dump, progress: Progress) -> Mapping[
         if foreign is not None or dump.indexes:
             raise GraphUnusable(
                 f"the graph holds a table or an index of another program (`"
-                f"{foreign or dump.indexes[0]}`), which cannot be carried over: remove it with the "
+                f"{foreign or dump.indexes[0]}`), which cannot be carried over: drop it with the "
                 "release that wrote it"
             )
         copy_tables(target, _parts(folder, dump), copied)
