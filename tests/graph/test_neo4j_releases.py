@@ -48,7 +48,8 @@ def test_the_contracts_hold_on_the_newest_release() -> None:
 
 @pytest.mark.full
 def test_the_server_is_of_the_selected_release(neo4j: Neo4jServer) -> None:
-    [kernel] = neo4j.run("CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel'")
+    components = "CALL dbms.components() YIELD name, versions WHERE name = 'Neo4j Kernel'"
+    [kernel] = neo4j.run(f"{components} RETURN versions")
     if not neo4j_server.IS_GIVEN:
         expected = "5.26." if neo4j_server.IS_LTS else neo4j_server.VERSION
         assert expected in str(kernel["versions"])
