@@ -52,6 +52,7 @@ class ProgressUpdate:
     """`done` of `total` units of a stage are finished."""
 
     stage: str
+    """What is running, such as `parse`."""
     name: str
     """Name of the units, or of their group."""
     done: int

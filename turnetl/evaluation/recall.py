@@ -249,7 +249,11 @@ class GroupRecall:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """The recall of the search on the user's own turns."""
+    """The recall of the search on the user's own turns.
+
+    `recall(stage, group=None)` returns a `StageRecall`, `baseline_recall(stage)` those before and
+    now, and `changes(stage)` the questions with another rank.
+    """
 
     questions: Annotated[tuple[EvaluatedQuestion, ...], described("All questions.")]
     stages: tuple[RankingStage, ...]

@@ -34,6 +34,8 @@ _MIN_LINE_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
+    """A line of a file with its number."""
+
     number: int
     """In the file as it is, from 1."""
     text: str
