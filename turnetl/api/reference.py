@@ -17,7 +17,9 @@ import msgspec
 import turnetl
 from turnetl.api.arguments import Conditions
 from turnetl.base import errors
+from turnetl.base.graph_model import Receipt, TurnRun
 from turnetl.base.results import Description
+from turnetl.base.schema import RECEIPTS, RUNS
 
 _HEAD = """# Reference of the Python API
 
@@ -26,6 +28,9 @@ says how to work with them. `Progress` is `Callable[[ProgressUpdate], None]`.
 
 This page is generated: `python -m turnetl.api.reference > docs/api.md`.
 """
+_INNER_TYPES = (
+    "## Types of fields and arguments\n\nYou need not import them: `turnetl` has no such names.\n"
+)
 _ERRORS = "## Errors\n\n| name | is a | means |\n|---|---|---|\n"
 _FIELDS = "| name | type | meaning |\n|---|---|---|\n"
 _FIELD_SECTIONS = ("Args", "Raises")
@@ -45,7 +50,7 @@ def reference() -> str:
             *map(_function, functions),
             "## Types\n",
             *map(_type, documented),
-            "## Types of fields and arguments\n\nThey need not be imported.\n",
+            _INNER_TYPES,
             *map(_type, sorted(inside, key=lambda kind: kind.__name__.lower())),
             _ERRORS + "".join(map(_error, _error_types())),
         )
@@ -124,9 +129,21 @@ def _field(kind: type, name: str) -> str:
     metadata = getattr(get_type_hints(owner, include_extras=True)[key], "__metadata__", ())
     texts = [one.text for one in metadata if isinstance(one, Description)]
     texts += [docstring.partition("\n\n")[0].replace("\n", " ")]
-    meaning = " ".join(dict.fromkeys(text for text in texts if text))
     hint = get_type_hints(owner)[key]
+    meaning = " ".join(dict.fromkeys(text for text in texts if text)) or _described(
+        kind, name, hint
+    )
     return f"| `{name}` | `{_escaped(_type_name(hint))}` | {_escaped(meaning)} |\n"
+
+
+def _described(kind: type, name: str, hint: Any) -> str:
+    """Return what the column of that name says, or the docstring of the field's own type."""
+    columns = {Receipt: RECEIPTS.columns, TurnRun: RUNS.columns}.get(kind, ())
+    for column in columns:
+        if column.name == name:
+            return column.description
+    is_own = isinstance(hint, type) and hint.__module__.startswith("turnetl.")
+    return _documentation(hint).partition("\n")[0] if is_own else ""
 
 
 @cache

@@ -27,6 +27,7 @@ class Shard:
     number: int
     """From 1."""
     count: int
+    """Number of shards, at most 10,000."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.count <= _MOST:

@@ -204,8 +204,11 @@ class Baseline:
     """An earlier evaluation."""
 
     evaluated_at: datetime
+    """When it was made."""
     embedder: str
+    """Embedder of the index then."""
     questions: tuple[EvaluatedQuestion, ...]
+    """Its questions, with their ranks then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +277,7 @@ class EvaluationReport:
     usage: Annotated[Usage, described("Of this evaluation, without responses from the journal.")]
     stopped: Annotated[str | None, described("Why it ended early; null if it did not.")]
     baseline: Baseline | None
+    """The earlier evaluation to compare with; None: there is none."""
     evaluated_at: Annotated[datetime, described("When it was made.")]
     caught_up_at: CaughtUpAtField = None
     unread: UnreadField = None
@@ -310,6 +314,7 @@ class EvaluationReport:
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
+        """Groups of the questions, sorted."""
         return tuple(sorted({one.question.group_id for one in self.questions}))
 
     @property

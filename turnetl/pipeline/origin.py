@@ -65,6 +65,7 @@ class FileInRepository:
     """A file of a git repository."""
 
     root: Path
+    """Folder of the repository."""
     path: Annotated[str, described("Path of the file from the root of its repository.")]
     """With slashes."""
     environment: Mapping[str, str]
