@@ -14,7 +14,7 @@ Path = str | PathLike[str]
 
 
 class Conditions(TypedDict, total=False):
-    """The conditions of a search, as keywords: what `Selection` declares under the same names."""
+    """The conditions of a search, as keywords. A turn must meet all that are given."""
 
     groups: Sequence[str]
     """Group ids or project names; all groups if empty."""

@@ -24,7 +24,8 @@ from turnetl.base.schema import RECEIPTS, RUNS
 _HEAD = """# Reference of the Python API
 
 Every public function, type and error, as its docstring describes it; [Python API](python-api.md)
-says how to work with them. `Progress` is `Callable[[ProgressUpdate], None]`.
+says how to work with them. `Progress` is `Callable[[ProgressUpdate], None]`. Where a
+meaning says null, the value in Python is None.
 
 This page is generated: `python -m turnetl.api.reference > docs/api.md`.
 """
