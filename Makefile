@@ -47,6 +47,10 @@ bench: $(VENV)/.ready
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
 	    --python-version 3.11 --extra dev --extra prefect --extra dask --extra semantic --extra communities --extra objects pyproject.toml -o requirements.lock
+	mkdir -p build
+	$(BIN)/uv pip compile --universal --no-deps --quiet --no-header --python-version 3.11 --format pylock.toml \
+	    requirements.lock -o build/pylock.toml
+	$(BIN)/python deploy/wheels.py build/pylock.toml > deploy/wheels.tsv
 	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \

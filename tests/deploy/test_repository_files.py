@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -56,6 +57,18 @@ def test_each_file_of_the_forge_is_linted() -> None:
     assert linted == files
 
 
+@pytest.mark.skipif(not shutil.which("make"), reason="needs make")
+@pytest.mark.parametrize(
+    ("system", "tool"), [("Windows_NT", ".venv/Scripts/pytest"), ("", ".venv/bin/pytest")]
+)
+def test_the_makefile_uses_the_programs_of_an_environment_on_windows_too(
+    system: str, tool: str
+) -> None:
+    dry_run = ["make", "--dry-run", "test", f"OS={system}"]
+    done = subprocess.run(dry_run, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert f"\n{tool} -n auto\n" in done.stdout
+
+
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
 def test_a_form_names_only_files_that_exist(path: Path) -> None:
     named = re.findall(r"\b(?:docs/)?\w+\.md\b", path.read_text(encoding="utf-8"))
@@ -82,9 +95,9 @@ def test_pre_commit_needs_no_network() -> None:
 def test_the_files_match_their_schemas(tmp_path: Path) -> None:
     """By the linters of the lock, whose schemas are part of their package."""
     uv, python = [sys.executable, "-m", "uv", "--quiet"], tmp_path / "venv"
-    subprocess.run([*uv, "venv", "--python", sys.executable, python], check=True)
-    install = [*uv, "pip", "install", "--python", python, "--require-hashes"]
-    lock = ["-r", DEPLOY / "lint.lock"]
+    subprocess.run([*uv, "venv", "--python", sys.executable, str(python)], check=True)
+    install = [*uv, "pip", "install", "--python", str(python), "--require-hashes"]
+    lock = ["-r", str(DEPLOY / "lint.lock")]
     done = subprocess.run([*install, *lock], check=False, capture_output=True, text=True)
     if done.returncode != 0 and "Failed to fetch" in done.stderr:
         pytest.skip("the linters are not in uv's cache, and no package index can be reached")
@@ -92,4 +105,4 @@ def test_the_files_match_their_schemas(tmp_path: Path) -> None:
     [program] = python.glob("*/check-jsonschema*")
     assert CHECKS
     for arguments in CHECKS:
-        subprocess.run([program, *arguments], cwd=ROOT, check=True)
+        subprocess.run([str(program), *arguments], cwd=ROOT, check=True)
