@@ -15,8 +15,8 @@ from tests.cli.summarize_runs import FIRST_TURNS, UNFLUSHED, backfill
 from tests.legacy.migrating import Migrations
 
 if sys.platform == "win32":
-    # They need a pseudo-terminal, or limit the resources of a process.
-    collect_ignore = ["test_console.py", "test_index.py", "test_pager.py", "test_sources.py"]
+    # They need a pseudo-terminal.
+    collect_ignore = ["test_console.py", "test_pager.py", "test_sources.py"]
 
 
 @pytest.fixture(scope="session")
