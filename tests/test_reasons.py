@@ -22,12 +22,13 @@ def test_all_enums_of_reasons_are_checked_here() -> None:
     assert set(Reason.__subclasses__()) == set(ENUMS)
 
 
-@pytest.mark.parametrize("reason", REASONS)
-def test_a_reason_has_a_sentence(reason: Reason) -> None:
-    assert reason.sentence[0].isupper() or reason.sentence.startswith("turnetl ")
-    assert reason.sentence.endswith(".")
-    assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", reason.value)
-    assert reason.name == reason.value.upper()
+def test_a_reason_has_a_sentence(subtests: pytest.Subtests) -> None:
+    for reason in REASONS:
+        with subtests.test(reason=reason):
+            assert reason.sentence[0].isupper() or reason.sentence.startswith("turnetl ")
+            assert reason.sentence.endswith(".")
+            assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", reason.value)
+            assert reason.name == reason.value.upper()
 
 
 @pytest.mark.parametrize("enum", ENUMS)
@@ -57,7 +58,8 @@ def test_the_stoplist_checks_names_for_every_reason_to_discard_one() -> None:
     assert set(CHECKS) == set(DiscardReason) - {DiscardReason.FACTS}
 
 
-@pytest.mark.parametrize("reason", DiscardReason)
-def test_a_reason_to_discard_is_documented_with_the_models(reason: DiscardReason) -> None:
-    paragraph = MODELS.partition("(json.md#discardreason)")[2].partition("\n\n")[0]
-    assert f"`{reason}`" in paragraph
+def test_a_reason_to_discard_is_documented_with_the_models(subtests: pytest.Subtests) -> None:
+    for reason in DiscardReason:
+        with subtests.test(reason=reason):
+            paragraph = MODELS.partition("(json.md#discardreason)")[2].partition("\n\n")[0]
+            assert f"`{reason}`" in paragraph

@@ -17,10 +17,11 @@ REASON_AT = {"BadArchive": 0, "Problem": 2}
 """The position of the reason among the arguments of a call."""
 
 
-@pytest.mark.parametrize("reason", SkipReason)
-def test_a_reason_is_documented_with_its_sentence(reason: SkipReason) -> None:
-    page = (ROOT.parent / "docs" / "formats.md").read_text(encoding="utf-8")
-    assert f"| `{reason}` | {reason.sentence} |" in page
+def test_a_reason_is_documented_with_its_sentence(subtests: pytest.Subtests) -> None:
+    for reason in SkipReason:
+        with subtests.test(reason=reason):
+            page = (ROOT.parent / "docs" / "formats.md").read_text(encoding="utf-8")
+            assert f"| `{reason}` | {reason.sentence} |" in page
 
 
 def test_every_reason_is_used() -> None:
@@ -28,10 +29,11 @@ def test_every_reason_is_used() -> None:
     assert not [reason.name for reason in SkipReason if f"SkipReason.{reason.name}" not in text]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_reason_is_a_literal(path: Path) -> None:
-    found = literal_reasons(path.read_text(encoding="utf-8"))
-    assert not [f"{path}:{literal.lineno}: {literal.value!r}" for literal in found]
+def test_no_reason_is_a_literal(subtests: pytest.Subtests) -> None:
+    for path in SOURCES:
+        with subtests.test(path=path):
+            found = literal_reasons(path.read_text(encoding="utf-8"))
+            assert not [f"{path}:{literal.lineno}: {literal.value!r}" for literal in found]
 
 
 @pytest.mark.parametrize(

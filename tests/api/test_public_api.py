@@ -67,19 +67,23 @@ def test_every_public_name_is_documented_and_every_documented_name_is_public() -
     assert set(turnetl.__all__) - {*rows, "errors"} == set()
 
 
-@pytest.mark.parametrize("name", turnetl.__all__)
-def test_every_public_name_can_be_imported(name: str) -> None:
-    value = getattr(turnetl, name)
-    is_type_alias = name == "Progress"
-    assert is_type_alias or inspect.getdoc(value)
+def test_every_public_name_can_be_imported(subtests: pytest.Subtests) -> None:
+    for name in turnetl.__all__:
+        with subtests.test(name=name):
+            value = getattr(turnetl, name)
+            is_type_alias = name == "Progress"
+            assert is_type_alias or inspect.getdoc(value)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_documented_signature_names_every_parameter(name: str) -> None:
-    documented = re.search(rf"^\| `(?:await )?{name}\((.*?)\)` \|", PAGE, flags=re.MULTILINE)
-    assert documented
-    names = re.findall(r"(?:^|, )\*{0,2}(\w+)", documented[1])
-    assert names == list(inspect.signature(getattr(turnetl, name)).parameters)
+def test_a_documented_signature_names_every_parameter(subtests: pytest.Subtests) -> None:
+    for name in FUNCTIONS:
+        with subtests.test(name=name):
+            documented = re.search(
+                rf"^\| `(?:await )?{name}\((.*?)\)` \|", PAGE, flags=re.MULTILINE
+            )
+            assert documented
+            names = re.findall(r"(?:^|, )\*{0,2}(\w+)", documented[1])
+            assert names == list(inspect.signature(getattr(turnetl, name)).parameters)
 
 
 def test_the_documented_conditions_are_those_of_a_selection() -> None:
@@ -134,9 +138,10 @@ DOCUMENTED_TYPES = {
 }
 
 
-@pytest.mark.parametrize("name", DOCUMENTED_TYPES)
-def test_a_type_is_documented_with_all_its_fields_and_properties(name: str) -> None:
-    assert FIELDS[name] == list(members(DOCUMENTED_TYPES[name]))
+def test_a_type_is_documented_with_all_its_fields_and_properties(subtests: pytest.Subtests) -> None:
+    for name in DOCUMENTED_TYPES:
+        with subtests.test(name=name):
+            assert FIELDS[name] == list(members(DOCUMENTED_TYPES[name]))
 
 
 def test_every_documented_error_exists_and_every_error_is_documented() -> None:

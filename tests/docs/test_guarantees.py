@@ -11,16 +11,17 @@ PAGE = (ROOT / "docs" / "guarantees.md").read_text()
 TESTS = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", PAGE)))
 
 
-@pytest.mark.parametrize("test", TESTS)
-def test_every_test_of_a_guarantee_exists(test: str) -> None:
-    path, _, name = test.partition("::")
-    tree = ast.parse((ROOT / path).read_text())
-    names = {
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
-    assert not name or name in names
+def test_every_test_of_a_guarantee_exists(subtests: pytest.Subtests) -> None:
+    for test in TESTS:
+        with subtests.test(test=test):
+            path, _, name = test.partition("::")
+            tree = ast.parse((ROOT / path).read_text())
+            names = {
+                node.name
+                for node in ast.walk(tree)
+                if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+            assert not name or name in names
 
 
 def test_every_guarantee_names_a_test() -> None:
