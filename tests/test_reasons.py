@@ -20,12 +20,13 @@ def test_all_enums_of_reasons_are_checked_here() -> None:
     assert set(Reason.__subclasses__()) == set(ENUMS)
 
 
-@pytest.mark.parametrize("reason", REASONS)
-def test_a_reason_has_a_sentence(reason: Reason) -> None:
-    assert reason.sentence[0].isupper() or reason.sentence.startswith("turnetl ")
-    assert reason.sentence.endswith(".")
-    assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", reason.value)
-    assert reason.name == reason.value.upper()
+def test_a_reason_has_a_sentence(subtests: pytest.Subtests) -> None:
+    for reason in REASONS:
+        with subtests.test(reason=reason):
+            assert reason.sentence[0].isupper() or reason.sentence.startswith("turnetl ")
+            assert reason.sentence.endswith(".")
+            assert re.fullmatch(r"[a-z]+(?:_[a-z]+)*", reason.value)
+            assert reason.name == reason.value.upper()
 
 
 @pytest.mark.parametrize("enum", ENUMS)

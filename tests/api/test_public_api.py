@@ -29,11 +29,12 @@ FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turn
 TYPES = [value for name in turnetl.__all__ if isinstance(value := getattr(turnetl, name), type)]
 
 
-@pytest.mark.parametrize("name", turnetl.__all__)
-def test_every_public_name_can_be_imported(name: str) -> None:
-    value = getattr(turnetl, name)
-    is_type_alias = name == "Progress"
-    assert is_type_alias or inspect.getdoc(value)
+def test_every_public_name_can_be_imported(subtests: pytest.Subtests) -> None:
+    for name in turnetl.__all__:
+        with subtests.test(name=name):
+            value = getattr(turnetl, name)
+            is_type_alias = name == "Progress"
+            assert is_type_alias or inspect.getdoc(value)
 
 
 def test_every_public_name_and_error_is_in_the_reference() -> None:

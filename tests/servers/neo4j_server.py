@@ -4,11 +4,11 @@ Tried in this order: `TURNETL_TEST_NEO4J_URL` (with `_USER` and `_PASSWORD`), Do
 of Neo4j from Maven Central on Java 17, downloaded once into the user's cache.
 """
 
-import fcntl
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +20,9 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, Driver, GraphDatabase
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from tests.servers.free_port import free_port
+
+if sys.platform != "win32":
+    import fcntl
 
 VERSION = "5.26.12"
 IMAGE = "neo4j:5.26-community"
@@ -161,8 +164,9 @@ def jars() -> Path:
     home = cache / "turnetl" / f"neo4j-{VERSION}"
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
-        # Another test run may be downloading at the same time.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Another test run may be downloading at the same time; on Windows both of them do.
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / "lib").is_dir():
             _download(home)
     return home / "lib"
@@ -186,13 +190,15 @@ def _existing() -> Neo4jServer:
 
 
 def _docker_runs() -> bool:
+    """Return whether there is a daemon that runs images for Linux: on Windows it may not."""
     if not shutil.which("docker"):
         return False
+    info = ["docker", "info", "--format", "{{.OSType}}"]
     try:
-        done = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+        done = subprocess.run(info, capture_output=True, timeout=20, check=False, text=True)
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+    return done.returncode == 0 and done.stdout.strip() == "linux"
 
 
 @contextmanager
@@ -303,10 +309,10 @@ def _download(home: Path) -> None:
     (home / "pom.xml").write_text(_POM)
     partial = home / "lib.partial"
     shutil.rmtree(partial, ignore_errors=True)
-    maven = ["mvn", "-q", "-B", "-f", str(home / "pom.xml"), "dependency:copy-dependencies"]
-    done = subprocess.run(
-        [*maven, f"-DoutputDirectory={partial}"], capture_output=True, check=False, text=True
-    )
+    # The whole path: on Windows it is a script, which a name without a suffix does not start.
+    maven = [shutil.which("mvn") or "mvn", "-q", "-B", "-f", str(home / "pom.xml")]
+    copy = ["dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    done = subprocess.run([*maven, *copy], capture_output=True, check=False, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"Maven could not download Neo4j {VERSION}: {done.stdout[-2000:]}")
     partial.rename(home / "lib")
