@@ -5,7 +5,6 @@ of Neo4j from Maven Central on Java, downloaded once into the user's cache.
 `TURNETL_TEST_NEO4J_VERSION` selects another release than `VERSION`.
 """
 
-import fcntl
 import os
 import re
 import shutil
@@ -23,6 +22,9 @@ from neo4j import AsyncDriver, AsyncGraphDatabase, Driver, GraphDatabase
 from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from tests.servers.free_port import free_port
+
+if sys.platform != "win32":
+    import fcntl
 
 STARTUP_TIMEOUT = 120
 """Seconds."""
@@ -191,8 +193,9 @@ def _cached(name: str, part: str, download: Callable[[Path], None]) -> Path:
     home = cache / "turnetl" / name
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
-        # Another test run may be downloading at the same time.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Another test run may be downloading at the same time; on Windows both of them do.
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if not (home / part).is_dir():
             download(home)
     return home / part
@@ -224,13 +227,15 @@ def _existing() -> Neo4jServer:
 
 
 def _docker_runs() -> bool:
+    """Return whether there is a daemon that runs images for Linux: on Windows it may not."""
     if not shutil.which("docker"):
         return False
+    info = ["docker", "info", "--format", "{{.OSType}}"]
     try:
-        done = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+        done = subprocess.run(info, capture_output=True, timeout=20, check=False, text=True)
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+    return done.returncode == 0 and done.stdout.strip() == "linux"
 
 
 @contextmanager
@@ -343,10 +348,10 @@ def _download(home: Path) -> None:
     (home / "pom.xml").write_text(_POM)
     partial = home / "lib.partial"
     shutil.rmtree(partial, ignore_errors=True)
-    maven = ["mvn", "-q", "-B", "-f", str(home / "pom.xml"), "dependency:copy-dependencies"]
-    done = subprocess.run(
-        [*maven, f"-DoutputDirectory={partial}"], capture_output=True, check=False, text=True
-    )
+    # The whole path: on Windows it is a script, which a name without a suffix does not start.
+    maven = [shutil.which("mvn") or "mvn", "-q", "-B", "-f", str(home / "pom.xml")]
+    copy = ["dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    done = subprocess.run([*maven, *copy], capture_output=True, check=False, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"Maven could not download Neo4j {VERSION}: {done.stdout[-2000:]}")
     partial.rename(home / "lib")
