@@ -41,9 +41,8 @@ def test_the_owners_are_the_same_on_every_machine_and_in_every_version() -> None
     assert [owner(key, 5) for key in ("shop", "kitchen", "bookshop", "ü")] == [4, 3, 1, 5]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_names_no_shard_is_refused_with_an_example(subtests: pytest.Subtests) -> None:
+    for text in [
         "3/2",
         "0/2",
         "x",
@@ -57,11 +56,12 @@ def test_the_owners_are_the_same_on_every_machine_and_in_every_version() -> None
         "-1/2",
         "1/10001",
         "\u0661/\u0662",
-    ],
-)
-def test_what_names_no_shard_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(BadUsage, match=r"is no shard: .* `--shard 2/8`"):
-        Shard.parse(text)
+    ]:
+        with (
+            subtests.test(text=text),
+            pytest.raises(BadUsage, match=r"is no shard: .* `--shard 2/8`"),
+        ):
+            Shard.parse(text)
 
 
 @given(st.integers(1, 10_000), st.integers(1, 10_000))

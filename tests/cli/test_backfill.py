@@ -51,7 +51,6 @@ def test_archives_become_a_graph_whose_hits_have_file_and_line(
     assert b'"user"' in line
 
 
-@pytest.mark.journey
 def test_a_second_backfill_writes_nothing(graph_url: str, tmp_path: Path) -> None:
     command: tuple[str | Path, ...] = ("backfill", *two_samples(), "--graph", graph_url)
     run = run_in_process(*command, "--json", folder=tmp_path)

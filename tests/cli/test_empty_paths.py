@@ -9,11 +9,14 @@ from tests.docs.test_reference import COMMANDS
 from turnetl.cli.options import to_path
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_and_argument_that_is_a_path_is_converted_by_one_function(name: str) -> None:
-    arguments = COMMANDS[name].assemble_argument_collection()
-    paths = [one for one in arguments if one.hint in (Path, Path | None)]
-    assert [one.name for one in paths if one.parameter.converter is not to_path] == []
+def test_every_option_and_argument_that_is_a_path_is_converted_by_one_function(
+    subtests: pytest.Subtests,
+) -> None:
+    for name in COMMANDS:
+        with subtests.test(name=name):
+            arguments = COMMANDS[name].assemble_argument_collection()
+            paths = [one for one in arguments if one.hint in (Path, Path | None)]
+            assert [one.name for one in paths if one.parameter.converter is not to_path] == []
 
 
 @pytest.mark.parametrize(

@@ -107,31 +107,34 @@ def test_the_help_lists_every_command() -> None:
     assert [name for name in COMMANDS if f" {name}: " not in text] == []
 
 
-@pytest.mark.parametrize("command", HELP_PAGES)
-def test_the_help_in_a_pipe_is_not_wrapped(command: tuple[str, ...]) -> None:
-    """A wrapped line would begin without the indentation of an option or a command."""
-    text = help_page(command)
-    panels = text.split(":\n", maxsplit=1)[1]
-    lines = [line for line in panels.splitlines() if line and not line.endswith(":")]
-    assert [line for line in lines if not line.startswith("  ")] == []
-    assert all(": " in line or line.startswith("  --") for line in lines)
+def test_the_help_in_a_pipe_is_not_wrapped(subtests: pytest.Subtests) -> None:
+    for command in HELP_PAGES:
+        with subtests.test(command=command):
+            """A wrapped line would begin without the indentation of an option or a command."""
+            text = help_page(command)
+            panels = text.split(":\n", maxsplit=1)[1]
+            lines = [line for line in panels.splitlines() if line and not line.endswith(":")]
+            assert [line for line in lines if not line.startswith("  ")] == []
+            assert all(": " in line or line.startswith("  --") for line in lines)
 
 
-@pytest.mark.parametrize("command", HELP_PAGES)
 def test_the_help_of_every_option_and_command_is_a_complete_sentence(
-    command: tuple[str, ...],
+    subtests: pytest.Subtests,
 ) -> None:
-    """The help of an option ends with its sentence, its default or its source."""
-    text = help_page(command)
-    entries = [line for line in text.splitlines() if line.startswith("  ") and ": " in line]
-    assert entries
-    assert [line for line in entries if not line.endswith((".", "]", ")"))] == []
+    for command in HELP_PAGES:
+        with subtests.test(command=command):
+            """The help of an option ends with its sentence, its default or its source."""
+            text = help_page(command)
+            entries = [line for line in text.splitlines() if line.startswith("  ") and ": " in line]
+            assert entries
+            assert [line for line in entries if not line.endswith((".", "]", ")"))] == []
 
 
-@pytest.mark.parametrize("command", HELP_PAGES)
-def test_the_help_imports_nothing_heavy(command: tuple[str, ...]) -> None:
-    page = help_pages()[command]
-    assert (page.exit_code, page.heavy) == (0, [])
+def test_the_help_imports_nothing_heavy(subtests: pytest.Subtests) -> None:
+    for command in HELP_PAGES:
+        with subtests.test(command=command):
+            page = help_pages()[command]
+            assert (page.exit_code, page.heavy) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -154,9 +157,10 @@ def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) 
     assert len(result.messages) == 1
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
+def test_a_usage_error_names_the_argument_and_the_nearest_known_one(
+    subtests: pytest.Subtests,
+) -> None:
+    for wrong, message in [
         (("nope",), "unknown command `nope`; see `turnetl --help`"),
         (("fitler",), "unknown command `fitler`; did you mean `filter`? See `turnetl --help`"),
         (
@@ -219,12 +223,9 @@ def test_a_usage_error_is_one_message_and_exit_code_two(wrong: tuple[str, ...]) 
             "options follow the command: `turnetl journal stats --json`; see",
         ),
         (("-v",), "options follow the command: `turnetl COMMAND -v`; see `turnetl --help`"),
-    ],
-)
-def test_a_usage_error_names_the_argument_and_the_nearest_known_one(
-    wrong: tuple[str, ...], message: str
-) -> None:
-    result = run_in_process(*wrong, folder=ROOT)
-    assert (result.exit_code, len(result.messages)) == (2, 1)
-    assert message in result.messages[0]
-    assert result.messages[0].endswith(" --help`")
+    ]:
+        with subtests.test(wrong=wrong):
+            result = run_in_process(*wrong, folder=ROOT)
+            assert (result.exit_code, len(result.messages)) == (2, 1)
+            assert message in result.messages[0]
+            assert result.messages[0].endswith(" --help`")

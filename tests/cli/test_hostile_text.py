@@ -142,9 +142,10 @@ def test_no_command_prints_a_control_character(
         assert isinstance(result.json, dict)
 
 
-@pytest.mark.parametrize("name", [name for name, _ in commands()])
-def test_every_command_is_among_them(name: str) -> None:
-    assert name in {" ".join(arguments[: len(name.split())]) for arguments in COMMANDS}
+def test_every_command_is_among_them(subtests: pytest.Subtests) -> None:
+    for name in [name for name, _ in commands()]:
+        with subtests.test(name=name):
+            assert name in {" ".join(arguments[: len(name.split())]) for arguments in COMMANDS}
 
 
 @pytest.mark.full

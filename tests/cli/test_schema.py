@@ -154,13 +154,14 @@ def test_every_schema_is_valid_and_describes_every_key(command: str, tmp_path: P
         assert [key for key, value in part["properties"].items() if not value["description"]] == []
 
 
-@pytest.mark.parametrize("command", OUTPUTS)
-def test_an_undeclared_key_is_invalid(command: str) -> None:
-    values = {"error": "an error", "exit_code": 1}
-    validator = Draft202012Validator(json_schema(command))
-    validator.validate(values)
-    with pytest.raises(ValidationError):
-        validator.validate({**values, "undeclared": 1})
+def test_an_undeclared_key_is_invalid(subtests: pytest.Subtests) -> None:
+    for command in OUTPUTS:
+        with subtests.test(command=command):
+            values = {"error": "an error", "exit_code": 1}
+            validator = Draft202012Validator(json_schema(command))
+            validator.validate(values)
+            with pytest.raises(ValidationError):
+                validator.validate({**values, "undeclared": 1})
 
 
 @pytest.mark.parametrize("command", [name for name in OUTPUTS if name != "schema"])

@@ -117,9 +117,8 @@ def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
     assert any(fact["invalid_at"] for fact in hit["more_facts"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_what_cannot_select_a_turn_is_explained(subtests: pytest.Subtests, folder: Path) -> None:
+    for arguments, message in [
         (("--relation", "MODIFED"), "no turn has the relation `MODIFED`; did you mean `MODIFIED`?"),
         (("--label", "Eror", "x"), "no turn has the label `Eror`; did you mean `Error`?"),
         (("--tool", "bsh"), "no turn has the tool `bsh`; did you mean `Bash`?"),
@@ -152,14 +151,11 @@ def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
             "no turn can be selected: `--until` ends at 2026-04-01 00:00, and `--since` begins at",
         ),
         (("x", "--sort", "date"), "`--sort` takes `score` or `time`, not `date`"),
-    ],
-)
-def test_what_cannot_select_a_turn_is_explained(
-    folder: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    result = run_in_process("search", *arguments, folder=folder)
-    assert result.exit_code == 2
-    assert result.messages[-1].startswith(f"turnetl: {message}")
+    ]:
+        with subtests.test(arguments=arguments):
+            result = run_in_process("search", *arguments, folder=folder)
+            assert result.exit_code == 2
+            assert result.messages[-1].startswith(f"turnetl: {message}")
 
 
 def test_without_hits_the_quoted_texts_that_every_hit_must_contain_are_named(folder: Path) -> None:

@@ -62,6 +62,7 @@ def test_a_forget_that_dies_while_the_copy_of_the_graph_is_merged_is_completed(
     check(embedded, "forget", "KILL", syncs[-1:])
 
 
+@pytest.mark.full
 def test_a_forget_whose_disk_fills_up_while_the_graph_is_copied_says_so(
     embedded: TrialRunner,
 ) -> None:

@@ -100,23 +100,26 @@ def test_a_command_is_a_program_of_the_image_and_takes_its_arguments(place: str)
         assert any([name, *arguments][: len(one)] == one for one in documented_commands)
 
 
-@pytest.mark.parametrize("place", ENVIRONMENTS)
-def test_a_variable_is_a_setting(place: str) -> None:
-    known = {*OF_TURNETL, *OF_OTHERS, *prefect_variables(PrefectSettings)}
-    if place not in IMAGES_OF_OTHERS:
-        assert ENVIRONMENTS[place].keys() - known == set()
+def test_a_variable_is_a_setting(subtests: pytest.Subtests) -> None:
+    for place in ENVIRONMENTS:
+        with subtests.test(place=place):
+            known = {*OF_TURNETL, *OF_OTHERS, *prefect_variables(PrefectSettings)}
+            if place not in IMAGES_OF_OTHERS:
+                assert ENVIRONMENTS[place].keys() - known == set()
 
 
-@pytest.mark.parametrize("place", ENVIRONMENTS)
-def test_a_secret_comes_from_elsewhere(place: str) -> None:
-    for name, value in ENVIRONMENTS[place].items():
-        if SECRET.search(name):
-            assert isinstance(value, dict) or "${" in value, name
+def test_a_secret_comes_from_elsewhere(subtests: pytest.Subtests) -> None:
+    for place in ENVIRONMENTS:
+        with subtests.test(place=place):
+            for name, value in ENVIRONMENTS[place].items():
+                if SECRET.search(name):
+                    assert isinstance(value, dict) or "${" in value, name
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(DEPLOY)))
-def test_no_url_holds_a_password(path: Path) -> None:
-    assert re.findall(r"://[^/\s]*:[^/\s$]+@", path.read_text(encoding="utf-8")) == []
+def test_no_url_holds_a_password(subtests: pytest.Subtests) -> None:
+    for path in FILES:
+        with subtests.test(path=path):
+            assert re.findall(r"://[^/\s]*:[^/\s$]+@", path.read_text(encoding="utf-8")) == []
 
 
 def test_ports_are_published_on_this_machine_only() -> None:

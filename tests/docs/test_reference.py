@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from cyclopts import App
 from pydantic import BaseModel
 
+import turnetl.api.reference
+import turnetl.base.schema_reference
 from tests.cli.command import ROOT
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli import app
@@ -78,10 +81,11 @@ def test_every_command_has_a_section_that_says_how_to_work_with_it() -> None:
     assert [name for name in COMMANDS if f"turnetl-{name.replace(' ', '-')}" not in SECTIONS] == []
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_is_in_the_table_of_commands(name: str) -> None:
-    table = USAGE.partition("| command | does |")[2].partition("\n\n")[0]
-    assert f"`turnetl {name.split(maxsplit=1)[0]}`" in table
+def test_every_command_is_in_the_table_of_commands(subtests: pytest.Subtests) -> None:
+    for name in COMMANDS:
+        with subtests.test(name=name):
+            table = USAGE.partition("| command | does |")[2].partition("\n\n")[0]
+            assert f"`turnetl {name.split(maxsplit=1)[0]}`" in table
 
 
 @pytest.mark.parametrize("code", ExitCode, ids=lambda code: code.name)
@@ -126,12 +130,13 @@ def test_every_setting_is_documented_with_its_variable_and_default_and_no_other(
     assert len(rows) == len(expected)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: str(page.name))
-def test_no_page_names_a_variable_that_does_not_exist(page: Path) -> None:
-    known = tuple(f"TURNETL_{name.replace('.', '__')}".upper() for name in SETTINGS)
-    named = re.findall(r"TURNETL_[A-Z_]*[A-Z]", page.read_text(encoding="utf-8"))
-    allowed = (*known, "TURNETL_TEST_")
-    assert [name for name in named if not name.startswith(allowed)] == []
+def test_no_page_names_a_variable_that_does_not_exist(subtests: pytest.Subtests) -> None:
+    for page in sorted(DOCS.rglob("*.md")):
+        with subtests.test(page=page):
+            known = tuple(f"TURNETL_{name.replace('.', '__')}".upper() for name in SETTINGS)
+            named = re.findall(r"TURNETL_[A-Z_]*[A-Z]", page.read_text(encoding="utf-8"))
+            allowed = (*known, "TURNETL_TEST_")
+            assert [name for name in named if not name.startswith(allowed)] == []
 
 
 def test_every_command_with_json_has_a_schema() -> None:
@@ -142,6 +147,18 @@ def test_every_command_with_json_has_a_schema() -> None:
 def test_the_reference_of_json_keys_is_current() -> None:
     message = "run `python -m turnetl.json_output > docs/json.md`"
     assert (DOCS / "json.md").read_text(encoding="utf-8") == reference(), message
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [(turnetl.api.reference, "api.md"), (turnetl.base.schema_reference, "columns.md")],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_reference_of_the_python_api_and_of_the_columns_is_current(
+    module: ModuleType, page: str
+) -> None:
+    message = f"run `python -m {module.__name__} > docs/{page}`"
+    assert (DOCS / page).read_text(encoding="utf-8") == module.reference(), message
 
 
 def test_every_setting_is_in_the_table_of_what_an_untrusted_folder_could_do() -> None:

@@ -247,26 +247,31 @@ HASHED = (
 """The columns of which `content_hash` is a digest; of a call, not the time of its end."""
 
 
-@pytest.mark.parametrize("column", sorted({*schema.TURNS.polars} - {*INPUTS, *HASHED} | {"calls"}))
 def test_a_text_depends_on_no_other_column_of_its_turn_than_those_that_are_compared(
-    column: str,
+    subtests: pytest.Subtests,
 ) -> None:
-    calls = (ToolCall("Bash", "make test", "3 failed", is_error=True, ended_at=START),)
-    names = {"agent_id": "a", "parent_session_id": "s0"}
-    used = MessageUsage("m1", "opus", START.date(), 5, 4, 3, 2, 1)
-    counts = {"cache_write_tokens": 4, "cache_read_tokens": 3, "reasoning_tokens": 1}
-    turn = at(1, "p1", tool_calls=calls, usage=(used,), **counts, **names)
-    rows = frames.turns(unique_turn(0), turn).collect()
-    marked = rows.with_columns(copies=pl.lit(0), variants=pl.lit(0), noise=pl.lit(None, pl.String))
-    without_time = pl.element().struct.with_fields(ended_at=pl.lit(None, pl.Datetime("us", "UTC")))
-    changed = marked.with_columns(
-        pl.col("tool_calls").list.eval(without_time)
-        if column == "calls"
-        else marked[column].clear(marked.height)
-    )
-    before, after = (episode_rows(turns, Filters()) for turns in (marked, changed))
-    assert not changed.equals(marked)
-    assert after.select(RENDERED).equals(before.select(RENDERED))
+    for column in sorted({*schema.TURNS.polars} - {*INPUTS, *HASHED} | {"calls"}):
+        with subtests.test(column=column):
+            calls = (ToolCall("Bash", "make test", "3 failed", is_error=True, ended_at=START),)
+            names = {"agent_id": "a", "parent_session_id": "s0"}
+            used = MessageUsage("m1", "opus", START.date(), 5, 4, 3, 2, 1)
+            counts = {"cache_write_tokens": 4, "cache_read_tokens": 3, "reasoning_tokens": 1}
+            turn = at(1, "p1", tool_calls=calls, usage=(used,), **counts, **names)
+            rows = frames.turns(unique_turn(0), turn).collect()
+            marked = rows.with_columns(
+                copies=pl.lit(0), variants=pl.lit(0), noise=pl.lit(None, pl.String)
+            )
+            without_time = pl.element().struct.with_fields(
+                ended_at=pl.lit(None, pl.Datetime("us", "UTC"))
+            )
+            changed = marked.with_columns(
+                pl.col("tool_calls").list.eval(without_time)
+                if column == "calls"
+                else marked[column].clear(marked.height)
+            )
+            before, after = (episode_rows(turns, Filters()) for turns in (marked, changed))
+            assert not changed.equals(marked)
+            assert after.select(RENDERED).equals(before.select(RENDERED))
 
 
 def without_rows(data: bytes) -> bytes:

@@ -125,9 +125,8 @@ def test_an_invalid_ontology_is_rejected_with_its_folder(
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_an_invalid_entry_is_an_error_with_its_name(subtests: pytest.Subtests) -> None:
+    for text, message in [
         (
             "[thing]\nFile = 'x'",
             "unknown table `thing`; known tables are [entities] and [relations]",
@@ -156,18 +155,18 @@ def test_an_invalid_ontology_is_rejected_with_its_folder(
         (f"[entities]\n{'F' * 61} = 'x'", "a name has at most 60 characters"),
         ("[entities.File]\nmeaning = 'x'\nfields = {path = ''}", "field `path` has no meaning"),
         (f"[entities.File]\nmeaning = 'x'\nfields = {{a = '{'x' * 501}'}}", "501 characters"),
-    ],
-)
-def test_an_invalid_entry_is_an_error_with_its_name(text: str, message: str) -> None:
-    assert [error for error in errors(text) if message in error]
-    with pytest.raises(BadUsage, match=r"folder/own\.toml"):
-        ontology.parse(text, PATH)
+    ]:
+        with subtests.test(text=text):
+            assert [error for error in errors(text) if message in error]
+            with pytest.raises(BadUsage, match=r"folder/own\.toml"):
+                ontology.parse(text, PATH)
 
 
-@pytest.mark.parametrize("name", [*EntityNode.model_fields, *EntityEdge.model_fields])
-def test_no_field_may_have_the_name_of_a_graphiti_field(name: str) -> None:
-    assert name in ontology.RESERVED_FIELDS
-    assert errors(f"[entities.File]\nmeaning = 'x'\nfields = {{{name} = 'x'}}")
+def test_no_field_may_have_the_name_of_a_graphiti_field(subtests: pytest.Subtests) -> None:
+    for name in [*EntityNode.model_fields, *EntityEdge.model_fields]:
+        with subtests.test(name=name):
+            assert name in ontology.RESERVED_FIELDS
+            assert errors(f"[entities.File]\nmeaning = 'x'\nfields = {{{name} = 'x'}}")
 
 
 @pytest.mark.parametrize(

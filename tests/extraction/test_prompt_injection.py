@@ -100,11 +100,12 @@ def test_no_text_changes_the_structure_of_any_prompt_of_graphiti(
     )
 
 
-@pytest.mark.parametrize(("group", "name"), PROMPTS)
-def test_a_text_without_delimiters_gives_graphitis_own_prompt(group: str, name: str) -> None:
-    text = 'if (a < b) return "<div>" + x<int>; \u0007 \u00e9 &lt;b&gt; </textarea>'
-    theirs = built(default_chat_prompt_library, group, name, text)
-    assert built(escaping_prompts(), group, name, text) == theirs
+def test_a_text_without_delimiters_gives_graphitis_own_prompt(subtests: pytest.Subtests) -> None:
+    for group, name in PROMPTS:
+        with subtests.test(group=group):
+            text = 'if (a < b) return "<div>" + x<int>; \u0007 \u00e9 &lt;b&gt; </textarea>'
+            theirs = built(default_chat_prompt_library, group, name, text)
+            assert built(escaping_prompts(), group, name, text) == theirs
 
 
 ONTOLOGY = Ontology(

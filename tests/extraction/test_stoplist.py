@@ -76,19 +76,23 @@ localhost.run temp_dir number.ts issue-templates hash.js Log4j 7zip 1password bu
 """
 
 
-@pytest.mark.parametrize(
-    ("reason", "name"), [(reason, name) for reason, names in DISCARDED.items() for name in names]
-)
-def test_names_of_one_run_or_moment_are_discarded(reason: str, name: str) -> None:
-    assert stoplist.reasons([name]) == [reason]
+def test_names_of_one_run_or_moment_are_discarded(subtests: pytest.Subtests) -> None:
+    for reason, name in [(reason, name) for reason, names in DISCARDED.items() for name in names]:
+        with subtests.test(reason=reason):
+            assert stoplist.reasons([name]) == [reason]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*KEPT.split(), "404 Not Found", "exit code 1", "cart.py:42", "the cart page", "PR #12"],
-)
-def test_similar_names_are_kept(name: str) -> None:
-    assert stoplist.reasons([name]) == [None]
+def test_similar_names_are_kept(subtests: pytest.Subtests) -> None:
+    for name in [
+        *KEPT.split(),
+        "404 Not Found",
+        "exit code 1",
+        "cart.py:42",
+        "the cart page",
+        "PR #12",
+    ]:
+        with subtests.test(name=name):
+            assert stoplist.reasons([name]) == [None]
 
 
 def test_every_check_has_an_example_and_names_are_checked_independently() -> None:

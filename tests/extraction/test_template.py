@@ -74,9 +74,8 @@ def test_front_matter_may_be_empty(head: str) -> None:
     assert parse_template_file(f"---\n{head}\n---\nBody.", PATH) == Template("own", "Body.")
 
 
-@pytest.mark.parametrize(
-    ("head", "message"),
-    [
+def test_invalid_front_matter_is_rejected_with_its_file(subtests: pytest.Subtests) -> None:
+    for head, message in [
         ("name: [", "line 2: invalid YAML"),
         (
             "noise_patterns: [a]\nnoise_patterns: [b]",
@@ -97,14 +96,13 @@ def test_front_matter_may_be_empty(head: str) -> None:
         (f"noise_patterns: ['{'x' * 1001}']", "more than 1,000 characters"),
         ("name: &a [*a]", "`name` must be a string"),
         ("? [a, b]\n: c", "invalid YAML"),
-    ],
-)
-def test_invalid_front_matter_is_rejected_with_its_file(head: str, message: str) -> None:
-    with pytest.raises(BadUsage) as raised:
-        parse_template_file(f"---\n{head}\n---\nBody.", PATH)
-    assert "folder/own.md" in str(raised.value)
-    assert message in str(raised.value)
-    assert "\n" not in str(raised.value)
+    ]:
+        with subtests.test(head=head):
+            with pytest.raises(BadUsage) as raised:
+                parse_template_file(f"---\n{head}\n---\nBody.", PATH)
+            assert "folder/own.md" in str(raised.value)
+            assert message in str(raised.value)
+            assert "\n" not in str(raised.value)
 
 
 def test_front_matter_without_an_end_is_rejected_with_its_line() -> None:

@@ -322,9 +322,8 @@ def test_a_turn_of_a_document_leads_back_to_its_bytes() -> None:
     assert json.loads(data[turn.first_byte :].split(b"\n    },")[0] + b"}")["role"] == "user"
 
 
-@pytest.mark.parametrize(
-    ("output", "result"),
-    [
+def test_a_result_is_the_output_and_whether_the_call_failed(subtests: pytest.Subtests) -> None:
+    for output, result in [
         ("plain", ("plain", False)),
         (None, ("", False)),
         (
@@ -356,12 +355,9 @@ def test_a_turn_of_a_document_leads_back_to_its_bytes() -> None:
         ('{"success":false,"content":"x"}', ('{"success":false,"content":"x"}', False)),
         ([1], ("", False)),
         (7, ("7", False)),
-    ],
-)
-def test_a_result_is_the_output_and_whether_the_call_failed(
-    output: object, result: tuple[str, bool]
-) -> None:
-    assert result_of(output) == result
+    ]:
+        with subtests.test(output=output):
+            assert result_of(output) == result
 
 
 @pytest.mark.full

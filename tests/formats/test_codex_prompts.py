@@ -85,17 +85,18 @@ def test_prompts_of_the_desktop_client_exclude_its_context() -> None:
     assert [turn.prompt_id for turn in parsed.turns] == [turn_id(1), turn_id(2)]
 
 
-@pytest.mark.parametrize("order", [*permutations(KINDS), *permutations(KINDS, 2), *zip(KINDS)])
 def test_a_prompt_and_an_answer_count_once_in_any_order_of_their_rows(
-    order: tuple[str, ...],
+    subtests: pytest.Subtests,
 ) -> None:
-    rows = [
-        started(1),
-        *(prompt(kind, "Sort it", 1) for kind in order),
-        *(answer(kind, "Sorted.", 1) for kind in order),
-    ]
-    assert conversation(rollout(*rows)) == [("Sort it", ["Sorted."])]
-    assert conversation(rollout(*rows[1:])) == [("Sort it", ["Sorted."])]
+    for order in [*permutations(KINDS), *permutations(KINDS, 2), *zip(KINDS)]:
+        with subtests.test(order=order):
+            rows = [
+                started(1),
+                *(prompt(kind, "Sort it", 1) for kind in order),
+                *(answer(kind, "Sorted.", 1) for kind in order),
+            ]
+            assert conversation(rollout(*rows)) == [("Sort it", ["Sorted."])]
+            assert conversation(rollout(*rows[1:])) == [("Sort it", ["Sorted."])]
 
 
 @pytest.mark.parametrize(("first", "second"), [*product(KINDS, KINDS)])

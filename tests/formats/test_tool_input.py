@@ -18,9 +18,10 @@ TWO_FILES = """*** Begin Patch
 *** End Patch"""
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
+def test_an_input_is_the_command_the_path_with_a_change_summary_or_compact_json(
+    subtests: pytest.Subtests,
+) -> None:
+    for arguments, text in [
         ({"command": "pytest -q", "description": "Run the tests"}, "pytest -q"),
         ({"file_path": "cart.py", "offset": 3}, "cart.py"),
         ({"file_path": "cart.py", "content": "\n\nimport os\n"}, "cart.py :: + import os"),
@@ -56,12 +57,9 @@ TWO_FILES = """*** Begin Patch
         (TWO_FILES, "*** Add File: a b.py + x = 1 *** Delete File: b.py"),
         (f"cat > {PATCH}", f"cat > {PATCH}"),
         ("*** Begin Patch\nnothing\n*** End Patch", "*** Begin Patch\nnothing\n*** End Patch"),
-    ],
-)
-def test_an_input_is_the_command_the_path_with_a_change_summary_or_compact_json(
-    arguments: object, text: str
-) -> None:
-    assert format_input(arguments) == text
+    ]:
+        with subtests.test(arguments=arguments):
+            assert format_input(arguments) == text
 
 
 def test_too_deeply_nested_arguments_do_not_raise() -> None:

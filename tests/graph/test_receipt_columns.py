@@ -54,13 +54,14 @@ def test_an_embedded_row_has_each_column_and_reads_back_as_the_receipt() -> None
         assert all(row[name] == getattr(written, name) for name in ladybug_cypher.QUERIED)
 
 
-@pytest.mark.parametrize("column", DERIVED)
-def test_no_statement_for_a_server_names_a_column(column: str) -> None:
-    """All properties of a TurnCommit are set and read there as one map."""
-    texts = [value for value in vars(neo4j_cypher).values() if isinstance(value, str)]
-    assert not re.search(rf"\bc\.{column}\b", "".join(texts))
-    assert "SET c = $commit" in neo4j_cypher.CREATE_TURN
-    assert "item {.*" in neo4j_cypher.RECEIPTS
+def test_no_statement_for_a_server_names_a_column(subtests: pytest.Subtests) -> None:
+    for column in DERIVED:
+        with subtests.test(column=column):
+            """All properties of a TurnCommit are set and read there as one map."""
+            texts = [value for value in vars(neo4j_cypher).values() if isinstance(value, str)]
+            assert not re.search(rf"\bc\.{column}\b", "".join(texts))
+            assert "SET c = $commit" in neo4j_cypher.CREATE_TURN
+            assert "item {.*" in neo4j_cypher.RECEIPTS
 
 
 def test_a_row_has_each_column_once_and_reads_back_as_the_receipt() -> None:

@@ -76,23 +76,24 @@ def test_frequent_terms_are_looked_up_for_the_best_values_only() -> None:
     assert best.scores.tolist() == [2.25, 2.25, 2.25]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_best_of_many_values_are_those_with_the_highest_sums(seed: int) -> None:
-    chance, count, limit = np.random.default_rng(seed), 9_999, 20
-    denominators = chance.choice([1.2, 1.5, 2.0, 3.0], 8).astype(np.float32)
-    weights = np.linspace(7, 0.25, 12).round(2).tolist()
-    terms, totals = list[TermPostings](), np.zeros(count)
-    for number, weight in enumerate(weights):
-        positions = np.flatnonzero(chance.random(count) < 2.0 ** (number - len(weights)))
-        impacts = chance.integers(len(denominators), size=len(positions))
-        terms.append(TermPostings(weight, positions, impacts))
-        totals[positions] += weight - weight / denominators[impacts]
-    scores = totals.astype(np.float32)
-    best = best_totals(terms, denominators, count, limit)
-    expected = np.argsort(-scores, kind="stable")[:limit]
-    found = best.positions[np.argsort(-best.scores, kind="stable")[:limit]]
-    assert found.tolist() == expected.tolist()
-    assert best.scores.tolist() == scores[best.positions].tolist()
+def test_the_best_of_many_values_are_those_with_the_highest_sums(subtests: pytest.Subtests) -> None:
+    for seed in range(20):
+        with subtests.test(seed=seed):
+            chance, count, limit = np.random.default_rng(seed), 9_999, 20
+            denominators = chance.choice([1.2, 1.5, 2.0, 3.0], 8).astype(np.float32)
+            weights = np.linspace(7, 0.25, 12).round(2).tolist()
+            terms, totals = list[TermPostings](), np.zeros(count)
+            for number, weight in enumerate(weights):
+                positions = np.flatnonzero(chance.random(count) < 2.0 ** (number - len(weights)))
+                impacts = chance.integers(len(denominators), size=len(positions))
+                terms.append(TermPostings(weight, positions, impacts))
+                totals[positions] += weight - weight / denominators[impacts]
+            scores = totals.astype(np.float32)
+            best = best_totals(terms, denominators, count, limit)
+            expected = np.argsort(-scores, kind="stable")[:limit]
+            found = best.positions[np.argsort(-best.scores, kind="stable")[:limit]]
+            assert found.tolist() == expected.tolist()
+            assert best.scores.tolist() == scores[best.positions].tolist()
 
 
 def test_a_frequent_term_is_read_where_the_rare_ones_have_too_few_values() -> None:

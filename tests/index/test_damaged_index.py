@@ -67,22 +67,20 @@ def folder(indexed: Path, tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "damage"),
-    [
+async def test_a_damaged_file_is_an_error_that_says_so(
+    subtests: pytest.Subtests, folder: Path
+) -> None:
+    for pattern, damage in [
         (pattern, damage)
         for pattern in FILES
         for damage in (_truncate, _empty, _garble, _remove)
         # Without a catalog there is no index: the next one is empty.
         if pattern != CATALOG or damage in (_truncate, _garble)
-    ],
-)
-async def test_a_damaged_file_is_an_error_that_says_so(
-    pattern: str, damage: Callable[[Path], None], folder: Path
-) -> None:
-    damage(_first(folder, pattern))
-    with pytest.raises(DamagedIndex, match=r"the search index `.*` is damaged"):
-        await _answers_of(folder)
+    ]:
+        with subtests.test(pattern=pattern):
+            damage(_first(folder, pattern))
+            with pytest.raises(DamagedIndex, match=r"the search index `.*` is damaged"):
+                await _answers_of(folder)
 
 
 @pytest.mark.parametrize("suffix", ["term", "idx"])

@@ -94,9 +94,10 @@ async def test_a_turn_is_stored_with_its_receipt_and_text(index: PersistentIndex
     assert [one.previous for one in held] == [None, keys[0], keys[1]]
 
 
-@pytest.mark.parametrize(
-    ("selection", "names"),
-    [
+async def test_a_selection_has_the_turns_that_meet_all_conditions(
+    subtests: pytest.Subtests, index: PersistentIndex
+) -> None:
+    for selection, names in [
         (Selection(), ["cart", "tax", "docs"]),
         (Selection(groups=(GROUP,)), ["cart", "tax", "docs"]),
         (Selection(since=START + timedelta(minutes=1)), ["tax", "docs"]),
@@ -122,14 +123,11 @@ async def test_a_turn_is_stored_with_its_receipt_and_text(index: PersistentIndex
         (Selection(as_of=START + timedelta(minutes=1)), ["cart"]),
         (Selection(as_of=START + timedelta(minutes=2), relation="MODIFIED"), ["tax"]),
         (Selection(as_of=START + timedelta(minutes=2), relation="MODIFIED", label="Error"), []),
-    ],
-)
-async def test_a_selection_has_the_turns_that_meet_all_conditions(
-    index: PersistentIndex, selection: Selection, names: list[str]
-) -> None:
-    await follow(index, *TEXTS)
-    held = index.turns(index.select(selection).tolist())
-    assert {one.receipt.turn_id for one in held.values()} == {turn(name) for name in names}
+    ]:
+        with subtests.test(selection=selection):
+            await follow(index, *TEXTS)
+            held = index.turns(index.select(selection).tolist())
+            assert {one.receipt.turn_id for one in held.values()} == {turn(name) for name in names}
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,17 @@ def built(turn: Turn) -> Receipt:
     return build_receipt(of_turn, PromptExtractor(), run_id="run-1", now=turn.started_at)
 
 
-@pytest.mark.parametrize("column", COPIED)
-def test_a_receipt_has_the_value_of_its_turn(column: str) -> None:
-    turn = replace(
-        episode().turn, format="codex", parent_session_id="s0", agent_id="a1", git_branch="fix"
-    )
-    assert getattr(built(turn), column) == getattr(turn, column)
+def test_a_receipt_has_the_value_of_its_turn(subtests: pytest.Subtests) -> None:
+    for column in COPIED:
+        with subtests.test(column=column):
+            turn = replace(
+                episode().turn,
+                format="codex",
+                parent_session_id="s0",
+                agent_id="a1",
+                git_branch="fix",
+            )
+            assert getattr(built(turn), column) == getattr(turn, column)
 
 
 def test_a_receipt_names_each_tool_of_its_turn_once_in_order_of_first_use() -> None:

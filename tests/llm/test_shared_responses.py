@@ -68,16 +68,22 @@ async def test_a_response_of_another_machine_is_not_paid_for_again(
     assert len(there.requests) == 1
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\n{}", b"[]\n{}", b'["x",1,1,1,1,1.0,null,0]\n{}', b"\xff\n{}", b"{}\n{}"]
-)
 async def test_a_damaged_response_is_paid_for_again(
-    content: bytes, responses: SharedResponses
+    subtests: pytest.Subtests, responses: SharedResponses
 ) -> None:
-    responses.write(KEY, content)
-    model = fake_model()
-    await shared(model, responses, Counter()).complete(chat_request())
-    assert len(model.requests) == 1
+    for content in [
+        b"",
+        b"\n{}",
+        b"[]\n{}",
+        b'["x",1,1,1,1,1.0,null,0]\n{}',
+        b"\xff\n{}",
+        b"{}\n{}",
+    ]:
+        with subtests.test(content=content):
+            responses.write(KEY, content)
+            model = fake_model()
+            await shared(model, responses, Counter()).complete(chat_request())
+            assert len(model.requests) == 1
 
 
 def test_a_flipped_bit_is_found() -> None:

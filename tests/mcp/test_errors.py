@@ -47,35 +47,36 @@ def test_what_the_graph_does_not_have_is_named_with_what_it_has(
     assert expected in text
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "expected"),
-    [
-        ("search", {}, "`search` needs a `query`, or a condition"),
-        ("search", {"query": "x", "since": "soon"}, "`soon` is no time for `since`: write it as"),
-        (
-            "search",
-            {"query": "x", "since": "2026-05", "until": "2026-04"},
-            "no turn can be selected",
-        ),
-        ("search", {"query": "x", "as_of": "2026-99"}, "is no time for `as_of`"),
-        ("search", {"query": "x", "limit": 0}, "Expected `int` >= 1"),
-        ("search", {"query": "x", "max_tokens": 10**9}, "Expected `int` <= 10000"),
-        ("search", {"query": "x", "shell": "ls"}, "unknown field `shell`; the arguments are"),
-        ("search", {"query": "x", "offset": 9_999}, "pages end at 300 hits"),
-        ("search", {"query": {"a": 1}}, "Expected `str`"),
-        ("open", {}, "missing required field `id`"),
-        ("open", {"id": ""}, "length >= 1"),
-        ("open", {"id": "x" * 5_000}, "length <= 1000"),
-        ("fix", {"error": " "}, "`fix` needs the message of an error"),
-        ("list", {"what": "tables"}, "Invalid enum value"),
-    ],
-)
+REFUSED: list[tuple[str, dict[str, Any], str]] = [
+    ("search", {}, "`search` needs a `query`, or a condition"),
+    ("search", {"query": "x", "since": "soon"}, "`soon` is no time for `since`: write it as"),
+    (
+        "search",
+        {"query": "x", "since": "2026-05", "until": "2026-04"},
+        "no turn can be selected",
+    ),
+    ("search", {"query": "x", "as_of": "2026-99"}, "is no time for `as_of`"),
+    ("search", {"query": "x", "limit": 0}, "Expected `int` >= 1"),
+    ("search", {"query": "x", "max_tokens": 10**9}, "Expected `int` <= 10000"),
+    ("search", {"query": "x", "shell": "ls"}, "unknown field `shell`; the arguments are"),
+    ("search", {"query": "x", "offset": 9_999}, "pages end at 300 hits"),
+    ("search", {"query": {"a": 1}}, "Expected `str`"),
+    ("open", {}, "missing required field `id`"),
+    ("open", {"id": ""}, "length >= 1"),
+    ("open", {"id": "x" * 5_000}, "length <= 1000"),
+    ("fix", {"error": " "}, "`fix` needs the message of an error"),
+    ("list", {"what": "tables"}, "Invalid enum value"),
+]
+
+
 def test_arguments_that_a_tool_does_not_take_are_named(
-    tool: str, arguments: dict[str, Any], expected: str, filled: Path
+    subtests: pytest.Subtests, filled: Path
 ) -> None:
-    text = error(filled, tool, **arguments)
-    assert text.startswith(f"`{tool}` was not called: ")
-    assert expected in text
+    for tool, arguments, expected in REFUSED:
+        with subtests.test(tool=tool):
+            text = error(filled, tool, **arguments)
+            assert text.startswith(f"`{tool}` was not called: ")
+            assert expected in text
 
 
 @pytest.mark.parametrize("character", ["x", "漢", "\U000e0041", "<archive-text "])

@@ -83,9 +83,10 @@ def test_a_client_that_shares_no_code_with_the_sdk_is_answered(filled: Path) -> 
         asyncio.run(work())
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
+def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(
+    subtests: pytest.Subtests, lasting: LineClient
+) -> None:
+    for line, code in [
         (b"garbage", -32700),
         (b'{"jsonrpc": "2.0", "id": 1,', -32700),
         (b"\xff\xfe", -32700),
@@ -95,16 +96,13 @@ def test_a_client_that_shares_no_code_with_the_sdk_is_answered(filled: Path) -> 
         (b'{"jsonrpc": "1.0", "id": 1, "method": "tools/list"}', -32600),
         (b"[" * 100_000, -32700),
         *((LISTING % id_, -32600) for id_ in NO_IDS),
-    ],
-)
-def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(
-    line: bytes, code: int, lasting: LineClient
-) -> None:
-    lasting.send(line)
-    rejection = lasting.receive()
-    assert (rejection["id"], rejection["error"]["code"]) == (None, code)
-    lasting.call(1, "list")
-    assert lasting.receive()["id"] == 1
+    ]:
+        with subtests.test(line=line):
+            lasting.send(line)
+            rejection = lasting.receive()
+            assert (rejection["id"], rejection["error"]["code"]) == (None, code)
+            lasting.call(1, "list")
+            assert lasting.receive()["id"] == 1
 
 
 @pytest.mark.full

@@ -254,14 +254,16 @@ def _name(value: object) -> str | None:
     return value.user_text[:30] if isinstance(value, Turn) else None
 
 
-@pytest.mark.parametrize(("rule", "marked"), MARKED, ids=_name)
-def test_a_rule_marks_its_kind_of_noise(rule: str, marked: Turn) -> None:
-    assert marks(marked) == [rule]
+def test_a_rule_marks_its_kind_of_noise(subtests: pytest.Subtests) -> None:
+    for rule, marked in MARKED:
+        with subtests.test(rule=rule):
+            assert marks(marked) == [rule]
 
 
-@pytest.mark.parametrize("kept", KEPT, ids=_name)
-def test_no_rule_marks_a_turn_that_only_resembles_noise(kept: Turn) -> None:
-    assert marks(kept) == [None]
+def test_no_rule_marks_a_turn_that_only_resembles_noise(subtests: pytest.Subtests) -> None:
+    for kept in KEPT:
+        with subtests.test(kept=kept):
+            assert marks(kept) == [None]
 
 
 def test_each_rule_has_an_example() -> None:

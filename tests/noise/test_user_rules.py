@@ -53,35 +53,36 @@ def test_one_matching_pattern_of_a_list_is_enough(read_toml: ReadRules) -> None:
     assert marks(rules, turn(git_branch="main")) == [None]
 
 
-@pytest.mark.parametrize(
-    ("conditions", "fields"),
-    [
-        ("user_text = 'basket'", {"user_text": "Where is the basket?"}),
-        ("assistant_text = 'basket'", {"assistant_text": "In the basket."}),
-        ("cwd = '/basket$'", {"cwd": "/home/dev/basket"}),
-        ("model = 'haiku'", {"model": "claude-haiku-4"}),
-        ("session_id = '^cron-'", {"session_id": "cron-7"}),
-        ("format = '^codex$'", {"format": "codex"}),
-        ("agent_id = '.'", {"agent_id": "a1"}),
-        ("archive = 'old-laptop/'", {"archive": "old-laptop/s1.jsonl"}),
-        ("app_version = '^1\\.'", {"app_version": "1.0.3"}),
-        ("steering = 'basket'", {"steering": ("no", "the basket")}),
-        ("user_answers = 'basket'", {"user_answers": ("the basket",)}),
-        ("subagent_prompts = 'basket'", {"subagent_prompts": ("look for baskets",)}),
-        ("tool_calls.name = '^Fetch$'", {"tool_calls": (tool("Bash", "ls"), tool("Fetch", "x"))}),
-        ("tool_calls.input = 'basket'", {"tool_calls": (tool("Bash", "ls basket"),)}),
-        ("tool_calls.result = 'basket'", {"tool_calls": (tool("Bash", "ls", "basket.py"),)}),
-        ("has_activity = true", {"tool_calls": (tool("Bash", "ls"),)}),
-        ("not.user_text = 'checkout'", {"user_text": "Where?"}),
-        ("not.model = 'opus'", {"model": None}),
-    ],
-)
+SEARCHED: list[tuple[str, dict[str, Any]]] = [
+    ("user_text = 'basket'", {"user_text": "Where is the basket?"}),
+    ("assistant_text = 'basket'", {"assistant_text": "In the basket."}),
+    ("cwd = '/basket$'", {"cwd": "/home/dev/basket"}),
+    ("model = 'haiku'", {"model": "claude-haiku-4"}),
+    ("session_id = '^cron-'", {"session_id": "cron-7"}),
+    ("format = '^codex$'", {"format": "codex"}),
+    ("agent_id = '.'", {"agent_id": "a1"}),
+    ("archive = 'old-laptop/'", {"archive": "old-laptop/s1.jsonl"}),
+    ("app_version = '^1\\.'", {"app_version": "1.0.3"}),
+    ("steering = 'basket'", {"steering": ("no", "the basket")}),
+    ("user_answers = 'basket'", {"user_answers": ("the basket",)}),
+    ("subagent_prompts = 'basket'", {"subagent_prompts": ("look for baskets",)}),
+    ("tool_calls.name = '^Fetch$'", {"tool_calls": (tool("Bash", "ls"), tool("Fetch", "x"))}),
+    ("tool_calls.input = 'basket'", {"tool_calls": (tool("Bash", "ls basket"),)}),
+    ("tool_calls.result = 'basket'", {"tool_calls": (tool("Bash", "ls", "basket.py"),)}),
+    ("has_activity = true", {"tool_calls": (tool("Bash", "ls"),)}),
+    ("not.user_text = 'checkout'", {"user_text": "Where?"}),
+    ("not.model = 'opus'", {"model": None}),
+]
+
+
 def test_every_kind_of_column_can_be_searched(
-    conditions: str, fields: dict[str, Any], read_toml: ReadRules
+    subtests: pytest.Subtests, read_toml: ReadRules
 ) -> None:
-    rules = read_toml(rule(conditions))
-    assert marks(rules, turn(**fields)) == ["mine"]
-    assert marks(rules, turn()) == [None]
+    for conditions, fields in SEARCHED:
+        with subtests.test(conditions=conditions):
+            rules = read_toml(rule(conditions))
+            assert marks(rules, turn(**fields)) == ["mine"]
+            assert marks(rules, turn()) == [None]
 
 
 def test_an_excluded_call_may_be_any_call_of_the_turn(read_toml: ReadRules) -> None:
@@ -204,14 +205,17 @@ INVALID = {
 }
 
 
-@pytest.mark.parametrize("content", INVALID)
-def test_an_invalid_file_is_rejected_with_one_sentence(content: str, read_toml: ReadRules) -> None:
-    with pytest.raises(BadUsage) as raised:
-        read_toml(content)
-    message = str(raised.value)
-    assert "rules.toml" in message
-    assert "\n" not in message
-    assert [phrase for phrase in INVALID[content] if phrase not in message] == []
+def test_an_invalid_file_is_rejected_with_one_sentence(
+    subtests: pytest.Subtests, read_toml: ReadRules
+) -> None:
+    for content, phrases in INVALID.items():
+        with subtests.test(content=content):
+            with pytest.raises(BadUsage) as raised:
+                read_toml(content)
+            message = str(raised.value)
+            assert "rules.toml" in message
+            assert "\n" not in message
+            assert [phrase for phrase in phrases if phrase not in message] == []
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

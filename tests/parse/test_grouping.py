@@ -89,19 +89,22 @@ WITHOUT_PROJECT = {
 }
 
 
-@pytest.mark.parametrize(("cwd", "name"), PROJECTS.items())
-def test_a_project_is_named_after_its_folder_on_every_system(cwd: str, name: str) -> None:
-    assert project(cwd) == name
+def test_a_project_is_named_after_its_folder_on_every_system(subtests: pytest.Subtests) -> None:
+    for cwd, name in PROJECTS.items():
+        with subtests.test(cwd=cwd):
+            assert project(cwd) == name
 
 
-@pytest.mark.parametrize(("cwd", "name"), WORKTREES.items())
-def test_a_worktree_belongs_to_its_repository(cwd: str, name: str) -> None:
-    assert project(cwd) == name
+def test_a_worktree_belongs_to_its_repository(subtests: pytest.Subtests) -> None:
+    for cwd, name in WORKTREES.items():
+        with subtests.test(cwd=cwd):
+            assert project(cwd) == name
 
 
-@pytest.mark.parametrize(("cwd", "name"), WITHOUT_PROJECT.items())
-def test_no_project_has_the_name_of_a_user_or_a_random_name(cwd: str | None, name: str) -> None:
-    assert project(cwd) == name
+def test_no_project_has_the_name_of_a_user_or_a_random_name(subtests: pytest.Subtests) -> None:
+    for cwd, name in WITHOUT_PROJECT.items():
+        with subtests.test(cwd=cwd):
+            assert project(cwd) == name
 
 
 def test_a_redacted_user_name_in_the_path_changes_no_group() -> None:
@@ -171,9 +174,8 @@ def test_the_current_user_is_used_if_no_folder_names_one() -> None:
     assert grouping.group(None, "sharegpt", ARCHIVE) == "me_no_project"
 
 
-@pytest.mark.parametrize(
-    ("template", "message"),
-    [
+def test_an_invalid_template_is_rejected(subtests: pytest.Subtests) -> None:
+    for template, message in [
         (
             "{projekt}",
             "`{projekt}` is not a placeholder; the placeholders are {project}, {format}, {user}",
@@ -189,11 +191,12 @@ def test_the_current_user_is_used_if_no_folder_names_one() -> None:
         ("  ", "has no name"),
         ("-_-", "has no name"),
         ("{{}}", "has no name"),
-    ],
-)
-def test_an_invalid_template_is_rejected(template: str, message: str) -> None:
-    with pytest.raises(BadUsage, match=re.escape(message)):
-        load_grouping(template, None, user="me", host="desk")
+    ]:
+        with (
+            subtests.test(template=template),
+            pytest.raises(BadUsage, match=re.escape(message)),
+        ):
+            load_grouping(template, None, user="me", host="desk")
 
 
 def mapped(folder: Path, text: str, template: str | None = None) -> Grouping:

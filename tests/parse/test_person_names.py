@@ -15,9 +15,8 @@ def test_users_are_the_persons_whose_home_folders_are_named() -> None:
     assert {"jane", "kim.lee"} == USERS
 
 
-@pytest.mark.parametrize(
-    ("branch", "without"),
-    [
+def test_the_name_of_a_person_in_a_branch_is_replaced(subtests: pytest.Subtests) -> None:
+    for branch, without in [
         ("jane/fix-login", "<4>/fix-login"),
         ("Jane/fix-login", "<4>/fix-login"),
         ("jane", "<4>"),
@@ -30,23 +29,20 @@ def test_users_are_the_persons_whose_home_folders_are_named() -> None:
         ("user/m42/cart", "user/<3>/cart"),
         ("feature/mia.rose/cart", "feature/<8>/cart"),
         ("zoë/cart", "<3>/cart"),
-    ],
-)
-def test_the_name_of_a_person_in_a_branch_is_replaced(branch: str, without: str) -> None:
-    assert branch_without_persons(branch, USERS, cut) == without
+    ]:
+        with subtests.test(branch=branch):
+            assert branch_without_persons(branch, USERS, cut) == without
 
 
-@pytest.mark.parametrize(
-    "branch",
-    [
+def test_a_branch_without_a_person_stays(subtests: pytest.Subtests) -> None:
+    for branch in [
         *("main", "fix-login", "feature/login", "feat/cart", "release/1.2", "v1/cart", "HEAD"),
         *("dependabot/npm_and_yarn/vite-5.4.2", "codex/add-cart", "claude/fix-tests-01abc"),
         *("ABC-123/cart", "2026-03/cart", "users/cart", "feature/v1.2/cart", "fix/a.py", "dev/x"),
         *("refs/heads/main", "origin/main", "feature/cart.page", "", "/", "a/b"),
-    ],
-)
-def test_a_branch_without_a_person_stays(branch: str) -> None:
-    assert branch_without_persons(branch, USERS, cut) == branch
+    ]:
+        with subtests.test(branch=branch):
+            assert branch_without_persons(branch, USERS, cut) == branch
 
 
 @pytest.mark.parametrize(

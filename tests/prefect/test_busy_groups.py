@@ -143,6 +143,7 @@ async def test_a_group_that_was_busy_while_it_was_planned_is_planned_when_it_is_
     assert view.errors(report) == []
 
 
+@pytest.mark.full
 @pytest.mark.prefect
 @pytest.mark.usefixtures("in_process_flows")
 async def test_a_group_whose_planning_stays_busy_is_retried_as_a_task(

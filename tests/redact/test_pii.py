@@ -17,9 +17,8 @@ MAIL, HOME, IP, AUTHOR = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_personal_data_is_redacted_and_its_context_stays(subtests: pytest.Subtests) -> None:
+    for text, expected in [
         ("mail kim.lee+ci@shop.co.uk.", rf"mail {MAIL}\."),
         ("<kim@mail.shop.de>, lee_k@shop.io", rf"<{MAIL}>, {MAIL}"),
         ("Author: Kim <12345+kim@users.noreply.github.com>", rf"Author: {AUTHOR} <{MAIL}>"),
@@ -51,18 +50,16 @@ MAIL, HOME, IP, AUTHOR = (
         ("inet6 fe80::1ff:fe23:4567:890a", rf"inet6 {IP}"),
         ("[2a01:4f8:c17:b0f::2]:443", rf"\[{IP}\]:443"),
         ("2600:1f18:24e6:b901:7f51:9c2e:8f11:93ab ok", rf"{IP} ok"),
-    ],
-)
-def test_personal_data_is_redacted_and_its_context_stays(text: str, expected: str) -> None:
-    (clean,), (count,) = PII_REDACTOR.redact([text])
-    assert re.fullmatch(expected, clean), clean
-    assert count == clean.count("[REDACTED:")
-    assert PII_REDACTOR.redact([clean]) == ([clean], [0])
+    ]:
+        with subtests.test(text=text):
+            (clean,), (count,) = PII_REDACTOR.redact([text])
+            assert re.fullmatch(expected, clean), clean
+            assert count == clean.count("[REDACTED:")
+            assert PII_REDACTOR.redact([clean]) == ([clean], [0])
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_values_that_identify_nobody_stay(subtests: pytest.Subtests) -> None:
+    for text in [
         "git@github.com:shop/web.git and noreply@shop.de",
         "kim@example.com, kim@mail.example.org, kim@shop.test",
         "logo@2x.png, import x from '@shop/web.core', left-pad@1.3.0",
@@ -76,10 +73,9 @@ def test_personal_data_is_redacted_and_its_context_stays(text: str, expected: st
         "shop-10.2.3.4.tgz, shop-10.2.3.4-beta, Chrome/120.0.0.0, 1.2.3.4, 1.3.6.1.4.1.311",
         "at 12:34:56, std::fs, ad::be, 2024:01:01",
         "file.py:2024:12: error",
-    ],
-)
-def test_values_that_identify_nobody_stay(text: str) -> None:
-    assert PII_REDACTOR.redact([text]) == ([text], [0])
+    ]:
+        with subtests.test(text=text):
+            assert PII_REDACTOR.redact([text]) == ([text], [0])
 
 
 def test_without_a_request_personal_data_stays() -> None:
@@ -146,9 +142,8 @@ def test_the_version_depends_on_pii_and_another_process_receives_it() -> None:
     assert pickle.loads(pickle.dumps(keyless)).version == keyless.version  # noqa: S301
 
 
-@pytest.mark.parametrize(
-    "cwd",
-    [
+def test_redaction_changes_no_group(subtests: pytest.Subtests) -> None:
+    for cwd in [
         *("/home/kim/shop", "/home/kim", "/Users/kim/work/shop", "C:\\Users\\kim\\shop"),
         *("/mnt/c/Users/kim/shop", "/home/kim/.codex/worktrees/44be/shop", "/Users/kim/.cursor"),
         *(
@@ -158,14 +153,13 @@ def test_the_version_depends_on_pii_and_another_process_receives_it() -> None:
             "/opt/shop",
         ),
         *("\\\\wsl$\\Ubuntu\\home\\kim\\shop", "C:\\Users\\kim\\AppData\\Local\\Temp\\tmpa1b2c3d4"),
-    ],
-)
-def test_redaction_changes_no_group(cwd: str) -> None:
-    (clean,), _ = PII_REDACTOR.redact([cwd])
-    assert "kim" not in clean.lower()
-    grouping = Grouping(user="somebody")
-    redacted, original = (grouping.group(path, "claude_code", "a") for path in (clean, cwd))
-    assert redacted == original
+    ]:
+        with subtests.test(cwd=cwd):
+            (clean,), _ = PII_REDACTOR.redact([cwd])
+            assert "kim" not in clean.lower()
+            grouping = Grouping(user="somebody")
+            redacted, original = (grouping.group(path, "claude_code", "a") for path in (clean, cwd))
+            assert redacted == original
 
 
 ALPHABET = st.sampled_from([*"ab12./\\:@-% ", "/home/", "C:\\Users\\", "fe80::", "10.0.0.", "\\n"])

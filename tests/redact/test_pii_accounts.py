@@ -5,9 +5,8 @@ import pytest
 from tests.redact.pii_texts import assert_kept, assert_redacted
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
+def test_users_are_redacted_in_the_output_of_commands(subtests: pytest.Subtests) -> None:
+    for marked in [
         "-rw-r--r--  1 «user:jane»  staff   495 19 Jan 10:27 a.py",
         "drwxrwxr-x+ 12 «user:jane» «user:jane»  4096 Nov 24 00:09 src",
         "-rw-r--r--@ 1 root «user:jane.doe» 1234 2026-01-02 12:00 a",
@@ -28,15 +27,13 @@ from tests.redact.pii_texts import assert_kept, assert_redacted
         "[sudo] password for «user:jane»: ",
         "✓ Logged in to github.com account «user:jane-codes» (keyring)",
         "«user:jane»:x:1000:1000:«user:Jane Doe»,,,:/home/«home:jane»:/bin/bash",
-    ],
-)
-def test_users_are_redacted_in_the_output_of_commands(marked: str) -> None:
-    assert_redacted(marked)
+    ]:
+        with subtests.test(marked=marked):
+            assert_redacted(marked)
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
+def test_user_and_machine_are_redacted_in_prompts(subtests: pytest.Subtests) -> None:
+    for marked in [
         "«user:jane»@«host:shop-desk»:~/src$ ls",
         "(venv) «user:jane»@«host:shop-desk»:~/src/web$ make",
         "«user:jane»@«host:Janes-MBP» src % ls",
@@ -50,10 +47,9 @@ def test_users_are_redacted_in_the_output_of_commands(marked: str) -> None:
         "root@«host:shop-desk»:/srv# ls",
         "«user:jane»@3f2a11b9c0de:/app$ ls",
         "a\\n«user:jane»@«host:shop-desk»:/srv$ ls",
-    ],
-)
-def test_user_and_machine_are_redacted_in_prompts(marked: str) -> None:
-    assert_redacted(marked)
+    ]:
+        with subtests.test(marked=marked):
+            assert_redacted(marked)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +70,8 @@ def test_machines_of_people_are_redacted(marked: str) -> None:
     assert_redacted(marked)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_accounts_of_systems_and_lookalikes_stay(subtests: pytest.Subtests) -> None:
+    for text in [
         "-rw-r--r-- 1 root root 12 a\ndrwxr-xr-x 2 node staff 64 b\n-rw-r--r-- 1 501 20 3 a",
         "uid=0(root) gid=0(root) groups=0(root)",
         "USER node\nUSER=$USER USER=postgres DB_USER=shop POSTGRES_USER=shop user: User",
@@ -95,7 +90,6 @@ def test_machines_of_people_are_redacted(marked: str) -> None:
         "drwx------ means the owner may enter",
         "chown user file, chown -R app:app /srv",
         "user:x:1000:1000::/:/bin/sh",
-    ],
-)
-def test_accounts_of_systems_and_lookalikes_stay(text: str) -> None:
-    assert_kept(text)
+    ]:
+        with subtests.test(text=text):
+            assert_kept(text)

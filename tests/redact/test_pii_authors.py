@@ -7,9 +7,8 @@ from tests.redact.pii_texts import assert_kept, assert_redacted
 MAIL = "«email:jane@shop.de»"
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
+def test_names_of_authors_are_redacted(subtests: pytest.Subtests) -> None:
+    for marked in [
         f"Author: «author:Jane Doe» <{MAIL}>",
         f"Commit:     «author:jane» <{MAIL}>",
         f"Co-authored-by: «author:Jane Doe» <{MAIL}>\\nSigned-off-by: «author:Jörg Roe» <{MAIL}>",
@@ -34,15 +33,13 @@ MAIL = "«email:jane@shop.de»"
         "git config user.name '«author:jane»'",
         "GIT_AUTHOR_NAME='«author:Jane Doe»'",
         f"From: «author:Jane Doe» &lt;{MAIL}&gt;",
-    ],
-)
-def test_names_of_authors_are_redacted(marked: str) -> None:
-    assert_redacted(marked)
+    ]:
+        with subtests.test(marked=marked):
+            assert_redacted(marked)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_programs_and_lookalikes_stay(subtests: pytest.Subtests) -> None:
+    for text in [
         '{"title": "Emma", "author": "Jane Austen"}',
         "retrieves user.name and user.email from the configuration",
         "Co-Authored-By: Claude <noreply@anthropic.com>",
@@ -58,7 +55,6 @@ def test_names_of_authors_are_redacted(marked: str) -> None:
         "async function (Foo 3 days ago) changed 3 days ago",
         "class List<T> { map<K, V>(f: Fn<@NonNull T>) }",
         "author = models.ForeignKey(User) author_name: str",
-    ],
-)
-def test_programs_and_lookalikes_stay(text: str) -> None:
-    assert_kept(text)
+    ]:
+        with subtests.test(text=text):
+            assert_kept(text)

@@ -5,9 +5,8 @@ import pytest
 from tests.redact.pii_texts import assert_kept, assert_redacted
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
+def test_addresses_are_redacted_in_every_encoding(subtests: pytest.Subtests) -> None:
+    for marked in [
         "mailto:«email:kim.lee@shop.de»?subject=a",
         "https://shop.de/login?mail=«email:kim.lee%40shop.de»&b=1",
         "https://shop.de/login?mail=«email:kim.lee%2Bci%40shop.de»&b=1",
@@ -30,15 +29,13 @@ from tests.redact.pii_texts import assert_kept, assert_redacted
         "«email:kim\u200b@shop.de»",
         "git clone https://«email:kim@dev.azure.com»/shop",
         "jdoe: <«email:k@q.io»>",
-    ],
-)
-def test_addresses_are_redacted_in_every_encoding(marked: str) -> None:
-    assert_redacted(marked)
+    ]:
+        with subtests.test(marked=marked):
+            assert_redacted(marked)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_only_looks_like_an_address_stays(subtests: pytest.Subtests) -> None:
+    for text in [
         "@app.route('/a') @types/node @media (min-width: 40px) @Override @RestController",
         "user@1.2.3 react@18.3.0-canary.b vite@5.x.beta actions/checkout@v4.1.x pkg@next",
         "HEAD@{1} main@{upstream} stash@{0} HEAD@{2.days.ago}",
@@ -55,7 +52,6 @@ def test_addresses_are_redacted_in_every_encoding(marked: str) -> None:
         "a [at] b, (at) home, [dot] product, {at}",
         "https://medium.com/@kim.lee/post",
         "@decorator.with_args(a@b)",
-    ],
-)
-def test_what_only_looks_like_an_address_stays(text: str) -> None:
-    assert_kept(text)
+    ]:
+        with subtests.test(text=text):
+            assert_kept(text)

@@ -5,9 +5,8 @@ import pytest
 from tests.redact.pii_texts import assert_kept, assert_redacted
 
 
-@pytest.mark.parametrize(
-    "marked",
-    [
+def test_the_name_in_a_home_folder_is_redacted(subtests: pytest.Subtests) -> None:
+    for marked in [
         "cd ~«home:jane»/src && ls ~«home:jane»",
         "C:\\Users\\«home:Jane Doe»\\src",
         "C:\\\\Users\\\\«home:Jane Doe»\\\\src",
@@ -37,10 +36,9 @@ from tests.redact.pii_texts import assert_kept, assert_redacted
         "/Users/«home:jane»/Library/Application\\ Support",
         "/home/«home:jörg»/src",
         "\x1b[34m/home/«home:jane»/src\x1b[0m",
-    ],
-)
-def test_the_name_in_a_home_folder_is_redacted(marked: str) -> None:
-    assert_redacted(marked)
+    ]:
+        with subtests.test(marked=marked):
+            assert_redacted(marked)
 
 
 @pytest.mark.parametrize(

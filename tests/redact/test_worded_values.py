@@ -54,9 +54,12 @@ OF_SECRETS = (
 )
 
 
-@pytest.mark.parametrize("syntax", OF_SECRETS)
-def test_a_word_with_digits_and_a_mark_is_found_after_the_name_of_a_secret(syntax: str) -> None:
-    assert left(syntax, [*drawn(), *drawn(OTHER_LETTERS), fresh(32, HEX), fresh(24)]) == []
+def test_a_word_with_digits_and_a_mark_is_found_after_the_name_of_a_secret(
+    subtests: pytest.Subtests,
+) -> None:
+    for syntax in OF_SECRETS:
+        with subtests.test(syntax=syntax):
+            assert left(syntax, [*drawn(), *drawn(OTHER_LETTERS), fresh(32, HEX), fresh(24)]) == []
 
 
 IN_DATABASES = (
@@ -82,9 +85,10 @@ ELSEWHERE = (
 )
 
 
-@pytest.mark.parametrize("syntax", ELSEWHERE)
-def test_a_value_of_any_shape_is_found_where_a_text_announces_it(syntax: str) -> None:
-    assert left(syntax, [*drawn(), fresh(32, HEX), fresh(24)]) == []
+def test_a_value_of_any_shape_is_found_where_a_text_announces_it(subtests: pytest.Subtests) -> None:
+    for syntax in ELSEWHERE:
+        with subtests.test(syntax=syntax):
+            assert left(syntax, [*drawn(), fresh(32, HEX), fresh(24)]) == []
 
 
 WITH_SIGNS = {
@@ -133,7 +137,8 @@ ORDINARY = (
 )
 
 
-@pytest.mark.parametrize("text", ORDINARY)
-def test_ordinary_texts_stay(text: str) -> None:
-    texts = [text, json.dumps({"text": f"{text}\n"})]
-    assert REDACTOR.redact(texts) == (texts, [0, 0])
+def test_ordinary_texts_stay(subtests: pytest.Subtests) -> None:
+    for text in ORDINARY:
+        with subtests.test(text=text):
+            texts = [text, json.dumps({"text": f"{text}\n"})]
+            assert REDACTOR.redact(texts) == (texts, [0, 0])

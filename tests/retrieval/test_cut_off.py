@@ -49,9 +49,10 @@ async def test_common_words_around_a_foreign_subject_are_no_hits(
     assert len((await search(index, query, EMBEDDER, nearest=True)).hits) == found.distant
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+async def test_a_query_about_a_turn_keeps_its_hits(
+    subtests: pytest.Subtests, index: PersistentIndex
+) -> None:
+    for query in [
         "why does the checkout test fail",
         "which fish did the walrus get",
         "compute_tax",
@@ -66,10 +67,9 @@ async def test_common_words_around_a_foreign_subject_are_no_hits(
         "почему тест оплаты падал",
         '"the cart was empty"',
         '"the cart was" zeppelin',
-    ],
-)
-async def test_a_query_about_a_turn_keeps_its_hits(index: PersistentIndex, query: str) -> None:
-    assert (await search(index, query, EMBEDDER)).hits
+    ]:
+        with subtests.test(query=query):
+            assert (await search(index, query, EMBEDDER)).hits
 
 
 async def test_among_few_turns_a_word_that_none_of_them_has_cuts_no_hits(

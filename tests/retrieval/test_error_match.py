@@ -42,9 +42,8 @@ def best(text: str) -> list[str]:
     return [name for name, score in scores.items() if score == highest > 0]
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
+def test_the_rarest_name_in_a_text_decides_which_errors_match(subtests: pytest.Subtests) -> None:
+    for text, names in [
         ("--- FAIL: TestCartTotal (0.00s)", ["TestCartTotal"]),
         ("    --- FAIL: TestCartTotal/empty_cart (0.01s)", ["TestCartTotal"]),
         ("--- PASS: TestStock (0.00s)\n--- FAIL: TestCartTotal (0.00s)", ["TestCartTotal"]),
@@ -64,8 +63,10 @@ def best(text: str) -> list[str]:
         ("\u25cf cart \u203a adds the tax", ["adds the tax"]),
         ("\u2715 adds the fee (3 ms)", []),
         ("npm ERR! ERESOLVE unable to resolve dependency tree", [[*ERRORS][10]]),
-        ("src/b.ts(1,2): error TS2322: Type 'string' is not assignable to type 'number'.",
-            [[*ERRORS][9]]),
+        (
+            "src/b.ts(1,2): error TS2322: Type 'string' is not assignable to type 'number'.",
+            [[*ERRORS][9]],
+        ),
         ("zsh: command not found: jqq", ["jqq: command not found"]),
         ("bash: line 1: jq: command not found", []),
         ("HTTP 500 Internal Server Error", [[*ERRORS][12]]),
@@ -78,10 +79,9 @@ def best(text: str) -> list[str]:
         ("0 failed", []),
         ("no errors found", []),
         ("tests/test_error_handler.py PASSED", []),
-    ],
-)  # fmt: skip
-def test_the_rarest_name_in_a_text_decides_which_errors_match(text: str, names: list[str]) -> None:
-    assert best(text) == names
+    ]:
+        with subtests.test(text=text):
+            assert best(text) == names
 
 
 PASSING = (

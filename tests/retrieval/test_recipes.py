@@ -35,22 +35,29 @@ def test_the_recipes_are_those_of_graphiti() -> None:
     assert list(Recipe) == theirs
 
 
-@pytest.mark.parametrize("recipe", Recipe)
-def test_what_a_recipe_needs_and_does_is_what_graphiti_configures(recipe: Recipe) -> None:
-    config = graphitis(recipe)
-    parts = (
-        config.edge_config,
-        config.node_config,
-        config.episode_config,
-        config.community_config,
-    )
-    rerankers = {part.reranker.value for part in parts if part is not None}
-    methods = {method.value for part in parts if part is not None for method in part.search_methods}
-    assert recipe.has_model == ("cross_encoder" in rerankers)
-    assert recipe.has_distance == (EdgeReranker.node_distance.value in rerankers)
-    assert recipe.has_distance == (NodeReranker.node_distance.value in rerankers)
-    assert recipe.walks == (EdgeSearchMethod.bfs.value in methods)
-    assert recipe.may_walk == (config.edge_config is not None or config.node_config is not None)
+def test_what_a_recipe_needs_and_does_is_what_graphiti_configures(
+    subtests: pytest.Subtests,
+) -> None:
+    for recipe in Recipe:
+        with subtests.test(recipe=recipe):
+            config = graphitis(recipe)
+            parts = (
+                config.edge_config,
+                config.node_config,
+                config.episode_config,
+                config.community_config,
+            )
+            rerankers = {part.reranker.value for part in parts if part is not None}
+            methods = {
+                method.value for part in parts if part is not None for method in part.search_methods
+            }
+            assert recipe.has_model == ("cross_encoder" in rerankers)
+            assert recipe.has_distance == (EdgeReranker.node_distance.value in rerankers)
+            assert recipe.has_distance == (NodeReranker.node_distance.value in rerankers)
+            assert recipe.walks == (EdgeSearchMethod.bfs.value in methods)
+            assert recipe.may_walk == (
+                config.edge_config is not None or config.node_config is not None
+            )
 
 
 @pytest.mark.parametrize(
@@ -94,25 +101,27 @@ def test_a_depth_below_one_is_rejected(depth: int) -> None:
         RecipeOptions(Recipe.named("node-hybrid-search-rrf"), center=None, bfs_depth=depth)
 
 
-@pytest.mark.parametrize("recipe", Recipe)
-def test_without_options_a_recipe_is_graphitis(recipe: Recipe) -> None:
-    assert search_config(recipe, limit=None, bfs_depth=None) == graphitis(recipe)
+def test_without_options_a_recipe_is_graphitis(subtests: pytest.Subtests) -> None:
+    for recipe in Recipe:
+        with subtests.test(recipe=recipe):
+            assert search_config(recipe, limit=None, bfs_depth=None) == graphitis(recipe)
 
 
-@pytest.mark.parametrize("recipe", [recipe for recipe in Recipe if recipe.may_walk])
 def test_a_depth_adds_a_breadth_first_search_once_and_leaves_graphitis_recipe_alone(
-    recipe: Recipe,
+    subtests: pytest.Subtests,
 ) -> None:
-    before = graphitis(recipe).model_copy(deep=True)
-    config = search_config(recipe, limit=7, bfs_depth=2)
-    assert config.limit == 7
-    if config.edge_config is not None:
-        assert config.edge_config.search_methods.count(EdgeSearchMethod.bfs) == 1
-        assert config.edge_config.bfs_max_depth == 2
-    if config.node_config is not None:
-        assert config.node_config.search_methods.count(NodeSearchMethod.bfs) == 1
-        assert config.node_config.bfs_max_depth == 2
-    assert graphitis(recipe) == before
+    for recipe in [recipe for recipe in Recipe if recipe.may_walk]:
+        with subtests.test(recipe=recipe):
+            before = graphitis(recipe).model_copy(deep=True)
+            config = search_config(recipe, limit=7, bfs_depth=2)
+            assert config.limit == 7
+            if config.edge_config is not None:
+                assert config.edge_config.search_methods.count(EdgeSearchMethod.bfs) == 1
+                assert config.edge_config.bfs_max_depth == 2
+            if config.node_config is not None:
+                assert config.node_config.search_methods.count(NodeSearchMethod.bfs) == 1
+                assert config.node_config.bfs_max_depth == 2
+            assert graphitis(recipe) == before
 
 
 CART = replace(entity("cart.py"), uuid="1f3a9c2e-0001")

@@ -42,9 +42,10 @@ def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
     assert (defaults.prefetch, defaults.invalidation_alert) == (16, 10)
 
 
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
+def test_an_invalid_value_is_rejected_with_the_name_of_its_variable(
+    subtests: pytest.Subtests,
+) -> None:
+    for variable, value in [
         ("LLM__REQUESTS_PER_MINUTE", "0"),
         ("LLM__TOKENS_PER_MINUTE", "many"),
         ("LLM__TIMEOUT_SECONDS", "nan"),
@@ -67,13 +68,12 @@ def test_by_default_nothing_is_limited_and_responses_are_stored() -> None:
         ("CLOSE_AFTER_MINUTES", "nan"),
         ("CLOSE_AFTER_MINUTES", "inf"),
         ("CLOSE_AFTER_MINUTES", "1e12"),
-    ],
-)
-def test_an_invalid_value_is_rejected_with_the_name_of_its_variable(
-    variable: str, value: str
-) -> None:
-    with pytest.raises(BadUsage, match=f"`TURNETL_{variable}`"):
-        settings(**{variable: value})
+    ]:
+        with (
+            subtests.test(variable=variable),
+            pytest.raises(BadUsage, match=f"`TURNETL_{variable}`"),
+        ):
+            settings(**{variable: value})
 
 
 def test_models_of_prompts_are_set_together_or_one_by_one() -> None:

@@ -6,9 +6,8 @@ from turnetl.base.errors import BadUsage
 from turnetl.settings import sections
 
 
-@pytest.mark.parametrize(
-    ("text", "budget"),
-    [
+def test_a_budget_is_written_as_people_write_amounts(subtests: pytest.Subtests) -> None:
+    for text, budget in [
         ("5usd", {"usd": 5.0}),
         ("$5", {"usd": 5.0}),
         ("$ 2.50", {"usd": 2.5}),
@@ -21,12 +20,9 @@ from turnetl.settings import sections
         ("1.5m-tokens", {"tokens": 1_500_000}),
         ("200,000 tokens", {"tokens": 200_000}),
         ("none", {"usd": None, "tokens": None}),
-    ],
-)
-def test_a_budget_is_written_as_people_write_amounts(
-    text: str, budget: dict[str, float | None]
-) -> None:
-    assert sections.parse_budget([text]) == budget
+    ]:
+        with subtests.test(text=text):
+            assert sections.parse_budget([text]) == budget
 
 
 def test_a_budget_may_have_both_dollars_and_tokens() -> None:

@@ -35,11 +35,14 @@ def test_a_request_to_this_machine_with_the_cookie_is_let_in(host: str) -> None:
     assert decide(replace(INSIDE, hosts=[host]), KEYS) is GrantedAccess.PAGE
 
 
-@pytest.mark.parametrize("host", FOREIGN)
-def test_a_name_that_is_not_of_this_machine_is_refused_even_with_the_cookie(host: str) -> None:
-    """A page of another site may have given its name the address of this machine."""
-    assert decide(replace(INSIDE, hosts=[host]), KEYS) is Refusal.HOST
-    assert decide(replace(OUTSIDE, hosts=[host]), KEYS) is Refusal.HOST
+def test_a_name_that_is_not_of_this_machine_is_refused_even_with_the_cookie(
+    subtests: pytest.Subtests,
+) -> None:
+    for host in FOREIGN:
+        with subtests.test(host=host):
+            """A page of another site may have given its name the address of this machine."""
+            assert decide(replace(INSIDE, hosts=[host]), KEYS) is Refusal.HOST
+            assert decide(replace(OUTSIDE, hosts=[host]), KEYS) is Refusal.HOST
 
 
 @pytest.mark.parametrize("hosts", [[], ["127.0.0.1", "example.org"], ["127.0.0.1", "127.0.0.1"]])

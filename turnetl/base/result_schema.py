@@ -27,6 +27,10 @@ def definitions_of(kinds: Sequence[type]) -> tuple[list[dict[str, Any]], dict[st
     references, definitions = msgspec.json.schema_components(
         [encoded_type(kind) for kind in kinds], ref_template="#/$defs/{name}"
     )
+    # Of an enumeration, which Python stores without the indentation from 3.13 on.
+    for definition in definitions.values():
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
     return list(references), {name: _with_keys(one) for name, one in definitions.items()}
 
 

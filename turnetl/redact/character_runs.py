@@ -1,4 +1,7 @@
-"""Runs of the characters of which tokens consist, found in all texts together."""
+"""Runs of the characters of which tokens consist, found in all texts together.
+
+numpy, as polars extracts six times as many runs to find those with a digit, in a third more time.
+"""
 
 from collections.abc import Iterator
 

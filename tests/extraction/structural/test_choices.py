@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 from turnetl.extraction.structural.choices import Choice, choice, context_words
 
 
-@pytest.mark.parametrize(
-    ("sentence", "chosen", "rejected"),
-    [
+def test_a_choice_names_what_is_chosen_and_what_is_rejected(subtests: pytest.Subtests) -> None:
+    for sentence, chosen, rejected in [
         ("Let's use polars instead of pandas.", "polars", "pandas"),
         ("We'll use `uuid5()` rather than `uuid4()` for keys.", "uuid5", "uuid4"),
         ("Replaced requests with httpx.", "httpx", "requests"),
@@ -25,12 +24,9 @@ from turnetl.extraction.structural.choices import Choice, choice, context_words
         ("Use the cart page instead of the old page layout.", "", ""),
         ("Don't round.", "", ""),
         ("Use pandas instead of Pandas.", "", ""),
-    ],
-)
-def test_a_choice_names_what_is_chosen_and_what_is_rejected(
-    sentence: str, chosen: str, rejected: str
-) -> None:
-    assert choice(sentence) == Choice(chosen, rejected)
+    ]:
+        with subtests.test(sentence=sentence):
+            assert choice(sentence) == Choice(chosen, rejected)
 
 
 def test_the_context_of_a_choice_has_neither_its_names_nor_function_words() -> None:

@@ -11,9 +11,8 @@ CHAT = TurnEvidence(in_project=False, edited_files=False)
 DECISION, PREFERENCE, REJECTION = StatementKind
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_an_agent_states_a_decision(subtests: pytest.Subtests) -> None:
+    for sentence in [
         "I decided to use polars because pandas copies every column.",
         "We'll use uuid5 so that a second run finds the same keys.",
         "I'll go with SQLite since nothing else needs a server.",
@@ -29,15 +28,15 @@ DECISION, PREFERENCE, REJECTION = StatementKind
         "Previously, an empty cart raised an error; now it has a total of zero.",
         "Retry rule: a call is repeated only if the server is busy.",
         "The order of the columns is intentionally fixed.",
-    ],
-)
-def test_an_agent_states_a_decision(sentence: str) -> None:
-    assert decisions.agent_kind(sentence, EDIT) is DECISION
+    ]:
+        with subtests.test(sentence=sentence):
+            assert decisions.agent_kind(sentence, EDIT) is DECISION
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
+def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(
+    subtests: pytest.Subtests,
+) -> None:
+    for sentence in [
         "Should we use polars instead of pandas here?",
         "If you want, we'll use polars instead of pandas.",
         "I'll use the Task tool to explore the code.",
@@ -56,10 +55,9 @@ def test_an_agent_states_a_decision(sentence: str) -> None:
         "The fix: check the cart when it is opened",
         "Line 12: the loop ends when the cart is empty",
         "Git stores snapshots rather than differences, which explains the size of the folder?",
-    ],
-)
-def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(sentence: str) -> None:
-    assert decisions.agent_kind(sentence, EDIT) is None
+    ]:
+        with subtests.test(sentence=sentence):
+            assert decisions.agent_kind(sentence, EDIT) is None
 
 
 @pytest.mark.parametrize(
@@ -76,9 +74,8 @@ def test_an_agent_that_edited_nothing_explains(sentence: str) -> None:
     assert decisions.agent_kind(sentence, CHAT) is None
 
 
-@pytest.mark.parametrize(
-    ("sentence", "kind"),
-    [
+def test_a_user_states_a_decision_a_rejection_or_a_preference(subtests: pytest.Subtests) -> None:
+    for sentence, kind in [
         ("Let's use whole cents.", DECISION),
         ("we should never round twice", DECISION),
         ("I think we should drop the cache", DECISION),
@@ -99,17 +96,15 @@ def test_an_agent_that_edited_nothing_explains(sentence: str) -> None:
         ("always run the formatter", PREFERENCE),
         ("stop adding emojis", PREFERENCE),
         ("keep our notes in the wiki", PREFERENCE),
-    ],
-)
-def test_a_user_states_a_decision_a_rejection_or_a_preference(
-    sentence: str, kind: StatementKind
+    ]:
+        with subtests.test(sentence=sentence):
+            assert decisions.user_kind(sentence, NO_EDIT) is kind
+
+
+def test_questions_reports_and_requests_of_a_user_are_no_statements(
+    subtests: pytest.Subtests,
 ) -> None:
-    assert decisions.user_kind(sentence, NO_EDIT) is kind
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
+    for sentence in [
         "wait let's discuss",
         "let's see how it looks",
         "let's have a look at the review",
@@ -123,10 +118,9 @@ def test_a_user_states_a_decision_a_rejection_or_a_preference(
         "never discovered",
         "It's never used for totals",
         "continue",
-    ],
-)
-def test_questions_reports_and_requests_of_a_user_are_no_statements(sentence: str) -> None:
-    assert decisions.user_kind(sentence, NO_EDIT) is None
+    ]:
+        with subtests.test(sentence=sentence):
+            assert decisions.user_kind(sentence, NO_EDIT) is None
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,8 @@ import pytest
 from turnetl.extraction.structural.failures import failures, failures_in_prompt, stable_name
 
 
-@pytest.mark.parametrize(
-    ("output", "name", "location"),
-    [
+def test_the_error_of_an_output_is_found(subtests: pytest.Subtests) -> None:
+    for output, name, location in [
         ("--- FAIL: TestCart/empty (0.00s)", "TestCart", ""),
         ("FAILED tests/test_cart.py::test_total[0] - KeyError", "test_total", "tests/test_cart.py"),
         ("test cart::tests::adds ... FAILED", "adds", ""),
@@ -23,11 +22,10 @@ from turnetl.extraction.structural.failures import failures, failures_in_prompt,
         ("cart.go:12:3: undefined: total", "undefined: total", "cart.go"),
         ("fatal: not a git repository", "fatal: not a git repository", ""),
         ("zsh: command not found: mise", "command not found: mise", ""),
-    ],
-)
-def test_the_error_of_an_output_is_found(output: str, name: str, location: str) -> None:
-    found = failures(f"Exit code 1\n{output}\n", is_error=True)
-    assert [(failure.name, failure.location) for failure in found] == [(name, location)]
+    ]:
+        with subtests.test(output=output):
+            found = failures(f"Exit code 1\n{output}\n", is_error=True)
+            assert [(failure.name, failure.location) for failure in found] == [(name, location)]
 
 
 @pytest.mark.parametrize("output", ["Exit code 1", "", "3 passed", "make: *** [test] Error 1"])

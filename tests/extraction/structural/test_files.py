@@ -63,9 +63,8 @@ def test_a_file_outside_the_project_is_named_from_home_without_the_user(
     assert PATHS.file(path) == name
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_generated_and_temporary_files_have_no_name(subtests: pytest.Subtests) -> None:
+    for path in [
         "/tmp/out.txt",  # noqa: S108 - no file is written
         "/var/folders/zz/T/x.json",
         "/private/tmp/run/a.py",
@@ -79,10 +78,9 @@ def test_a_file_outside_the_project_is_named_from_home_without_the_user(
         "src/*.py",
         "https://example.org/a.py",
         "a\nb",
-    ],
-)
-def test_generated_and_temporary_files_have_no_name(path: str) -> None:
-    assert PATHS.file(path) is None
+    ]:
+        with subtests.test(path=path):
+            assert PATHS.file(path) is None
 
 
 async def test_the_same_file_in_three_turns_is_one_entity(shop: ShopGroup) -> None:
