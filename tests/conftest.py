@@ -114,17 +114,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if NEO4J_FIXTURE in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.neo4j)
-    is_of_run = _is_of_full_run if config.getoption("full") else _is_of_short_run
+    is_of_run = _is_of_full_run if config.getoption("full") else is_of_short_run
     if config.getoption("exhaustive"):
-        is_of_run = _is_exhaustive
+        is_of_run = is_exhaustive
     config.hook.pytest_deselected(items=[item for item in items if not is_of_run(item)])
     items[:] = filter(is_of_run, items)
     _assign_groups(items)
 
 
-def _is_of_short_run(item: pytest.Item) -> bool:
+def is_of_short_run(item: pytest.Item) -> bool:
     """Return whether `make test` runs it: with Neo4j, only the contracts and one journey."""
-    if item.get_closest_marker("full") is not None or _is_exhaustive(item):
+    if item.get_closest_marker("full") is not None or is_exhaustive(item):
         return False
     is_of_both_stores = item.path.stem.endswith("_contract") or item.get_closest_marker("journey")
     return item.get_closest_marker("neo4j") is None or bool(is_of_both_stores)
@@ -134,10 +134,10 @@ def _is_of_full_run(item: pytest.Item) -> bool:
     """Return whether `make test-full` runs it: what `make test` leaves out, and drawn inputs."""
     function = getattr(item, "obj", None)
     is_drawn = getattr(function, "is_hypothesis_test", False)
-    return (not _is_of_short_run(item) or is_drawn) and not _is_exhaustive(item)
+    return (not is_of_short_run(item) or is_drawn) and not is_exhaustive(item)
 
 
-def _is_exhaustive(item: pytest.Item) -> bool:
+def is_exhaustive(item: pytest.Item) -> bool:
     return item.get_closest_marker("exhaustive") is not None
 
 

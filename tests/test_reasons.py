@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,6 @@ from turnetl.summaries.reasons import GateReason
 
 ENUMS = (PendingReason, StaleReason, SkipReason, DiscardReason, GateReason)
 REASONS: list[Reason] = [reason for enum in ENUMS for reason in enum]
-MODELS = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
 
 
 def test_all_enums_of_reasons_are_checked_here() -> None:
@@ -56,10 +54,3 @@ def test_the_reference_of_json_explains_every_reason(reason: Reason) -> None:
 
 def test_the_stoplist_checks_names_for_every_reason_to_discard_one() -> None:
     assert set(CHECKS) == set(DiscardReason) - {DiscardReason.FACTS}
-
-
-def test_a_reason_to_discard_is_documented_with_the_models(subtests: pytest.Subtests) -> None:
-    for reason in DiscardReason:
-        with subtests.test(reason=reason):
-            paragraph = MODELS.partition("(json.md#discardreason)")[2].partition("\n\n")[0]
-            assert f"`{reason}`" in paragraph

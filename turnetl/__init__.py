@@ -1,6 +1,6 @@
 """Years of coding-agent archives into a temporal knowledge graph.
 
-What `__all__` lists is the public API, described in docs/python-api.md; everything else may change.
+What `__all__` lists is the public API, described in docs/api.md; everything else may change.
 Names are imported on first use, so that `import turnetl` costs nothing.
 """
 

@@ -1,70 +1,32 @@
 """The public API: what `turnetl.__all__` lists, documented, typed and imported lazily."""
 
-import dataclasses
 import inspect
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-import msgspec
 import pytest
 
 import turnetl
 from tests.cli.command import ROOT, clean_environment
 from turnetl.api.arguments import Conditions
+from turnetl.api.reference import reference, types_inside
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.index.conditions import CONDITIONS
-from turnetl.ingestion.redo_report import GroupRedo, RedoSelection, RequestCounts
-from turnetl.ingestion.undo_report import GroupUndo, UndoDiff, UndoneTurn
 from turnetl.parsing.sources import HEAD_BYTES, ParseLimits
 
 PAGE = (ROOT / "docs" / "python-api.md").read_text()
+REFERENCE = reference()
 HEAVY = {"graphiti_core", "httpx", "neo4j", "polars", "prefect", "pyarrow", "pydantic", "rich"}
 EXAMPLE, PRINTED, QUESTIONS, ANSWERS = re.findall(
     r"```(?:python|text)\n(.*?)```", PAGE, flags=re.DOTALL
 )
-FIELDS = {
-    name: re.findall(r"`(\w+)`", cell)
-    for name, cell in re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", PAGE, flags=re.MULTILINE)
-}
-"""The third column of the tables of types."""
-
-
-ANSWER_TYPES = (
-    turnetl.IndexAnswer,
-    turnetl.TurnDetails,
-    turnetl.SessionDetails,
-    turnetl.EntityDetails,
-    turnetl.FactDetails,
-    turnetl.Timeline,
-    turnetl.Digest,
-    turnetl.ErrorHistory,
-    turnetl.FileAuthorship,
-)
 FUNCTIONS = [name for name in turnetl.__all__ if inspect.isfunction(getattr(turnetl, name))]
-
-
-REPORTS = (
-    *(turnetl.BackfillReport, turnetl.SearchHit, turnetl.UndoReport, turnetl.RedoReport),
-    *(turnetl.RunsReport, turnetl.StatusReport, turnetl.CommunityReport),
-    turnetl.SummarizeReport,
-    *(turnetl.PlanReport, turnetl.EstimatedMigration, turnetl.SourcesReport),
-    *(turnetl.TemplateComparison, turnetl.EvaluationReport),
-    *(turnetl.ExportReport, turnetl.ImportReport),
-    *ANSWER_TYPES,
-)
-
-
-def test_every_public_name_is_documented_and_every_documented_name_is_public() -> None:
-    rows = re.findall(r"^\| `(?:await )?(\w+)[`(]", PAGE, flags=re.MULTILINE)
-    inside_reports = {kind.__name__ for report in REPORTS for kind in types_inside(report)}
-    assert {*rows, "errors"} - set(turnetl.__all__) <= inside_reports
-    assert set(turnetl.__all__) - {*rows, "errors"} == set()
+TYPES = [value for name in turnetl.__all__ if isinstance(value := getattr(turnetl, name), type)]
 
 
 def test_every_public_name_can_be_imported(subtests: pytest.Subtests) -> None:
@@ -75,85 +37,40 @@ def test_every_public_name_can_be_imported(subtests: pytest.Subtests) -> None:
             assert is_type_alias or inspect.getdoc(value)
 
 
-def test_a_documented_signature_names_every_parameter(subtests: pytest.Subtests) -> None:
-    for name in FUNCTIONS:
-        with subtests.test(name=name):
-            documented = re.search(
-                rf"^\| `(?:await )?{name}\((.*?)\)` \|", PAGE, flags=re.MULTILINE
-            )
-            assert documented
-            names = re.findall(r"(?:^|, )\*{0,2}(\w+)", documented[1])
-            assert names == list(inspect.signature(getattr(turnetl, name)).parameters)
-
-
-def test_the_documented_conditions_are_those_of_a_selection() -> None:
-    (documented,) = re.findall(r"^`conditions` of [^:]+:", PAGE, flags=re.MULTILINE)
-    names = re.findall(r"`(\w+)=", documented)
-    assert names == list(Conditions.__annotations__)
-    declared = {"format_name" if name == "format" else name for name in CONDITIONS}
-    assert set(names) == declared
-
-
-def types_inside(kind: Any, seen: tuple[type, ...] = ()) -> tuple[type, ...]:
-    """Return a type with all types of turnetl that its fields name, directly or indirectly."""
-    if kind in seen:
-        return seen
-    if isinstance(kind, type) and kind.__module__.startswith("turnetl") and list(members(kind)):
-        seen = (*seen, kind)
-        inner = tuple(get_type_hints(kind).values())
-    else:
-        inner = get_args(kind)
-    for one in inner:
-        seen = types_inside(one, seen)
-    return seen
-
-
-def members(kind: type) -> Iterator[str]:
-    """Yield the public fields and properties of a type, in their order."""
-    if dataclasses.is_dataclass(kind):
-        yield from (field.name for field in dataclasses.fields(kind))
-    elif issubclass(kind, msgspec.Struct):
-        yield from (field.name for field in msgspec.structs.fields(kind))
-    for one in reversed([one for one in kind.__mro__ if one.__module__.startswith("turnetl.")]):
-        yield from (name for name, value in vars(one).items() if isinstance(value, property))
-
-
-DOCUMENTED_TYPES = {
-    inner.__name__: inner
-    for kind in (turnetl.BackfillReport, turnetl.RunOptions, turnetl.SearchHit, *REPORTS)
-    for inner in types_inside(kind)
-} | {
-    kind.__name__: kind
-    for kind in (
-        turnetl.ProgressUpdate,
-        turnetl.UndoReport,
-        GroupUndo,
-        UndoneTurn,
-        UndoDiff,
-        turnetl.RedoReport,
-        GroupRedo,
-        RedoSelection,
-        RequestCounts,
+def test_every_public_name_and_error_is_in_the_reference() -> None:
+    page = reference()
+    sections = re.findall(r"^### (\w+)$", page, flags=re.MULTILINE)
+    raised = re.findall(
+        r"^\| `(?:errors\.)?(\w+)` \|", page.partition("## Errors")[2], re.MULTILINE
     )
-}
-
-
-def test_a_type_is_documented_with_all_its_fields_and_properties(subtests: pytest.Subtests) -> None:
-    for name in DOCUMENTED_TYPES:
-        with subtests.test(name=name):
-            assert FIELDS[name] == list(members(DOCUMENTED_TYPES[name]))
-
-
-def test_every_documented_error_exists_and_every_error_is_documented() -> None:
-    table = PAGE.partition("## Errors")[2]
-    rows = re.findall(r"^\| `(errors\.)?(\w+)` \|", table, flags=re.MULTILINE)
     defined = {
         name
         for name, value in vars(turnetl.base.errors).items()
         if isinstance(value, type) and issubclass(value, TurnetlError)
     }
-    assert {name for _, name in rows} == defined
-    assert {name for prefix, name in rows if not prefix} == defined & set(turnetl.__all__)
+    assert set(raised) == defined
+    assert set(turnetl.__all__) - {*sections, *raised} == {"errors", "Progress"}
+    assert "`Progress`" in REFERENCE
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_describes_every_parameter(name: str) -> None:
+    section = reference().partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+    described = re.findall(
+        r"^- ((?:`\w+`(?:, )?)+):", section.partition("**Args:**")[2], re.MULTILINE
+    )
+    names = inspect.signature(getattr(turnetl, name)).parameters
+    assert names.keys() <= set(re.findall(r"\w+", " ".join(described)))
+
+
+@pytest.mark.parametrize("kind", types_inside(*TYPES), ids=lambda kind: str(kind.__name__))
+def test_a_type_of_a_report_says_what_it_is(kind: type) -> None:
+    assert not (inspect.getdoc(kind) or f"{kind.__name__}(").startswith(f"{kind.__name__}(")
+
+
+def test_the_conditions_are_those_of_a_selection() -> None:
+    declared = {"format_name" if name == "format" else name for name in CONDITIONS}
+    assert set(Conditions.__annotations__) == declared
 
 
 def test_importing_turnetl_imports_no_dependency() -> None:

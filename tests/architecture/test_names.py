@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("turnetl", "flows")
-PROJECT = (*PRODUCT, "tests", "benchmarks")
+PROJECT = (*PRODUCT, "tests", "benchmarks", "examples")
 
 
 def classes(module: ast.Module) -> Iterator[str]:

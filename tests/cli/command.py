@@ -104,7 +104,9 @@ def clean_environment(home: Path) -> dict[str, str]:
     kept = {name: text for name, text in os.environ.items() if not name.startswith(settings)}  # noqa: TID251 - for a child
     # The secret scanner compiles its rules for seconds if it finds no cache of them.
     cache_folder = kept.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
-    return kept | {"HOME": str(home), "XDG_CACHE_HOME": cache_folder, "PYTHONPATH": str(ROOT)}
+    # Windows has the home folder in the second one.
+    homes = {"HOME": str(home), "USERPROFILE": str(home)}
+    return kept | homes | {"XDG_CACHE_HOME": cache_folder, "PYTHONPATH": str(ROOT)}
 
 
 def _command_name(arguments: tuple[str, ...]) -> str:

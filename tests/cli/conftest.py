@@ -2,6 +2,7 @@
 
 import secrets
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,10 @@ from tests.cli.planted_folder import PlantedFolder, plant
 from tests.cli.provider_setup import SESSION_START
 from tests.cli.summarize_runs import FIRST_TURNS, UNFLUSHED, backfill
 from tests.legacy.migrating import Migrations
+
+if sys.platform == "win32":
+    # They need a pseudo-terminal.
+    collect_ignore = ["test_console.py", "test_pager.py", "test_sources.py"]
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -87,55 +88,52 @@ def test_sessions_facts_and_probes_of_both_sides_are_compared_and_judged(
     assert (refused is None) is group["passed"]
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert all(one.session_id in page for one in sessions)
+    assert_same_after_cutover(tmp_path, graph_url, group)
+
+
+def assert_same_after_cutover(folder: Path, url: str, before: dict[str, Any]) -> None:
+    """The same data are compared, and nothing is written; after the end there is nothing left."""
+    assert turnetl(folder, url, "migrate", "cutover", "--accept", "--yes").exit_code == 0
+    graph = asyncio.run(dump_graph(url))
+    result = turnetl(folder, url, "migrate", "compare", "--json")
+    assert result.exit_code in (0, 3), result.stderr
+    assert result.json["groups"] == [before]
+    assert asyncio.run(dump_graph(url)) == graph
+    assert turnetl(folder, url, "migrate", "finish", "--yes").exit_code == 0
+    finished = turnetl(folder, url, "migrate", "compare")
+    assert finished.exit_code == 2
+    assert "turnetl migrate run ARCHIVES" in finished.stderr
 
 
 @pytest.mark.full
 def test_old_data_without_facts_lose_none_and_have_no_probes(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, [replace(one, files=()) for one in summaries(sessions)])
-    assert turnetl(tmp_path, graph_url, "migrate", "run", ARCHIVES).exit_code == 0
-    result = turnetl(tmp_path, graph_url, "migrate", "compare", "--json")
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, [replace(one, files=()) for one in summaries(sessions)])
+    assert turnetl(tmp_path, url, "migrate", "run", ARCHIVES).exit_code == 0
+    result = turnetl(tmp_path, url, "migrate", "compare", "--json")
     assert result.exit_code == 0, result.stderr
     [group] = result.json["groups"]
     assert (group["old"]["episodes"], group["old"]["facts"]) == (len(sessions), 0)
     assert (group["lost_facts"], group["expressed"], group["passed"]) == (0, 1, True)
     assert (group["probes"], group["old_hit_rate"], group["new_hit_rate"]) == ([], None, None)
     assert group["new"]["facts"] == group["new_dates"]["facts"] > 0
-    assert refusal(graph_url)[1] is None
-    assert turnetl(tmp_path, graph_url, "migrate", "compare").exit_code == 0
-
-
-@pytest.mark.full
-def test_after_a_cutover_the_same_data_are_compared_and_nothing_is_written(
-    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
-) -> None:
-    migrations.ready(tmp_path, graph_url, sessions[:2])
-    [before] = turnetl(tmp_path, graph_url, "migrate", "compare", "--json").json["groups"]
-    assert turnetl(tmp_path, graph_url, "migrate", "cutover", "--accept", "--yes").exit_code == 0
-    graph = asyncio.run(dump_graph(graph_url))
-    result = turnetl(tmp_path, graph_url, "migrate", "compare", "--json", "--html", "page.html")
-    assert result.exit_code in (0, 3), result.stderr
-    [after] = result.json["groups"]
-    assert after == before
-    assert asyncio.run(dump_graph(graph_url)) == graph
-    assert GROUP in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert turnetl(tmp_path, graph_url, "migrate", "finish", "--yes").exit_code == 0
-    finished = turnetl(tmp_path, graph_url, "migrate", "compare")
-    assert finished.exit_code == 2
-    assert "turnetl migrate run ARCHIVES" in finished.stderr
+    assert refusal(url)[1] is None
+    assert turnetl(tmp_path, url, "migrate", "compare").exit_code == 0
 
 
 @pytest.mark.full
 def test_thresholds_are_settings_and_a_verdict_counts_for_its_state_only(
-    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
-    migrations.ready(tmp_path, graph_url, sessions[:1])
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    migrations.ready(tmp_path, url, sessions[:1])
     lenient = {"TURNETL_MIGRATION__MIN_EXPRESSED": "0", "TURNETL_MIGRATION__MIN_PROBE_HITS": "0"}
-    words = ("migrate", "compare", "--graph", graph_url)
+    words = ("migrate", "compare", "--graph", url)
     passed = run_in_process(*words, folder=tmp_path, **lenient)
     assert passed.exit_code == 0, passed.stderr
-    assert refusal(graph_url)[1] is None
+    assert refusal(url)[1] is None
     strict = {"TURNETL_MIGRATION__FACT_SIMILARITY": "1", "TURNETL_MIGRATION__MIN_EXPRESSED": "1"}
     refused = run_in_process(*words, folder=tmp_path, **strict)
     assert refused.exit_code == 3
@@ -143,8 +141,8 @@ def test_thresholds_are_settings_and_a_verdict_counts_for_its_state_only(
     assert "--accept" in " ".join(refused.messages)
     run_in_process(*words, folder=tmp_path, **lenient)
     other = LegacyEpisode("later", "note", "Later", "text", "x", sessions[0].ended_at)
-    asyncio.run(write_legacy_graph(graph_url, [other], GROUP))
-    message = refusal(graph_url)[1]
+    asyncio.run(write_legacy_graph(url, [other], GROUP))
+    message = refusal(url)[1]
     assert message is not None
     assert "changed since they were compared" in message
 
@@ -180,6 +178,9 @@ def test_questions_of_a_file_are_asked_instead_of_old_facts(
     assert group["are_probes_generated"] is False
     assert [one["question"] for one in group["probes"]] == ["integer cents", "discount code"]
     assert all(one["new_rank"] for one in group["probes"])
+    printed = run_in_process(*command, "--graph", url, folder=tmp_path, COLUMNS="80").stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "session level" in printed
     (tmp_path / "questions.tsv").write_text("question\tsession\nwhy\tother", encoding="utf-8")
     refused = turnetl(tmp_path, url, *command)
     assert refused.exit_code == 2
@@ -188,13 +189,14 @@ def test_questions_of_a_file_are_asked_instead_of_old_facts(
 
 @pytest.mark.full
 def test_without_a_migration_the_command_names_the_one_that_begins_it(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
-    fill(graph_url, summaries(sessions[:1]))
-    result = turnetl(tmp_path, graph_url, "migrate", "compare")
+    url = f"ladybug://{tmp_path / 'graph.lbug'}"
+    fill(url, summaries(sessions[:1]))
+    result = turnetl(tmp_path, url, "migrate", "compare")
     assert result.exit_code == 2
     assert "turnetl migrate run ARCHIVES" in result.stderr
-    assert turnetl(tmp_path, graph_url, "migrate", "compare", "--html", "no/page").exit_code == 2
+    assert turnetl(tmp_path, url, "migrate", "compare", "--html", "no/page").exit_code == 2
 
 
 def test_an_unknown_group_is_refused(
@@ -248,14 +250,3 @@ def test_old_embeddings_are_not_compared_so_that_their_dimensions_do_not_matter(
         del report["migration_id"]
         reports.append(report)
     assert reports[0] == reports[1]
-
-
-@pytest.mark.full
-def test_the_table_fits_into_80_columns(
-    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
-) -> None:
-    url = f"ladybug://{tmp_path / 'graph.lbug'}"
-    migrations.ready(tmp_path, url, sessions)
-    result = run_in_process("migrate", "compare", "--graph", url, folder=tmp_path, COLUMNS="80")
-    assert max(map(len, result.stdout.splitlines())) <= 80
-    assert "session level" in result.stdout

@@ -53,6 +53,8 @@ def test_a_cutover_gives_the_group_to_the_turns_and_a_backfill_adds_nothing(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     state = migrations.ready(tmp_path, graph_url, sessions)
+    refused = turnetl(tmp_path, graph_url, "ingest", "--group", GROUP)
+    assert (refused.exit_code, "is being migrated" in " ".join(refused.messages)) == (1, True)
     result = migrate(tmp_path, graph_url, "cutover", "--accept")
     assert result.exit_code == 0, result.stderr
     assert result.json["done"]
@@ -67,6 +69,23 @@ def test_a_cutover_gives_the_group_to_the_turns_and_a_backfill_adds_nothing(
     [group] = again.json["groups"]
     assert (group["committed"], group["already_committed"]) == (0, state["turns"])
     assert dumped(graph_url) == lines
+    assert_ordinary_group(tmp_path, graph_url)
+    assert len(dumped(graph_url)) == len(lines)
+    assert state_of(graph_url).turns == state["turns"]
+
+
+def assert_ordinary_group(folder: Path, url: str) -> None:
+    """The group is verified and searched; turns of it are undone, and ingested again."""
+    verified = turnetl(folder, url, "verify", "--json")
+    assert verified.exit_code == 0, verified.stdout
+    found = turnetl(folder, url, "search", "shop", "--json")
+    assert {hit["group"] for hit in found.json["hits"]} == {GROUP}
+    [*_, last] = turnetl(folder, url, "timeline", "--json").json["turns"]
+    turn = ("--turn", last["turn_id"])
+    undone = turnetl(folder, url, "undo", *turn, "--cascade", "--yes", "--json")
+    assert undone.exit_code == 0, undone.stderr
+    again = turnetl(folder, url, "ingest", "--group", GROUP, "--json")
+    assert again.json["committed"] == undone.json["undone"] > 0, again.stderr
 
 
 @pytest.mark.full
@@ -175,30 +194,6 @@ def test_episodes_that_are_written_during_the_migration_are_named_and_stay(
     [line] = [one for one in dumped(graph_url) if '"uuid":"late"' in one]
     assert json.loads(line)[1]["group_id"] == GROUP
     assert json.loads(line)[1]["turnetl_granularity"] == "session"
-
-
-@pytest.mark.full
-def test_a_group_that_is_migrated_is_not_written_by_others_and_is_an_ordinary_one_afterwards(
-    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
-) -> None:
-    state = migrations.ready(tmp_path, graph_url, sessions)
-    refused = turnetl(tmp_path, graph_url, "ingest", "--group", GROUP)
-    assert (refused.exit_code, "is being migrated" in " ".join(refused.messages)) == (1, True)
-    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
-    verified = turnetl(tmp_path, graph_url, "verify", "--json")
-    assert verified.exit_code == 0, verified.stdout
-    found = turnetl(tmp_path, graph_url, "search", "shop", "--json")
-    assert {hit["group"] for hit in found.json["hits"]} == {GROUP}
-    lines = dumped(graph_url)
-    [*_, last] = turnetl(tmp_path, graph_url, "timeline", "--json").json["turns"]
-    undone = turnetl(
-        tmp_path, graph_url, "undo", "--turn", last["turn_id"], "--cascade", "--yes", "--json"
-    )
-    assert undone.exit_code == 0, undone.stderr
-    again = turnetl(tmp_path, graph_url, "ingest", "--group", GROUP, "--json")
-    assert again.json["committed"] == undone.json["undone"] > 0, again.stderr
-    assert len(dumped(graph_url)) == len(lines)
-    assert state_of(graph_url).turns == state["turns"]
 
 
 @pytest.mark.full

@@ -19,7 +19,15 @@ from turnetl.base.ids import turns_group
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("are_labelled", [False, True], ids=["labels", "summaries"])
+@pytest.mark.parametrize(
+    ("graph_url", "are_labelled"),
+    [
+        pytest.param("ladybug", False, id="labels"),
+        pytest.param("ladybug", True, id="summaries"),
+        pytest.param("neo4j", False, id="neo4j", marks=pytest.mark.neo4j),
+    ],
+    indirect=["graph_url"],
+)
 def test_a_rollback_asks_to_undo_turns_that_changed_data_of_another_program(
     graph_url: str, tmp_path: Path, provider: FakeProvider, *, are_labelled: bool
 ) -> None:

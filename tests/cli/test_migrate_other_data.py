@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -90,64 +91,40 @@ def test_what_an_episode_of_another_program_uses_since_the_plan_stays(
 
 
 @pytest.mark.full
-def test_a_fact_that_a_later_episode_states_is_not_deleted(
-    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
-) -> None:
-    migrations.ready(tmp_path, graph_url, sessions)
-    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
-    fact = state_late_fact(graph_url, sessions_group(GROUP, state_of(graph_url).migration_id))
-    result = migrate(tmp_path, graph_url, "finish")
-    assert (result.json["kept"]["facts"], result.json["kept"]["entities"]) == (1, 2)
-    assert json.loads(_line(graph_url, fact))[1]["group_id"] == GROUP
-
-
-@pytest.mark.full
-def test_what_another_program_writes_into_the_old_group_is_not_deleted(
+def test_what_another_program_states_or_writes_into_the_old_group_is_not_deleted(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
     migrations.ready(tmp_path, graph_url, sessions)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
     old = sessions_group(GROUP, state_of(graph_url).migration_id)
-    asyncio.run(write_legacy_graph(graph_url, [LATE], old))
-    result = migrate(tmp_path, graph_url, "finish")
-    assert result.json["kept"]["episodes"] == 1
-    [late] = queried(graph_url, "MATCH (e:Episodic {uuid: 'late'}) RETURN e.group_id, e.content")
-    assert late == [GROUP, LATE.body]
+    fact = state_late_fact(graph_url, old)
+    asyncio.run(write_legacy_graph(graph_url, [replace(LATE, uuid="later")], old))
+    kept = migrate(tmp_path, graph_url, "finish").json["kept"]
+    assert (kept["episodes"], kept["facts"], kept["entities"]) == (1, 1, 2)
+    assert json.loads(_line(graph_url, fact))[1]["group_id"] == GROUP
+    later = queried(graph_url, "MATCH (e:Episodic {uuid: 'later'}) RETURN e.group_id, e.content")
+    assert later == [[GROUP, LATE.body]]
     assert old not in " ".join(dumped(graph_url))
 
 
 @pytest.mark.full
-def test_an_old_episode_that_a_relation_uses_stays_with_the_mark_of_what_stays(
+def test_an_episode_that_a_relation_uses_stays_and_a_property_named_granularity_too(
     graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
 ) -> None:
     fill(graph_url, sessions)
     episode = legacy_episode(sessions[0], LegacyStyle.NAME).uuid
     add_ticket(graph_url, episode, "Episodic")
+    if graph_url.startswith("ladybug"):
+        queried(graph_url, "ALTER TABLE Episodic ADD granularity STRING")
+    lunch = "MATCH (e:Episodic {name: 'Team lunch'})"
+    queried(graph_url, f"{lunch} SET e.granularity = 'document' RETURN 1")
     migrated(tmp_path, graph_url)
     before = dumped(graph_url)
     cut_over = migrate(tmp_path, graph_url, "cutover", "--accept")
     assert cut_over.json["kept"]["episodes"] == 1
     kept = json.loads(_line(graph_url, episode))[1]
     assert (kept["group_id"], kept["turnetl_granularity"]) == (GROUP, "session")
-    assert migrate(tmp_path, graph_url, "rollback").exit_code == 0
-    assert dumped(graph_url) == before
-
-
-@pytest.mark.full
-def test_a_property_named_granularity_is_not_touched(
-    graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
-) -> None:
-    fill(graph_url, sessions)
-    if graph_url.startswith("ladybug"):
-        queried(graph_url, "ALTER TABLE Episodic ADD granularity STRING")
-    queried(
-        graph_url, "MATCH (e:Episodic {name: 'Team lunch'}) SET e.granularity = 'document' RETURN 1"
-    )
-    migrated(tmp_path, graph_url)
-    before = dumped(graph_url)
-    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
-    [[kept]] = queried(graph_url, "MATCH (e:Episodic {name: 'Team lunch'}) RETURN e.granularity")
-    assert kept == "document"
+    assert queried(graph_url, f"{lunch} RETURN e.granularity") == [["document"]]
     assert migrate(tmp_path, graph_url, "rollback").exit_code == 0
     assert dumped(graph_url) == before
 
@@ -164,18 +141,7 @@ def test_a_group_of_another_program_with_the_name_of_the_shadow_group_is_not_tou
 
 
 @pytest.mark.full
-def test_data_written_into_the_shadow_group_by_another_program_is_not_deleted(
-    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
-) -> None:
-    migrations.ready(tmp_path, graph_url, sessions)
-    asyncio.run(write_legacy_graph(graph_url, [LATE], turns_group(GROUP)))
-    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
-    assert migrate(tmp_path, graph_url, "rollback", "--discard").exit_code == 0
-    assert json.loads(_line(graph_url, "late"))[1]["group_id"] == turns_group(GROUP)
-
-
-@pytest.mark.full
-def test_communities_that_are_built_after_a_cutover_are_taken_back_with_it(
+def test_communities_that_are_built_after_a_cutover_are_taken_back_and_data_of_others_stay(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: Sequence[LegacySession]
 ) -> None:
     migrations.ready(tmp_path, graph_url, sessions)
@@ -188,6 +154,10 @@ def test_communities_that_are_built_after_a_cutover_are_taken_back_with_it(
     assert migrate(tmp_path, graph_url, "rollback").exit_code == 0
     kept = [line for line in dumped(graph_url) if not _is_of_shadow_communities(line)]
     assert kept == before
+    asyncio.run(write_legacy_graph(graph_url, [LATE], turns_group(GROUP)))
+    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
+    assert migrate(tmp_path, graph_url, "rollback", "--discard").exit_code == 0
+    assert json.loads(_line(graph_url, "late"))[1]["group_id"] == turns_group(GROUP)
 
 
 def _community(url: str, group: str) -> list[Any]:

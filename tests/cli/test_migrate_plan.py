@@ -53,17 +53,29 @@ def plan(folder: Path, graph: str, *arguments: str | Path) -> CommandResult:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("run_at", [None, RUN], ids=["at_the_end", "in_one_run"])
-def test_summaries_of_every_style_are_matched_and_other_data_are_foreign(
-    graph_url: str,
-    tmp_path: Path,
-    sessions: tuple[LegacySession, ...],
-    run_at: datetime | None,
+def test_summaries_of_every_style_are_matched_other_data_are_foreign_and_nothing_is_changed(
+    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    assert_matched(tmp_path, graph_url, sessions, None)
+
+
+@pytest.mark.full
+def test_summaries_that_one_run_wrote_are_matched_too(
+    tmp_path: Path, sessions: tuple[LegacySession, ...]
+) -> None:
+    assert_matched(tmp_path, f"ladybug://{tmp_path / 'graph.lbug'}", sessions, RUN)
+
+
+def assert_matched(
+    folder: Path, url: str, sessions: tuple[LegacySession, ...], run_at: datetime | None
 ) -> None:
     expected = summaries(sessions, run_at=run_at)
-    fill(graph_url, [episode for _, episode in expected.values()])
-    result = plan(tmp_path, graph_url, SAMPLES, "--json")
+    fill(url, [episode for _, episode in expected.values()])
+    before = asyncio.run(dump_graph(url))
+    result = plan(folder, url, SAMPLES, "--lake", "lake", "--json")
     assert result.exit_code == 0, result.stderr
+    assert asyncio.run(dump_graph(url)) == before
+    assert not (folder / "lake").exists()
     manual, old = result.json["groups"]
     assert (manual["group"], old["group"]) == ("manual", GROUP)
     assert [one["kind"] for one in manual["episodes"]] == ["foreign", "foreign"]
@@ -78,19 +90,6 @@ def test_summaries_of_every_style_are_matched_and_other_data_are_foreign(
     [files] = {tuple(session.files) for session, _ in expected.values() if session == sessions[0]}
     of_first = next(one for one in matched.values() if one["session_id"] == sessions[0].session_id)
     assert (of_first["entities"], of_first["facts"]) == (len(files), len(files) - 1)
-
-
-@pytest.mark.full
-def test_a_plan_changes_neither_graph_nor_lake(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
-) -> None:
-    fill(graph_url, [episode for _, episode in summaries(sessions).values()])
-    before = asyncio.run(dump_graph(graph_url))
-    result = plan(tmp_path, graph_url, SAMPLES, "--lake", "lake")
-    assert result.exit_code == 0, result.stderr
-    assert "nothing was written" in result.stdout
-    assert asyncio.run(dump_graph(graph_url)) == before
-    assert not (tmp_path / "lake").exists()
 
 
 @pytest.mark.full
@@ -153,24 +152,23 @@ def kind_of(result: CommandResult, uuid: str) -> tuple[str, str | None]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a\tb\n", "has no column `episode`"),
-        ("episode\tsession\nnone\tforeign\n", "line 2: the graph holds no episode `none`"),
-        ("episode\tsession\nboth\tnone\n", "line 2: no archive holds session `none`"),
-        ("episode\tsession\nboth\tforeign\nboth\tforeign\n", "line 3: episode `both` is settled"),
-    ],
-)
 def test_a_wrong_decision_is_a_sentence_with_its_line(
-    tmp_path: Path, text: str, message: str
+    subtests: pytest.Subtests, tmp_path: Path
 ) -> None:
     url, file = f"ladybug://{tmp_path / 'graph.lbug'}", tmp_path / "decisions.tsv"
     fill(url, [LegacyEpisode("both", "session notes", "Ok.", "text", "", RUN)])
-    file.write_text(text)
-    result = plan(tmp_path, url, SAMPLES, "--plan", file)
-    assert result.exit_code == 2
-    assert message in result.messages[0]
+    begin = "episode\tsession\n"
+    for text, message in (
+        ("a\tb\n", "has no column `episode`"),
+        (f"{begin}none\tforeign\n", "line 2: the graph holds no episode `none`"),
+        (f"{begin}both\tnone\n", "line 2: no archive holds session `none`"),
+        (f"{begin}both\tforeign\nboth\tforeign\n", "line 3: episode `both` is settled"),
+    ):
+        with subtests.test(text=text):
+            file.write_text(text)
+            result = plan(tmp_path, url, SAMPLES, "--plan", file)
+            assert result.exit_code == 2
+            assert message in result.messages[0]
 
 
 @pytest.mark.full

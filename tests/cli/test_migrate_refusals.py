@@ -34,14 +34,8 @@ def sessions() -> tuple[LegacySession, ...]:
 
 @pytest.mark.full
 @linux
-@pytest.mark.parametrize(
-    "arguments", [("run", str(SAMPLES)), ("cutover", "--accept", "--yes"), ("rollback", "--yes")]
-)
 def test_a_graph_that_may_not_be_written_is_a_sentence_and_stays(
-    tmp_path: Path,
-    migrations: Migrations,
-    sessions: tuple[LegacySession, ...],
-    arguments: tuple[str, ...],
+    tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     folder = tmp_path / "graph"
     folder.mkdir()
@@ -52,14 +46,14 @@ def test_a_graph_that_may_not_be_written_is_a_sentence_and_stays(
     paths = [folder, *folder.iterdir()]
     for path in paths:
         path.chmod(path.stat().st_mode & ~0o222)
-    command, *options = arguments
-    options += [] if command == "run" else ["--group", GROUP]
-    refused = run_unprivileged(tmp_path, "migrate", command, *options, "--graph", url)
+    commands = (("run", str(SAMPLES)), ("cutover", "--accept", "--yes", "--group", GROUP))
+    results = [run_unprivileged(tmp_path, "migrate", *one, "--graph", url) for one in commands]
     for path in paths:
         path.chmod(path.stat().st_mode | 0o200)
-    assert (refused.returncode, "Traceback" in refused.stderr) == (1, False), refused.stderr
-    assert "unexpected" not in refused.stderr
-    assert str(folder / "graph.lbug") in refused.stderr or "is not cut over" in refused.stderr
+    for refused in results:
+        assert (refused.returncode, "Traceback" in refused.stderr) == (1, False), refused.stderr
+        assert "unexpected" not in refused.stderr
+        assert str(folder / "graph.lbug") in refused.stderr
     assert dumped(url) == before
 
 
@@ -142,20 +136,16 @@ def test_a_thousand_ambiguous_episodes_are_a_short_table_and_all_rows_of_a_file(
     assert {row["session"] for row in rows} == {""}
 
 
-@pytest.mark.parametrize("command", MigrationCommand)
 def test_a_refused_change_makes_no_group_one_of_turnetl(
-    graph_url: str,
-    tmp_path: Path,
-    migrations: Migrations,
-    sessions: tuple[LegacySession, ...],
-    command: MigrationCommand,
+    graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:
     migrations.ready(tmp_path, graph_url, sessions)
     settings = load_settings(None, graph=graph_url, lake=tmp_path / "lake")
     before = asyncio.run(groups_of(graph_url))
-    report = asyncio.run(execute_change(settings, ChangeOptions(command), now))
-    assert report.is_refused
-    assert asyncio.run(groups_of(graph_url)) == before == [turns_group(GROUP)]
+    for command in MigrationCommand:
+        report = asyncio.run(execute_change(settings, ChangeOptions(command), now))
+        assert report.is_refused, command
+        assert asyncio.run(groups_of(graph_url)) == before == [turns_group(GROUP)], command
 
 
 async def groups_of(url: str) -> list[str]:

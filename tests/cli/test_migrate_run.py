@@ -24,8 +24,6 @@ from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
 from tests.servers.s3_server import S3Server
 from turnetl.base.ids import turns_group
-from turnetl.base.model import GroupId, TurnId
-from turnetl.graph.open import open_graph
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +32,7 @@ def sessions() -> tuple[LegacySession, ...]:
 
 
 @pytest.mark.full
-def test_the_turns_are_ingested_beside_the_old_data_which_stays(
+def test_the_turns_are_ingested_beside_the_old_data_which_stays_and_no_reader_sees_them(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
     fill(graph_url, sessions)
@@ -51,47 +49,21 @@ def test_the_turns_are_ingested_beside_the_old_data_which_stays(
     assert again.json["ingest"]["committed"] == 0
     assert again.json["migrations"] == result.json["migrations"]
     assert of_readers(graph_url) == before
+    assert_unseen(tmp_path, graph_url)
 
 
-@pytest.mark.full
-def test_readers_see_nothing_of_the_turns_unless_they_name_their_group(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
-) -> None:
-    fill(graph_url, sessions[:2])
-    assert turnetl(tmp_path, graph_url, "migrate", "run", SAMPLES).exit_code == 0
-    status = turnetl(tmp_path, graph_url, "status", "--json")
+def assert_unseen(folder: Path, url: str) -> None:
+    """Readers see nothing of the turns unless they name their group."""
+    status = turnetl(folder, url, "status", "--json")
     assert [(one["group"], one["committed"]) for one in status.json["groups"]] == [(GROUP, 0)]
-    index = turnetl(tmp_path, graph_url, "index", "--json")
+    index = turnetl(folder, url, "index", "--json")
     assert index.json["turns"] == 0, index.stderr
-    assert turnetl(tmp_path, graph_url, "search", "tests", "--json").json["hits"] == []
-    digest = turnetl(tmp_path, graph_url, "digest", "--since", "2020-01-01", "--json")
+    assert turnetl(folder, url, "search", "tests", "--json").json["hits"] == []
+    digest = turnetl(folder, url, "digest", "--since", "2020-01-01", "--json")
     assert turns_group(GROUP) not in digest.stdout
-    named = turnetl(tmp_path, graph_url, "status", "--group", turns_group(GROUP), "--json")
+    named = turnetl(folder, url, "status", "--group", turns_group(GROUP), "--json")
     [of_shadow] = named.json["groups"]
     assert of_shadow["committed"] > 0
-
-
-@pytest.mark.full
-def test_the_turns_are_those_of_a_backfill_of_the_group(
-    tmp_path: Path, sessions: tuple[LegacySession, ...]
-) -> None:
-    url, other = (f"ladybug://{tmp_path / name}.lbug" for name in ("migrated", "ordinary"))
-    fill(url, sessions)
-    (tmp_path / "lake").mkdir()
-    assert turnetl(tmp_path, url, "migrate", "run", SAMPLES).exit_code == 0
-    # The lake has a group of this name now, which is therefore taken as it is.
-    filled = turnetl(tmp_path, other, "backfill", SAMPLES, "--group", GROUP)
-    assert filled.exit_code == 0, filled.stderr
-
-    async def receipts(graph: str, group: GroupId) -> dict[TurnId, str]:
-        store = await open_graph(graph, user="", password="", write=False)
-        found = {one.turn_id: one.content_hash for one in await store.receipts(group)}
-        await store.close()
-        return found
-
-    migrated = asyncio.run(receipts(url, turns_group(GROUP)))
-    assert migrated == asyncio.run(receipts(other, GROUP))
-    assert len(migrated) > len(sessions)
 
 
 @pytest.mark.full

@@ -34,7 +34,7 @@ def run_of(folder: Path, url: str) -> tuple[str, str]:
 
 
 @pytest.mark.full
-def test_the_run_is_undone_before_the_cutover_and_the_migration_is_run_again(
+def test_a_run_is_undone_before_the_cutover_and_after_it_and_the_old_data_are_taken_back(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:
     fill(graph_url, sessions)
@@ -52,7 +52,14 @@ def test_the_run_is_undone_before_the_cutover_and_the_migration_is_run_again(
     assert refused.exit_code == 1
     assert "are no longer in the graph; `turnetl migrate run ARCHIVES" in refused.messages[0]
     assert migrated(tmp_path, graph_url)["turns"] == state["turns"]
+    run, _ = run_of(tmp_path, graph_url)
     assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
+    undone = turnetl(tmp_path, graph_url, "undo", run, "--yes", "--json")
+    assert undone.exit_code == 0, undone.stderr
+    [group] = undone.json["groups"]
+    assert (group["group"], undone.json["undone"]) == (GROUP, state["turns"])
+    assert migrate(tmp_path, graph_url, "rollback", "--discard").exit_code == 0
+    assert dumped(graph_url) == before_run
 
 
 def test_no_turn_is_undone_while_a_migration_moves_it(
@@ -66,23 +73,6 @@ def test_no_turn_is_undone_while_a_migration_moves_it(
     assert refused.exit_code == 1
     assert f"group `{GROUP}` is being migrated" in refused.messages[-1]
     assert dumped(graph_url) == before
-
-
-@pytest.mark.full
-def test_the_run_is_undone_after_the_cutover_and_the_old_data_is_still_taken_back(
-    graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
-) -> None:
-    fill(graph_url, sessions)
-    before_run = dumped(graph_url)
-    state = migrated(tmp_path, graph_url)
-    run, _ = run_of(tmp_path, graph_url)
-    assert migrate(tmp_path, graph_url, "cutover", "--accept").exit_code == 0
-    undone = turnetl(tmp_path, graph_url, "undo", run, "--yes", "--json")
-    assert undone.exit_code == 0, undone.stderr
-    [group] = undone.json["groups"]
-    assert (group["group"], undone.json["undone"]) == (GROUP, state["turns"])
-    assert migrate(tmp_path, graph_url, "rollback", "--discard").exit_code == 0
-    assert dumped(graph_url) == before_run
 
 
 @pytest.mark.full

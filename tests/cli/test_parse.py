@@ -60,31 +60,24 @@ def test_projects_that_share_a_group_only_by_name_are_reported_once(tmp_path: Pa
     assert (meant.messages, meant.json["name_collisions"]) == ([], [])
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+def test_an_invalid_option_is_a_usage_error_and_nothing_is_written(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for wrong in (
         ("--format", "clay_tablets"),
         ("--group", "{planet}"),
         ("--group", " "),
         ("--group-map", "nowhere.toml"),
         ("--jobs", "0"),
         ("--jobs", "many"),
-    ],
-)
-@pytest.mark.parametrize("command", ["parse", "backfill"])
-def test_an_invalid_option_is_a_usage_error_and_nothing_is_written(
-    command: str, wrong: tuple[str, str], tmp_path: Path
-) -> None:
-    result = run_in_process(command, SAMPLES, *wrong, folder=tmp_path)
-    assert (result.exit_code, len(result.messages)) == (2, 1)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_format_is_rejected_with_the_known_ones(tmp_path: Path) -> None:
-    (message,) = run_in_process(
-        "parse", SAMPLES, "--format", "clay_tablets", folder=tmp_path
-    ).messages
-    assert [known.name for known in formats.FORMATS if known.name not in message] == []
+    ):
+        for command in ("parse", "backfill"):
+            with subtests.test(command=command, wrong=wrong):
+                result = run_in_process(command, SAMPLES, *wrong, folder=tmp_path)
+                assert (result.exit_code, len(result.messages)) == (2, 1)
+                assert list(tmp_path.iterdir()) == []
+                known = formats.FORMATS if wrong[0] == "--format" else ()
+                assert [one.name for one in known if one.name not in result.messages[0]] == []
 
 
 def test_a_named_format_overrides_detection(tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ MARCH = datetime(2026, 3, 2, 9, tzinfo=UTC)
 ENTRY = QuarantineEntry(TurnId("turn"), "too long", "a.jsonl", 1, "run", MARCH)
 
 
-@pytest.fixture(autouse=True, params=[0o022, 0o000], ids=oct)
-def umask(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Set the usual umask, and one that takes no right away."""
-    before = os.umask(request.param)
+@pytest.fixture(autouse=True)
+def umask() -> Iterator[None]:
+    """Set an umask that takes no right away: whatever is private was made private."""
+    before = os.umask(0)
     yield
     os.umask(before)
 
@@ -58,7 +58,9 @@ def is_folder(lake: Path, name: str) -> bool:
 
 
 @pytest.mark.full
-def test_nobody_else_may_read_anything_in_a_lake(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mask", [0o022, 0o000], ids=oct)
+def test_nobody_else_may_read_anything_in_a_lake(mask: int, tmp_path: Path) -> None:
+    os.umask(mask)
     tmp_path.chmod(0o755)
     lake = tmp_path / "data" / "lake"
     lake.parent.mkdir()

@@ -73,7 +73,7 @@ def test_before_a_redo_starts_it_says_why_how_many_turns_and_how_many_requests(
 
 
 @pytest.mark.full
-def test_a_redo_sends_every_request_once_and_the_second_one_has_nothing_to_do(
+def test_a_redo_sends_every_request_once_and_the_journal_answers_the_old_recipe(
     filled: Path, provider: FakeProvider
 ) -> None:
     sent = len(provider.requests)
@@ -88,11 +88,6 @@ def test_a_redo_sends_every_request_once_and_the_second_one_has_nothing_to_do(
     found = run_in_process("search", "sqlite", folder=filled)
     assert "part0.py" in found.stdout
     assert run_in_process("verify", folder=filled).exit_code == 0
-
-
-@pytest.mark.full
-def test_the_old_recipe_is_answered_by_the_journal(filled: Path, provider: FakeProvider) -> None:
-    redo(filled, provider, "--stale", "--yes")
     sent = len(provider.requests)
     back = ("redo", "--stale", "--yes", "--json")
     done = run_in_process(*back, folder=filled, **model_environment(provider))
@@ -152,31 +147,34 @@ def redo_alone(folder: Path, provider: FakeProvider) -> int:
     return calls
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_a_selection_that_means_nothing_is_refused(
+    subtests: pytest.Subtests, filled_once: Path, provider: FakeProvider
+) -> None:
+    for arguments, message in (
         ((), "say what to redo: --stale, --group,"),
         (("--group", "nothing"), "there is no group `nothing`"),
         (("--session", "nothing"), "the graph holds no session `nothing`"),
         (("--turn", "nothing"), "the graph holds no turn `nothing`"),
         (("--kind", "nothing"), "there is no kind `nothing` of turns; kinds: error_heavy,"),
         (("--stale", "--dry-run", "--yes"), "has nothing to confirm"),
-    ],
-)
-def test_a_selection_that_means_nothing_is_refused(
-    filled: Path, provider: FakeProvider, arguments: tuple[str, ...], message: str
-) -> None:
-    result = redo(filled, provider, *arguments)
-    assert result.exit_code == 2
-    assert message in result.messages[0]
+    ):
+        with subtests.test(arguments=arguments):
+            result = redo(filled_once, provider, *arguments)
+            assert result.exit_code == 2
+            assert message in result.messages[0]
 
 
-def test_without_a_journal_a_redo_with_a_model_is_refused(
+def test_without_a_journal_or_yes_a_redo_with_a_model_is_refused(
     filled: Path, provider: FakeProvider
 ) -> None:
     environment = model_environment(provider, **CHANGED, JOURNAL="false")
     result = run_in_process("redo", "--stale", "--yes", folder=filled, **environment)
     assert (result.exit_code, "a redo with a model needs the journal" in result.stderr) == (2, True)
+    unconfirmed = redo(filled, provider, "--stale")
+    assert unconfirmed.exit_code == 1
+    assert unconfirmed.messages == [
+        "turnetl: nothing was redone: confirm it on a terminal, or add --yes"
+    ]
     assert stale(filled, provider) == TURNS
 
 
@@ -188,15 +186,6 @@ def test_an_extractor_that_is_not_named_is_not_changed(filled: Path) -> None:
     named = ("redo", "--stale", "--extractor", "structural", "--yes", "--json")
     done = run_in_process(*named, folder=filled)
     assert (done.json["committed"], done.json["usage"]["calls"]) == (TURNS, 0)
-
-
-def test_without_a_terminal_a_redo_needs_yes(filled: Path, provider: FakeProvider) -> None:
-    result = redo(filled, provider, "--stale")
-    assert result.exit_code == 1
-    assert result.messages == [
-        "turnetl: nothing was redone: confirm it on a terminal, or add --yes"
-    ]
-    assert stale(filled, provider) == TURNS
 
 
 def test_a_group_whose_turns_changed_since_the_filter_is_not_redone(
@@ -229,9 +218,7 @@ def test_of_a_group_that_was_undone_nothing_is_left_to_redo_and_an_ingest_is_nex
 
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-@pytest.mark.parametrize(
-    ("stage", "turns"), [("extract", 2), ("undo", 0), ("undo", 2), ("undo", 3), ("ingest", 1)]
-)
+@pytest.mark.parametrize(("stage", "turns"), [("extract", 2), ("undo", 2), ("ingest", 1)])
 def test_a_redo_that_is_killed_is_completed_by_the_same_command_and_an_ingest(
     filled: Path, provider: FakeProvider, stage: str, turns: int, tmp_path: Path
 ) -> None:

@@ -20,25 +20,23 @@ def execute(shop: Path, statement: str) -> None:
         catalog.execute(statement)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
+def test_a_server_that_is_down_is_an_error_and_leaves_no_index(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for command in (
         ("search", "cart"),
         ("timeline",),
         ("fix", "KeyError"),
         ("show", "abc"),
         ("entity", "cart"),
         ("index",),
-    ],
-)
-def test_a_server_that_is_down_is_an_error_and_leaves_no_index(
-    command: tuple[str, ...], tmp_path: Path
-) -> None:
-    result = run_in_process(*command, *DOWN, folder=tmp_path)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert len(result.messages) == 1
-    assert "does not respond; check that it is running" in result.messages[0]
-    assert not (tmp_path / ".turnetl").exists()
+    ):
+        with subtests.test(command=command):
+            result = run_in_process(*command, *DOWN, folder=tmp_path)
+            assert (result.exit_code, result.stdout) == (1, "")
+            assert len(result.messages) == 1
+            assert "does not respond; check that it is running" in result.messages[0]
+            assert not (tmp_path / ".turnetl").exists()
 
 
 def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) -> None:
@@ -48,28 +46,6 @@ def test_a_rebuild_of_a_graph_that_cannot_be_opened_keeps_the_index(shop: Path) 
     assert (index_folder(shop) / "catalog.sqlite").read_bytes() == before
 
 
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("statement", "reason"),
-    [
-        ("PRAGMA user_version = 99", "has version 99"),
-        (OTHER_EMBEDDER, "made with the embedder"),
-    ],
-)
-def test_a_run_says_of_an_index_that_a_search_refuses_how_to_repair_it(
-    statement: str, reason: str, shop: Path
-) -> None:
-    execute(shop, statement)
-    rows = conversation("Refund the order", session="s2", at=SESSION_START)
-    result = run_in_process("backfill", write_archive(shop / "b.jsonl", rows), folder=shop)
-    assert result.exit_code == 0
-    (warning,) = [message for message in result.messages if "search index" in message]
-    assert "the search index was not updated: " in warning
-    assert reason in warning
-    assert "run `turnetl index --rebuild`" in warning
-    assert "next search" not in warning
-
-
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -77,7 +53,7 @@ def test_a_run_says_of_an_index_that_a_search_refuses_how_to_repair_it(
         (OTHER_EMBEDDER, "was made with the embedder `other`"),
     ],
 )
-def test_status_says_that_an_index_is_refused_and_how_to_repair_it(
+def test_status_and_a_run_say_that_an_index_is_refused_and_how_to_repair_it(
     statement: str, reason: str, shop: Path
 ) -> None:
     execute(shop, statement)
@@ -90,6 +66,14 @@ def test_status_says_that_an_index_is_refused_and_how_to_repair_it(
     assert "run `turnetl index --rebuild`" in problem
     assert [f"turnetl: {problem}"] == refusal
     assert " ".join(problem.split()) in " ".join(status.stdout.split())
+    rows = conversation("Refund the order", session="s2", at=SESSION_START)
+    result = run_in_process("backfill", write_archive(shop / "b.jsonl", rows), folder=shop)
+    assert result.exit_code == 0
+    (warning,) = [message for message in result.messages if "search index" in message]
+    assert "the search index was not updated: " in warning
+    assert reason in warning
+    assert "run `turnetl index --rebuild`" in warning
+    assert "next search" not in warning
 
 
 @pytest.mark.full

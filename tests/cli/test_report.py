@@ -3,9 +3,10 @@
 import json
 import re
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,23 @@ PAGE = "report.html"
 def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the graph of the samples."""
     return shutil.copytree(filled_samples, tmp_path_factory.mktemp("report"), dirs_exist_ok=True)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What the command printed about the samples, and its page."""
+
+    json: dict[str, Any]
+    html: str
+    parsed: ParsedPage
+    mode: int
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path) -> Report:
+    printed = report(folder).json
+    html = (folder / PAGE).read_text("utf-8")
+    return Report(printed, html, ParsedPage(html), (folder / PAGE).stat().st_mode & 0o777)
 
 
 def report(folder: Path, *options: str, **environment: str) -> CommandResult:
@@ -55,15 +73,14 @@ def tables(rendered: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.full
-def test_the_report_has_the_numbers_of_the_other_commands(folder: Path) -> None:
-    written = report(folder).json
+def test_the_report_has_the_numbers_of_the_other_commands(folder: Path, whole: Report) -> None:
     groups = run_in_process("status", "--json", folder=folder).json["groups"]
-    assert written["turns"] == sum(group["turns"] for group in groups)
-    assert written["projects"] == len(groups)
-    assert written["bytes"] == (folder / PAGE).stat().st_size
-    assert written["missing"] == []
+    assert whole.json["turns"] == sum(group["turns"] for group in groups)
+    assert whole.json["projects"] == len(groups)
+    assert whole.json["bytes"] == len(whole.html.encode())
+    assert whole.json["missing"] == []
     committed = sum(group["committed"] for group in groups)
-    assert f"In the graph{committed}" in page(folder).text
+    assert f"In the graph{committed}" in whole.parsed.text
 
 
 @pytest.mark.full
@@ -83,8 +100,8 @@ def test_a_turn_that_a_fork_of_a_fork_repeats_under_another_id_counts_once(tmp_p
 
 
 @pytest.mark.full
-def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -> None:
-    shown = text(folder)
+def test_the_page_has_decisions_entities_errors_noise_and_tokens(whole: Report) -> None:
+    shown = " ".join(whole.parsed.text.split())
     assert "I decided on integer cents rather than `Decimal`" in shown
     assert "src/bookshop/catalogue.py" in shown
     assert "KeyError: 'price'" in shown
@@ -93,10 +110,9 @@ def test_the_page_has_decisions_entities_errors_noise_and_tokens(folder: Path) -
 
 
 @pytest.mark.full
-def test_the_tokens_of_subagents_are_counted_by_model_and_project(folder: Path) -> None:
+def test_the_tokens_of_subagents_are_counted_by_model_and_project(whole: Report) -> None:
     """Those of two archives: `agent-a7c41fe.jsonl`, and rows in `2026-02-21-first-steps.jsonl`."""
-    report(folder)
-    rows = tables((folder / PAGE).read_text("utf-8"))
+    rows = tables(whole.html)
     in_no_turn = {"claude-haiku-4-5": "53,885", "claude-sonnet-4-20250514": "49,384"}
     assert {name: rows[name][7] for name in in_no_turn} == in_no_turn
     assert rows["claude_code"][7] == f"{53_885 + 49_384:,}"
@@ -122,8 +138,8 @@ def test_archives_whose_tokens_are_not_all_recorded_are_counted_with_the_remedy(
 
 
 @pytest.mark.full
-def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path) -> None:
-    parsed = page(folder)
+def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path, whole: Report) -> None:
+    parsed = whole.parsed
     anchors = {one for one in parsed.attributes("id") if one.startswith("turn-")}
     turns = run_in_process("timeline", "-n", "999", "--json", folder=folder).json["turns"]
     assert {f"turn-{turn['turn_id']}" for turn in turns} <= anchors
@@ -145,10 +161,13 @@ def test_only_the_turns_of_the_group_and_the_time_are_in_the_report(folder: Path
     assert "integer cents rather" not in shown
 
 
-@pytest.mark.full
-def test_an_earlier_page_is_replaced_and_no_other_file(folder: Path, tmp_path: Path) -> None:
-    report(folder)
-    report(folder)
+def test_an_earlier_private_page_is_replaced_and_no_other_file(
+    folder: Path, whole: Report, tmp_path: Path
+) -> None:
+    again = run_in_process("report", "--output", PAGE, folder=folder)
+    assert again.exit_code == 0
+    assert "30 turns of 8 sessions in 2 projects" in again.stdout.splitlines()[0]
+    assert whole.mode == (folder / PAGE).stat().st_mode & 0o777 == 0o600
     notes = tmp_path / "notes.html"
     notes.write_text("<!DOCTYPE html><p>mine", encoding="utf-8")
     result = run_in_process("report", "--output", str(notes), folder=folder)
@@ -157,14 +176,11 @@ def test_an_earlier_page_is_replaced_and_no_other_file(folder: Path, tmp_path: P
     assert notes.read_text("utf-8").endswith("mine")
 
 
-@pytest.mark.parametrize("place", [".", "missing/report.html"])
-def test_a_place_that_is_no_file_is_refused_before_anything_is_read(
-    place: str, tmp_path: Path
-) -> None:
-    result = run_in_process("report", "--output", place, folder=tmp_path)
-    assert result.exit_code == 2
-    assert "name a file for the page" in result.stderr
-    assert list(tmp_path.iterdir()) == []
+def test_a_place_that_is_no_file_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    for place in (".", "missing/report.html"):
+        result = run_in_process("report", "--output", place, folder=tmp_path)
+        assert (result.exit_code, list(tmp_path.iterdir())) == (2, []), place
+        assert "name a file for the page" in result.stderr
 
 
 def test_an_unknown_group_is_refused_and_writes_no_page(folder: Path) -> None:
@@ -172,11 +188,6 @@ def test_an_unknown_group_is_refused_and_writes_no_page(folder: Path) -> None:
     assert result.exit_code == 2
     assert "there is no group `nowhere`; existing groups: bookshop, shoebox" in result.stderr
     assert not (folder / "x.html").exists()
-
-
-def test_the_page_is_readable_by_its_user_only(folder: Path) -> None:
-    report(folder)
-    assert (folder / PAGE).stat().st_mode & 0o777 == 0o600
 
 
 def test_without_a_lake_and_a_graph_the_page_says_what_to_do(tmp_path: Path) -> None:
@@ -313,8 +324,8 @@ def test_personal_data_is_redacted_and_nothing_links_to_an_archive(tmp_path: Pat
     assert "s1.jsonl:1" in redacted.text
 
 
-def hostile_archive(folder: Path, text: str) -> None:
-    """Write an archive with a text in every field of its rows, and in its name."""
+def hostile_archive(folder: Path, number: int, text: str) -> None:
+    """Write a session with a text in every field of its rows, and in the name of its archive."""
     quoted = json.dumps(text)[1:-1]
     rows = [
         *conversation(f"We decided to use `{text}` {text}", f"I chose sqlite {text}"),
@@ -323,22 +334,26 @@ def hostile_archive(folder: Path, text: str) -> None:
         tool_call("c2", "Edit", SESSION_START, file_path=f"/home/dev/{text}", new_string=text),
         tool_result("r2", "c2", text, SESSION_START),
     ]
-    rows = [one.replace("/home/dev/shop", f"/home/dev/{quoted}") for one in rows]
+    rows = [
+        one.replace("/home/dev/shop", f"/home/dev/{quoted}").replace('"s1', f'"s{number}')
+        for one in rows
+    ]
     name = text.replace("/", "-").replace("\0", "")[:60]
     write_archive(folder / f"{name}.jsonl", rows)
 
 
-@pytest.mark.parametrize("planted", [one for one in HOSTILE if "\ud800" not in one])
-def test_no_text_of_an_archive_becomes_markup(planted: str, tmp_path: Path) -> None:
-    hostile_archive(tmp_path / "archives", planted)
+def test_no_text_of_an_archive_becomes_markup(tmp_path: Path) -> None:
+    planted = [one for one in HOSTILE if "\ud800" not in one]
+    for number, text in enumerate(planted):
+        hostile_archive(tmp_path / "archives", number, text)
     assert run_in_process("backfill", "archives", folder=tmp_path).exit_code in (0, 1, 3)
     parsed = page(tmp_path)
-    assert "script" not in parsed.names()
-    assert "img" not in parsed.names()
+    names = parsed.names()
+    assert names.isdisjoint({"script", "img", "iframe", "object", "form", "base", "link"})
     assert not [name for _, found in parsed.tags for name in found if name.startswith("on")]
     assert all(href.startswith(("#", "file:///")) for href in parsed.attributes("href"))
-    assert parsed.names().isdisjoint({"iframe", "object", "form", "base", "link"})
-    assert planted.split(maxsplit=1)[0][:12] in parsed.text
+    beginnings = {text.split(maxsplit=1)[0][:12] for text in planted}
+    assert {one for one in beginnings if one not in parsed.text} == set()
 
 
 async def test_the_public_function_writes_the_same_page(folder: Path, tmp_path: Path) -> None:
@@ -346,9 +361,3 @@ async def test_the_public_function_writes_the_same_page(folder: Path, tmp_path: 
     written = await turnetl.write_report(tmp_path / PAGE, settings, groups=["bookshop"])
     assert (written.projects, written.path, written.missing) == (1, tmp_path / PAGE, ())
     assert written.bytes == (tmp_path / PAGE).stat().st_size
-
-
-def test_the_result_is_one_line(folder: Path) -> None:
-    result = run_in_process("report", "--output", PAGE, folder=folder)
-    assert result.stdout.startswith(f"{PAGE}: ")
-    assert "30 turns of 8 sessions in 2 projects" in result.stdout

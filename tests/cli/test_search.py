@@ -53,9 +53,8 @@ def test_filters_without_a_query_list_turns_newest_first(folder: Path) -> None:
     assert {hit["score"] for hit in listed} == {1.0}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "count"),
-    [
+def test_each_filter_selects_turns(subtests: pytest.Subtests, folder: Path) -> None:
+    for arguments, count in (
         (("--relation", "failed_with", "--until", "2026-02"), 2),
         (("--file", "checkout.py", "--relation", "MODIFIED"), 1),
         (("--file", "/home/dev/bookshop/src/bookshop/checkout.py"), 1),
@@ -66,10 +65,9 @@ def test_filters_without_a_query_list_turns_newest_first(folder: Path) -> None:
         (("--session", "6beda5ed", "--until", "2026-02"), 0),
         (("--file", "checkout.py", "--until", "2020"), 0),
         (("photos", "--branch", "main", "--since", "7d"), 0),
-    ],
-)
-def test_each_filter_selects_turns(folder: Path, arguments: tuple[str, ...], count: int) -> None:
-    assert len(hits(folder, *arguments)) == count
+    ):
+        with subtests.test(arguments=arguments):
+            assert len(hits(folder, *arguments)) == count
 
 
 def test_a_path_with_a_dot_is_relative_to_the_current_folder(folder: Path) -> None:

@@ -31,16 +31,44 @@ READY = (
 
 @pytest.mark.full
 @pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
-def test_it_prints_an_address_answers_and_ends_cleanly_at_a_signal(
+def test_it_answers_writes_nothing_but_the_index_and_ends_cleanly_at_a_signal(
     stop_signal: signal.Signals, shop: Path
 ) -> None:
+    before = files(shop)
     with serving_process(folder=shop) as serving, entered(serving.url) as browser:
+        for page in ("", "timeline", "fix?q=error", "turn?id=nothing"):
+            browser.get(page)
+        send_what_is_no_http(serving.url)
         assert "Add a cart to the shop" in browser.get("search?q=cart").text
         # The connection is still open.
         result = serving.stop(stop_signal)
     assert result.exit_code == 0
     assert result.stdout == serving.first_line
     assert result.messages == [READY]
+    assert files(shop) == before
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return all files but those of the index."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and "index" not in path.parts and ".cache" not in path.parts
+    }
+
+
+def send_what_is_no_http(url: str) -> None:
+    """Send bytes that are no request, one that is too long, and one for another host."""
+    place = urlsplit(url)
+    assert place.hostname
+    assert place.port
+    for request in (b"\x16\x03\x01 not HTTP\r\n\r\n", b"GET /" + b"a" * 100_000):
+        with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
+            connection.sendall(request)
+            answer = connection.recv(1000)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+    headers = {"host": f"rebound.example.org:{place.port}"}
+    assert httpx.get(url, headers=headers).status_code == 421
 
 
 @pytest.mark.full
@@ -62,12 +90,15 @@ def test_a_port_in_use_is_named_with_what_to_do(shop: Path) -> None:
     assert result.messages == [f"{in_use}`--port 0` picks a free port"]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org", "", "127.1"])  # noqa: S104 - refused
-def test_a_host_that_other_machines_may_reach_is_refused(host: str, shop: Path) -> None:
-    result = run_in_process("serve", "--host", host, folder=shop)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert f"other machines may reach `{host}`" in result.stderr
-    assert "ssh -L" in result.stderr
+def test_a_host_that_other_machines_may_reach_is_refused(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    for host in ("0.0.0.0", "::", "192.168.1.2", "example.org", "", "127.1"):  # noqa: S104 - refused
+        with subtests.test(host=host):
+            result = run_in_process("serve", "--host", host, folder=tmp_path)
+            assert (result.exit_code, result.stdout) == (2, "")
+            assert f"other machines may reach `{host}`" in result.stderr
+            assert "ssh -L" in result.stderr
 
 
 def test_a_lake_that_is_named_and_does_not_exist_is_refused_as_by_search(tmp_path: Path) -> None:
@@ -81,11 +112,11 @@ def test_a_lake_that_is_named_and_does_not_exist_is_refused_as_by_search(tmp_pat
     assert not (tmp_path / "missing").exists()
 
 
-@pytest.mark.parametrize("port", ["-1", "65536", "http"])
-def test_a_port_that_is_none_is_refused(port: str, shop: Path) -> None:
-    result = run_in_process("serve", "--port", port, folder=shop)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "--port" in result.stderr
+def test_a_port_that_is_none_is_refused(tmp_path: Path) -> None:
+    for port in ("-1", "65536", "http"):
+        result = run_in_process("serve", "--port", port, folder=tmp_path)
+        assert (result.exit_code, result.stdout) == (2, ""), port
+        assert "--port" in result.stderr
 
 
 @pytest.mark.full
@@ -121,13 +152,19 @@ def test_a_report_that_is_being_made_does_not_hold_up_the_end(shop: Path) -> Non
 
 
 @pytest.mark.full
-def test_two_servers_run_side_by_side(shop: Path) -> None:
-    with serving_process(folder=shop) as first, serving_process(folder=shop) as second:
+def test_two_servers_run_side_by_side_and_no_token_is_in_a_log(shop: Path) -> None:
+    log = ("--verbose", "--debug")
+    with serving_process(*log, folder=shop) as first, serving_process(*log, folder=shop) as second:
         assert first.url != second.url
         for serving in (first, second):
+            token = urlsplit(serving.url).query.removeprefix("token=")
             with entered(serving.url) as browser:
-                assert browser.get("timeline").status_code == 200
-            assert serving.stop().exit_code == 0
+                assert browser.get("search?q=confidential").status_code == 200
+                browser.get("/?token=another")
+            result = serving.stop()
+            assert result.exit_code == 0
+            assert token not in result.stderr
+            assert "confidential" not in result.stderr
 
 
 @pytest.mark.full
@@ -163,50 +200,3 @@ def test_during_a_backfill_pages_are_answered_and_afterwards_have_its_turns(
             assert during.status_code == 200
             assert "Turns 1 to 3 of 3" in during.text
         assert "Turns 1 to 4 of 4" in browser.get("timeline").text
-
-
-@pytest.mark.full
-def test_a_request_that_is_no_http_does_not_end_the_server(shop: Path) -> None:
-    with serving_process(folder=shop) as serving:
-        place = urlsplit(serving.url)
-        assert place.hostname
-        assert place.port
-        for request in (b"\x16\x03\x01 not HTTP\r\n\r\n", b"GET /" + b"a" * 100_000):
-            with socket.create_connection((place.hostname, place.port), timeout=30) as connection:
-                connection.sendall(request)
-                answer = connection.recv(1000)
-            assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
-        headers = {"host": f"rebound.example.org:{place.port}"}
-        assert httpx.get(serving.url, headers=headers).status_code == 421
-        with entered(serving.url) as browser:
-            assert browser.get("timeline").status_code == 200
-        assert serving.stop().exit_code == 0
-
-
-@pytest.mark.full
-def test_nothing_is_written_but_the_index(shop: Path) -> None:
-    def files() -> dict[str, bytes]:
-        return {
-            str(path.relative_to(shop)): path.read_bytes()
-            for path in shop.rglob("*")
-            if path.is_file() and "index" not in path.parts and ".cache" not in path.parts
-        }
-
-    before = files()
-    with serving_process(folder=shop) as serving, entered(serving.url) as browser:
-        for page in ("", "search?q=cart", "timeline", "fix?q=error", "turn?id=nothing"):
-            browser.get(page)
-        serving.stop()
-    assert files() == before
-
-
-@pytest.mark.full
-def test_the_token_is_not_in_the_log(shop: Path) -> None:
-    with serving_process("--verbose", "--debug", folder=shop) as serving:
-        token = urlsplit(serving.url).query.removeprefix("token=")
-        with entered(serving.url) as browser:
-            browser.get("search?q=confidential")
-            browser.get("/?token=another")
-        result = serving.stop()
-    assert token not in result.stderr
-    assert "confidential" not in result.stderr

@@ -46,11 +46,12 @@ def search(folder: Path, graph: str, *arguments: str) -> dict[str, Any]:
 
 
 @pytest.mark.full
-def test_a_session_level_hit_is_under_the_best_turn_of_its_session_only(
+def test_a_hit_is_under_the_best_turn_of_its_session_and_undo_and_verify_are_the_same(
     graph_url: str, tmp_path: Path, session: LegacySession
 ) -> None:
     named = legacy_episode(session, LegacyStyle.NAME)
     fill(graph_url, [named])
+    dump = asyncio.run(dump_graph(graph_url))
     run(tmp_path, graph_url, "backfill", SHOP)
     found = search(tmp_path, graph_url, QUERY)
     of_session = [hit for hit in found["hits"] if hit["session_id"] == session.session_id]
@@ -63,6 +64,24 @@ def test_a_session_level_hit_is_under_the_best_turn_of_its_session_only(
     assert named.uuid not in [one["episode"] for one in found["session_hits"]]
     printed = run(tmp_path, graph_url, "search", QUERY).stdout
     assert f"session level  session {session.session_id}" in printed
+    assert_conditions_of_turns(tmp_path, graph_url)
+    assert run(tmp_path, graph_url, "verify", "--json").json["wrong"] == 0
+    run(tmp_path, graph_url, "undo", "--group", GROUP, "--yes")
+    found = search(tmp_path, graph_url, QUERY)
+    assert found["hits"] == []
+    assert named.uuid in [one["episode"] for one in found["session_hits"]]
+    assert asyncio.run(dump_graph(graph_url)) == dump
+
+
+def assert_conditions_of_turns(folder: Path, url: str) -> None:
+    """Conditions that only turns meet leave session-level data out."""
+    for condition in (("--tool", "Bash"), ("--format", "claude_code")):
+        found = search(folder, url, QUERY, *condition)
+        assert found["hits"]
+        assert found["session_hits"] == []
+        assert all(hit["session_hits"] == [] for hit in found["hits"])
+    before = search(folder, url, QUERY, "--until", "2020")
+    assert (before["hits"], before["session_hits"]) == ([], [])
 
 
 @pytest.mark.full
@@ -114,38 +133,6 @@ def test_status_counts_each_fact_once_whoever_states_it(
     assert after["committed"] == before["committed"]
     printed = run(tmp_path, graph_url, "status").stdout
     assert "session level" in " ".join(printed.split())
-
-
-@pytest.mark.full
-def test_conditions_that_only_turns_meet_leave_session_level_data_out(
-    graph_url: str, tmp_path: Path, session: LegacySession
-) -> None:
-    fill(graph_url, [legacy_episode(session, LegacyStyle.NAME)])
-    run(tmp_path, graph_url, "backfill", SHOP)
-    for condition in (("--tool", "Bash"), ("--format", "claude_code")):
-        found = search(tmp_path, graph_url, QUERY, *condition)
-        assert found["hits"]
-        assert found["session_hits"] == []
-        assert all(hit["session_hits"] == [] for hit in found["hits"])
-    before = search(tmp_path, graph_url, QUERY, "--until", "2020")
-    assert (before["hits"], before["session_hits"]) == ([], [])
-
-
-@pytest.mark.full
-def test_undo_and_verify_are_the_same_beside_session_level_data(
-    graph_url: str, tmp_path: Path, session: LegacySession
-) -> None:
-    named = legacy_episode(session, LegacyStyle.NAME)
-    fill(graph_url, [named])
-    before = asyncio.run(dump_graph(graph_url))
-    run(tmp_path, graph_url, "backfill", SHOP)
-    search(tmp_path, graph_url, QUERY)
-    assert run(tmp_path, graph_url, "verify", "--json").json["wrong"] == 0
-    run(tmp_path, graph_url, "undo", "--group", GROUP, "--yes")
-    found = search(tmp_path, graph_url, QUERY)
-    assert found["hits"] == []
-    assert named.uuid in [one["episode"] for one in found["session_hits"]]
-    assert asyncio.run(dump_graph(graph_url)) == before
 
 
 def test_a_graph_of_turns_gets_no_second_index(tmp_path: Path) -> None:

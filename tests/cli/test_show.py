@@ -80,12 +80,13 @@ def test_a_session_is_shown_with_its_turns(folder: Path) -> None:
     assert RESUME in result.stdout
 
 
-@pytest.mark.parametrize("name", ["src/bookshop/cart.py", "KeyError: 'price'", "keyerror: 'PRICE'"])
-def test_an_entity_is_shown_by_its_name_or_id(name: str, folder: Path) -> None:
-    by_name = run_in_process("show", name, "--json", folder=folder).json
-    entity = by_name["entity"]["entity_id"]
-    assert run_in_process("show", entity, "--json", folder=folder).json == by_name
-    assert by_name["turn_count"] == len(by_name["turns"]) > 0
+def test_an_entity_is_shown_by_its_name_or_id(subtests: pytest.Subtests, folder: Path) -> None:
+    for name in ("src/bookshop/cart.py", "KeyError: 'price'", "keyerror: 'PRICE'"):
+        with subtests.test(name=name):
+            by_name = run_in_process("show", name, "--json", folder=folder).json
+            entity = by_name["entity"]["entity_id"]
+            assert run_in_process("show", entity, "--json", folder=folder).json == by_name
+            assert by_name["turn_count"] == len(by_name["turns"]) > 0
 
 
 def test_the_turns_of_an_entity_are_limited_to_the_last(folder: Path) -> None:
@@ -107,21 +108,17 @@ def test_an_ambiguous_id_lists_what_it_may_be(folder: Path) -> None:
     assert result.messages[0].startswith("turnetl: `1` is several: turn 1")
 
 
-@pytest.mark.parametrize("text", ["zzzz", "%", "[bold]"])
-def test_an_unknown_id_is_named_with_what_prints_ids(text: str, folder: Path) -> None:
-    result = run_in_process("show", text, "--json", folder=folder)
-    assert result.exit_code == 2
-    (message,) = result.messages
-    assert message.startswith(f"turnetl: nothing has the id or the name `{text}`: ")
-
-
-@pytest.mark.parametrize("text", ["", " "])
-def test_an_empty_id_is_named_as_such(text: str, folder: Path) -> None:
-    result = run_in_process("show", text, folder=folder)
-    assert result.exit_code == 2
-    assert result.messages == [
-        "turnetl: no id and no name is given: `turnetl search` and `turnetl timeline` print ids"
-    ]
+def test_an_unknown_or_empty_id_is_named_with_what_prints_ids(
+    subtests: pytest.Subtests, folder: Path
+) -> None:
+    empty = "no id and no name is given: `turnetl search` and `turnetl timeline` print ids"
+    for text in ("zzzz", "%", "[bold]", "", " "):
+        with subtests.test(text=text):
+            result = run_in_process("show", text, "--json", folder=folder)
+            assert result.exit_code == 2
+            (message,) = result.messages
+            unknown = f"nothing has the id or the name `{text}`: "
+            assert message.startswith(f"turnetl: {unknown if text.strip() else empty}")
 
 
 def test_raw_prints_the_lines_of_the_archive(folder: Path, turn_id: str) -> None:
@@ -160,29 +157,26 @@ def test_an_option_without_effect_is_refused(
     assert message.endswith(f"`{other}` is {kind}: leave it out")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_a_file_is_shown_by_every_path_that_file_takes(
+    subtests: pytest.Subtests, folder: Path
+) -> None:
+    for path in (
         "cart.py",
         "bookshop/cart.py",
         "./src/bookshop/cart.py",
         "../bookshop/src/bookshop/cart.py",
         "/home/dev/bookshop/src/bookshop/cart.py",
-    ],
-)
-def test_a_file_is_shown_by_every_path_that_file_takes(path: str, folder: Path) -> None:
-    shown = run_in_process("show", path, "--json", folder=folder).json
-    assert shown == run_in_process("file", path, "--json", folder=folder).json
-    assert shown["entity"]["name"] == "src/bookshop/cart.py"
+    ):
+        with subtests.test(path=path):
+            shown = run_in_process("show", path, "--json", folder=folder).json
+            assert shown == run_in_process("file", path, "--json", folder=folder).json
+            assert shown["entity"]["name"] == "src/bookshop/cart.py"
 
 
-def test_only_a_turn_has_lines(folder: Path) -> None:
-    result = run_in_process("show", SESSION, "--raw", folder=folder)
-    assert (result.exit_code, len(result.messages)) == (2, 1)
-
-
-def test_unredacted_is_an_option_of_raw(folder: Path) -> None:
-    assert run_in_process("show", SESSION, "--unredacted", folder=folder).exit_code == 2
+def test_only_a_turn_has_lines_and_unredacted_is_an_option_of_raw(folder: Path) -> None:
+    for option in ("--raw", "--unredacted"):
+        result = run_in_process("show", SESSION, option, folder=folder)
+        assert (result.exit_code, len(result.messages)) == (2, 1), option
 
 
 def test_without_a_graph_the_message_says_how_to_make_one(tmp_path: Path) -> None:

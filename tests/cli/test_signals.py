@@ -23,7 +23,7 @@ from turnetl.pipeline import Stage, Unit
 STOPPED = "turnetl: stopped; finished work is kept, and the same command continues from there\n"
 PARSING = Unit(Stage.PARSE, "archives")
 IN_POLARS = """
-import signal, sys, time
+import os, signal, sys, time
 import polars as pl
 from cyclopts import App
 from turnetl import console
@@ -33,7 +33,7 @@ app = App(result_action="return_value", suppress_keyboard_interrupt=False)
 @app.default
 def work() -> int:
     pl.Series([1]).map_elements(stop, return_dtype=pl.Int64)
-    print("polars finished")
+    os.write(1, b"polars finished\\n")  # The signal may interrupt `print` before the newline.
     time.sleep(60)
     return 0
 
@@ -66,10 +66,9 @@ def test_ctrl_c_while_the_command_is_imported_is_a_message_and_no_traceback() ->
     assert result.stderr == "turnetl: stopped before it began\n"
 
 
-@pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
-def test_a_signal_within_polars_waits_until_polars_is_done(stop_signal: signal.Signals) -> None:
+def test_a_signal_within_polars_waits_until_polars_is_done() -> None:
     result = subprocess.run(
-        [sys.executable, "-c", IN_POLARS, str(int(stop_signal))],
+        [sys.executable, "-c", IN_POLARS, str(int(signal.SIGTERM))],
         capture_output=True,
         text=True,
         check=False,
@@ -81,12 +80,9 @@ def test_a_signal_within_polars_waits_until_polars_is_done(stop_signal: signal.S
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
-def test_a_backfill_stops_while_it_still_parses(
-    stop_signal: signal.Signals, tmp_path: Path
-) -> None:
+def test_a_backfill_stops_while_it_still_parses(tmp_path: Path) -> None:
     """It does not wait until all archives are parsed, which may take minutes."""
-    for number in range(3000):
+    for number in range(1500):
         write_archive(
             tmp_path / "archives" / f"{number}.jsonl",
             conversation("add a cart", session=str(number)),
@@ -102,10 +98,10 @@ def test_a_backfill_stops_while_it_still_parses(
     while not list(tmp_path.glob(".turnetl/lake/turns/*/*.parquet")):
         assert running.poll() is None
         time.sleep(0.01)
-    running.send_signal(stop_signal)
+    running.send_signal(signal.SIGTERM)
     _, stderr = running.communicate(timeout=60)
     assert running.returncode == 130, stderr
-    assert len(list(tmp_path.glob(".turnetl/lake/turns/*/*.parquet"))) < 3000
+    assert len(list(tmp_path.glob(".turnetl/lake/turns/*/*.parquet"))) < 1500
     assert not list(tmp_path.glob(".turnetl/lake/episodes/*.parquet"))
 
 
@@ -294,10 +290,7 @@ READING = "turnetl: stopped before there was a result; run the same command agai
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("stop_signal", STOP_SIGNALS)
-def test_a_stopped_command_that_only_reads_does_not_speak_of_finished_work(
-    stop_signal: signal.Signals, tmp_path: Path
-) -> None:
+def test_a_stopped_command_that_only_reads_does_not_speak_of_finished_work(tmp_path: Path) -> None:
     with socket.create_server(("localhost", 0)) as silent_graph:
         url = f"bolt://user:password@localhost:{silent_graph.getsockname()[1]}"
         running = subprocess.Popen(
@@ -308,7 +301,7 @@ def test_a_stopped_command_that_only_reads_does_not_speak_of_finished_work(
             text=True,
         )
         connection, _ = silent_graph.accept()
-        running.send_signal(stop_signal)
+        running.send_signal(signal.SIGINT)
         _, stderr = running.communicate(timeout=60)
         connection.close()
     assert (running.returncode, stderr) == (130, READING)

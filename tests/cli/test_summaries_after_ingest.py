@@ -77,20 +77,18 @@ def test_they_are_written_within_what_the_ingest_left_of_the_budget(
     assert any(text.startswith("sqlite (") for text in texts)
 
 
-@pytest.mark.parametrize(
-    "ingested",
-    [
-        report(),
-        report(SHOP, used=BUDGET),
-        report(SHOP, error="the graph does not respond"),
-        report(replace(SHOP, error="the group is held")),
-        report(replace(SHOP, already_committed=0)),
-        report(SHOP, GroupReport(GroupId("other"), turns=1, stop_cause=StopCause.PROVIDER)),
-    ],
-    ids=["no_group", "no_budget", "failed", "held", "empty", "refused"],
-)
 def test_nothing_is_tried_after_an_ingest_that_could_not_go_on(
-    ingested: IngestReport, settings: turnetl.Settings, provider: FakeProvider
+    subtests: pytest.Subtests, settings: turnetl.Settings, provider: FakeProvider
 ) -> None:
-    assert summarize(ingested, settings).groups == ()
+    refused = GroupReport(GroupId("other"), turns=1, stop_cause=StopCause.PROVIDER)
+    for reason, ingested in {
+        "no group": report(),
+        "no budget": report(SHOP, used=BUDGET),
+        "failed": report(SHOP, error="the graph does not respond"),
+        "held": report(replace(SHOP, error="the group is held")),
+        "empty": report(replace(SHOP, already_committed=0)),
+        "refused": report(SHOP, refused),
+    }.items():
+        with subtests.test(reason):
+            assert summarize(ingested, settings).groups == ()
     assert provider.requests == []

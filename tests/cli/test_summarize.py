@@ -42,14 +42,21 @@ def decisions(groups: Sequence[GroupContents]) -> list[list[EntityRecord]]:
 
 
 @pytest.mark.full
-def test_it_writes_what_the_end_of_a_run_writes_and_a_second_time_nothing(
+def test_it_writes_what_a_dry_run_counts_and_the_end_of_a_run_writes_and_no_second_time(
     graph: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     flushed = tmp_path_factory.mktemp("flushed")
     backfill(flushed, *FIRST_TURNS, **BURSTS)
     expected, before = summaries(contents(embedded(flushed))), summaries(contents(graph))
+    unwritten = contents(graph)
+    preview = summarize(tmp_path, graph, "--dry-run", "--json")
+    assert preview.exit_code == 0
+    assert contents(graph) == unwritten
+    counted = [group["to_write"] for group in preview.json["groups"]]
+    assert [group["written"] for group in preview.json["groups"]] == [0, 0]
     first = summarize(tmp_path, graph, "--json")
     assert first.exit_code == 0
+    assert [group["written"] for group in first.json["groups"]] == counted
     assert summaries(contents(graph)) == expected
     differing = sum(before[uuid] != expected[uuid] for uuid in expected)
     assert sum(group["written"] for group in first.json["groups"]) >= differing > 0
@@ -75,17 +82,6 @@ def test_later_turns_decide_as_if_nothing_had_been_written(
     expected = decisions(contents(embedded(without)))
     assert len(expected) > len(decisions(contents(embedded(unflushed_samples))))
     assert decisions(contents(graph)) == expected
-
-
-def test_a_dry_run_counts_what_is_written_and_writes_nothing(graph: str, tmp_path: Path) -> None:
-    before = contents(graph)
-    preview = summarize(tmp_path, graph, "--dry-run", "--json")
-    assert preview.exit_code == 0
-    assert contents(graph) == before
-    counted = [group["to_write"] for group in preview.json["groups"]]
-    assert [group["written"] for group in preview.json["groups"]] == [0, 0]
-    done = summarize(tmp_path, graph, "--json")
-    assert [group["written"] for group in done.json["groups"]] == counted
 
 
 @pytest.mark.full
@@ -170,20 +166,13 @@ def test_an_audit_shows_what_kept_summaries_miss_and_writes_nothing(
     assert "facts missing" in summarize(tmp_path, graph, "--audit", "2").stdout
 
 
-def test_an_audit_of_nothing_is_a_sentence(tmp_path: Path) -> None:
-    result = run_in_process("summarize", "--audit", "0", folder=tmp_path)
-    assert result.exit_code == 2
-    assert "audit" in result.messages[0]
-
-
-def test_an_unknown_group_is_a_sentence(unflushed_samples: Path, tmp_path: Path) -> None:
-    shutil.copytree(unflushed_samples, tmp_path, dirs_exist_ok=True)
-    result = run_in_process("summarize", "--group", "nothing", folder=tmp_path)
+def test_what_cannot_be_written_is_a_sentence(unflushed_samples: Path, tmp_path: Path) -> None:
+    for arguments, code, sentence in (
+        (("--audit", "0"), 2, "audit"),
+        ((), 1, "there is no graph at"),
+    ):
+        result = run_in_process("summarize", *arguments, folder=tmp_path)
+        assert (result.exit_code, sentence in result.messages[0]) == (code, True), arguments
+    result = run_in_process("summarize", "--group", "nothing", folder=unflushed_samples)
     assert result.exit_code == 2
     assert "there is no group `nothing`" in result.messages[0]
-
-
-def test_without_a_graph_a_message_says_where_it_would_be(tmp_path: Path) -> None:
-    result = run_in_process("summarize", folder=tmp_path)
-    assert result.exit_code == 1
-    assert "there is no graph at" in result.messages[0]

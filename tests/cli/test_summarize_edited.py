@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import SAMPLES, run_in_process
+from tests.cli.command import SAMPLES, CommandResult, run_in_process
 from tests.cli.summarize_runs import (
     BURSTS,
     FIRST_TURNS,
@@ -27,13 +27,6 @@ def graph(request: pytest.FixtureRequest, unflushed_samples: Path, tmp_path: Pat
     return unflushed_graph(request, unflushed_samples, tmp_path)
 
 
-@pytest.mark.full
-def test_a_summary_that_somebody_edited_stays(graph: str, tmp_path: Path) -> None:
-    asyncio.run(run_statement(graph, "MATCH (n:Entity) SET n.summary = 'by hand'"))
-    assert "0 deferred summaries written" in summarize(tmp_path, graph).stdout
-    assert set(summaries(contents(graph)).values()) == {"by hand"}
-
-
 def edit(graph: str, where: str = "true") -> None:
     """Change summaries by hand, of the entities that the condition selects."""
     query = f"MATCH (n:Entity) WHERE n.summary <> '' AND {where} SET n.summary = 'by hand'"
@@ -49,14 +42,20 @@ def edited_names(graph: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("options", [(), ("--dry-run",)])
 def test_edited_summaries_that_are_kept_are_counted_and_ten_are_named_with_the_remedy(
-    graph: str, tmp_path: Path, options: tuple[str, ...]
+    graph: str, tmp_path: Path
 ) -> None:
     edit(graph, "n.group_id = 'bookshop'")
     names = edited_names(graph)
     assert len(names["bookshop"]) > 10
-    result = summarize(tmp_path, graph, "--json", *options)
+    for options in (("--dry-run",), ()):
+        assert_kept(summarize(tmp_path, graph, "--json", *options), names)
+        assert edited_names(graph) == names
+    assert "edited, kept" in summarize(tmp_path, graph).stdout
+
+
+def assert_kept(result: CommandResult, names: dict[str, list[str]]) -> None:
+    """The edited summaries of a group are counted, and ten are named with the remedy."""
     assert result.exit_code == 0
     found = {one["group"]: (one["edited"], one["edited_entities"]) for one in result.json["groups"]}
     assert found == {
@@ -72,8 +71,6 @@ def test_edited_summaries_that_are_kept_are_counted_and_ten_are_named_with_the_r
         f"`{names['bookshop'][9]}` and {len(names['bookshop']) - 10} more; "
         "`turnetl summarize --edited` writes them again"
     )
-    assert edited_names(graph) == names
-    assert "edited, kept" in summarize(tmp_path, graph, *options).stdout
 
 
 def test_a_graph_without_edited_summaries_says_nothing_about_them(

@@ -77,6 +77,15 @@ def test_a_run_is_undone_and_its_turns_are_pending_again(runs: list[str], tmp_pa
     assert "pending again: the next `turnetl ingest` takes them" in result.stdout
     assert committed(tmp_path) == 2
     assert "zebra" not in run_in_process("search", "zebra", folder=tmp_path).stdout
+    repeated = undo(tmp_path, runs[2][:8], "--yes")
+    assert repeated.exit_code == 2
+    [message] = repeated.messages
+    assert re.fullmatch(
+        f"turnetl: run `{runs[2]}` was undone at [-0-9]+ [0-9]+:[0-9]+ UTC: "
+        "nothing of it is left to undo; if that command was stopped, `turnetl index` brings the "
+        "search index up to date",
+        message,
+    )
     again = run_in_process("ingest", "--json", folder=tmp_path)
     assert again.json["committed"] == 1
     assert "zebra" in run_in_process("search", "zebra", folder=tmp_path).stdout
@@ -101,7 +110,9 @@ def test_an_index_that_cannot_be_updated_fails_no_undo(runs: list[str], tmp_path
     assert (result.exit_code, committed(tmp_path)) == (0, 2)
 
 
-def test_a_dry_run_says_everything_and_writes_nothing(runs: list[str], tmp_path: Path) -> None:
+def test_a_dry_run_and_an_undo_without_yes_say_everything_and_write_nothing(
+    runs: list[str], tmp_path: Path
+) -> None:
     result = undo(tmp_path, runs[1], "--dry-run")
     assert result.exit_code == 0
     assert "Run the tests again" in result.stdout
@@ -112,9 +123,6 @@ def test_a_dry_run_says_everything_and_writes_nothing(runs: list[str], tmp_path:
     [turn] = group["turns"]
     assert (turn["run_id"], turn["prompt"]) == (runs[1], "Run the tests again")
     assert group["undone"] == 0
-
-
-def test_without_a_terminal_an_undo_needs_yes(runs: list[str], tmp_path: Path) -> None:
     for output in ((), ("--json",)):
         result = undo(tmp_path, runs[2], *output)
         assert result.exit_code == 1
@@ -158,39 +166,20 @@ def test_turns_are_selected_by_session_turn_and_time_of_commit(
     assert "meets all of these conditions" in nothing.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_a_selection_that_is_not_valid_is_a_usage_error(
+    subtests: pytest.Subtests, filled: tuple[Path, list[str]]
+) -> None:
+    for arguments, message in (
         ((), "say what to undo"),
         (("nothing",), "there is no run `nothing`; `turnetl runs` lists the runs"),
         (("--group", "unknown"), "there is no group `unknown`"),
         (("--session", ""), "begins the ids of 3 sessions"),
         (("--session", "one", "--dry-run", "--yes"), "nothing to confirm"),
-    ],
-)
-def test_a_selection_that_is_not_valid_is_a_usage_error(
-    runs: list[str], tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
-    assert len(runs) == 3
-    result = undo(tmp_path, *arguments)
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-@pytest.mark.full
-def test_a_run_that_is_undone_already_is_a_usage_error_that_says_when(
-    runs: list[str], tmp_path: Path
-) -> None:
-    assert undo(tmp_path, runs[2], "--yes").exit_code == 0
-    again = undo(tmp_path, runs[2][:8], "--yes")
-    assert again.exit_code == 2
-    [message] = again.messages
-    assert re.fullmatch(
-        f"turnetl: run `{runs[2]}` was undone at [-0-9]+ [0-9]+:[0-9]+ UTC: "
-        "nothing of it is left to undo; if that command was stopped, `turnetl index` brings the "
-        "search index up to date",
-        message,
-    )
+    ):
+        with subtests.test(arguments=arguments):
+            result = undo(filled[0], *arguments)
+            assert result.exit_code == 2
+            assert message in result.stderr
 
 
 @pytest.mark.full

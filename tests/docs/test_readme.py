@@ -30,7 +30,8 @@ def test_the_readme_fits_on_one_screen() -> None:
 
 
 def test_every_link_of_the_readme_and_the_docs_leads_to_a_file() -> None:
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
+    of_the_root = (*ROOT.glob("*.md"), ROOT / "examples" / "README.md")
+    for page in (*of_the_root, *(ROOT / "docs").rglob("*.md")):
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page}: {target}"
 

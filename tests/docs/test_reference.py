@@ -3,12 +3,15 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from cyclopts import App
 from pydantic import BaseModel
 
+import turnetl.api.reference
+import turnetl.base.schema_reference
 from tests.cli.command import ROOT
 from turnetl.base.exit_code import ExitCode
 from turnetl.cli import app
@@ -144,6 +147,18 @@ def test_every_command_with_json_has_a_schema() -> None:
 def test_the_reference_of_json_keys_is_current() -> None:
     message = "run `python -m turnetl.json_output > docs/json.md`"
     assert (DOCS / "json.md").read_text(encoding="utf-8") == reference(), message
+
+
+@pytest.mark.parametrize(
+    ("module", "page"),
+    [(turnetl.api.reference, "api.md"), (turnetl.base.schema_reference, "columns.md")],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_reference_of_the_python_api_and_of_the_columns_is_current(
+    module: ModuleType, page: str
+) -> None:
+    message = f"run `python -m {module.__name__} > docs/{page}`"
+    assert (DOCS / page).read_text(encoding="utf-8") == module.reference(), message
 
 
 def test_every_setting_is_in_the_table_of_what_an_untrusted_folder_could_do() -> None:

@@ -147,6 +147,7 @@ STRUCTURAL = (
     GoldenCase("communities build --dry-run", "dry_run"),
     GoldenCase("communities build"),
     GoldenCase("verify"),
+    GoldenCase("graph upgrade"),
     GoldenCase(f"undo --session {_CHECKOUT} --dry-run", "refused", code=1),
     GoldenCase(f"undo --session {_EXPORT} --dry-run", "dry_run"),
     GoldenCase(f"undo --session {_EXPORT} --yes"),

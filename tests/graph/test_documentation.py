@@ -3,12 +3,10 @@
 import re
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from tests.builders import GROUP, START
 from tests.graph.sample_changes import NOW, PROFILE, history
-from turnetl.base import schema
 from turnetl.base.graph_model import Lease
 from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher
@@ -16,13 +14,6 @@ from turnetl.graph.ladybug import cypher
 GRAPH = (
     (Path(__file__).parents[2] / "docs" / "data-model.md").read_text().split("\n## The graph\n")[1]
 )
-TYPES = {
-    pl.String(): "string",
-    pl.Int64(): "int64",
-    pl.Float64(): "float64",
-    schema.TEXTS: "list of string",
-    schema.TIME: "timestamp",
-}
 
 
 def section(heading: str) -> str:
@@ -33,19 +24,6 @@ def documented_properties(label: str) -> set[str]:
     """Return the code words in the row of a label."""
     (row,) = [line for line in GRAPH.splitlines() if line.startswith(f"| `{label}`")]
     return set(re.findall(r"`(\w+)`", row))
-
-
-@pytest.mark.parametrize(
-    ("label", "table"), [("TurnCommit", schema.RECEIPTS), ("TurnRun", schema.RUNS)]
-)
-def test_every_column_of_a_receipt_and_of_a_run_is_documented(
-    label: str, table: schema.Table
-) -> None:
-    rows = [line for line in section(label).splitlines() if line.startswith("| `")]
-    assert rows == [
-        f"| `{column.name}` | {TYPES[pl.Schema({'': column.dtype})['']]} | {column.description} |"
-        for column in table.columns
-    ]
 
 
 def test_every_property_of_a_turn_group_is_documented() -> None:
@@ -70,7 +48,3 @@ def test_every_table_that_turnetl_fills_is_documented() -> None:
     tables = re.findall(r"TABLE IF NOT EXISTS (\w+)", "".join(cypher.SCHEMA))
     unused = {"Community", "HAS_MEMBER"}  # Graphiti's own, which turnetl leaves empty
     assert [name for name in tables if name not in unused and f"`{name}`" not in GRAPH] == []
-
-
-def test_the_version_is_documented() -> None:
-    assert f"| graph | {to_rows.CURRENT} |" in section("Graph schema version")

@@ -5,7 +5,7 @@ import itertools
 import math
 import random
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -84,7 +84,9 @@ class MakeLimiter(Protocol):
 
 
 @pytest.fixture(params=["own", "shared in memory", "shared in SQLite"])
-def limiter(request: pytest.FixtureRequest, tmp_path: Path) -> MakeLimiter:
+def limiter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLimiter]:
+    files: list[SqliteLimits] = []
+
     def make(
         requests: int | None = None, tokens: int | None = None, concurrency: int = 1000
     ) -> Limiter:
@@ -94,10 +96,10 @@ def limiter(request: pytest.FixtureRequest, tmp_path: Path) -> MakeLimiter:
     def of(limits: ProviderLimits) -> AdmissionLimits:
         if request.param == "own":
             return OwnLimits(limits, clock=virtual_clock.now)
+        if request.param == "shared in SQLite":
+            files.append(SqliteLimits(tmp_path / "limits.sqlite", clock=virtual_clock.now))
         return SharedLimits(
-            MemoryLimits(virtual_clock.now)
-            if request.param == "shared in memory"
-            else SqliteLimits(tmp_path / "limits.sqlite", clock=virtual_clock.now),
+            files[-1] if files else MemoryLimits(virtual_clock.now),
             "name",
             limits,
             owner="this",
@@ -105,7 +107,9 @@ def limiter(request: pytest.FixtureRequest, tmp_path: Path) -> MakeLimiter:
             clock=virtual_clock.now,
         )
 
-    return make
+    yield make
+    for file in files:
+        virtual_clock.run(file.close())
 
 
 def send(

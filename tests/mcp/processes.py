@@ -14,10 +14,17 @@ from typing import Any
 
 from tests.cli.command import clean_environment, command_line
 
+WITH_HANDSHAKE, STATELESS = VERSIONS = ("2025-11-25", "2026-07-28")
+"""The newest version of the protocol that begins with `initialize`, and the one without it."""
 INITIALIZE = {
-    "protocolVersion": "2025-06-18",
+    "protocolVersion": WITH_HANDSHAKE,
     "capabilities": {},
     "clientInfo": {"name": "lines", "version": "1"},
+}
+_ENVELOPE = {
+    "io.modelcontextprotocol/protocolVersion": STATELESS,
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "io.modelcontextprotocol/clientInfo": INITIALIZE["clientInfo"],
 }
 _SERVING = re.compile(r"serving MCP on (http://127\.0\.0\.1:\d+/mcp)")
 _SECONDS = 60
@@ -25,11 +32,27 @@ _SECONDS = 60
 _TOKEN = "Authorization: Bearer (\\S+)`"
 
 
-class LineClient:
-    """A process that serves standard input and output."""
+def request_of(version: str, id_: int, method: str, params: object) -> dict[str, Any]:
+    """Return a request as a client of this version of the protocol sends it."""
+    if version == STATELESS and isinstance(params, dict):
+        params = params | {"_meta": _ENVELOPE}
+    return {"jsonrpc": "2.0", "id": id_, "method": method, "params": params}
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+
+def headers_of(version: str, method: str, name: str | None = None) -> dict[str, str]:
+    """Return the headers of this version for a request over HTTP."""
+    if version != STATELESS:
+        return {"MCP-Protocol-Version": version}
+    named = {} if name is None else {"Mcp-Name": name}
+    return {"MCP-Protocol-Version": version, "Mcp-Method": method, **named}
+
+
+class LineClient:
+    """A process that serves standard input and output, for a client of a version."""
+
+    def __init__(self, process: subprocess.Popen[bytes], version: str) -> None:
         self.process = process
+        self.version = version
 
     def send(self, line: bytes) -> None:
         assert self.process.stdin is not None
@@ -38,8 +61,7 @@ class LineClient:
             data = data[self.process.stdin.write(data) :]
 
     def request(self, number: int, method: str, **params: Any) -> None:
-        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-        self.send(json.dumps(message).encode())
+        self.send(json.dumps(request_of(self.version, number, method, params)).encode())
 
     def call(self, number: int, tool: str, **arguments: Any) -> None:
         self.request(number, "tools/call", name=tool, arguments=arguments)
@@ -59,9 +81,18 @@ class LineClient:
         assert message["jsonrpc"] == "2.0"
         return dict(message)
 
-    def initialize(self) -> None:
+    def open(self) -> None:
+        """Send the first request of the version; the server must serve the version."""
+        if self.version == STATELESS:
+            self.request(0, "server/discover")
+            assert STATELESS in self.receive()["result"]["supportedVersions"]
+            return
         self.request(0, "initialize", **INITIALIZE)
-        assert self.receive()["result"]["serverInfo"]["name"] == "turnetl"
+        result = self.receive()["result"]
+        assert (result["serverInfo"]["name"], result["protocolVersion"]) == (
+            "turnetl",
+            self.version,
+        )
         self.notify("notifications/initialized")
 
     def end(self) -> tuple[int, str]:
@@ -72,10 +103,10 @@ class LineClient:
 
 
 @contextmanager
-def stdio_server(folder: Path, *arguments: str) -> Iterator[LineClient]:
-    """Start a server of the graph in a folder, and initialize it; kill it if it still runs."""
+def stdio_server(folder: Path, version: str = WITH_HANDSHAKE) -> Iterator[LineClient]:
+    """Start a server of the graph in a folder, and open it; kill it if it still runs."""
     process = subprocess.Popen(
-        command_line("mcp", *arguments),
+        command_line("mcp"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -85,8 +116,8 @@ def stdio_server(folder: Path, *arguments: str) -> Iterator[LineClient]:
     )
     with process:
         try:
-            client = LineClient(process)
-            client.initialize()
+            client = LineClient(process, version)
+            client.open()
             yield client
         finally:
             process.kill()

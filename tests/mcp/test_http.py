@@ -1,6 +1,7 @@
 """The server over HTTP: for this machine and with the token only, whatever asks for it."""
 
 import asyncio
+import json
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,10 +15,20 @@ from chuk_mcp.transports.http.http_client import http_client
 from chuk_mcp.transports.http.parameters import StreamableHTTPParameters
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from tests.cli.command import run_in_process, turnetl_process
 from tests.mcp.clients import text_of
-from tests.mcp.processes import INITIALIZE, http_server, open_streams_ignored
+from tests.mcp.processes import (
+    INITIALIZE,
+    STATELESS,
+    VERSIONS,
+    WITH_HANDSHAKE,
+    headers_of,
+    http_server,
+    open_streams_ignored,
+    request_of,
+)
 
 TURN = "turn 66185fa7"
 QUERY = {"query": "why did the checkout tests fail"}
@@ -30,8 +41,22 @@ def served(filled: Path) -> Iterator[tuple[str, str]]:
         yield started
 
 
-def posted(served: tuple[str, str], body: bytes | None = None, **headers: str) -> httpx.Response:
-    """Return the response to the first message of a client; `headers` replace the right ones."""
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    """Return a version of the protocol that the client of a test has."""
+    return str(request.param)
+
+
+def posted(
+    served: tuple[str, str],
+    body: bytes | None = None,
+    version: str = WITH_HANDSHAKE,
+    **headers: str,
+) -> httpx.Response:
+    """Return the response to a message; `headers` replace the right ones.
+
+    Without a body the message is the first one of a client of the version, with its headers.
+    """
     url, token = served
     right = {
         "Authorization": f"Bearer {token}",
@@ -41,19 +66,30 @@ def posted(served: tuple[str, str], body: bytes | None = None, **headers: str) -
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     if body is not None:
         return httpx.post(url, content=body, headers=right | named)
-    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+    method, params = ("initialize", INITIALIZE)
+    if version == STATELESS:
+        method, params = ("server/discover", {})
+    right |= headers_of(version, method)
+    message = request_of(version, 1, method, params)
     return httpx.post(url, json=message, headers=right | named)
 
 
 @pytest.mark.full
-def test_the_client_of_the_sdk_is_answered(served: tuple[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("mode", "served_version"),
+    [("legacy", WITH_HANDSHAKE), ("auto", STATELESS), (STATELESS, STATELESS)],
+)
+def test_the_client_of_the_sdk_is_answered(
+    mode: str, served_version: str, served: tuple[str, str]
+) -> None:
     async def work() -> None:
         url, token = served
         headers = {"Authorization": f"Bearer {token}"}
         async with (
             httpx2.AsyncClient(headers=headers) as http,
-            Client(streamable_http_client(url, http_client=http)) as client,
+            Client(streamable_http_client(url, http_client=http), mode=mode) as client,
         ):
+            assert client.protocol_version == served_version
             calls = [client.call_tool("search", QUERY) for _ in range(10)]
             assert all(TURN in text_of(one) for one in await asyncio.gather(*calls))
 
@@ -74,27 +110,43 @@ def test_a_client_that_shares_no_code_with_the_sdk_is_answered(served: tuple[str
         asyncio.run(work())
 
 
-def test_a_request_with_the_token_is_answered(served: tuple[str, str]) -> None:
-    response = posted(served)
+def test_a_first_request_with_the_token_is_answered(version: str, served: tuple[str, str]) -> None:
+    response = posted(served, version=version)
     assert response.status_code == 200
-    assert response.json()["result"]["serverInfo"]["name"] == "turnetl"
+    result = response.json()["result"]
+    if version == STATELESS:
+        assert result["supportedVersions"] == [STATELESS]
+        assert (result["ttlMs"], result["cacheScope"]) == (3_600_000, "public")
+        result = {"serverInfo": result["_meta"]["io.modelcontextprotocol/serverInfo"]}
+    assert result["serverInfo"]["name"] == "turnetl"
+
+
+@pytest.mark.parametrize("older", HANDSHAKE_PROTOCOL_VERSIONS)
+def test_an_older_version_is_answered_with_itself(older: str, served: tuple[str, str]) -> None:
+    message = request_of(older, 1, "initialize", INITIALIZE | {"protocolVersion": older})
+    response = posted(served, json.dumps(message).encode())
+    assert response.json()["result"]["protocolVersion"] == older
 
 
 @pytest.mark.parametrize("token", ["", "Bearer", "Bearer wrong", "Basic x"])
-def test_a_request_without_the_token_is_refused(token: str, served: tuple[str, str]) -> None:
-    response = posted(served, Authorization=token)
+def test_a_request_without_the_token_is_refused(
+    token: str, version: str, served: tuple[str, str]
+) -> None:
+    response = posted(served, version=version, Authorization=token)
     assert response.status_code == 401
     assert "TURNETL_MCP_TOKEN" in response.text
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example"])
-def test_a_name_that_was_led_to_this_machine_is_refused(host: str, served: tuple[str, str]) -> None:
-    assert posted(served, Host=host).status_code == 421
+def test_a_name_that_was_led_to_this_machine_is_refused(
+    host: str, version: str, served: tuple[str, str]
+) -> None:
+    assert posted(served, version=version, Host=host).status_code == 421
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:1"])
-def test_a_web_page_is_refused(origin: str, served: tuple[str, str]) -> None:
-    response = posted(served, Origin=origin)
+def test_a_web_page_is_refused(origin: str, version: str, served: tuple[str, str]) -> None:
+    response = posted(served, version=version, Origin=origin)
     assert response.status_code == 403
     assert "access-control-allow-origin" not in response.headers
 
@@ -140,7 +192,7 @@ def test_a_port_without_http_is_an_error(filled: Path) -> None:
     assert result.messages == ["turnetl: `--port` is an option of `--http`: give both, or neither"]
 
 
-def test_no_session_is_kept_for_a_client(served: tuple[str, str]) -> None:
-    response = posted(served)
+def test_no_session_is_kept_for_a_client(version: str, served: tuple[str, str]) -> None:
+    response = posted(served, version=version)
     assert response.status_code == 200
     assert "mcp-session-id" not in response.headers

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.mcp.test_http import posted, served
+from tests.mcp.processes import STATELESS, headers_of, request_of
+from tests.mcp.test_http import posted, served, version
 from tests.mcp.test_stdio import NO_IDS
 from turnetl.mcp.messages import MAX_MESSAGE, problem_of, with_whole_characters
 
-__all__ = ["served"]
+__all__ = ["served", "version"]
 
 PING = b'{"jsonrpc": "2.0", "id": %b, "method": "ping"}'
 CALL = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": %b}'
@@ -27,6 +28,16 @@ def answers(served: Served) -> bool:
     """Return whether the server answers a call."""
     call = CALL % b'{"name": "list", "arguments": {}}'
     return "bookshop" in posted(served, call).text
+
+
+def called(served: Served, params: bytes, version: str) -> httpx.Response:
+    """Return the response to a call with these bytes, as a client of the version sends it."""
+    if version != STATELESS:
+        return posted(served, CALL % params, **headers_of(version, "tools/call"))
+    envelope = json.dumps(request_of(version, 1, "", {})["params"]).encode()[:-1]
+    rest = params[1:] if params == b"{}" else b", " + params[1:]
+    name = json.loads(params).get("name")
+    return posted(served, CALL % (envelope + rest), **headers_of(version, "tools/call", name))
 
 
 def connected(served: Served) -> socket.socket:
@@ -76,9 +87,9 @@ def raw(served: Served, body: bytes, *headers: str, length: int | None = None) -
     ids=lambda value: repr(value)[:60],
 )
 def test_what_is_no_message_is_answered_with_an_error(
-    body: bytes, code: int, served: Served
+    body: bytes, code: int, version: str, served: Served
 ) -> None:
-    response = posted(served, body)
+    response = posted(served, body, **headers_of(version, "ping"))
     assert response.status_code == 400
     answer = response.json()
     assert (answer["jsonrpc"], answer["id"], answer["error"]["code"]) == ("2.0", None, code)
@@ -89,10 +100,17 @@ def test_what_is_no_message_is_answered_with_an_error(
 @pytest.mark.parametrize(
     "id_", [b"1", b"-0", b'"a"', b'""', b"9" * 300, b'"' + b"x" * 9_999 + b'"']
 )
-def test_every_other_id_is_that_of_the_answer(id_: bytes, served: Served) -> None:
-    response = posted(served, PING % id_)
+def test_every_other_id_is_that_of_the_answer(id_: bytes, version: str, served: Served) -> None:
+    if version == STATELESS:  # without a `ping`
+        listing = request_of(version, 0, "tools/list", {})
+        body = json.dumps(listing).encode().replace(b'"id": 0', b'"id": ' + id_)
+        response = posted(served, body, **headers_of(version, "tools/list"))
+    else:
+        response = posted(served, PING % id_)
     assert response.status_code == 200
-    assert response.json() == {"jsonrpc": "2.0", "id": json.loads(id_), "result": {}}
+    answer = response.json()
+    assert (answer["jsonrpc"], answer["id"]) == ("2.0", json.loads(id_))
+    assert "result" in answer
 
 
 @pytest.mark.parametrize(
@@ -107,8 +125,10 @@ def test_every_other_id_is_that_of_the_answer(id_: bytes, served: Served) -> Non
         b"{}",
     ],
 )
-def test_a_call_with_wrong_arguments_is_an_error_with_its_id(params: bytes, served: Served) -> None:
-    answer = posted(served, CALL % params).json()
+def test_a_call_with_wrong_arguments_is_an_error_with_its_id(
+    params: bytes, version: str, served: Served
+) -> None:
+    answer = called(served, params, version).json()
     assert answer["id"] == 1
     assert "error" in answer or answer["result"]["isError"]
     assert answers(served)
@@ -133,6 +153,29 @@ def test_a_request_with_wrong_headers_is_refused(
 ) -> None:
     assert posted(served, PING % b"1", **headers).status_code == status
     assert answers(served)
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Mcp-Method": "tools/list"}, -32020),
+        ({"Mcp-Method": ""}, -32020),
+        ({"Mcp-Name": "search"}, -32020),
+        ({"Mcp-Name": ""}, -32020),
+        ({"MCP-Protocol-Version": "2099-01-01"}, -32020),
+    ],
+    ids=str,
+)
+def test_headers_that_say_another_call_than_the_message_are_refused(
+    headers: dict[str, str], code: int, served: Served
+) -> None:
+    message = request_of(STATELESS, 1, "tools/call", {"name": "list", "arguments": {}})
+    right = headers_of(STATELESS, "tools/call", "list")
+    body = json.dumps(message).encode()
+    assert posted(served, body, **right).json()["result"]["resultType"] == "complete"
+    response = posted(served, body, **(right | headers))
+    assert response.status_code == 400
+    assert (response.json()["id"], response.json()["error"]["code"]) == (1, code)
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "OPTIONS", "HEAD"])

@@ -10,11 +10,13 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, KNOWN_PROTOCOL_VERSIONS
 from pydantic import SecretStr
 
 import turnetl
 from tests.cli.command import ROOT
 from tests.mcp.clients import settings_of
+from tests.mcp.processes import VERSIONS
 from turnetl.base.errors import BadUsage
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
@@ -49,6 +51,13 @@ def test_the_snippets_of_each_agent_start_or_reach_the_server() -> None:
         assert re.fullmatch(
             r"Bearer (\$|\$\{|\{env:)TURNETL_MCP_TOKEN\}?", one["headers"]["Authorization"]
         )
+
+
+def test_the_page_names_the_versions_of_the_protocol_that_the_sdk_serves() -> None:
+    _, section = PAGE.split("## Versions of the protocol")
+    table = section.split("\n\n")[1]
+    assert sorted(re.findall(r"`(20\d\d-\d\d-\d\d)`", table)) == [*KNOWN_PROTOCOL_VERSIONS]
+    assert (HANDSHAKE_PROTOCOL_VERSIONS[-1], KNOWN_PROTOCOL_VERSIONS[-1]) == VERSIONS
 
 
 def test_a_token_is_needed_over_http(filled: Path) -> None:

@@ -20,7 +20,14 @@ from mcp.client.stdio import stdio_client as sdk_stdio_client
 
 from tests.cli.command import clean_environment, command_line
 from tests.mcp.clients import text_of
-from tests.mcp.processes import LineClient, open_streams_ignored, stdio_server
+from tests.mcp.processes import (
+    STATELESS,
+    VERSIONS,
+    WITH_HANDSHAKE,
+    LineClient,
+    open_streams_ignored,
+    stdio_server,
+)
 from turnetl.mcp.messages import MAX_MESSAGE
 from turnetl.mcp.stdio import split_lines
 
@@ -30,21 +37,26 @@ LISTING = b'{"jsonrpc": "2.0", "id": %b, "method": "tools/list"}'
 NO_IDS = (b"1e400", b"-1e400", b"NaN", b"1.5", b"null", b"true", b"[1]")
 
 
-@pytest.fixture(scope="module")
-def lasting(filled: Path) -> Iterator[LineClient]:
+@pytest.fixture(scope="module", params=VERSIONS)
+def lasting(filled: Path, request: pytest.FixtureRequest) -> Iterator[LineClient]:
     """Return a client of one server, which every invalid line is sent to."""
-    with stdio_server(filled) as client:
+    with stdio_server(filled, request.param) as client:
         yield client
 
 
 @pytest.mark.full
-def test_the_client_of_the_sdk_is_answered(filled: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "version"),
+    [("legacy", WITH_HANDSHAKE), ("auto", STATELESS), (STATELESS, STATELESS)],
+)
+def test_the_client_of_the_sdk_is_answered(mode: str, version: str, filled: Path) -> None:
     async def work() -> None:
         command, *arguments = command_line("mcp")
         server = StdioServerParameters(
             command=command, args=arguments, cwd=filled, env=clean_environment(filled)
         )
-        async with Client(sdk_stdio_client(server)) as client:
+        async with Client(sdk_stdio_client(server), mode=mode) as client:
+            assert client.protocol_version == version
             assert len((await client.list_tools()).tools) == 5
             assert TURN in text_of(await client.call_tool("search", {"query": QUERY}))
 
@@ -94,10 +106,11 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_one_too(
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_request_that_is_malformed_or_huge_is_an_error_and_the_server_goes_on(
-    filled: Path,
+    version: str, filled: Path
 ) -> None:
-    with stdio_server(filled) as client:
+    with stdio_server(filled, version) as client:
         client.request(1, "no/such/method")
         client.request(2, "tools/call", name="shell", arguments={})
         client.request(3, "tools/call", name="search", arguments=[])
@@ -114,6 +127,15 @@ def test_a_request_that_is_malformed_or_huge_is_an_error_and_the_server_goes_on(
         assert "Only the first 2,000 characters" in str(answers[7]["result"])
 
 
+def test_a_connection_stays_with_the_version_of_its_first_request(lasting: LineClient) -> None:
+    other = VERSIONS[lasting.version == WITH_HANDSHAKE]
+    LineClient(lasting.process, other).call(3, "list")
+    answer = lasting.receive()
+    assert (answer["id"], answer["error"]["code"]) == (3, -32600 if other == STATELESS else -32602)
+    lasting.call(4, "list")
+    assert lasting.receive()["id"] == 4
+
+
 def test_a_text_that_was_cut_within_a_character_is_answered(lasting: LineClient) -> None:
     lasting.call(2, "search", query=f"{QUERY} \ud83d")
     answer = lasting.receive()
@@ -122,8 +144,9 @@ def test_a_text_that_was_cut_within_a_character_is_answered(lasting: LineClient)
 
 
 @pytest.mark.full
-def test_concurrent_requests_are_all_answered(filled: Path) -> None:
-    with stdio_server(filled) as client:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_concurrent_requests_are_all_answered(version: str, filled: Path) -> None:
+    with stdio_server(filled, version) as client:
         for number in range(1, 61):
             client.call(number, *(("search",) if number % 2 else ("timeline",)), since="2026")
         answers = [client.receive() for _ in range(60)]
@@ -132,10 +155,11 @@ def test_concurrent_requests_are_all_answered(filled: Path) -> None:
 
 
 @pytest.mark.full
-def test_a_cancelled_request_affects_no_other(copied: Path) -> None:
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_cancelled_request_affects_no_other(version: str, copied: Path) -> None:
     # It waits for the index, which is made from the graph.
     shutil.rmtree(copied / ".turnetl" / "lake" / "index")
-    with stdio_server(copied) as client:
+    with stdio_server(copied, version) as client:
         client.call(1, "search", query="cart")
         client.notify("notifications/cancelled", requestId=1, reason="no longer needed")
         client.notify("notifications/cancelled", requestId=99)

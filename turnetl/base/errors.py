@@ -43,7 +43,7 @@ class TurnetlError(Exception):
 
 
 class Skip(TurnetlError):
-    """Skip this item."""
+    """An archive or turn is skipped and counted; the rest continues."""
 
 
 class BadArchive(Skip):
@@ -56,7 +56,7 @@ class BadArchive(Skip):
 
 
 class BadTurn(Skip):
-    """A turn that cannot be ingested."""
+    """A turn that cannot be ingested: it is quarantined."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class TooLong(BadTurn):
 
 
 class Retryable(TurnetlError):
-    """Try again later."""
+    """The same operation may succeed later."""
 
 
 class ArchivesBusy(Retryable):
@@ -117,7 +117,7 @@ class ModelBusy(Retryable):
 
 
 class Fatal(TurnetlError):
-    """The user must act."""
+    """The user must act first: a retry cannot succeed."""
 
 
 class BadUsage(Fatal):

@@ -17,6 +17,8 @@ from turnetl.base.model import GroupId, SessionId, TurnId
 
 @dataclass(frozen=True, slots=True)
 class RecipePart:
+    """A value that decides how turns are extracted, and its name for people."""
+
     value: str
     """A version, a name or a digest: another value is another recipe."""
     name: str = ""

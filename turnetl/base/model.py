@@ -154,7 +154,9 @@ class Entity:
     ]
     summary: Annotated[str, described("Its summary; empty if it has none.")]
     created_at: datetime
+    """When the graph got it."""
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    """By the names of the ontology."""
     embedding: Vector | None = None
     """Embedding of the name."""
 
@@ -171,6 +173,7 @@ class Fact:
 
     uuid: Annotated[str, described("Id of the fact.", name="fact_id")]
     group_id: GroupId
+    """Id of its group."""
     source: str
     """Uuid of an entity."""
     target: str
@@ -181,6 +184,7 @@ class Fact:
     turns: tuple[TurnId, ...]
     """The turns that state the fact, oldest first: Graphiti's `episodes`."""
     created_at: datetime
+    """When the graph got it."""
     valid_at: Annotated[
         datetime | None, described("Time from which the fact holds; null if unknown.")
     ]
@@ -189,8 +193,11 @@ class Fact:
         described("Time at which the fact was invalidated; null if it still holds."),
     ] = None
     expired_at: datetime | None = None
+    """When it became known that it no longer holds; None: it holds."""
     reference_time: datetime | None = None
+    """Reference time of its episode; None if unknown."""
     attributes: Mapping[str, Attribute] = field(default_factory=dict)
+    """By the names of the ontology."""
     embedding: Vector | None = None
     """Embedding of the text."""
 
@@ -251,6 +258,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
+        """Tokens of prompts and responses."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: "Usage") -> "Usage":

@@ -14,6 +14,7 @@ class RunCost:
     tokens: int
     """Of prompts and responses so far."""
     usd: float | None
+    """US dollars so far."""
     expected_tokens: Annotated[
         int | None,
         described("Tokens that all planned turns are expected to use; null if no turn says so."),
@@ -28,7 +29,9 @@ class RunCost:
         ),
     ] = None
     budget_tokens: int | None = None
+    """None: no budget of tokens."""
     budget_usd: float | None = None
+    """None: no budget of dollars."""
     committed_usd: Annotated[
         float | None,
         described(
@@ -52,10 +55,13 @@ class ProgressUpdate:
     """`done` of `total` units of a stage are finished."""
 
     stage: str
+    """What is running, such as `parse`."""
     name: str
     """Name of the units, or of their group."""
     done: int
+    """Units that are finished."""
     total: int
+    """Units in all."""
     cost: RunCost | None = None
     """Of the run so far; None if the stage uses no model."""
 

@@ -18,6 +18,8 @@ from turnetl.base.results import Description, keys_of
 
 Timestamp = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 """A time in UTC as ISO 8601 with `+00:00`, so that timestamps sort as text."""
+_KEYS = "x-keys"
+"""Stands for `propertyNames`, which msgspec replaces by all values of the type of the keys."""
 
 
 def definitions_of(kinds: Sequence[type]) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
@@ -25,7 +27,24 @@ def definitions_of(kinds: Sequence[type]) -> tuple[list[dict[str, Any]], dict[st
     references, definitions = msgspec.json.schema_components(
         [encoded_type(kind) for kind in kinds], ref_template="#/$defs/{name}"
     )
-    return list(references), definitions
+    # Of an enumeration, which Python stores without the indentation from 3.13 on.
+    for definition in definitions.values():
+        if "description" in definition:
+            definition["description"] = inspect.cleandoc(definition["description"])
+    return list(references), {name: _with_keys(one) for name, one in definitions.items()}
+
+
+def _with_keys(schema: Any) -> Any:
+    """Return a schema with the keys that a description names, and no other names of keys."""
+    if isinstance(schema, list):
+        return [_with_keys(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        "propertyNames" if name == _KEYS else name: _with_keys(one)
+        for name, one in schema.items()
+        if name != "propertyNames"
+    }
 
 
 @cache
@@ -63,7 +82,7 @@ def _meta(metadata: Any) -> Any:
     if metadata.keys is None:
         return Meta(description=metadata.text)
     names = {"title": metadata.keys.__name__, "enum": [key.value for key in metadata.keys]}
-    return Meta(description=metadata.text, extra_json_schema={"propertyNames": names})
+    return Meta(description=metadata.text, extra_json_schema={_KEYS: names})
 
 
 def _struct(kind: type, arguments: tuple[Any, ...]) -> type[msgspec.Struct]:

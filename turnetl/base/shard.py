@@ -18,6 +18,8 @@ _NUMBERS = re.compile(r"([0-9]{1,6})/([0-9]{1,6})", re.ASCII)
 class Shard:
     """One part of a run that is divided into `count` parts.
 
+    `Shard.parse("2/8")` is the second of eight.
+
     Raises:
         BadUsage: there is no such shard.
     """
@@ -25,6 +27,7 @@ class Shard:
     number: int
     """From 1."""
     count: int
+    """Number of shards, at most 10,000."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.count <= _MOST:

@@ -16,6 +16,7 @@ from turnetl.cli import (
     completion,
     config,
     export,
+    graph,
     history,
     index,
     inspect,
@@ -81,6 +82,7 @@ app.command(inspect.status, group=INSPECTION_COMMANDS)
 app.command(inspect.runs_app)
 app.command(inspect.report, group=INSPECTION_COMMANDS)
 app.command(verify.verify, group=INSPECTION_COMMANDS)
+app.command(graph.app)
 app.command(summarize.app)
 app.command(migrate.app)
 app.command(search.search, group=INSPECTION_COMMANDS)

@@ -36,6 +36,8 @@ class ConversationStep:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
+    """What was said and done in a turn."""
+
     source: Annotated[
         TextSource,
         described("Where its text comes from: `lake`, or abbreviated from the `graph`."),

@@ -43,7 +43,9 @@ class NoiseCount:
     """Turns that one rule marks in one group."""
 
     rule: str
+    """Name of the rule."""
     turns: int
+    """Turns that it marks."""
     chars: int
     """Characters of the turns as in the archives."""
 
@@ -134,6 +136,7 @@ class FilterReport:
 
     @property
     def kept(self) -> int:
+        """Turns that no rule marks."""
         return sum(group.kept for group in self.groups)
 
     @property

@@ -204,8 +204,11 @@ class Baseline:
     """An earlier evaluation."""
 
     evaluated_at: datetime
+    """When it was made."""
     embedder: str
+    """Embedder of the index then."""
     questions: tuple[EvaluatedQuestion, ...]
+    """Its questions, with their ranks then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +252,11 @@ class GroupRecall:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """The recall of the search on the user's own turns."""
+    """The recall of the search on the user's own turns.
+
+    `recall(stage, group=None)` returns a `StageRecall`, `baseline_recall(stage)` those before and
+    now, and `changes(stage)` the questions with another rank.
+    """
 
     questions: Annotated[tuple[EvaluatedQuestion, ...], described("All questions.")]
     stages: tuple[RankingStage, ...]
@@ -270,6 +277,7 @@ class EvaluationReport:
     usage: Annotated[Usage, described("Of this evaluation, without responses from the journal.")]
     stopped: Annotated[str | None, described("Why it ended early; null if it did not.")]
     baseline: Baseline | None
+    """The earlier evaluation to compare with; None: there is none."""
     evaluated_at: Annotated[datetime, described("When it was made.")]
     caught_up_at: CaughtUpAtField = None
     unread: UnreadField = None
@@ -306,6 +314,7 @@ class EvaluationReport:
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
+        """Groups of the questions, sorted."""
         return tuple(sorted({one.question.group_id for one in self.questions}))
 
     @property

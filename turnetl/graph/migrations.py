@@ -266,6 +266,7 @@ class MigrationSummary:
 
     @property
     def is_open(self) -> bool:
+        """Whether it is not finished."""
         return self.phase is not MigrationPhase.FINISHED
 
 

@@ -6,7 +6,9 @@ from urllib.parse import unquote, urlsplit
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import url_scheme
+from turnetl.base.progress import Progress
 from turnetl.graph.port import GraphStore
+from turnetl.graph.upgrade_report import GraphUpgrade
 
 if TYPE_CHECKING:  # only for a run with a model
     from turnetl.llm.shared_limits import LimitsStore
@@ -117,6 +119,28 @@ def rewrite_graph(url: str) -> bool:
 
     rewrite_file(path)
     return True
+
+
+def upgrade_graph(url: str, release: Path | None, progress: Progress) -> GraphUpgrade:
+    """Carry the file of an embedded graph over into the installed release's storage version.
+
+    Arguments and errors as of `upgrade_file`.
+
+    Raises:
+        BadUsage: the graph is on a server, or there is no graph.
+    """
+    check_url(url)
+    path = embedded_file(url)
+    if path is None:
+        raise BadUsage(
+            "the graph is on a server, which upgrades its own files; `turnetl graph upgrade` is "
+            "for the file of an embedded graph"
+        )
+    if not path.exists():
+        raise BadUsage(f"graph `{path}` does not exist; name its file with --graph")
+    from turnetl.graph.ladybug.upgrade import upgrade_file  # noqa: PLC0415 - only the one in use
+
+    return upgrade_file(path, release, progress)
 
 
 def check_url(url: str) -> None:

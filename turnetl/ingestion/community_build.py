@@ -62,10 +62,12 @@ class CommunityReport:
 
     @property
     def written(self) -> int:
+        """Communities that were written."""
         return sum(group.written for group in self.groups)
 
     @property
     def missing(self) -> int:
+        """Communities that were to be written and were not."""
         return sum(group.to_write - group.written for group in self.groups)
 
 

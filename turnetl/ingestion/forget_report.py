@@ -107,6 +107,7 @@ class ForgetReport:
 
     @property
     def lines_by_archive(self) -> Mapping[str, Sequence[TurnToForget]]:
+        """Return the turns by the path of their archive, with their lines."""
         archives: dict[str, list[TurnToForget]] = {}
         for turn in self.turns:
             archives.setdefault(turn.archive, []).append(turn)
@@ -114,6 +115,7 @@ class ForgetReport:
 
     @property
     def errors(self) -> tuple[str, ...]:
+        """Return a sentence for each group that could not be changed."""
         return tuple(
             f"group `{group.group}`: {group.error}" for group in self.undo.groups if group.error
         )

@@ -137,6 +137,7 @@ class GroupCounts:
 
     @property
     def are_known(self) -> bool:
+        """Whether the graph responded."""
         return self.episodes is not None
 
 
@@ -263,6 +264,7 @@ class GroupReport(TurnsOfGroup):
 
     @property
     def in_graph(self) -> int:
+        """Turns of the group in the graph."""
         return self.committed + self.already_committed
 
 
@@ -312,7 +314,9 @@ class IngestReport(TurnTotals):
     ] = None
     exit_code: int = 0
     usage_by_prompt: Mapping[str, Usage] = field(default_factory=dict)
+    """Every attempt, including the failed ones."""
     journal_hits: int = 0
+    """Responses that the journal gave."""
     cost: RunCost | None = None
     """The cost of this run, and the expected one of its plan; None if nothing was ingested."""
     estimate: EstimateField = None
@@ -333,6 +337,7 @@ class IngestReport(TurnTotals):
 
     @property
     def ready(self) -> int:
+        """Turns that the next run can commit."""
         return sum(group.ready for group in self.groups)
 
     @property

@@ -56,7 +56,9 @@ class StalePart:
         str, described("Name of the part; `recipe` if the parts of the old one are not known.")
     ]
     old: RecipePart | None
+    """As in the receipts; None if they had none."""
     new: RecipePart | None
+    """As it is today; None if there is none."""
     turns: Annotated[int, described("Stale turns; a turn may be counted for several parts.")]
 
     @property

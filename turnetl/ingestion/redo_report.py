@@ -228,8 +228,11 @@ class RedoReport:
     ] = 0
     run_id: Annotated[str | None, described("Id of the run; null if it wrote nothing.")] = None
     usage_by_prompt: Mapping[str, Usage] = field(default_factory=dict)
+    """Every attempt, including the failed ones."""
     journal_hits: int = 0
+    """Responses that the journal gave."""
     cost: RunCost | None = None
+    """The cost of this run; None if nothing was repeated."""
     estimate: Annotated[
         RecordedEstimate | None,
         described("What `turnetl plan --redo` predicted of these turns; null if it did not."),

@@ -131,8 +131,10 @@ class SummarizeReport:
 
     @property
     def to_write(self) -> int:
+        """Summaries to write."""
         return sum(group.to_write for group in self.groups)
 
     @property
     def written(self) -> int:
+        """Summaries that were written."""
         return sum(group.written for group in self.groups)

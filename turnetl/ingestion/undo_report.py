@@ -276,6 +276,7 @@ class UndoReport:
 
     @property
     def dependents(self) -> int:
+        """Later turns that built on the selected ones."""
         return sum(len(group.dependents) for group in self.groups)
 
     @property

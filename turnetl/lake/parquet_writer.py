@@ -57,7 +57,8 @@ def encode_with_arro3(rows: ArrowRows, metadata: str) -> memoryview:
         skip_arrow_metadata=True,
         key_value_metadata={METADATA_KEY: metadata},
     )
-    return file.getbuffer()
+    # Not `getbuffer`: Python 3.13 reports a file that is collected while its buffer is in use.
+    return memoryview(file.getvalue())
 
 
 def encode_with_pyarrow(rows: ArrowRows, metadata: str) -> memoryview:

@@ -22,9 +22,11 @@ class ArchivedSession:
     started_at: datetime | None
     """None if its archives have no times."""
     ended_at: datetime | None
+    """Time of its last row; None if unknown."""
     turns: int
     """Turns that a migration would ingest."""
     noise: int
+    """Turns that are noise."""
     chars: int
     """Of the episode texts of `turns`."""
     tokens: int

@@ -63,6 +63,7 @@ class ArchiveReport:
 
     @property
     def was_read(self) -> bool:
+        """Whether it is new or changed, so that its turns were read."""
         return self.outcome in (Outcome.NEW, Outcome.CHANGED)
 
 

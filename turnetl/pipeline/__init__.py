@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after
     from turnetl.pipeline.run_undo import preview_undo, undo
+    from turnetl.pipeline.run_upgrade import upgrade
     from turnetl.pipeline.run_verify import VerifyOptions, repair_graph, verify
     from turnetl.pipeline.search import sample_queries, search_sessions, search_turns
     from turnetl.pipeline.tables import explain_rule, filter_turns
@@ -83,6 +84,7 @@ __all__ = [
     "undo",
     "update_index",
     "update_index_with_questions",
+    "upgrade",
     "verify",
     "why",
 ]
@@ -115,6 +117,7 @@ __getattr__ = lazy_exports(
         "turnetl.pipeline.tables": ("explain_rule", "filter_turns"),
         "turnetl.pipeline.run_redo": ("preview_redo", "redo"),
         "turnetl.pipeline.run_undo": ("preview_undo", "undo"),
+        "turnetl.pipeline.run_upgrade": ("upgrade",),
         "turnetl.pipeline.run_verify": ("VerifyOptions", "repair_graph", "verify"),
         "turnetl.pipeline.run_options": ("RunOptions",),
     },

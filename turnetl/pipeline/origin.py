@@ -62,11 +62,14 @@ _FETCH = (
 
 @dataclass(frozen=True, slots=True)
 class FileInRepository:
+    """A file of a git repository."""
+
     root: Path
+    """Folder of the repository."""
     path: Annotated[str, described("Path of the file from the root of its repository.")]
     """With slashes."""
     environment: Mapping[str, str]
-    """Of git: see `_environment`."""
+    """Of git, which then runs no filter that the repository names."""
     is_partial: bool = False
     """Objects may be missing in the repository."""
 

@@ -96,6 +96,7 @@ class CommunityOptions:
     groups: tuple[str, ...] = ()
     """Group ids or project names; all groups if empty."""
     algorithm: Algorithm = Algorithm.LEIDEN
+    """Also as text: `leiden` or `label_propagation`."""
     resolution: float = 1.0
     """Positive; a higher one makes Leiden find more and smaller communities."""
     everything: bool = False

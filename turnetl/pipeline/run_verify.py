@@ -233,7 +233,9 @@ def graph_file_problems(settings: Settings) -> Iterator[FileProblem]:
 
     found = check_file(path)
     if found.problem is not None:
-        remedy = "restore it from a backup; keep the damaged file until that is done"
+        remedy = found.remedy or (
+            "restore it from a backup; keep the damaged file until that is done"
+        )
         if found.is_emptied:
             remedy = (
                 f"restore it from a backup, or move it and `{checksum_path(path)}` away: `turnetl "
@@ -258,7 +260,7 @@ def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
     if path is None or not any(problem.check in accepted for problem in problems):
         return
     from turnetl.graph.ladybug import checksum  # noqa: PLC0415 - as above
-    from turnetl.graph.ladybug.file import lock_graph  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.file_lock import lock_graph  # noqa: PLC0415 - as above
 
     lock = lock_graph(path, write=True)
     try:

@@ -34,9 +34,12 @@ _MIN_LINE_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
+    """A line of a file with its number."""
+
     number: int
     """In the file as it is, from 1."""
     text: str
+    """The line without its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +56,11 @@ class BlamedCommit:
     previous: str | None
     """A commit before it; None if the file begins with it."""
     lines: tuple[BlamedLine, ...]
+    """The lines that come from it."""
 
     @property
     def is_committed(self) -> bool:
+        """Whether it is a commit, and not what is not committed yet."""
         return self.commit is not None
 
     @property

@@ -51,7 +51,8 @@ def load_settings(config: str | PathLike[str] | None = None, **arguments: Any) -
         arguments: settings that win over all others; None counts as not given.
 
     Raises:
-        BadUsage: see `read_settings`.
+        BadUsage: a source has an unknown name or an invalid value, or a credential would be sent to
+            an endpoint that its owner may not have chosen. The message never holds a value.
     """
     return load_with_sources(config, **arguments).settings
 

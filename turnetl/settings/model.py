@@ -46,7 +46,7 @@ class Settings(BaseModel):
 
     The constructor takes arguments and defaults only, so that the same call gives the same
     settings everywhere; the default lake is that of the user. `load_settings` also reads the
-    environment and the config file.
+    environment and the config file. A value that is not valid is pydantic's `ValidationError`.
     """
 
     model_config = ConfigDict(

@@ -131,4 +131,5 @@ class ImportReport:
 
     @property
     def damaged(self) -> tuple[ImportedFile, ...]:
+        """Files that could not be read."""
         return tuple(file for file in self.files if file.outcome is ImportOutcome.DAMAGED)

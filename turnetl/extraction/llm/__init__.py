@@ -4,8 +4,6 @@ Both send their requests through Graphiti's building blocks. A run without new t
 recipe: all else is imported on first use.
 """
 
-from functools import cache
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from turnetl.base.ids import RecipePart, RecipeParts
@@ -27,6 +25,9 @@ _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""
 _COMPACT_VERSION = "1"
 """Version of the compact prompts; turns without instructions are sent with Graphiti's own."""
+_GRAPHITI = "0.31.1"
+"""The version of Graphiti since which its prompts and its decisions are the same. A later version
+makes turns stale only if it changes them: a test compares its source."""
 
 
 def llm_recipe(
@@ -40,12 +41,7 @@ def llm_recipe(
     return {
         "model": RecipePart(model),
         "effort": RecipePart(parameters),
-        "model rules": RecipePart(f"{rules}, Graphiti {_graphiti_version()}"),
+        "model rules": RecipePart(f"{rules}, Graphiti {_GRAPHITI}"),
         "ontology": RecipePart(ontology.digest),
         **prompts.recipe_parts,
     }
-
-
-@cache
-def _graphiti_version() -> str:
-    return version("graphiti-core")

@@ -29,6 +29,7 @@ from turnetl.graph.ladybug.log import (
     log_files,
 )
 from turnetl.graph.ladybug.probe import COMPRESSION, NEEDS_RECOVERY, FileState, probe
+from turnetl.graph.ladybug.storage_version import other_version, unreadable
 from turnetl.graph.ladybug.zeroed_memory import WritableConnection, WritableDatabase
 
 SMALL_POOL = 128 << 20
@@ -93,6 +94,8 @@ def open_database(path: Path, *, write: bool, strict: bool = True, low_memory: b
     except RuntimeError as error:
         if "lock" in str(error).lower():
             raise busy(path, "") from error
+        if (version := other_version(path)) is not None:
+            raise unreadable(path, version) from error
         error_class = GraphUnusable if write or NEEDS_RECOVERY not in str(error) else Unrecovered
         raise error_class(cannot_open(path, error_reason(error))) from error
 
@@ -247,6 +250,10 @@ def _state(path: Path, *, write: bool) -> FileState:
         raise GraphUnusable(
             f"cannot check graph `{path}`: the process that opens it was stopped; try again"
         )
+    is_readable = state in (FileState.INTACT, FileState.KILLED)
+    # What looks like a damaged log may be an intact one of another release: never cut it.
+    if not is_readable and (version := other_version(path)) is not None:
+        raise unreadable(path, version)
     return state
 
 

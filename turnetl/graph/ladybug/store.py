@@ -25,7 +25,8 @@ from turnetl.graph.ladybug import cypher, reads, rows
 from turnetl.graph.ladybug import lease as ladybug_lease
 from turnetl.graph.ladybug import reversal as ladybug_reversal
 from turnetl.graph.ladybug.client import LadybugClient, Reopen, in_thread
-from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
+from turnetl.graph.ladybug.file import LadybugFile
+from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT
 from turnetl.graph.ladybug.log import change_size
 from turnetl.graph.ladybug.migrations import LadybugMigrations
 from turnetl.graph.port import LeaseState, grant_lease, new_creation_id

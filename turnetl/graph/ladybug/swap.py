@@ -1,0 +1,94 @@
+"""Replace a Ladybug file and its logs by a complete new file, and keep the old ones.
+
+`graph.lbug.upgraded` exists only if it is complete. Whoever opens the graph next, with the lock of
+a writer, puts it in the place of `graph.lbug`; after a kill on the way, the next one continues. The
+old file and its logs stay as `graph.lbug.storage47`, with the number of their storage version: the
+release that wrote them opens them under this name.
+"""
+
+import os
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+from turnetl.base.errors import GraphUnusable
+from turnetl.graph.ladybug.storage_version import storage_version
+from turnetl.graph.ladybug.table_copy import sync
+
+_BESIDE = (".wal", ".wal.checkpoint", ".shadow")
+_UPGRADED = ".upgraded"
+
+
+def kept_name(path: Path, version: int) -> Path:
+    """Return the name under which the file of this storage version is kept."""
+    return path.with_name(f"{path.name}.storage{version}")
+
+
+def work_folder(path: Path) -> Path:
+    """Return the folder in which a new file is made; the next upgrade deletes what a kill left."""
+    return path.with_name(f"{path.name}.upgrading")
+
+
+def delete_work(path: Path) -> None:
+    shutil.rmtree(work_folder(path), ignore_errors=True)
+
+
+def is_pending(path: Path) -> bool:
+    """Return whether a new file waits to take the place of this one."""
+    return path.with_name(f"{path.name}{_UPGRADED}").exists()
+
+
+def commit(path: Path, new: Path) -> None:
+    """Put a complete file in the place of this one; from here on, a kill leaves the new file."""
+    sync(new)
+    new.rename(path.with_name(f"{path.name}{_UPGRADED}"))
+    sync(path.parent)
+    finish(path)
+
+
+def finish(path: Path) -> None:
+    """Put the new file in its place, if one waits. The caller holds the lock of a writer."""
+    if not is_pending(path):
+        return
+    try:
+        if (version := storage_version(path)) is not None:
+            for suffix in ("", *_BESIDE):
+                _keep(_beside(path, suffix), _beside(kept_name(path, version), suffix))
+            sync(path.parent)
+        for suffix in _BESIDE:
+            _beside(path, suffix).unlink(missing_ok=True)
+        path.with_name(f"{path.name}{_UPGRADED}").replace(path)
+        sync(path.parent)
+    except OSError as error:
+        raise GraphUnusable(
+            f"graph `{path}` cannot be replaced by its upgraded file ({error.strerror}): make that "
+            "possible, then repeat the command"
+        ) from error
+
+
+def delete_kept(path: Path) -> None:
+    """Delete what is kept of earlier storage versions, and what a killed upgrade left."""
+    delete_work(path)
+    kept = re.compile(re.escape(path.name) + r"\.storage\d+(\..+)?")
+    for file in path.parent.iterdir():
+        if kept.fullmatch(file.name):
+            file.unlink(missing_ok=True)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(f"{path.name}{suffix}")
+
+
+def _keep(source: Path, copy: Path) -> None:
+    # What is missing was removed by a process that was killed later.
+    if copy.exists() or not source.exists():
+        return
+    with suppress(OSError):
+        os.link(source, copy)
+        return
+    # Some disks have no hard links.
+    partial = copy.with_name(f"{copy.name}.partial")
+    shutil.copy2(source, partial)
+    sync(partial)
+    partial.replace(copy)
