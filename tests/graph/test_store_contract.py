@@ -193,6 +193,11 @@ async def test_an_expired_lease_is_taken_over_and_the_old_owner_writes_nothing(
     assert await store.counts(GROUP) == (0, 0, 0)
     await store.release(old)
     assert await commit(store, new, history()[0])
+    # The fence tells two leases of one owner apart.
+    again = await acquire(store, "host:1", now=NOW + 2 * TTL)
+    with pytest.raises(GraphUnusable, match=r"`host:1` took it over"):
+        await commit(store, old, history()[1])
+    assert await commit(store, again, history()[1])
 
 
 async def test_the_lease_of_a_dead_process_is_taken_over_without_waiting(store: GraphStore) -> None:

@@ -58,17 +58,22 @@ def receipt(episode: Episode) -> Receipt:
 
 
 def test_every_turn_is_counted_once() -> None:
-
-    ready, done, noise = episode("a"), episode("b"), episode("c", noise="repeat")
+    ready, done, over_limit = (episode(name) for name in "abg")
+    noise = episode("c", noise="repeat")
     timeless, failed = episode("d", started_at=None), episode("e")
-    turns = (ready, done, noise, timeless, failed)
-    planned = plan(*turns, committed=(done,), quarantined=(failed.turn_id,))
+    unfinished, late = episode("f", closed=False, closed_by=None), episode("h", started_at=NOW)
+    turns = (ready, done, noise, timeless, failed, unfinished, over_limit, late)
+    planned = plan(*turns, committed=(done,), quarantined=(failed.turn_id,), until=NOW, limit=1)
     pending = sum(planned.pending_reasons.values()) + len(planned.quarantined)
     assert (
         planned.turns
         == planned.committed + len(planned.to_commit) + sum(planned.noise.values()) + pending
     )
-    assert planned.pending_reasons == {PendingReason.NO_TIME: 1}
+    left_out = (
+        *(PendingReason.NO_TIME, PendingReason.OPEN),
+        *(PendingReason.OUT_OF_RANGE, PendingReason.OVER_LIMIT),
+    )
+    assert planned.pending_reasons == dict.fromkeys(left_out, 1)
     assert planned.quarantined == {failed.turn_id}
 
 
@@ -98,13 +103,14 @@ def test_a_committed_turn_that_a_noise_rule_matches_now_stays_committed() -> Non
 
 
 def test_an_edited_turn_is_stale_and_not_committed_again() -> None:
+    before = episode("a")
     edited = episode("a", user_text="Something else was asked.")
-    planned = plan(edited, committed=(episode("a"),))
-    assert (planned.stale_reasons, planned.to_commit, planned.committed) == (
-        {StaleReason.CONTENT_CHANGED: 1},
-        (),
-        1,
-    )
+    # Something that the text leaves out, as of a long result.
+    not_rendered = replace(before, turn=replace(before.turn, content_hash=ids.digest("edited")))
+    for now in (edited, not_rendered):
+        planned = plan(now, committed=(before,))
+        assert planned.stale_reasons == {StaleReason.CONTENT_CHANGED: 1}
+        assert (planned.to_commit, planned.committed) == ((), 1)
 
 
 def test_a_turn_that_is_rendered_differently_is_stale_and_not_committed_again() -> None:

@@ -59,6 +59,11 @@ def test_the_loser_of_a_race_for_a_replacement_learns_of_it(url: ObjectUrl, tmp_
     here.delete(here.root / "x")
     with pytest.raises(LakeChanged):
         write(there, "x", "three")
+    # A listing without the object says that a write replaces nothing.
+    there.names(there.root)
+    write(here, "y", "one")
+    with pytest.raises(LakeChanged):
+        write(there, "y", "two")
 
 
 def test_two_machines_that_write_the_same_are_no_race(url: ObjectUrl, tmp_path: Path) -> None:

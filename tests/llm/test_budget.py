@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from itertools import cycle
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 from tokenizers import Tokenizer
@@ -115,7 +115,12 @@ CALLS = st.lists(
 )
 
 
+LARGEST = [PlannedCall(share=1, pauses=3)] * 10
+"""In flight together, each with all that it may use: drawn calls seldom are."""
+
+
 @given(CALLS, st.integers(1, 60_000), st.integers(1, 10))
+@example(LARGEST, 2_500, 10)
 async def test_tokens_never_exceed_the_budget(
     calls: list[PlannedCall], tokens: int, concurrency: int
 ) -> None:
@@ -127,6 +132,7 @@ async def test_tokens_never_exceed_the_budget(
 
 
 @given(CALLS, st.floats(0.0001, 0.1), st.integers(1, 10))
+@example(LARGEST, 0.01, 10)
 async def test_cost_never_exceeds_the_budget(
     calls: list[PlannedCall], usd: float, concurrency: int
 ) -> None:
@@ -242,10 +248,11 @@ async def test_a_budget_in_dollars_rejects_a_model_without_a_price_before_any_re
     prices: Prices,
 ) -> None:
     model_double, meter = planned([PlannedCall()], name="canned/new"), Meter(prices)
-    with pytest.raises(BadUsage) as raised:
-        BudgetedModel(model_double, Budget(None, 5.0, meter, prices))
-    assert '"canned/new" = {' in str(raised.value)
-    assert str(prices.editable) in str(raised.value)
+    for tokens in (None, 100_000):
+        with pytest.raises(BadUsage) as raised:
+            BudgetedModel(model_double, Budget(tokens, 5.0, meter, prices))
+        assert '"canned/new" = {' in str(raised.value)
+        assert str(prices.editable) in str(raised.value)
     assert model_double.requests == []
 
 

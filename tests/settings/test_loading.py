@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from turnetl.base.errors import BadUsage
-from turnetl.settings import Settings, load_settings, read_settings
+from turnetl.settings import Settings, explain, load_settings, read_settings
 from turnetl.trust.folder_trust import FolderTrust
 from turnetl.trust.project_files import read_project
 
@@ -177,6 +177,12 @@ def test_secrets_are_never_printed(tmp_path: Path) -> None:
     }
     assert canary not in repr(settings(secrets))
     assert canary not in str(settings(secrets))
+    urls = {
+        "TURNETL_GRAPH": f"neo4j+s://me:{canary}@host",
+        "TURNETL_LLM__BASE_URL": f"https://{canary}@host/v1?key={canary}",
+    }
+    loaded = read_settings(secrets | urls, config=None, home=Path("/nowhere"), arguments={})
+    assert canary not in str(explain(loaded))
 
 
 def test_the_variables_of_other_graphiti_programs_are_a_fallback() -> None:

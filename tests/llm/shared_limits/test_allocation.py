@@ -16,7 +16,7 @@ RULES = Rules(window=61.5, burst=1.0, is_dead=lambda owner: owner.startswith("de
 """Without spacing, so that the limit is reached quickly."""
 REQUEST_SECONDS = 20.0
 TOKENS = 30
-"""Of each request."""
+"""Of an average request."""
 LIMITS = ProviderLimits(7, 150, 3)
 
 
@@ -26,6 +26,7 @@ class Sent:
 
     begin: float
     end: float
+    tokens: int
 
 
 @dataclass
@@ -83,11 +84,11 @@ class Machine:
             process.block.replace(grant, self.now)
         return grant
 
-    def start(self, process: Process) -> None:
-        """Start all requests that it may start."""
-        while process.block.allows(TOKENS) and len(process.in_flight) < process.block.slots:
-            process.block.take(TOKENS)
-            sent = Sent(self.now, self.now + REQUEST_SECONDS)
+    def start(self, process: Process, tokens: int) -> None:
+        """Start all requests of this size that it may start."""
+        while process.block.allows(tokens) and len(process.in_flight) < process.block.slots:
+            process.block.take(tokens)
+            sent = Sent(self.now, self.now + REQUEST_SECONDS, tokens)
             process.in_flight.append(sent)
             self.sent.append(sent)
 
@@ -101,10 +102,13 @@ class Machine:
         for process in self.processes.values():
             process.in_flight = [sent for sent in process.in_flight if sent.end > self.now]
 
-    def most_started(self) -> int:
-        """Return the most requests of any minute."""
-        begins = [sent.begin for sent in self.sent]
-        return max((sum(at - MINUTE < one <= at for one in begins) for at in begins), default=0)
+    def most_started(self) -> tuple[int, int]:
+        """Return the most requests, and the most tokens, of any minute."""
+        minutes = [
+            [sent.tokens for sent in self.sent if last.begin - MINUTE < sent.begin <= last.begin]
+            for last in self.sent
+        ]
+        return max(map(len, minutes), default=0), max(map(sum, minutes), default=0)
 
     def most_in_flight(self) -> int:
         return max(
@@ -119,15 +123,22 @@ ACTIONS = (
 )
 SECONDS = (0.001, 0.01, 0.1, 0.3, 0.3, 0.6, 1.0, 2.9, 8.0, 40.0)
 STEPS = st.lists(
-    st.tuples(st.sampled_from("ab"), st.sampled_from(ACTIONS), st.sampled_from(SECONDS)),
+    st.tuples(
+        st.sampled_from("ab"),
+        st.sampled_from(ACTIONS),
+        st.sampled_from(SECONDS),
+        st.sampled_from((TOKENS // 3, TOKENS, 2 * TOKENS)),
+    ),
     max_size=120,
 )
 
 
 @given(STEPS)
-def test_no_limit_is_exceeded_whatever_happens(steps: Sequence[tuple[str, str, float]]) -> None:
+def test_no_limit_is_exceeded_whatever_happens(
+    steps: Sequence[tuple[str, str, float, int]],
+) -> None:
     machine = Machine()
-    for name, action, seconds in steps:
+    for name, action, seconds, tokens in steps:
         machine.advance(seconds)
         process = machine.process(name)
         match action:
@@ -138,13 +149,15 @@ def test_no_limit_is_exceeded_whatever_happens(steps: Sequence[tuple[str, str, f
             case "not sent":
                 machine.exchange(process, arrives=False)
             case "start":
-                machine.start(process)
+                machine.start(process, tokens)
             case "finish":
                 machine.finish(process)
             case "killed":
                 # The provider may go on with its requests.
                 del machine.processes[name]
-    assert machine.most_started() <= 150 // TOKENS
+    requests, started_tokens = machine.most_started()
+    assert requests <= 7
+    assert started_tokens <= 150
     assert machine.most_in_flight() <= 3
 
 
