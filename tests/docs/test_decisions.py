@@ -20,7 +20,7 @@ LABELS = ["Context", "Decision", "Why"]
 LABELLED = re.compile(r"^\*\*(\w+):\*\* \S", re.MULTILINE)
 FUNCTIONS = {f"turnetl.{name}" for name in turnetl.__all__}
 MAX_LINES = 10
-MAX_WORDS = 15_000
+MAX_WORDS = 16_000
 
 
 class Record(NamedTuple):
