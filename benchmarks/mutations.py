@@ -35,7 +35,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guarantees.md"
 TABLE = Path(__file__).with_name("mutations.tsv")
-_TEST = re.compile(r"`(tests/[\w/]+\.py(?:::\w+)?)`")
+_TEST = re.compile(r"\[([\w.]+)\]\(\.\./(tests/[\w/]+\.py)\)")
+"""A link to a test by its name, or to a file by its own."""
 _PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "0")
 _STOP_SECONDS = 30
 _MAX_OUTPUT = 2_000
@@ -72,7 +73,8 @@ class Mutation:
         rows = [cells for cells in promises() if any(c.startswith(self.promise) for c in cells)]
         if len(rows) != 1:
             raise LookupError(f"{len(rows)} rows of {PAGE.name} begin with `{self.promise}`")
-        return list(dict.fromkeys(_TEST.findall(" ".join(rows[0]))))
+        links = _TEST.findall(" ".join(rows[0]))
+        return list(dict.fromkeys(f if n.endswith(".py") else f"{f}::{n}" for n, f in links))
 
     def applied(self) -> str:
         """Return the content of the file with the slip; the line must be there exactly once."""
