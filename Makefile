@@ -34,9 +34,12 @@ test: $(VENV)/.ready
 	$(BIN)/pytest -n auto
 
 # The slow proofs that `make test` leaves out, all hypothesis examples, and what Graphiti's
-# `add_episode` makes computed again; REWRITE_UPSTREAM=1 stores it.
+# `add_episode` makes computed again; REWRITE_UPSTREAM=1 stores it. The order is random: ORDER=2 is
+# another one. What tests draw does not depend on it.
+ORDER    ?= 1
+
 test-full: $(VENV)/.ready
-	$(BIN)/pytest -n auto --full $(if $(REWRITE_UPSTREAM),--rewrite-upstream)
+	$(BIN)/pytest -n auto --full -p randomly --randomly-seed=$(ORDER) --randomly-dont-reset-seed $(if $(REWRITE_UPSTREAM),--rewrite-upstream)
 
 fast: $(VENV)/.ready
 	$(BIN)/pytest -n auto -m "not neo4j and not prefect"

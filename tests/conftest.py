@@ -144,8 +144,7 @@ def is_exhaustive(item: pytest.Item) -> bool:
 def _assign_groups(items: list[pytest.Item]) -> None:
     """Group the tests for `--dist loadgroup`: one group per server, one per other file.
 
-    A group runs in one process: a server starts once per group, a module's fixtures once. The
-    groups that need a server are the longest and come first.
+    A group runs in one process: a server starts once per group, a module's fixtures once.
     """
     root = items[0].config.rootpath if items else Path()
     files = {path: str(path.relative_to(root)) for path in {item.path for item in items}}
@@ -153,7 +152,13 @@ def _assign_groups(items: list[pytest.Item]) -> None:
     for item, group in groups.items():
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(group))
-    items.sort(key=lambda item: groups[item] not in SERVERS)
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_order_items(items: list[pytest.Item]) -> None:
+    """Put the groups that need a server first: they are the longest, in a random order too."""
+    markers = {item: item.get_closest_marker("xdist_group") for item in items}
+    items.sort(key=lambda item: (one := markers[item]) is None or one.args[0] not in SERVERS)
 
 
 def _group(item: pytest.Item, file: str) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     ModelWrapValidatorHandler,
@@ -20,6 +19,7 @@ from pydantic import (
 from turnetl.base.graph_model import LONGEST_LEASE
 from turnetl.base.object_url import ObjectUrl, object_url
 from turnetl.extraction.config import DEFAULT_ONTOLOGY, DEFAULT_TEMPLATE, ExtractionConfig
+from turnetl.settings.masking import MaskedModel
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
@@ -41,7 +41,7 @@ _MAX_GRAPH_TIMEOUT = 60 * 60
 """Seconds."""
 
 
-class Settings(BaseModel):
+class Settings(MaskedModel):
     """All settings of a run.
 
     The constructor takes arguments and defaults only, so that the same call gives the same

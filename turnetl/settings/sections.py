@@ -23,6 +23,7 @@ from pydantic import (
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import SCHEMES, object_url, url_scheme
+from turnetl.settings.masking import MaskedModel
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
@@ -173,7 +174,7 @@ def check_parts(url: str | None) -> str | None:
 Url = Annotated[str, BeforeValidator(_check_url)]
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(MaskedModel):
     """The language model."""
 
     model_config = _SECTION
@@ -246,7 +247,7 @@ class BudgetSettings(BaseModel):
     """US dollars; also written `5usd`."""
 
 
-class EmbedderSettings(BaseModel):
+class EmbedderSettings(MaskedModel):
     """The embedder. A graph keeps the embedder that its first turn was ingested with."""
 
     model_config = _SECTION

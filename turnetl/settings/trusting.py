@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pydantic import BaseModel, SecretStr
 
@@ -14,6 +13,7 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
 from turnetl.settings.credentials import Layer
 from turnetl.settings.loading import LoadedSettings, read_settings
+from turnetl.settings.masking import MASK, shown_text
 from turnetl.trust.folder_trust import FolderTrust, TrustEntry, TrustReport
 from turnetl.trust.project_files import ProjectFiles, read_project
 from turnetl.trust.store import TrustedFolder, TrustStore
@@ -64,7 +64,6 @@ def _settings_of(trust: FolderTrust, home: Path) -> tuple[SettingValue, ...]:
     return tuple(value for value in values if value.source == SettingSource.FOLDER)
 
 
-MASK = "********"
 _GROUPS = ("extraction", "groups")
 
 
@@ -107,24 +106,7 @@ def _shown(value: Any) -> Any:
             return list(value)
         case Mapping():
             return dict(value)
-        case str() if "://" in value:
-            return masked_url(value)
+        case str():
+            return shown_text(value)
         case _:
             return value
-
-
-def masked_url(url: str) -> str:
-    """Return a URL without its password and without the values of its query."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return MASK
-    login, at, host = parts.netloc.rpartition("@")
-    user, colon, _ = login.partition(":")
-    # A service may take its key as the user of a URL, without a password.
-    is_key = bool(user) and not colon and parts.scheme in ("http", "https")
-    netloc = f"{MASK if is_key else user}{colon}{MASK if colon else ''}{at}{host}"
-    names = [(name, MASK) for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    query = urlencode(names, safe="*") if names else parts.query and MASK
-    return urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))
