@@ -99,6 +99,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
     ("digest", "--group", NAME),
     ("communities", "build"),
+    ("graph", "upgrade"),
+    ("graph", "upgrade", "--with", NAME),
     ("communities", "build", "--group", NAME),
     ("summarize",),
     ("summarize", "--audit", "5"),

@@ -39,6 +39,7 @@ ARGUMENTS = {
     "config show": ("config", "show"),
     "trust": ("trust", "--list"),
     "communities build": ("communities", "build"),
+    "graph upgrade": ("graph", "upgrade"),
     "migrate plan": ("migrate", "plan", "a.jsonl"),
     "summarize": ("summarize",),
     "schema": ("schema",),

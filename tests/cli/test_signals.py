@@ -311,7 +311,17 @@ def test_a_command_that_is_not_named_as_reading_continues_where_it_stopped() -> 
     names = {name for name in cli.app if not name.startswith("-")}
     continued = {
         *("backfill", "filter", "forget", "index", "ingest", "journal", "parse", "retry"),
-        *("communities", "evaluate", "plan", "prefect", "redo", "summarize", "templates", "trust"),
+        *(
+            "communities",
+            "evaluate",
+            "graph",
+            "plan",
+            "prefect",
+            "redo",
+            "summarize",
+            "templates",
+            "trust",
+        ),
         *("export", "import", "undo", "verify"),
     }
     assert names - cli.READING_COMMANDS == continued

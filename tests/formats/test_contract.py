@@ -22,7 +22,7 @@ from turnetl.formats.port import ParsedArchive, RawTurn
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 SAMPLES = [
-    (format_, path)
+    pytest.param(format_, path, id=f"{format_.name}/{path.name}")
     for format_ in formats.FORMATS
     for path in sorted((ARCHIVES / format_.name).iterdir())
 ]
@@ -30,76 +30,66 @@ UNKNOWN = sorted((ARCHIVES / "unknown").iterdir())
 PACKAGES = {format_.reader.partition(":")[0] for format_ in formats.FORMATS}
 
 
-def test_an_archive_is_recognised_by_its_content(subtests: pytest.Subtests) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            assert formats.sniff(path.read_bytes()) is format_
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_an_archive_is_recognised_by_its_content(format_: Format, path: Path) -> None:
+    assert formats.sniff(path.read_bytes()) is format_
 
 
-def test_a_file_of_another_tool_is_recognised_by_no_format(subtests: pytest.Subtests) -> None:
-    for path in UNKNOWN:
-        with subtests.test(path=path):
-            assert formats.sniff(path.read_bytes()) is None
+@pytest.mark.parametrize("path", UNKNOWN, ids=lambda path: path.name)
+def test_a_file_of_another_tool_is_recognised_by_no_format(path: Path) -> None:
+    assert formats.sniff(path.read_bytes()) is None
 
 
-def test_every_line_is_used_or_skipped_for_a_reason(subtests: pytest.Subtests) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            data = path.read_bytes()
-            parsed = format_.read(data)
-            assert is_accounted(parsed)
-            assert parsed.counts.lines == len(data.splitlines(keepends=True)) or b"\r" in data
-            assert parsed.counts.turns == len(parsed.turns)
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_every_line_is_used_or_skipped_for_a_reason(format_: Format, path: Path) -> None:
+    data = path.read_bytes()
+    parsed = format_.read(data)
+    assert is_accounted(parsed)
+    assert parsed.counts.lines == len(data.splitlines(keepends=True)) or b"\r" in data
+    assert parsed.counts.turns == len(parsed.turns)
 
 
-def test_a_turn_has_a_unique_id_a_session_and_an_ordinal(subtests: pytest.Subtests) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            turns = format_.read(path.read_bytes()).turns
-            assert len({turn.native_id for turn in turns}) == len(turns)
-            for session in {turn.session_id for turn in turns}:
-                assert session
-                ordinals = [turn.ordinal for turn in turns if turn.session_id == session]
-                assert ordinals == list(range(len(ordinals)))
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_a_turn_has_a_unique_id_a_session_and_an_ordinal(format_: Format, path: Path) -> None:
+    turns = format_.read(path.read_bytes()).turns
+    assert len({turn.native_id for turn in turns}) == len(turns)
+    for session in {turn.session_id for turn in turns}:
+        assert session
+        ordinals = [turn.ordinal for turn in turns if turn.session_id == session]
+        assert ordinals == list(range(len(ordinals)))
 
 
-def test_a_turn_leads_back_to_its_lines_and_bytes(subtests: pytest.Subtests) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            data = path.read_bytes()
-            for turn in format_.read(data).turns:
-                assert 0 <= turn.first_byte < turn.last_byte <= len(data)
-                assert data.count(b"\n", 0, turn.first_byte) + 1 == turn.first_line
-                assert turn.first_line <= turn.last_line <= data.count(b"\n") + 1
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_a_turn_leads_back_to_its_lines_and_bytes(format_: Format, path: Path) -> None:
+    data = path.read_bytes()
+    for turn in format_.read(data).turns:
+        assert 0 <= turn.first_byte < turn.last_byte <= len(data)
+        assert data.count(b"\n", 0, turn.first_byte) + 1 == turn.first_line
+        assert turn.first_line <= turn.last_line <= data.count(b"\n") + 1
 
 
-def test_times_are_aware_and_utc(subtests: pytest.Subtests) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            turns = format_.read(path.read_bytes()).turns
-            assert all(
-                time is None or time.tzinfo is UTC for turn in turns for time in _times(turn)
-            )
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_times_are_aware_and_utc(format_: Format, path: Path) -> None:
+    turns = format_.read(path.read_bytes()).turns
+    assert all(time is None or time.tzinfo is UTC for turn in turns for time in _times(turn))
 
 
-def test_the_same_bytes_give_the_same_turns(subtests: pytest.Subtests) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            data = path.read_bytes()
-            assert format_.read(data) == format_.read(data)
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_the_same_bytes_give_the_same_turns(format_: Format, path: Path) -> None:
+    data = path.read_bytes()
+    assert format_.read(data) == format_.read(data)
 
 
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
 def test_an_archive_truncated_anywhere_is_read_up_to_the_truncation(
-    subtests: pytest.Subtests,
+    format_: Format, path: Path
 ) -> None:
-    for format_, path in SAMPLES:
-        with subtests.test(path=path):
-            data = path.read_bytes()
-            all_ids = {turn.native_id for turn in format_.read(data).turns}
-            for end in range(0, len(data), max(1, len(data) // 40)):
-                parsed = format_.read(data[:end])
-                assert is_accounted(parsed)
-                assert len(parsed.turns) <= len(all_ids)
+    data = path.read_bytes()
+    all_ids = {turn.native_id for turn in format_.read(data).turns}
+    for end in range(0, len(data), max(1, len(data) // 40)):
+        parsed = format_.read(data[:end])
+        assert is_accounted(parsed)
+        assert len(parsed.turns) <= len(all_ids)
 
 
 @pytest.mark.parametrize("format_", formats.FORMATS, ids=lambda format_: format_.name)
