@@ -100,6 +100,15 @@ async def test_an_upgrade_carries_every_row_over_and_keeps_the_old_file(
     assert await dump_graph(f"ladybug://{path}") == await expected(tmp_path)
 
 
+async def test_an_older_file_has_the_installed_version_before_a_turn_is_logged(
+    tmp_path: Path,
+) -> None:
+    path = extract("0.21.2", "killed", tmp_path)
+    store = await open_graph(f"ladybug://{path}", user="", password="")
+    assert storage_version(path) == INSTALLED
+    await store.close()
+
+
 async def refused(path: Path, *, for_writing: bool) -> str:
     with pytest.raises(GraphUnusable) as raised:
         await open_graph(f"ladybug://{path}", user="", password="", write=for_writing)
@@ -162,11 +171,27 @@ def test_an_upgrade_waits_for_nobody_and_needs_a_graph_a_release_and_space(
     for url in ("bolt://localhost:7687", f"ladybug://{tmp_path}/missing.lbug"):
         with pytest.raises(BadUsage):
             upgrade_graph(url, None, ignore_progress)
-    path.with_name("graph.lbug.storage47").write_bytes(b"kept")
-    with pytest.raises(GraphUnusable, match="an earlier upgrade kept"):
+    for name in ("graph.lbug.storage47", "graph.lbug.storage47.wal"):
+        path.with_name(name).write_bytes(b"kept")
+        with pytest.raises(GraphUnusable, match="an earlier upgrade kept"):
+            upgrade_file(path, None)
+        path.with_name(name).unlink()
+    assert contents(tmp_path) == before
+
+
+def test_a_file_that_was_replaced_before_the_swap_ended_is_not_lost(tmp_path: Path) -> None:
+    path = extract("0.21.2", "closed", tmp_path)
+    path.with_name("graph.lbug.storage47").write_bytes(b"of the file before")
+    path.with_name("graph.lbug.upgraded").write_bytes(b"new")
+    before = contents(tmp_path)
+    with pytest.raises(GraphUnusable, match="was changed since its upgrade"):
         upgrade_file(path, None)
     path.with_name("graph.lbug.storage47").unlink()
-    assert contents(tmp_path) == before
+    path.write_bytes(b"no header")
+    with pytest.raises(GraphUnusable, match="no Ladybug file any more"):
+        upgrade_file(path, None)
+    assert contents(tmp_path).keys() == before.keys() - {"graph.lbug.storage47"}
+    assert "unfinished upgrade" in (check_file(path).problem or "")
 
 
 def test_the_installed_release_is_known_by_its_storage_version() -> None:
@@ -280,3 +305,36 @@ async def test_a_damaged_log_is_left_out_only_by_its_own_release(
     assert report.tables["TurnCommit"] == len(history()) - 1
     assert report.kept is not None
     assert contents(tmp_path)[f"{report.kept.name}.wal"] == before["graph.lbug.wal"]
+
+
+LOGGED = """
+import os, signal, sys
+import ladybug
+database = ladybug.Database(sys.argv[1], compression=False)
+connection = ladybug.Connection(database)
+for number in range(3):
+    connection.execute(f"CREATE (:Episodic {{uuid: 'logged {number}'}})")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""Logs three transactions of the installed release, beside a file that names an older one."""
+
+
+@pytest.mark.full
+def test_a_log_of_the_installed_release_is_never_read_by_an_older_one(
+    tmp_path: Path, release: Path
+) -> None:
+    path = tmp_path / "graph.lbug"
+    write_with(release, "closed", path)
+    subprocess.run([sys.executable, "-c", LOGGED, str(path)], check=False)
+    assert storage_version(path) == VERSIONS[release.name]
+    log = path.with_name("graph.lbug.wal")
+    intact = log.read_bytes()
+    log.write_bytes(intact[:-40])
+    before = contents(tmp_path)
+    with pytest.raises(GraphUnusable, match="stays as it is"):
+        upgrade_file(path, release)
+    assert contents(tmp_path) == before
+    log.write_bytes(intact)
+    report = upgrade_file(path, release)
+    assert report.tables["Episodic"] >= len(history()) + 3
+    assert not report.is_log_cut

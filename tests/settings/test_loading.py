@@ -177,7 +177,8 @@ def test_secrets_are_never_printed(tmp_path: Path) -> None:
     }
     urls = {
         "TURNETL_GRAPH": f"neo4j+s://me:{canary}@host",
-        "TURNETL_LLM__BASE_URL": f"https://{canary}@host/v1?key={canary}",
+        "TURNETL_LLM__BASE_URL": f"https://{canary}@host/v1?key={canary}#{canary}",
+        "TURNETL_EMBEDDER__BASE_URL": f"https://host/v1?{canary}",
     }
     loaded = read_settings(secrets | urls, config=None, home=Path("/nowhere"), arguments={})
     assert canary not in str(explain(loaded))

@@ -121,6 +121,15 @@ def rewrite_graph(url: str) -> bool:
     return True
 
 
+def delete_older_files(url: str) -> None:
+    """Delete what upgrades kept of an embedded graph, whose file may be gone."""
+    path = embedded_file(url)
+    if path is not None and path.parent.is_dir():
+        from turnetl.graph.ladybug.swap import delete_kept  # noqa: PLC0415 - imports the database
+
+        delete_kept(path)
+
+
 def upgrade_graph(url: str, release: Path | None, progress: Progress) -> GraphUpgrade:
     """Carry the file of an embedded graph over into the installed release's storage version.
 

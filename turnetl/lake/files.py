@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import IO, ClassVar, Protocol
 
 from turnetl.base import private_files
+from turnetl.base.durability import sync_folder
 from turnetl.base.errors import BadUsage
 from turnetl.lake.paths import entry_names
-from turnetl.lake.temporary import replace_file, sync_folder
+from turnetl.lake.temporary import replace_file
 
 Write = Callable[[IO[bytes]], object]
 """Writes the content of a file that is open for reading and writing."""

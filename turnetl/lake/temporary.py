@@ -84,16 +84,6 @@ def _locked_folder(folder: Path) -> Iterator[None]:
             os.close(handle)
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable; where no folder can be opened, they are."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 @contextmanager
 def temporary_folder(folder: Path, root: Path | None, name: str = "spill") -> Iterator[Path]:
     """Create a temporary folder in a folder, with a locked file beside it, and delete both."""

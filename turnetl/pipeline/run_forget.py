@@ -27,7 +27,7 @@ from turnetl.base.graph_model import CommitRecord, Receipt, TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.graph.migrations import check_not_moved, summarised_groups
-from turnetl.graph.open import embedded_file, rewrite_graph
+from turnetl.graph.open import delete_older_files, embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
 from turnetl.ingestion.forget_text import holds, spellings, turns_holding
@@ -120,6 +120,8 @@ async def forget(
         )
         before_step("graph file")
         rewrite_graph(settings.graph_url)
+    else:
+        delete_older_files(settings.graph_url)
     before_step("journal")
     erased = _erase_responses(settings, preview, clock)
     if wiring.missing_graph(settings) is None and wiring.has_index(settings):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from turnetl.base import stop_signals
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.graph.open import upgrade_graph
 from turnetl.graph.upgrade_report import GraphUpgrade
@@ -12,4 +13,6 @@ async def upgrade(
     settings: Settings, release: Path | None, *, progress: Progress = ignore_progress
 ) -> GraphUpgrade:
     """Upgrade the graph of the settings; arguments and errors as of `upgrade_graph`."""
-    return upgrade_graph(settings.graph_url, release, progress)
+    # Ctrl-C ends it immediately: what it leaves is deleted by the next call.
+    with stop_signals.current().blocking():
+        return upgrade_graph(settings.graph_url, release, progress)

@@ -18,11 +18,13 @@ class MaskedModel(BaseModel):
 
 
 def shown_text(value: str) -> str:
-    return masked_url(value) if "://" in value else value
+    """Return a text, masked if it is a URL; one of an embedded graph is a path."""
+    is_secret = "://" in value and not value.startswith("ladybug://")
+    return masked_url(value) if is_secret else value
 
 
 def masked_url(url: str) -> str:
-    """Return a URL without its password and without the values of its query."""
+    """Return a URL without its password, the values of its query, and its fragment."""
     try:
         parts = urlsplit(url)
         _ = parts.port
@@ -34,5 +36,8 @@ def masked_url(url: str) -> str:
     is_key = bool(user) and not colon and parts.scheme in ("http", "https")
     netloc = f"{MASK if is_key else user}{colon}{MASK if colon else ''}{at}{host}"
     names = [(name, MASK) for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-    query = urlencode(names, safe="*") if names else parts.query and MASK
-    return urlunsplit((parts.scheme, netloc, parts.path, query, parts.fragment))
+    # Without `=` the query itself may be the key.
+    is_named = "=" in parts.query
+    query = urlencode(names, safe="*") if is_named else parts.query and MASK
+    fragment = parts.fragment and MASK
+    return urlunsplit((parts.scheme, netloc, parts.path, query, fragment))

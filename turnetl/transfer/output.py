@@ -15,10 +15,11 @@ from typing import IO
 
 import msgspec
 
+from turnetl.base.durability import sync_folder
 from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.private_files import create_folder
 from turnetl.lake.parallel import in_parallel
-from turnetl.lake.temporary import replace_file, sync_folder
+from turnetl.lake.temporary import replace_file
 
 MANIFEST = "turnetl-export.json"
 _MARK_BYTES = 512

@@ -15,7 +15,7 @@ def view(report: GraphUpgrade) -> View:
     text = (
         f"graph `{report.graph}`: {plural(total, 'row')} carried over from storage version "
         f"{report.previous_version} to {report.storage_version}\nthe old file stays as "
-        f"`{report.kept}`; delete it when you need no way back"
+        f"`{report.kept}`, its logs beside it; delete them when you need no way back"
     )
     return [Table((Column("table"), *numbers("rows")), rows), text]
 

@@ -91,7 +91,7 @@ class LadybugFile:
         """
         if not write and not path.exists():
             return cls._empty()
-        _check_regular(path)
+        check_regular(path)
         lock = partial(lock_graph, path, timeout=timeout, sleep=sleep)
         space = DiskSpace(path, free_bytes)
         try:
@@ -130,16 +130,18 @@ class LadybugFile:
         cls, lock: IO[bytes] | None, space: DiskSpace, *, write: bool, low_memory: bool = False
     ) -> "LadybugFile":
         path = space.path
+        is_older = False
         with ExitStack() as opened:
             if lock:
                 opened.callback(lock.close)
             if not write and swap.is_pending(path):
                 raise Unrecovered(f"cannot open graph `{path}`: its upgrade is not finished")
             if write:
-                _check_no_links(path)
+                check_no_links(path)
                 swap.finish(path)
                 checksum.begin_writing(path)
                 prepare_for_writing(path, space)
+                is_older = storage_version.other_version(path) is not None
                 _ensure_file(path)
             database = (
                 open_database(path, write=True)
@@ -151,6 +153,11 @@ class LadybugFile:
                 _ensure_file(log.active_log(path), like=path)
             connection = SeparateConnections(database) if low_memory else connect(database)
             opened.callback(connection.close)
+            if write and is_older:
+                # The first merge writes the version: until then, a log of this release would lie
+                # beside a file that names an older one, which could not replay it.
+                space.check()
+                connection.execute("CHECKPOINT")
             if is_prepared(connection, path) or write:
                 opened.pop_all()
                 return cls(connection, database, lock, space if write else None)
@@ -202,6 +209,9 @@ def check_file(path: Path) -> GraphFileCheck:
     lock = lock_graph(path, write=False)
     try:
         comparison = checksum.compare(path)
+        if swap.is_pending(path):
+            remedy = "open it with a command, such as `turnetl status`, which finishes the upgrade"
+            return GraphFileCheck(comparison, "has an unfinished upgrade", remedy=remedy)
         if comparison is ChecksumMatch.SAME:
             return GraphFileCheck(comparison)
         if comparison is ChecksumMatch.DAMAGED and not path.stat().st_size:
@@ -235,7 +245,7 @@ def _problem(state: FileState | None) -> str | None:
             return None
 
 
-def _check_regular(path: Path) -> None:
+def check_regular(path: Path) -> None:
     """Check that the database opens regular files only: a pipe would block it."""
     for suffix in ("", *_SUFFIXES):
         file = path.with_name(f"{path.name}{suffix}")
@@ -247,7 +257,7 @@ def _check_regular(path: Path) -> None:
             )
 
 
-def _check_no_links(path: Path) -> None:
+def check_no_links(path: Path) -> None:
     """Check that the database creates no file where a link leads: it follows links."""
     if path.is_symlink() and not path.exists():
         raise GraphUnusable(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.base import damaged_copies, private_files
+from turnetl.base.durability import sync_file, sync_folder
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, log
 from turnetl.graph.ladybug.client import error_reason
@@ -22,7 +23,6 @@ from turnetl.graph.ladybug.table_copy import (
     check_space,
     copy_tables,
     foreign_table,
-    sync,
 )
 from turnetl.graph.ladybug.table_dump import read_tables, table_names
 
@@ -50,9 +50,9 @@ def rewrite_file(path: Path) -> None:
         file.database.close()
         check_merged(path)
         check_merged(copy)
-        sync(copy)
+        sync_file(copy)
         copy.replace(path)
-        sync(path.parent)
+        sync_folder(path.parent)
         checksum.end_writing(path)
         delete_kept(path)
         for old in (copy for name in log.log_names(path) for copy in damaged_copies.copies(name)):

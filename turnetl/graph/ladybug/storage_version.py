@@ -1,8 +1,8 @@
 """The storage version of a Ladybug file, and of the release of Ladybug that is installed.
 
-A release reads files of its own storage version and, as far as was tried, of all before; it writes
-its own version into a file with the first write, after which no older release opens it. Logs that
-a kill left are read only if they are of storage version 42 or later.
+A release reads files of its own storage version and, as far as was tried, of all before. It writes
+its own version into a file with the first merge of its log, after which no older release opens it.
+Logs that a kill left are read only if they are of storage version 42 or later.
 """
 
 from pathlib import Path

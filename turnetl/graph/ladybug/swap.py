@@ -6,17 +6,19 @@ old file and its logs stay as `graph.lbug.storage47`, with the number of their s
 release that wrote them opens them under this name.
 """
 
+import filecmp
 import os
 import re
 import shutil
 from contextlib import suppress
 from pathlib import Path
 
+from turnetl.base import private_files
+from turnetl.base.durability import sync_file, sync_folder
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug.storage_version import storage_version
-from turnetl.graph.ladybug.table_copy import sync
+from turnetl.graph.ladybug.table_dump import BESIDE
 
-_BESIDE = (".wal", ".wal.checkpoint", ".shadow")
 _UPGRADED = ".upgraded"
 
 
@@ -31,7 +33,18 @@ def work_folder(path: Path) -> Path:
 
 
 def delete_work(path: Path) -> None:
+    if work_folder(path).is_symlink():
+        raise GraphUnusable(
+            f"`{work_folder(path)}` is a symbolic link, which turnetl never makes; remove it"
+        )
     shutil.rmtree(work_folder(path), ignore_errors=True)
+
+
+def earlier_kept(path: Path, version: int) -> Path | None:
+    """Return a file that an earlier upgrade from this storage version kept."""
+    kept = kept_name(path, version)
+    files = (_beside(kept, suffix) for suffix in ("", *BESIDE))
+    return next((file for file in files if os.path.lexists(file)), None)
 
 
 def is_pending(path: Path) -> bool:
@@ -41,9 +54,9 @@ def is_pending(path: Path) -> bool:
 
 def commit(path: Path, new: Path) -> None:
     """Put a complete file in the place of this one; from here on, a kill leaves the new file."""
-    sync(new)
+    sync_file(new)
     new.rename(path.with_name(f"{path.name}{_UPGRADED}"))
-    sync(path.parent)
+    sync_folder(path.parent)
     finish(path)
 
 
@@ -52,14 +65,14 @@ def finish(path: Path) -> None:
     if not is_pending(path):
         return
     try:
-        if (version := storage_version(path)) is not None:
-            for suffix in ("", *_BESIDE):
-                _keep(_beside(path, suffix), _beside(kept_name(path, version), suffix))
-            sync(path.parent)
-        for suffix in _BESIDE:
+        if path.exists():
+            _keep_all(path)
+        for suffix in BESIDE:
             _beside(path, suffix).unlink(missing_ok=True)
+        # An old log must never lie beside the new file.
+        sync_folder(path.parent)
         path.with_name(f"{path.name}{_UPGRADED}").replace(path)
-        sync(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise GraphUnusable(
             f"graph `{path}` cannot be replaced by its upgraded file ({error.strerror}): make that "
@@ -80,15 +93,34 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(f"{path.name}{suffix}")
 
 
+def _keep_all(path: Path) -> None:
+    if (version := storage_version(path)) is None:
+        raise GraphUnusable(
+            f"graph `{path}` waits for its upgraded file, and is no Ladybug file any more: move it "
+            "away, then repeat the command"
+        )
+    for suffix in ("", *BESIDE):
+        _keep(_beside(path, suffix), _beside(kept_name(path, version), suffix))
+    sync_folder(path.parent)
+
+
 def _keep(source: Path, copy: Path) -> None:
     # What is missing was removed by a process that was killed later.
-    if copy.exists() or not source.exists():
+    if not source.exists():
+        return
+    if copy.exists():
+        if not filecmp.cmp(source, copy, shallow=False):
+            raise GraphUnusable(
+                f"`{source}` was changed since its upgrade, and `{copy}` is kept of it: move one "
+                "of them away, then repeat the command"
+            )
         return
     with suppress(OSError):
         os.link(source, copy)
         return
     # Some disks have no hard links.
     partial = copy.with_name(f"{copy.name}.partial")
-    shutil.copy2(source, partial)
-    sync(partial)
+    private_files.ensure_file(partial, like=source)
+    shutil.copyfile(source, partial)
+    sync_file(partial)
     partial.replace(copy)

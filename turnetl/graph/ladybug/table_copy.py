@@ -3,7 +3,6 @@
 A file is built by `COPY FROM` Arrow tables: `EXPORT DATABASE` does not support Graphiti's schema.
 """
 
-import os
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -94,11 +93,3 @@ def check_merged(path: Path) -> None:
             f"the log of graph `{path}` could not be merged into the file: free some disk space, "
             "then repeat the command"
         )
-
-
-def sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,7 +19,8 @@ from typing import Any
 
 CONTENTS = "tables.json"
 _TABLES = "CALL show_tables() RETURN name, type"
-_BESIDE = (".wal", ".wal.checkpoint", ".shadow")
+BESIDE = (".wal", ".wal.checkpoint", ".shadow")
+"""Of the files that the database makes beside its own."""
 _NEEDS_RECOVERY = "recovery is pending"
 _MAX_CHARS = 160
 
@@ -102,23 +103,25 @@ def dump(graph: Path, folder: Path) -> dict[str, Any]:
     with graph.open("rb") as file:
         version = int.from_bytes(file.read(12)[4:], "little")
     is_cut = False
+    # Compressed floats may be lost when a log is merged.
+    options: dict[str, Any] = {"max_num_threads": 1, "compression": False}
     try:
-        database = ladybug.Database(str(graph), read_only=True, max_num_threads=1)
+        database = ladybug.Database(str(graph), read_only=True, **options)
     except RuntimeError as error:
         if version != ladybug.storage_version:
             raise
         if is_cut := _NEEDS_RECOVERY not in str(error):
-            options: dict[str, Any] = {"read_only": True, "throw_on_wal_replay_failure": False}
-            database = ladybug.Database(str(graph), max_num_threads=1, **options)
+            options |= {"read_only": True, "throw_on_wal_replay_failure": False}
+            database = ladybug.Database(str(graph), **options)
         else:
             # Only a writer completes the merge, and the file must stay as it is.
-            database = ladybug.Database(str(_copy(graph, folder)), max_num_threads=1)
+            database = ladybug.Database(str(_copy(graph, folder)), **options)
     with closing(database), closing(ladybug.Connection(database, num_threads=1)) as connection:
         return {"is_cut": is_cut, **_write_tables(connection, folder)}
 
 
 def _copy(graph: Path, folder: Path) -> Path:
-    for suffix in ("", *_BESIDE):
+    for suffix in ("", *BESIDE):
         source = graph.with_name(f"{graph.name}{suffix}")
         if source.exists():
             shutil.copy2(source, folder / f"recovered{suffix}")

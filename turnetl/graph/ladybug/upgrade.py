@@ -4,13 +4,14 @@ A release that can read the file, in a process of its own, dumps all tables; the
 builds a new file from them. The old file is only read.
 """
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import msgspec
 import polars as pl
@@ -18,15 +19,16 @@ import pyarrow as pa
 
 from turnetl.base import private_files
 from turnetl.base.disk_space import free_bytes
-from turnetl.base.errors import BadUsage, GraphUnusable
+from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.ladybug import checksum, log, swap, table_dump
 from turnetl.graph.ladybug.checksum import ChecksumMatch
 from turnetl.graph.ladybug.client import error_reason
-from turnetl.graph.ladybug.database import busy, cannot_open, connect, open_database
+from turnetl.graph.ladybug.database import REMEDY, busy, cannot_open, connect, open_database
+from turnetl.graph.ladybug.file import check_no_links, check_regular
 from turnetl.graph.ladybug.file_lock import lock_graph
 from turnetl.graph.ladybug.log import RESERVE
-from turnetl.graph.ladybug.storage_version import INSTALLED, remedy, storage_version
+from turnetl.graph.ladybug.storage_version import INSTALLED, RELEASE, remedy, storage_version
 from turnetl.graph.ladybug.table_copy import (
     building,
     check_counts,
@@ -38,6 +40,8 @@ from turnetl.graph.ladybug.table_copy import (
 from turnetl.graph.ladybug.table_dump import TablePart, read_tables
 from turnetl.graph.upgrade_report import GraphUpgrade
 
+_LOCKED, _NO_SPACE = "Could not set lock on file", "[Errno 28]"
+"""In errors of Ladybug, and of a system whose disk is full."""
 _SPACE_FACTOR = 3
 """Bytes that the dump, the new file and its log may need for each byte of the file."""
 
@@ -82,7 +86,9 @@ class _Reader:
 
     def command(self, path: Path, folder: Path) -> list[str]:
         arguments = [path, folder, *([] if self.folder is None else [self.folder])]
-        return [self.python, "-I", table_dump.__file__, *map(str, arguments)]
+        # This Python may have its packages in the user's folder; another one has its own.
+        option = "-P" if self.python == sys.executable else "-I"
+        return [self.python, option, table_dump.__file__, *map(str, arguments)]
 
 
 def upgrade_file(
@@ -112,6 +118,8 @@ def upgrade_file(
     reader = _Reader.of(release)
     if path.is_symlink():
         raise GraphUnusable(f"`{path}` is a symbolic link: name the file itself with --graph")
+    check_regular(path)
+    check_no_links(path)
     lock = lock_graph(path, write=True)
     try:
         swap.finish(path)
@@ -123,7 +131,7 @@ def upgrade_file(
             return GraphUpgrade(path, INSTALLED)
         size = sum(file.stat().st_size for file in (path, *log.log_files(path)))
         check_space(path, _SPACE_FACTOR * size + 2 * RESERVE, "its upgrade", free_bytes)
-        return _upgraded(path, version, reader, progress)
+        return _Upgrade(path, version, lock).run(reader, progress)
     except (RuntimeError, OSError) as error:
         raise GraphUnusable(
             f"graph `{path}` cannot be carried over: {error_reason(error)}; it stays as it is"
@@ -133,23 +141,97 @@ def upgrade_file(
             lock.close()
 
 
-def _upgraded(path: Path, version: int, reader: _Reader, progress: Progress) -> GraphUpgrade:
-    kept = swap.kept_name(path, version)
-    if kept.exists():
-        raise GraphUnusable(
-            f"`{kept}`, which an earlier upgrade kept, would be overwritten: move it away, then "
-            "repeat the command"
+@dataclass(frozen=True)
+class _Upgrade:
+    """The upgrade of a file whose lock is held."""
+
+    path: Path
+    version: int
+    lock: IO[bytes] | None
+
+    def run(self, reader: _Reader, progress: Progress) -> GraphUpgrade:
+        path = self.path
+        if (kept := swap.earlier_kept(path, self.version)) is not None:
+            raise GraphUnusable(
+                f"`{kept}`, which an earlier upgrade kept, would be overwritten: move it away, "
+                "then repeat the command"
+            )
+        is_damaged = checksum.compare(path) is ChecksumMatch.DAMAGED
+        before = _states(path)
+        with _work_folder(path) as folder:
+            dump = self._dumped(folder, reader)
+            new = folder / path.name
+            private_files.ensure_file(new, like=path)
+            counts = _build(new, folder, dump, progress)
+            _check_rows(new, folder, dump)
+            # Without locks, as on Windows, another process may have written meanwhile.
+            if _states(path) != before:
+                raise GraphBusy(f"graph `{path}` was written meanwhile; repeat the command")
+            swap.commit(path, new)
+        checksum.accept(path, is_doubted=is_damaged)
+        kept = swap.kept_name(path, self.version)
+        return GraphUpgrade(path, INSTALLED, self.version, counts, kept, dump.is_cut)
+
+    def _dumped(self, folder: Path, reader: _Reader) -> _Dump:
+        """Dump the file with the installed release if it can, else with the one of the reader.
+
+        A log that the installed release wrote would be lost with an older one.
+        """
+        own = _Reader(sys.executable)
+        dump = self._read(folder, own)
+        if dump.error is not None and reader != own:
+            dump = self._read(folder, reader)
+        if dump.error is not None:
+            raise GraphUnusable(
+                f"graph `{self.path}` of storage version {self.version} cannot be read "
+                f"({dump.error}); it stays as it is: {remedy(self.version)}"
+            )
+        logs = [one.read_bytes() for one in log.log_files(self.path)]
+        if dump.is_cut and any(map(log.commit_ends, logs)):
+            raise GraphUnusable(
+                f"the log of graph `{self.path}` holds turns of Ladybug {RELEASE}, and is damaged: "
+                f"an older release would lose them; it stays as it is: {REMEDY}"
+            )
+        return dump
+
+    def _read(self, folder: Path, reader: _Reader) -> _Dump:
+        """Dump the file in another process, which a damaged page may end.
+
+        The process shares the lock, so that nobody writes while it still reads.
+        """
+        # A session of its own: Ctrl-C must not look like a crash.
+        result = subprocess.run(
+            reader.command(self.path, folder),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            start_new_session=True,
+            pass_fds=() if self.lock is None else (self.lock.fileno(),),
         )
-    is_damaged = checksum.compare(path) is ChecksumMatch.DAMAGED
-    with _work_folder(path) as folder:
-        dump = _dumped(path, folder, version, reader)
-        new = folder / path.name
-        private_files.ensure_file(new, like=path)
-        counts = _build(new, folder, dump, progress)
-        _check_rows(new, folder, dump)
-        swap.commit(path, new)
-    checksum.accept(path, is_doubted=is_damaged)
-    return GraphUpgrade(path, INSTALLED, version, counts, kept, dump.is_cut)
+        contents = folder / table_dump.CONTENTS
+        if result.returncode == -getattr(signal, "SIGKILL", 0):
+            raise GraphUnusable(
+                f"the process that reads graph `{self.path}` was killed, perhaps for lack of "
+                "memory; the graph stays as it is: stop other programs, then repeat the command"
+            )
+        if result.returncode or not contents.exists():
+            return _Dump(error=f"the process that reads it ended with {result.returncode}")
+        dump = msgspec.json.decode(contents.read_bytes(), type=_Dump)
+        if _LOCKED in (dump.error or ""):
+            raise busy(self.path, "")
+        if _NO_SPACE in (dump.error or ""):
+            raise GraphUnusable(
+                f"the disk of graph `{self.path}` is full; the graph stays as it is: free some "
+                "space, then repeat the command"
+            )
+        return dump
+
+
+def _states(path: Path) -> list[tuple[int, int]]:
+    """Return size and time of the file and its logs."""
+    files = (path, *log.log_files(path))
+    return [(one.stat().st_size, one.stat().st_mtime_ns) for one in files]
 
 
 @contextmanager
@@ -160,32 +242,6 @@ def _work_folder(path: Path) -> Generator[Path]:
         yield folder
     finally:
         swap.delete_work(path)
-
-
-def _dumped(path: Path, folder: Path, version: int, reader: _Reader) -> _Dump:
-    """Dump the file in another process, which a damaged page may end."""
-    # A session of its own: Ctrl-C must not look like a crash.
-    result = subprocess.run(
-        reader.command(path, folder),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,
-        start_new_session=True,
-    )
-    contents = folder / table_dump.CONTENTS
-    if result.returncode or not contents.exists():
-        reason = f"the process that reads it ended with {result.returncode}"
-        raise GraphUnusable(cannot_open(path, reason))
-    dump = msgspec.json.decode(contents.read_bytes(), type=_Dump)
-    if dump.error is None:
-        return dump
-    if "lock" in dump.error.lower():
-        raise busy(path, "")
-    raise GraphUnusable(
-        f"graph `{path}` of storage version {version} cannot be read ({dump.error}); it stays as "
-        f"it is: {remedy(version)}"
-    )
 
 
 def _build(new: Path, folder: Path, dump: _Dump, progress: Progress) -> Mapping[str, int]:
