@@ -12,12 +12,16 @@ from tests.agent_sources.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
 from turnetl.agent_sources import ArchiveState, Source, SourcesReport, find_sources
+from turnetl.agent_sources.locations import agent_locations
 from turnetl.base.reason import SkipReason
 from turnetl.lake import Lake
 from turnetl.parsing import parse_archives
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 DAY = timedelta(days=1)
+VS_CODE = ".config/Code/User/globalStorage"
+LOGS = "brain/1/.system_generated/logs"
+HISTORY = "api_conversation_history.json"
 
 
 def found(home: Path, lake: Path | None = None, **environment: str) -> SourcesReport:
@@ -52,19 +56,55 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".codex/archived_sessions/rollout-2.jsonl": "codex/old.jsonl",
         ".gemini/tmp/0123abc/chats/session-1.json": "gemini_json/session.json",
         ".local/share/opencode/storage/session/p/ses_1.json": "opencode/export.json",
+        ".copilot/session-state/0a/events.jsonl": "copilot/tools.jsonl",
+        ".pi/agent/sessions/--home-dev-shop--/1.jsonl": "pi/tools.jsonl",
+        ".openclaw/agents/main/sessions/1.jsonl": "pi/openclaw.jsonl",
+        ".omp/agent/sessions/--home-dev-shop--/1.jsonl": "pi/tools.jsonl",
+        ".factory/sessions/-home-dev-shop/1.jsonl": "pi/droid.jsonl",
+        ".cursor/projects/home-dev-shop/agent-transcripts/1/1.jsonl": "cursor/tools.jsonl",
+        ".qwen/projects/-home-dev-shop/chats/1.jsonl": "qwen/tools.jsonl",
+        ".kiro/sessions/cli/1.jsonl": "kiro/tools.jsonl",
+        ".cline/data/sessions/1/1.messages.json": "cline/session.json",
+        f".gemini/antigravity-cli/{LOGS}/transcript_full.jsonl": "antigravity/tools.jsonl",
+        f".gemini/antigravity/{LOGS}/transcript.jsonl": "antigravity/short.jsonl",
+        ".kimi-code/sessions/wd_shop_1/2/agents/main/wire.jsonl": "kimi/tools.jsonl",
+        ".continue/sessions/4c000000-1.json": "continue/session.json",
+        ".windsurf/transcripts/1.jsonl": "windsurf/tools.jsonl",
+        ".grok/sessions/%2Fshop/1/updates.jsonl": "grok/tools.jsonl",
+        ".dsh/sessions/--shop--/session-1/session.jsonl": "deepseek/session.jsonl",
+        ".local/share/amp/threads/T-1.json": "amp/thread.json",
+        ".local/share/goose/sessions/1.jsonl": "goose/tools.jsonl",
+        f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": "cline/roo.json",
     }
+    beside = (
+        ".gemini/tmp/0123abc/logs.json",
+        ".copilot/session-state/0a/files/data.json",
+        ".openclaw/agents/main/sessions/sessions.json",
+        ".factory/sessions/-home-dev-shop/1.settings.json",
+        ".cursor/projects/home-dev-shop/agent-transcripts/1/subagents/2.jsonl",
+        ".kiro/sessions/cli/1.json",
+        ".cline/data/sessions/1/1.json",
+        ".kimi-code/sessions/wd_shop_1/2/state.json",
+        ".kimi-code/sessions/wd_shop_1/2/agents/agent-1/wire.jsonl",
+        ".continue/sessions/sessions.json",
+        ".grok/sessions/%2Fshop/1/summary.json",
+        f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/ui_messages.json",
+    )
     for target, sample in write.items():
         path = tmp_path / target
         path.parent.mkdir(parents=True)
         shutil.copy(ARCHIVES / sample, path)
-    (tmp_path / ".gemini/tmp/0123abc/logs.json").write_text("[]")
+    for other in beside:
+        path = tmp_path / other
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("[]")
     report = found(tmp_path)
-    assert {one.agent: len(one.archives) for one in report.found} == {
-        "Claude Code": 1,
-        "Codex CLI": 2,
-        "Gemini CLI": 1,
-        "OpenCode": 1,
-    }
+    numbers = {one.agent: len(one.archives) for one in report.found}
+    assert numbers.pop("Codex CLI") == 2
+    assert set(numbers.values()) == {1}
+    agents = {location.agent for location in agent_locations(machine(tmp_path))}
+    assert {*numbers, "Codex CLI"} == agents
+    assert {one.state for source in report.found for one in source.archives} == {ArchiveState.NEW}
     assert {str(Path(path).relative_to(tmp_path)) for path in report.paths} >= {
         ".claude/projects",
         ".codex/sessions",

@@ -14,6 +14,35 @@ DEFAULTS = {
     "Codex CLI": HOME / ".codex",
     "Gemini CLI": HOME / ".gemini",
     "OpenCode": HOME / ".local/share/opencode",
+    "Copilot CLI": HOME / ".copilot",
+    "Pi": HOME / ".pi/agent",
+    "OpenClaw": HOME / ".openclaw",
+    "OMP": HOME / ".omp/agent",
+    "Factory Droid": HOME / ".factory",
+    "Cursor CLI": HOME / ".cursor",
+    "Qwen Code": HOME / ".qwen",
+    "Kiro CLI": HOME / ".kiro",
+    "Cline": HOME / ".cline/data",
+    "Antigravity CLI": HOME / ".gemini/antigravity-cli",
+    "Antigravity": HOME / ".gemini/antigravity",
+    "Kimi Code": HOME / ".kimi-code",
+    "Continue": HOME / ".continue",
+    "Windsurf": HOME / ".windsurf",
+    "Grok CLI": HOME / ".grok",
+    "DeepSeek": HOME / ".dsh",
+    "Amp": HOME / ".local/share/amp",
+}
+XDG = {"OpenCode", "Amp", "Goose"}
+"""Agents that one variable moves."""
+GOOSE = {
+    "linux": HOME / ".local/share/goose",
+    "darwin": HOME / ".local/share/goose",
+    "win32": HOME / "AppData/Roaming/Block/goose/data",
+}
+EXTENSIONS = {
+    "linux": HOME / ".config",
+    "darwin": HOME / "Library/Application Support",
+    "win32": HOME / "AppData/Roaming",
 }
 
 
@@ -25,6 +54,9 @@ def first_locations(platform: str = "linux", **environment: str) -> dict[str, Lo
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_without_variables_the_folders_are_in_the_home_folder(platform: str) -> None:
     found = first_locations(platform)
+    extension = found.pop("Roo Code")
+    assert EXTENSIONS[platform] in extension.folder.parents
+    assert found.pop("Goose").folder == GOOSE[platform]
     assert {agent: location.folder for agent, location in found.items()} == DEFAULTS
     assert not any(location.variable for location in found.values())
 
@@ -36,6 +68,13 @@ def test_without_variables_the_folders_are_in_the_home_folder(platform: str) -> 
         ("CODEX_HOME", "Codex CLI", "/data/x"),
         ("GEMINI_CLI_HOME", "Gemini CLI", "/data/x/.gemini"),
         ("XDG_DATA_HOME", "OpenCode", "/data/x/opencode"),
+        ("COPILOT_HOME", "Copilot CLI", "/data/x"),
+        ("PI_CODING_AGENT_DIR", "Pi", "/data/x"),
+        ("OPENCLAW_STATE_DIR", "OpenClaw", "/data/x"),
+        ("CONTINUE_GLOBAL_DIR", "Continue", "/data/x"),
+        ("DSH_HOME", "DeepSeek", "/data/x"),
+        ("XDG_DATA_HOME", "Amp", "/data/x/amp"),
+        ("XDG_DATA_HOME", "Goose", "/data/x/goose"),
     ],
 )
 def test_a_variable_moves_the_folder_of_its_agent_only(
@@ -44,8 +83,8 @@ def test_a_variable_moves_the_folder_of_its_agent_only(
     found = first_locations(**{variable: "/data/x"})
     assert found[agent].folder == Path(folder)
     assert found[agent].variable == variable
-    others = {name: location.folder for name, location in found.items() if name != agent}
-    assert others == {name: path for name, path in DEFAULTS.items() if name != agent}
+    names = DEFAULTS.keys() - (XDG if agent in XDG else {agent})
+    assert all(found[name].folder == DEFAULTS[name] for name in names)
 
 
 @pytest.mark.parametrize("value", ["", "relative/path", "."])

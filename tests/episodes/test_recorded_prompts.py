@@ -1,4 +1,4 @@
-"""A prompt of Claude Code's history that a transcript holds too is a copy of its turn."""
+"""A prompt of an agent's history that a transcript of it holds too is a copy of its turn."""
 
 import tempfile
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tests.episodes.test_dedup import built
 from turnetl.base import ids
 from turnetl.base.model import SessionId, Turn
 from turnetl.episodes.partitions import partition
-from turnetl.formats import PROMPT_HISTORY
+from turnetl.formats import CODEX_HISTORY, PROMPT_HISTORY
 from turnetl.lake import Batch
 
 HISTORY = "history.jsonl/project-1a2b3c4d"
@@ -84,6 +84,15 @@ def test_when_its_transcript_arrives_the_turn_of_the_transcript_replaces_it() ->
 def test_the_id_of_a_turn_of_a_transcript_does_not_depend_on_the_history() -> None:
     transcript = recorded("Add a cart", 0)
     assert ids_of(built(transcript)) == ids_of(built(transcript, typed("Add a cart", 0)))
+
+
+def test_a_prompt_of_codex_is_a_copy_of_the_turn_of_a_rollout_and_of_no_other_agent() -> None:
+    rollout = recorded("Add a cart", 0, format="codex")
+    prompt = typed("Add a cart", 0.4, format=CODEX_HISTORY)
+    assert ids_of(built(rollout, prompt)) == [rollout.turn_id]
+    of_claude = recorded("Add a cart", 0)
+    assert ids_of(built(of_claude, prompt)) == [of_claude.turn_id, prompt.turn_id]
+    assert len(ids_of(built(rollout, typed("Add a cart", 0.4)))) == 2
 
 
 @pytest.mark.parametrize("field", ["steering", "user_answers"])

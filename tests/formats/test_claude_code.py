@@ -458,7 +458,7 @@ def test_rows_of_a_tool_with_the_names_of_claude_code_and_other_content_are_not_
     data = as_lines(
         row | {"message": parts}, row | {"type": "system", "subtype": "x", "uuid": "u2"}
     )
-    assert formats.sniff(data) is None
+    assert formats.sniff(data) is formats.by_name("qwen")
 
 
 def test_rows_without_messages_are_counted_under_their_reasons() -> None:

@@ -76,7 +76,7 @@ CASES = {
         steering=("<user_message>\nalso update the docs\n</user_message>",),
         holds=calls(False, True),
     ),
-    "chat-exports": case(holds=unread),
+    "chat-exports": case("How do I use polars?", "How do I use polars?"),
     "claude-agent-notification": case("Scan all files with agents"),
     "claude-aux-only": case(holds=lambda parsed: not _problems(parsed[0])),
     "claude-clock-jump": case(
@@ -157,7 +157,7 @@ CASES = {
         "Parent prompt",
         parent_session_id=["01a08ac2-8900-7901-8111-aaaabbbbcc01", None],
     ),
-    "codex-history-jsonl": case(words=("Codex", "history.jsonl"), holds=unread),
+    "codex-history-jsonl": case("Make the price parser accept commas", "and write a test"),
     "codex-migrated-duplicate-user-item": case("Say it once"),
     "codex-mixed-legacy-then-paginated": case(
         "First prompt, old CLI", "Second prompt, new CLI", "Third prompt, new CLI"
@@ -200,7 +200,8 @@ CASES = {
     ),
     "opencode-sqlite": case(words=("opencode.db", "OpenCode"), holds=unread),
     "opencode-store-and-export": case("Prompt in store and export", copies=1),
-    "other-agents": case(holds=unread),
+    # Not read: old texts of Cursor, chats of VS Code, threads of Zed.
+    "other-agents": case(*["Fix it"] * 7),
     "qwen-chats": case(prompts=None, holds=one_turn_or_unread),
 }
 

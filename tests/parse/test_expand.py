@@ -291,3 +291,25 @@ def test_files_that_an_agent_keeps_beside_a_session_are_no_archives(tmp_path: Pa
     found = parsing.expand([tmp_path])
     assert (names(found), found.problems) == (["agent-a.jsonl"], ())
     assert found.other_files == {SkipReason.BESIDE_SESSION: 6}
+
+
+def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_names_only(
+    tmp_path: Path,
+) -> None:
+    for name in (
+        ".codex/history.jsonl",
+        ".cursor/projects/p/agent-transcripts/1/subagents/2.jsonl",
+        ".factory/sessions/-srv-shop/1.settings.json",
+        ".kiro/sessions/cli/1.json",
+        ".openclaw/agents/main/sessions/sessions.json",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / ".aider.chat.history.md").write_text("# aider chat started at 2026-")
+    (tmp_path / "shop" / "session.jsonl.zstd").write_bytes(b"")
+    found = parsing.expand([tmp_path])
+    assert names(found) == [".aider.chat.history.md", "session.jsonl.zstd"]
+    assert found.other_files == {SkipReason.BESIDE_SESSION: 5}
+    history = tmp_path / ".codex" / "history.jsonl"
+    assert names(parsing.expand([history])) == ["history.jsonl"]

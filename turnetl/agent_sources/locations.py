@@ -1,7 +1,7 @@
 """The folders in which agents keep archives, from environment, home folder and platform alone.
 
-From the documentation of the agents. Windows and macOS have the same folders in the home folder as
-Linux; only the settings of an organisation are in other places.
+From the documentation and the source of the agents. Windows and macOS have the same folders in the
+home folder as Linux; only the settings of an organisation are in other places.
 """
 
 import glob
@@ -44,8 +44,82 @@ class Location:
 
 def agent_locations(machine: AgentMachine) -> tuple[Location, ...]:
     """Return the folders of all agents that turnetl reads, each once, agent by agent."""
-    locations = (*_claude(machine), _codex(machine), _gemini(machine), _opencode(machine))
+    locations = (
+        *(*_claude(machine), _codex(machine), _gemini(machine), _opencode(machine)),
+        *(_in_home(agent, machine) for agent in _AGENTS),
+        *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
+        *(_amp(machine), _goose(machine)),
+    )
     return tuple({location.folder: location for location in reversed(locations)}.values())[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Agent:
+    """An agent whose folder is in the home folder, or where a variable says."""
+
+    name: str
+    folder: str
+    """Below the home folder."""
+    archives: tuple[str, ...]
+    """Folders and globs in it."""
+    variable: str = ""
+
+
+_ANTIGRAVITY = "brain/*/.system_generated/logs/transcript*.jsonl"
+_AGENTS = (
+    # A session also holds checkpoints, and files that it works on.
+    _Agent(
+        "Copilot CLI",
+        ".copilot",
+        ("session-state/*.jsonl", "session-state/*/events.jsonl"),
+        "COPILOT_HOME",
+    ),
+    _Agent("Pi", ".pi/agent", ("sessions",), "PI_CODING_AGENT_DIR"),
+    _Agent("OpenClaw", ".openclaw", ("agents/*/sessions",), "OPENCLAW_STATE_DIR"),
+    _Agent("OMP", ".omp/agent", ("sessions",)),
+    _Agent("Factory Droid", ".factory", ("sessions",)),
+    _Agent("Cursor CLI", ".cursor", ("projects/*/agent-transcripts",)),
+    _Agent("Qwen Code", ".qwen", ("projects/*/chats",)),
+    # Beside each session is a file with its state.
+    _Agent("Kiro CLI", ".kiro", ("sessions/cli/*.jsonl",)),
+    _Agent("Cline", ".cline/data", ("sessions/*/*.messages.json",)),
+    _Agent("Antigravity CLI", ".gemini/antigravity-cli", (_ANTIGRAVITY,)),
+    _Agent("Antigravity", ".gemini/antigravity", (_ANTIGRAVITY,)),
+    # Other agents in it are subagents.
+    _Agent("Kimi Code", ".kimi-code", ("sessions/*/*/agents/main/wire.jsonl",)),
+    # Beside the sessions is their list.
+    _Agent("Continue", ".continue", ("sessions/*-*.json",), "CONTINUE_GLOBAL_DIR"),
+    _Agent("Windsurf", ".windsurf", ("transcripts",)),
+    _Agent("Grok CLI", ".grok", ("sessions/*/*/updates.jsonl",)),
+    _Agent("DeepSeek", ".dsh", ("sessions/*/*/session*.jsonl*",), "DSH_HOME"),
+)
+_EXTENSIONS = (("Cline", "saoudrizwan.claude-dev"), ("Roo Code", "rooveterinaryinc.roo-cline"))
+"""Agents that are extensions of VS Code, with the ids of these."""
+
+
+def _in_home(agent: _Agent, machine: AgentMachine) -> Location:
+    given = _folder(machine, agent.variable) if agent.variable else None
+    folder = given or machine.home.joinpath(*agent.folder.split("/"))
+    archives = _below(folder, *agent.archives)
+    return Location(agent.name, folder, archives, agent.variable if given else "")
+
+
+def _in_editor(agent: str, extension: str, machine: AgentMachine) -> Location:
+    folder = _user_data(machine) / "Code" / "User" / "globalStorage" / extension
+    # Beside a task's messages are those that the editor shows.
+    return Location(agent, folder, _below(folder, "tasks/*/api_conversation_history.json"))
+
+
+def _user_data(machine: AgentMachine) -> Path:
+    """Return the folder in which programs of the desktop keep the user's data."""
+    match machine.platform:
+        case "darwin":
+            return machine.home / "Library" / "Application Support"
+        case "win32":
+            roaming = machine.home / "AppData" / "Roaming"
+            return _folder(machine, "APPDATA") or roaming
+        case _:
+            return _folder(machine, "XDG_CONFIG_HOME") or machine.home / ".config"
 
 
 def _claude(machine: AgentMachine) -> Iterator[Location]:
@@ -99,15 +173,35 @@ def _gemini(machine: AgentMachine) -> Location:
 
 
 def _opencode(machine: AgentMachine) -> Location:
-    given = _folder(machine, "XDG_DATA_HOME")
-    folder = (given or machine.home / ".local" / "share") / "opencode"
+    share, variable = _shared_data(machine)
+    folder = share / "opencode"
     return Location(
         OPENCODE,
         folder,
         _below(folder, "storage", "project"),
-        "XDG_DATA_HOME" if given else "",
+        variable,
         databases=_below(folder, "opencode*.db"),
     )
+
+
+def _amp(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    return Location("Amp", share / "amp", _below(share / "amp", "threads/T-*.json"), variable)
+
+
+def _goose(machine: AgentMachine) -> Location:
+    """Return the sessions of Goose in files; newer versions have a database there."""
+    share, variable = _shared_data(machine)
+    folder = share / "goose"
+    if machine.platform == "win32":
+        folder, variable = _user_data(machine) / "Block" / "goose" / "data", ""
+    return Location("Goose", folder, _below(folder, "sessions/*.jsonl"), variable)
+
+
+def _shared_data(machine: AgentMachine) -> tuple[Path, str]:
+    """Return the folder in which programs keep data, and the variable that names it."""
+    given = _folder(machine, "XDG_DATA_HOME")
+    return given or machine.home / ".local" / "share", "XDG_DATA_HOME" if given else ""
 
 
 def _folder(machine: AgentMachine, variable: str) -> Path | None:

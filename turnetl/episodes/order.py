@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from turnetl.base.model import ClosedBy
-from turnetl.formats import PROMPT_HISTORY
+from turnetl.formats import PROMPT_HISTORIES
 
 KEYS = (
     *("turn_id", "format", "session_id", "ordinal", "prompt_id", "parent_session_id"),
@@ -118,7 +118,7 @@ def merge_copies(keys: pl.DataFrame) -> pl.DataFrame:
     merged = _with_maybe_replayed(
         keys.with_columns(
             pl.col("turn_id").is_in(list(replayed)).alias("replayed")
-            | (pl.col("format") == PROMPT_HISTORY),
+            | pl.col("format").is_in(PROMPT_HISTORIES),
             pl.col("turn_id").replace(originals) if originals else pl.col("turn_id"),
         )
     )

@@ -4,11 +4,11 @@ The key columns of all rows are read first, and the turns are ordered and marked
 read next: they stay in memory if they fit its limit; otherwise each file is read once and its rows
 are spilled to disk, by partition. Partitions depend on the turns alone, not on how the rows arrive.
 
-A prompt of Claude Code's history that a transcript holds too is a copy of its turn. The history has
-no id of a prompt. A prompt is the same if it has the same text, as a prompt or as what was typed
-while the agent worked, in the same session or at about the same time; or if it was sent in the same
-session within seconds and its text says that the transcript has another: what was pasted, or the
-text of a command. What a transcript holds once is the same as one prompt of the history: the
+A prompt of an agent's history that a transcript of it holds too is a copy of its turn. The history
+has no id of a prompt. A prompt is the same if it has the same text, as a prompt or as what was
+typed while the agent worked, in the same session or at about the same time; or if it was sent in
+the same session within seconds and its text says that the transcript has another: what was pasted,
+or the text of a command. What a transcript holds once is the same as one prompt of the history: the
 nearest. Others stay turns.
 """
 
@@ -24,7 +24,7 @@ from turnetl.base import schema
 from turnetl.base.model import GroupId
 from turnetl.episodes import order as ordering
 from turnetl.episodes.filter_report import COUNTED, FilteredGroup, group_report
-from turnetl.formats import PROMPT_HISTORY
+from turnetl.formats import CODEX_HISTORY, PROMPT_HISTORIES
 from turnetl.lake import Batch, Lake, replace_episodes_metadata, temporary_folder, write_error
 from turnetl.noise import NoiseRule
 
@@ -177,8 +177,9 @@ def _with_noise(rows: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     return _resolved(rows, turns).with_columns(turns["noise"])
 
 
-_TRANSCRIPTS = pl.col("format").is_in(["claude_code", "claude_web"])
-_IS_HISTORY = pl.col("format") == PROMPT_HISTORY
+_OF_CODEX = pl.col("format").is_in(["codex", CODEX_HISTORY])
+_TRANSCRIPTS = pl.col("format").is_in(["claude_code", "claude_web", "codex"])
+_IS_HISTORY = pl.col("format").is_in(PROMPT_HISTORIES)
 _NEAR = timedelta(minutes=5)
 """Between a prompt in the history and in a transcript of a session of another name."""
 _SAME_MOMENT = timedelta(seconds=2)
@@ -193,7 +194,9 @@ def prompt_columns() -> list[pl.Expr]:
     """Return the columns of `schema.TURNS` from which prompts are compared."""
     texts = pl.concat_list(pl.col("user_text"), pl.col("steering"), pl.col("user_answers"))
     words = pl.element().str.replace_all(r"\s+", " ").str.strip_chars()
-    prompts = pl.when(_TRANSCRIPTS | _IS_HISTORY).then(texts.list.eval(words.hash()))
+    # Another seed: no prompt of one agent is that of another.
+    of_codex = pl.when(_OF_CODEX).then(texts.list.eval(words.hash(seed=1)))
+    prompts = of_codex.when(_TRANSCRIPTS | _IS_HISTORY).then(texts.list.eval(words.hash()))
     return [
         prompts.alias("prompts"),
         pl.col("ended_at").alias("prompts_ended_at"),

@@ -1,5 +1,23 @@
 """Readers of archives: one package for each agent, a kit that they share, and their registry."""
 
-from turnetl.formats.registry import FORMATS, PROMPT_HISTORY, Format, FormatsReport, by_name, sniff
+from turnetl.formats.registry import (
+    CODEX_HISTORY,
+    FORMATS,
+    PROMPT_HISTORIES,
+    PROMPT_HISTORY,
+    Format,
+    FormatsReport,
+    by_name,
+    sniff,
+)
 
-__all__ = ["FORMATS", "PROMPT_HISTORY", "Format", "FormatsReport", "by_name", "sniff"]
+__all__ = [
+    "CODEX_HISTORY",
+    "FORMATS",
+    "PROMPT_HISTORIES",
+    "PROMPT_HISTORY",
+    "Format",
+    "FormatsReport",
+    "by_name",
+    "sniff",
+]

@@ -45,6 +45,9 @@ class FormatsReport:
 
 PROMPT_HISTORY = "claude_history"
 """The format of prompts without responses. Transcripts of Claude Code hold both."""
+CODEX_HISTORY = "codex_history"
+"""The same of Codex CLI, whose prompts name no project."""
+PROMPT_HISTORIES = (PROMPT_HISTORY, CODEX_HISTORY)
 
 FORMATS = (
     Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 5, "claude:ClaudeCode"),
@@ -65,11 +68,29 @@ FORMATS = (
         4,
         "gemini:GeminiStream",
     ),
+    Format("cline", "Cline and Roo Code tasks (JSON)", 1, "agents.cline:Cline"),
+    Format("amp", "Amp threads (JSON)", 1, "agents.amp:Amp"),
+    Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
+    Format("goose", "Goose sessions (JSONL)", 1, "agents.goose:Goose"),
     Format(
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
     Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
+    Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:CopilotCli"),
+    Format("pi", "Pi, OpenClaw, OMP and Factory Droid sessions (JSONL)", 1, "agents.pi:Pi"),
+    Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CursorCli"),
+    Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),
+    Format("kiro", "Kiro CLI sessions (JSONL)", 1, "agents.kiro:KiroCli"),
+    Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:Antigravity"),
+    Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:Kimi"),
+    Format("continue", "Continue sessions (JSON)", 1, "agents.continue_dev:Continue"),
+    Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:Windsurf"),
+    Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:Grok"),
+    Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DeepSeek"),
+    Format("chatgpt", "the export of ChatGPT (JSON)", 1, "agents.chatgpt:ChatGptExport"),
+    Format("claude_ai", "the export of Claude.ai (JSON)", 1, "agents.claude_ai:ClaudeAiExport"),
+    Format(CODEX_HISTORY, "prompts in Codex CLI's history.jsonl (JSONL)", 1, "codex:CodexHistory"),
 )
 """Every format, in the order in which they are tried: the first that fits reads an archive."""
 

@@ -24,7 +24,7 @@ from turnetl.base.ids import RecipeParts, recipe_digest
 from turnetl.base.model import ClosedBy, Episode, GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.extraction.port import Extractor
-from turnetl.formats import PROMPT_HISTORY
+from turnetl.formats import PROMPT_HISTORIES
 from turnetl.graph.port import GraphStore, ReceiptStore
 from turnetl.ingestion import plan
 from turnetl.ingestion.admission import TurnAdmission, with_context
@@ -361,7 +361,7 @@ def superseded_prompts(
     missing = [
         receipt
         for receipt in receipts
-        if receipt.format == PROMPT_HISTORY and receipt.turn_id not in candidates
+        if receipt.format in PROMPT_HISTORIES and receipt.turn_id not in candidates
     ]
     if not missing:
         return ()

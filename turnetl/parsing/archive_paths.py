@@ -20,7 +20,7 @@ from turnetl.redact.port import MARK, pieces
 StandsFor = Callable[[str, str], bool]
 """Returns whether a digest in a placeholder is that of a text: `SecretRedactor.stands_for`."""
 
-_PART = re.compile(r"([/\\]|\.jsonl?(?:\.gz|\.zst)?\Z)")
+_PART = re.compile(r"([/\\]|\.jsonl?(?:\.gz|\.zstd?)?\Z)")
 
 
 _MACHINE = re.compile(r"([a-z0-9._-]+):(?=/(?!/)|[A-Za-z]:[/\\]|[a-z0-9]+://)")

@@ -56,8 +56,8 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
     """Find the archives. Reads none of them but the history of prompts of Claude Code.
 
     Folders, also those of an object store, are searched for the suffixes `.jsonl` and `.json`, also
-    followed by `.gz` or `.zst`. Messages and parts of an OpenCode store belong to its sessions. A
-    file that the user names is used regardless of its name.
+    followed by `.gz` or `.zst`, and for the histories of Aider. Messages and parts of an OpenCode
+    store belong to its sessions. A file that the user names is used regardless of its name.
 
     Raises:
         Fatal, ArchivesBusy: an object store cannot be used, or does not respond. No other path

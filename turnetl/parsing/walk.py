@@ -18,7 +18,9 @@ from turnetl.base.reason import SkipReason
 
 
 _SUFFIXES = tuple(
-    suffix + compression for suffix in (".jsonl", ".json") for compression in ("", ".gz", ".zst")
+    suffix + compression
+    for suffix in (".jsonl", ".json", ".aider.chat.history.md")
+    for compression in ("", ".gz", ".zst", ".zstd")
 )
 
 _HEAD = 64
@@ -152,20 +154,24 @@ _STARTS = (
     (b"\xfd7zXZ", "x.xz"),
 )
 """First bytes of a file, and a name that says the same."""
-_is_renamed = re.compile(r"\.jsonl?(?:\.gz|\.zst)?[.~_-]", re.IGNORECASE).search
+_is_renamed = re.compile(r"\.jsonl?(?:\.gz|\.zstd?)?[.~_-]", re.IGNORECASE).search
 KINDS = (
     *(SkipReason.DATABASE, SkipReason.PACKED, SkipReason.RENAMED),
     *(SkipReason.BESIDE_SESSION, SkipReason.OTHER_FILE),
 )
 """Reasons why files in folders are no archives."""
 _TAR, _TAR_AT = b"ustar", 257
-_CODEX_PROMPT = re.compile(rb'\s*\{\s*"session_id"\s*:\s*"[^"]*"\s*,\s*"ts"\s*:\s*\d+\s*,\s*"text"')
 _SESSION = r"/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _is_beside_session = re.compile(
     rf"{_SESSION}/tool-results/[^/]+\Z|{_SESSION}/workflows/.*\.json\Z"
     rf"|{_SESSION}/subagents/(?:.*/)?(?:[^/]+\.meta\.json|journal\.jsonl)\Z"
     r"|/projects/[^/]+/sessions-index\.json\Z"
     r"|/\.gemini/(?:projects\.json|tmp/[^/]+/logs\.json)\Z"
+    # Its prompts are of all projects: who wants them names the file, and a group.
+    r"|/\.codex/history\.jsonl\Z"
+    r"|/agent-transcripts/[^/]+/subagents/[^/]+\.jsonl\Z"
+    r"|/\.factory/sessions/(?:.*/)?[^/]+\.settings\.json\Z|/\.kiro/sessions/cli/[^/]+\.json\Z"
+    r"|/\.openclaw/agents/[^/]+/sessions/sessions\.json\Z"
 ).search
 WITHOUT_SUFFIX = ("raw_transcript",)
 """Names of archives without a suffix. In an object store no other one is opened."""
@@ -221,11 +227,6 @@ def other_content(name: str, data: bytes) -> str | None:
     """Return the end of a sentence about content that turnetl knows and does not read, or None."""
     if data[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
         name = "x.tar"
-    elif _CODEX_PROMPT.match(data):
-        return (
-            "the prompts of Codex CLI without responses (history.jsonl), which turnetl does not "
-            "read; name the rollouts in `~/.codex/sessions`"
-        )
     else:
         similar = next((similar for start, similar in _STARTS if data.startswith(start)), None)
         if similar is None:

@@ -1,6 +1,7 @@
 """The start of an archive: the only thing by which a format is recognised, never a file name.
 
-An archive is JSON Lines, one JSON document, or concatenated JSON objects. The probe holds its first
+An archive is JSON Lines, one JSON document, or concatenated JSON objects; one format is Markdown.
+The probe holds its first
 objects, and decodes their values only when they are read. A concatenated object starts on a line
 that starts with a brace, and so ends an invalid one before it; nested ones do not.
 """
@@ -113,6 +114,11 @@ class LazyRows:
 class Probe:
     def __init__(self, data: bytes) -> None:
         self._data = overwrite_message(data)
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes, of an archive that is no JSON."""
+        return self._data[:HEAD]
 
     @cached_property
     def rows(self) -> LazyRows:

@@ -29,7 +29,7 @@ class Tokens(NamedTuple):
     """Part of `output`."""
 
 
-class _Usage(msgspec.Struct, gc=False):
+class Usage(msgspec.Struct, gc=False):
     """What an agent records of one request."""
 
     def tokens(self) -> Tokens:
@@ -43,7 +43,7 @@ class CacheCreation(msgspec.Struct, gc=False):
     ephemeral_1h_input_tokens: _TokenCount | None = None
 
 
-class AnthropicUsage(_Usage, gc=False):
+class AnthropicUsage(Usage, gc=False):
     """Claude Code's: the input is without the cache; the output has thinking, uncounted."""
 
     input_tokens: _TokenCount | None = None
@@ -64,7 +64,7 @@ class AnthropicUsage(_Usage, gc=False):
         )
 
 
-class OpenAIUsage(_Usage, gc=False):
+class OpenAIUsage(Usage, gc=False):
     """Codex's: the input includes the cache, the output includes reasoning."""
 
     input_tokens: _TokenCount | None = None
@@ -83,7 +83,7 @@ class OpenAIUsage(_Usage, gc=False):
         )
 
 
-class GeminiUsage(_Usage, gc=False):
+class GeminiUsage(Usage, gc=False):
     """Gemini CLI's: the input has the cache, but not what tools add; the output has no thoughts."""
 
     input: _TokenCount | None = None
@@ -98,7 +98,7 @@ class GeminiUsage(_Usage, gc=False):
         return tokens._replace(input=tokens.input + (self.tool or 0))
 
 
-class GeminiRunUsage(_Usage, gc=False):
+class GeminiRunUsage(Usage, gc=False):
     """That of a whole run of Gemini CLI: the input includes the cache, thoughts have no count."""
 
     input_tokens: _TokenCount | None = None
@@ -114,7 +114,7 @@ class OpenCodeCache(msgspec.Struct, gc=False):
     write: _TokenCount | None = None
 
 
-class OpenCodeUsage(_Usage, gc=False):
+class OpenCodeUsage(Usage, gc=False):
     """OpenCode's: the input is without the cache, the output without reasoning."""
 
     input: _TokenCount | None = None
@@ -128,10 +128,72 @@ class OpenCodeUsage(_Usage, gc=False):
         return Tokens(self.input or 0, cache.write, cache.read, output, self.reasoning)
 
 
+class PiUsage(Usage, rename="camel", gc=False):
+    """Pi's: the input is without the cache; the output includes reasoning, uncounted."""
+
+    input: _TokenCount | None = None
+    output: _TokenCount | None = None
+    cache_read: _TokenCount | None = None
+    cache_write: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        return Tokens(self.input or 0, self.cache_write, self.cache_read, self.output or 0)
+
+
+class AmpUsage(Usage, rename="camel", gc=False):
+    """Amp's: the input is without the cache; the output includes reasoning, uncounted."""
+
+    input_tokens: _TokenCount | None = None
+    output_tokens: _TokenCount | None = None
+    cache_creation_input_tokens: _TokenCount | None = None
+    cache_read_input_tokens: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        written, read = self.cache_creation_input_tokens, self.cache_read_input_tokens
+        return Tokens(self.input_tokens or 0, written, read, self.output_tokens or 0)
+
+
+class KimiUsage(Usage, rename="camel", gc=False):
+    """Kimi's: the input is without the cache; the output includes reasoning, uncounted."""
+
+    input_other: _TokenCount | None = None
+    output: _TokenCount | None = None
+    input_cache_read: _TokenCount | None = None
+    input_cache_creation: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        written, read = self.input_cache_creation, self.input_cache_read
+        return Tokens(self.input_other or 0, written, read, self.output or 0)
+
+
+class QwenUsage(Usage, rename="camel", gc=False):
+    """Qwen Code's: the prompt includes the cache; the candidates have reasoning or not.
+
+    The total tells which: it is that of the prompt and of all output.
+    """
+
+    prompt_token_count: _TokenCount | None = None
+    candidates_token_count: _TokenCount | None = None
+    thoughts_token_count: _TokenCount | None = None
+    cached_content_token_count: _TokenCount | None = None
+    total_token_count: _TokenCount | None = None
+
+    def tokens(self) -> Tokens:
+        candidates = self.candidates_token_count or 0
+        output = (self.total_token_count or 0) - (self.prompt_token_count or 0)
+        return _without_cache(
+            self.prompt_token_count,
+            None,
+            self.cached_content_token_count,
+            max(output, candidates),
+            self.thoughts_token_count,
+        )
+
+
 class MessageTokens(msgspec.Struct, gc=False):
     """The usage of one API message, which an archive may repeat with growing counts."""
 
-    usage: _Usage
+    usage: Usage
     model: str | None = None
     time: datetime | None = None
 

@@ -1,0 +1,1 @@
+"""Readers of agents whose archives are plain conversations: one module for each."""

@@ -1,0 +1,117 @@
+"""Sessions of Pi, and of OpenClaw, OMP and Factory Droid, which write the same rows."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turnetl.base.reason import SkipReason
+from turnetl.formats.kit.conversation import Conversation
+from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.elements import without_elements
+from turnetl.formats.kit.message_parts import plain_text
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
+from turnetl.formats.kit.times import parse_time
+from turnetl.formats.kit.usage import PiUsage
+from turnetl.formats.port import ParsedArchive, Probe
+
+
+class PiRow(msgspec.Struct, rename="camel"):
+    """A row. `calling_session_id` is that of the session that started the subagent."""
+
+    type: str | None = None
+    id: str | None = None
+    timestamp: str | None = None
+    cwd: str | None = None
+    calling_session_id: str | None = None
+    model_id: str | None = None
+    model: str | None = None
+    message: dict[str, Any] = {}
+
+
+_ROWS = RowDecoder(PiRow, Envelope(own=(("type", "id", "parentId"),)))
+_HEADERS = ("session", "session_start")
+_SKIPPED = {
+    "compaction": SkipReason.COMPACTION,
+    "compactionSummary": SkipReason.COMPACTION,
+    "compaction_state": SkipReason.COMPACTION,
+    "branch_summary": SkipReason.SUMMARY,
+    "branchSummary": SkipReason.SUMMARY,
+    "bashExecution": SkipReason.SHELL_COMMAND,
+    "custom": SkipReason.EXTENSION,
+    "custom_message": SkipReason.EXTENSION,
+    "hookMessage": SkipReason.EXTENSION,
+    "label": SkipReason.SESSION_METADATA,
+    "session_info": SkipReason.SESSION_METADATA,
+    "thinking_level_change": SkipReason.STATE,
+    "todo_state": SkipReason.STATE,
+}
+"""By the type of a row, or the role of a message."""
+_FILE = re.compile(r"Contents of [^\n]+ \(lines \d+-\d+ of \d+\):")
+_sender = re.compile(
+    r"^(?:Conversation info|Sender) \(untrusted metadata\):\s{0,9}```json\s.{0,4000}?\s```\s{0,9}",
+    re.DOTALL | re.MULTILINE,
+).sub
+
+
+class Pi:
+    def sniff(self, probe: Probe) -> bool:
+        """Recognise the archive by its header with a version, or by a message in its tree."""
+        return any(map(_is_row, probe.rows))
+
+    def read(self, data: bytes) -> ParsedArchive:
+        return read_conversation(data, _ROWS, _read)
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    if not isinstance(row.get("id"), str) or "message" not in row:
+        is_header = row.get("type") in _HEADERS and "createdAt" not in row
+        return is_header and {"id", "version", "cwd"} <= row.keys()
+    message = row.get("message")
+    is_message = isinstance(message, dict) and {"role", "content"} <= message.keys()
+    return row.get("type") == "message" and is_message and "timestamp" in row
+
+
+def _read(talk: Conversation, row: PiRow) -> SkipReason | None:
+    talk.time = parse_time(row.timestamp)
+    if row.type in _HEADERS:
+        talk.is_subagent = row.calling_session_id is not None
+        return talk.describe(row.id, row.cwd)
+    if talk.is_subagent:
+        return talk.sidechain()
+    match row.type:
+        case "model_change":
+            return talk.describe(model=row.model or row.model_id)
+        case "message":
+            return _read_message(talk, row, row.message)
+        case kind:
+            return _SKIPPED.get(str(kind), SkipReason.OTHER)
+
+
+def _read_message(talk: Conversation, row: PiRow, message: dict[str, Any]) -> SkipReason | None:
+    role, content = message.get("role"), message.get("content")
+    if role == "toolResult":
+        is_error = message.get("isError") is True
+        return talk.result(message.get("toolCallId"), plain_text(content), is_error=is_error)
+    if (skipped := _SKIPPED.get(str(role))) is not None:
+        return skipped
+    talk.describe(model=message.get("model"))
+    # A fork repeats the rows before it in another file, with their ids and times.
+    native_id = f"{row.timestamp} {row.id}" if row.timestamp and row.id else None
+    words = _words if role == "user" else str
+    reason = talk.content(role, content, row.id, words=words, native_id=native_id)
+    talk.usage(native_id, PiUsage, message.get("usage"))
+    if message.get("stopReason") in ("aborted", "error"):
+        return talk.interrupt()
+    return reason
+
+
+def _words(text: str) -> str:
+    """Return what the user wrote.
+
+    Droid adds reminders, and the files that a prompt names; OpenClaw adds who sent it.
+    """
+    if _FILE.match(text):
+        return ""
+    return without_elements(_sender("", text), "system-reminder".__eq__)

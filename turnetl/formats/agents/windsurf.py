@@ -1,0 +1,90 @@
+"""Transcripts of Windsurf's hook: `transcripts/<id>.jsonl`, one step on each line.
+
+A step has what a tool was given and what it returned. There are no times, and no session is named.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from turnetl.base.reason import SkipReason
+from turnetl.formats.kit.conversation import Conversation
+from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.message_parts import first_of
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
+from turnetl.formats.port import ParsedArchive, Probe
+
+
+class WindsurfStep(msgspec.Struct):
+    """A step; what it says is under the name of its type."""
+
+    type: str = ""
+    status: str | None = None
+    user_input: dict[str, Any] = {}
+    planner_response: dict[str, Any] = {}
+    run_command: dict[str, Any] = {}
+    code_action: dict[str, Any] = {}
+    view_file: dict[str, Any] = {}
+    list_directory: dict[str, Any] = {}
+    find: dict[str, Any] = {}
+    grep_search: dict[str, Any] = {}
+    mcp_tool: dict[str, Any] = {}
+
+
+_STEPS = RowDecoder(WindsurfStep, Envelope(own=(("type", "status"),)))
+_TOOLS = (
+    *("run_command", "code_action", "view_file", "list_directory", "find", "grep_search"),
+    "mcp_tool",
+)
+_OUTPUTS = ("output", "content", "exit_code", "user_rejected", "total_results")
+_ARGUMENTS = {"original_content": "old_string", "new_content": "new_string"}
+"""Windsurf's names of what a change replaces, and those of other agents."""
+
+
+class Windsurf:
+    def sniff(self, probe: Probe) -> bool:
+        """Recognise the archive by a step of the user or the planner."""
+        return any(map(_is_step, probe.rows))
+
+    def read(self, data: bytes) -> ParsedArchive:
+        return read_conversation(data, _STEPS, _read)
+
+
+def _is_step(row: Mapping[str, Any]) -> bool:
+    kind = row.get("type")
+    is_known = kind in ("user_input", "planner_response")
+    return is_known and row.keys() == {"type", "status", kind}
+
+
+def _read(talk: Conversation, step: WindsurfStep) -> SkipReason | None:
+    match step.type:
+        case "user_input":
+            return talk.prompt(step.user_input.get("user_response"))
+        case "planner_response":
+            return talk.answer(step.planner_response.get("response"))
+        case kind if kind in _TOOLS:
+            return _read_tool(talk, kind, getattr(step, kind), step.status)
+        case _:
+            return SkipReason.EVENT
+
+
+def _read_tool(
+    talk: Conversation, kind: str, step: dict[str, Any], status: str | None
+) -> SkipReason | None:
+    talk.describe(cwd=step.get("cwd"))
+    arguments = {
+        _ARGUMENTS.get(name, name): _path(value)
+        for name, value in step.items()
+        if name not in _OUTPUTS
+    }
+    key = f"{talk.span.start}"
+    called = talk.call(kind, arguments, key)
+    failed = step.get("exit_code") not in (None, 0) or step.get("user_rejected") is True
+    output = step.get("output", step.get("content"))
+    is_error = failed or str(status).lower() == "error"
+    return first_of([called, talk.result(key, output, is_error=is_error)])
+
+
+def _path(value: object) -> object:
+    return value.removeprefix("file://") if isinstance(value, str) else value
