@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.formats.kit.elements import Element, elements, without_elements
+from turnetl.formats.kit.message_parts import Element, elements, without_elements
 
 
 def is_task(tag: str) -> bool:

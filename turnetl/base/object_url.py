@@ -2,7 +2,7 @@
 
 A lake is a folder of a bucket. An archive is an object with any name that a path can have; where a
 `Path` is expected it is the path that its URL makes, which has one slash after the scheme. Which
-hosts of a URL are this machine stands here too.
+hosts of a URL are this machine, and how one is shown, stands here too.
 """
 
 import os
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 SCHEMES = ("s3", "gs", "az")
 """Amazon S3 and servers with its API, Google Cloud Storage, Azure Blob Storage."""
@@ -147,3 +148,33 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+MASK = "********"
+"""Stands for a password or a key."""
+
+
+def shown_text(value: str) -> str:
+    """Return a text, masked if it is a URL; one of an embedded graph is a path."""
+    is_secret = "://" in value and not value.startswith("ladybug://")
+    return masked_url(value) if is_secret else value
+
+
+def masked_url(url: str) -> str:
+    """Return a URL without its password, the values of its query, and its fragment."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return MASK
+    login, at, host = parts.netloc.rpartition("@")
+    user, colon, _ = login.partition(":")
+    # A service may take its key as the user of a URL, without a password.
+    is_key = bool(user) and not colon and parts.scheme in ("http", "https")
+    netloc = f"{MASK if is_key else user}{colon}{MASK if colon else ''}{at}{host}"
+    names = [(name, MASK) for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+    # Without `=` the query itself may be the key.
+    is_named = "=" in parts.query
+    query = urlencode(names, safe="*") if is_named else parts.query and MASK
+    fragment = parts.fragment and MASK
+    return urlunsplit((parts.scheme, netloc, parts.path, query, fragment))

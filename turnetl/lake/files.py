@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, ClassVar, Protocol
 
 from turnetl.base import private_files
-from turnetl.base.durability import sync_folder
+from turnetl.base.disks import sync_folder
 from turnetl.base.errors import BadUsage
 from turnetl.lake.paths import entry_names
 from turnetl.lake.temporary import replace_file

@@ -19,11 +19,11 @@ from pydantic import (
 from turnetl.base.graph_model import LONGEST_LEASE
 from turnetl.base.object_url import ObjectUrl, object_url
 from turnetl.extraction.config import DEFAULT_ONTOLOGY, DEFAULT_TEMPLATE, ExtractionConfig
-from turnetl.settings.masking import MaskedModel
 from turnetl.settings.sections import (
     BudgetSettings,
     EmbedderSettings,
     LakePath,
+    MaskedModel,
     MigrationSettings,
     ModelSettings,
     NoiseSettings,

@@ -5,9 +5,9 @@ Amounts are written as people write them: `5usd`, `$5`, `2.50`, `200k tokens`.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -22,8 +22,7 @@ from pydantic import (
 )
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.object_url import SCHEMES, object_url, url_scheme
-from turnetl.settings.masking import MaskedModel
+from turnetl.base.object_url import SCHEMES, object_url, shown_text, url_scheme
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
@@ -172,6 +171,14 @@ def check_parts(url: str | None) -> str | None:
 
 
 Url = Annotated[str, BeforeValidator(_check_url)]
+
+
+class MaskedModel(BaseModel):
+    """A model in whose representation URLs are masked, as in a log or a traceback."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        for name, value in super().__repr_args__():
+            yield name, shown_text(value) if isinstance(value, str) else value
 
 
 class ModelSettings(MaskedModel):

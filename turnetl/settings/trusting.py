@@ -10,10 +10,10 @@ from pydantic import BaseModel, SecretStr
 from turnetl.base.clock import encoded_time
 from turnetl.base.control_characters import displayed_name
 from turnetl.base.errors import BadUsage
+from turnetl.base.object_url import MASK, shown_text
 from turnetl.base.setting_values import ConfigReport, SettingSource, SettingValue
 from turnetl.settings.credentials import Layer
 from turnetl.settings.loading import LoadedSettings, read_settings
-from turnetl.settings.masking import MASK, shown_text
 from turnetl.trust.folder_trust import FolderTrust, TrustEntry, TrustReport
 from turnetl.trust.project_files import ProjectFiles, read_project
 from turnetl.trust.store import TrustedFolder, TrustStore

@@ -15,7 +15,7 @@ from typing import IO
 
 import msgspec
 
-from turnetl.base.durability import sync_folder
+from turnetl.base.disks import sync_folder
 from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.private_files import create_folder
 from turnetl.lake.parallel import in_parallel

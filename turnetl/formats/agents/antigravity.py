@@ -11,8 +11,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.elements import elements, without_elements
-from turnetl.formats.kit.message_parts import first_of, objects, text_of
+from turnetl.formats.kit.message_parts import elements, first_of, objects, text_of, without_elements
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text
 from turnetl.formats.kit.times import parse_time
 from turnetl.formats.port import ParsedArchive, Probe

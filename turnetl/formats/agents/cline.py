@@ -14,8 +14,16 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_messages
-from turnetl.formats.kit.elements import elements, without_elements
-from turnetl.formats.kit.message_parts import at, first_of, objects, plain_text, text_of, texts_of
+from turnetl.formats.kit.message_parts import (
+    at,
+    elements,
+    first_of,
+    objects,
+    plain_text,
+    text_of,
+    texts_of,
+    without_elements,
+)
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.port import ParsedArchive, Probe

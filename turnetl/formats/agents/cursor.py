@@ -13,8 +13,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.elements import elements, without_elements
-from turnetl.formats.kit.message_parts import texts_of
+from turnetl.formats.kit.message_parts import elements, texts_of, without_elements
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.port import ParsedArchive, Probe
 

@@ -9,8 +9,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.elements import without_elements
-from turnetl.formats.kit.message_parts import plain_text
+from turnetl.formats.kit.message_parts import plain_text, without_elements
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_time
 from turnetl.formats.kit.usage import PiUsage

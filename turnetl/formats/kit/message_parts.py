@@ -1,10 +1,12 @@
-"""The parts of a message: the values that agents write in many forms."""
+"""The parts of a message: values that agents write in many forms, and elements in their texts."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from turnetl.base.reason import SkipReason
 
+_TAG = re.compile(r"<([A-Za-z][\w-]*)(?: [^<>]*)?>")
 _MEDIA = {"image": "[image]", "image_url": "[image]", "document": "[document]"}
 """Parts of a prompt without a text, and what stands for them."""
 
@@ -52,3 +54,41 @@ def media_of(parts: Iterable[object]) -> Iterator[str]:
     """Yield what stands for each image and document."""
     kinds = (str(part.get("type")) for part in objects([*parts]))
     return (_MEDIA[kind] for kind in kinds if kind in _MEDIA)
+
+
+class Element(NamedTuple):
+    """An element, which is in no other one."""
+
+    tag: str
+    text: str
+    """What is between its tags, stripped of whitespace."""
+    start: int
+    end: int
+
+
+def elements(text: str, is_read: Callable[[str], bool]) -> Iterator[Element]:
+    """Yield what is between tags such as `<task>` and `</task>`, in order.
+
+    A tag that is not closed is text. Takes time in proportion to the text, whatever is in it: a
+    regular expression would read the rest of the text for every such tag.
+    """
+    position, unclosed = 0, set[str]()
+    while (opened := _TAG.search(text, position)) is not None:
+        tag, position = opened[1], opened.end()
+        if tag in unclosed or not is_read(tag):
+            continue
+        closing = f"</{tag}>"
+        if (closed := text.find(closing, position)) < 0:
+            unclosed.add(tag)
+            continue
+        inner, position = text[position:closed].strip(), closed + len(closing)
+        yield Element(tag, inner, opened.start(), position)
+
+
+def without_elements(text: str, is_removed: Callable[[str], bool]) -> str:
+    """Return the text without the elements whose tag is to be removed, stripped of whitespace."""
+    pieces, position = [], 0
+    for element in elements(text, is_removed):
+        pieces.append(text[position : element.start])
+        position = element.end
+    return "".join([*pieces, text[position:]]).strip()

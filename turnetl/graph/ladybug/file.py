@@ -18,7 +18,7 @@ from typing import IO, Any
 import ladybug
 
 from turnetl.base import private_files
-from turnetl.base.disk_space import free_bytes
+from turnetl.base.disks import free_bytes
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, log, storage_version, swap
 from turnetl.graph.ladybug.checksum import ChecksumMatch

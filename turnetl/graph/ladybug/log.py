@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl.base import damaged_copies
-from turnetl.base.disk_space import free_bytes
+from turnetl.base.disks import free_bytes
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.model import Change
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from turnetl.base import damaged_copies, private_files
-from turnetl.base.durability import sync_file, sync_folder
+from turnetl.base.disks import sync_file, sync_folder
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import checksum, log
 from turnetl.graph.ladybug.client import error_reason

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from turnetl.base import private_files
-from turnetl.base.durability import sync_file, sync_folder
+from turnetl.base.disks import sync_file, sync_folder
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug.storage_version import storage_version
 from turnetl.graph.ladybug.table_dump import BESIDE

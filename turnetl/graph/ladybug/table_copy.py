@@ -8,7 +8,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from turnetl.base.disk_space import free_bytes
+from turnetl.base.disks import free_bytes
 from turnetl.base.errors import GraphUnusable
 from turnetl.graph.ladybug import log
 from turnetl.graph.ladybug.database import abandon, connect, create_tables, open_database

@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from turnetl.base import private_files
-from turnetl.base.disk_space import free_bytes
+from turnetl.base.disks import free_bytes
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.graph.ladybug import checksum, log, swap, table_dump

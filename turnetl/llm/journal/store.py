@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 from uuid import uuid4
 
-from turnetl.base.disk_space import free_bytes
+from turnetl.base.disks import free_bytes
 from turnetl.base.errors import BadUsage, JournalUnusable
 from turnetl.base.model import Usage
 from turnetl.base.results import INLINED, described

@@ -1,8 +1,18 @@
-"""Make what was written survive a power failure, where the system can."""
+"""Disks: free space, asked before a write that must not fail halfway, and writes that last."""
 
+import math
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
+
+
+def free_bytes(folder: Path) -> float:
+    """Return the free bytes on the disk of a folder; infinity if they are unknown."""
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return math.inf
 
 
 def sync_file(path: Path) -> None:
