@@ -2,16 +2,20 @@
 
 Ladybug writes whole pages of which it filled a part. The rest is what the process had freed:
 perhaps a secret before redaction, or a turn that is forgotten. Only glibc can zero what it hands
-out; elsewhere the rest stays as it is (docs/security.md).
+out; elsewhere the rest stays as it is (docs/security.md). It does while a log is merged that a kill
+left, too: a damaged length in it asks for more memory than there is, which zeroing would take.
 """
 
 import ctypes
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import ladybug
+
+from turnetl.graph.ladybug.log import log_files
 
 _M_PERTURB = -6
 _ZEROED = 0xFF
@@ -44,10 +48,10 @@ def zeroed_memory() -> Generator[None]:
 class WritableDatabase(ladybug.Database):
     """A database whose connections, and whose end, write pages of zeroed memory."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, path: str, **kwargs: Any) -> None:
         """Open it; arguments as of `ladybug.Database`. What is left of its log is merged."""
-        with zeroed_memory():
-            super().__init__(*args, **kwargs)
+        with nullcontext() if log_files(Path(path)) else zeroed_memory():
+            super().__init__(path, **kwargs)
 
     def close(self) -> None:
         with zeroed_memory():
