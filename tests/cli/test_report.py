@@ -29,7 +29,7 @@ def folder(filled_samples: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @dataclass(frozen=True)
-class Report:
+class WrittenReport:
     """What the command printed about the samples, and its page."""
 
     json: dict[str, Any]
@@ -39,10 +39,10 @@ class Report:
 
 
 @pytest.fixture(scope="module")
-def whole(folder: Path) -> Report:
+def whole(folder: Path) -> WrittenReport:
     printed = report(folder).json
     html = (folder / PAGE).read_text("utf-8")
-    return Report(printed, html, ParsedPage(html), (folder / PAGE).stat().st_mode & 0o777)
+    return WrittenReport(printed, html, ParsedPage(html), (folder / PAGE).stat().st_mode & 0o777)
 
 
 def report(folder: Path, *options: str, **environment: str) -> CommandResult:
@@ -73,7 +73,9 @@ def tables(rendered: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.full
-def test_the_report_has_the_numbers_of_the_other_commands(folder: Path, whole: Report) -> None:
+def test_the_report_has_the_numbers_of_the_other_commands(
+    folder: Path, whole: WrittenReport
+) -> None:
     groups = run_in_process("status", "--json", folder=folder).json["groups"]
     assert whole.json["turns"] == sum(group["turns"] for group in groups)
     assert whole.json["projects"] == len(groups)
@@ -100,7 +102,7 @@ def test_a_turn_that_a_fork_of_a_fork_repeats_under_another_id_counts_once(tmp_p
 
 
 @pytest.mark.full
-def test_the_page_has_decisions_entities_errors_noise_and_tokens(whole: Report) -> None:
+def test_the_page_has_decisions_entities_errors_noise_and_tokens(whole: WrittenReport) -> None:
     shown = " ".join(whole.parsed.text.split())
     assert "I decided on integer cents rather than `Decimal`" in shown
     assert "src/bookshop/catalogue.py" in shown
@@ -110,7 +112,7 @@ def test_the_page_has_decisions_entities_errors_noise_and_tokens(whole: Report) 
 
 
 @pytest.mark.full
-def test_the_tokens_of_subagents_are_counted_by_model_and_project(whole: Report) -> None:
+def test_the_tokens_of_subagents_are_counted_by_model_and_project(whole: WrittenReport) -> None:
     """Those of two archives: `agent-a7c41fe.jsonl`, and rows in `2026-02-21-first-steps.jsonl`."""
     rows = tables(whole.html)
     in_no_turn = {"claude-haiku-4-5": "53,885", "claude-sonnet-4-20250514": "49,384"}
@@ -138,7 +140,9 @@ def test_archives_whose_tokens_are_not_all_recorded_are_counted_with_the_remedy(
 
 
 @pytest.mark.full
-def test_every_turn_that_is_named_has_its_archive_and_line(folder: Path, whole: Report) -> None:
+def test_every_turn_that_is_named_has_its_archive_and_line(
+    folder: Path, whole: WrittenReport
+) -> None:
     parsed = whole.parsed
     anchors = {one for one in parsed.attributes("id") if one.startswith("turn-")}
     turns = run_in_process("timeline", "-n", "999", "--json", folder=folder).json["turns"]
@@ -162,7 +166,7 @@ def test_only_the_turns_of_the_group_and_the_time_are_in_the_report(folder: Path
 
 
 def test_an_earlier_private_page_is_replaced_and_no_other_file(
-    folder: Path, whole: Report, tmp_path: Path
+    folder: Path, whole: WrittenReport, tmp_path: Path
 ) -> None:
     again = run_in_process("report", "--output", PAGE, folder=folder)
     assert again.exit_code == 0

@@ -16,7 +16,7 @@ from turnetl.base.errors import BadUsage, Fatal, Retryable
 pytestmark = [pytest.mark.prefect, pytest.mark.full]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def cluster() -> Iterator[Any]:
     make: Any = LocalCluster
     with make(n_workers=0, processes=False, threads_per_worker=1, dashboard_address=None) as made:
