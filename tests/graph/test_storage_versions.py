@@ -41,6 +41,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
+def tear_log(path: Path) -> None:
+    """Cut off the end of the last transaction."""
+    log = path.with_name("graph.lbug.wal")
+    log.write_bytes(log.read_bytes()[:-40])
+
+
 async def expected(folder: Path) -> list[str]:
     """Return what a graph of the same turns holds that the installed release wrote."""
     path = folder / "expected" / "graph.lbug"
@@ -131,8 +137,7 @@ async def test_an_intact_log_that_only_its_release_can_read_is_never_cut(tmp_pat
 
 async def test_a_damaged_log_of_another_release_is_never_cut(tmp_path: Path) -> None:
     path = extract("0.21.2", "killed", tmp_path)
-    log = path.with_name("graph.lbug.wal")
-    log.write_bytes(log.read_bytes()[:-40])
+    tear_log(path)
     before = contents(tmp_path)
     assert "storage version 47" in await refused(path, for_writing=True)
     with pytest.raises(GraphUnusable, match="it stays as it is"):
@@ -297,8 +302,7 @@ async def test_a_damaged_log_is_left_out_only_by_its_own_release(
 ) -> None:
     path = tmp_path / "graph.lbug"
     write_with(release, "killed", path)
-    log = path.with_name("graph.lbug.wal")
-    log.write_bytes(log.read_bytes()[:-40])
+    tear_log(path)
     before = contents(tmp_path)
     report = upgrade_graph(f"ladybug://{path}", release, ignore_progress)
     assert report.is_log_cut
@@ -329,7 +333,7 @@ def test_a_log_of_the_installed_release_is_never_read_by_an_older_one(
     assert storage_version(path) == VERSIONS[release.name]
     log = path.with_name("graph.lbug.wal")
     intact = log.read_bytes()
-    log.write_bytes(intact[:-40])
+    tear_log(path)
     before = contents(tmp_path)
     with pytest.raises(GraphUnusable, match="stays as it is"):
         upgrade_file(path, release)

@@ -275,6 +275,11 @@ def test_a_file_without_a_suffix_is_found_if_it_starts_as_json(tmp_path: Path) -
     assert names(parsing.expand([tmp_path])) == ["list", "raw_transcript"]
 
 
+def write_below(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
 def test_files_that_an_agent_keeps_beside_a_session_are_no_archives(tmp_path: Path) -> None:
     session = tmp_path / "projects" / "-srv-shop" / "7d0c2f1a-0000-4000-8000-000000000001"
     for name in (
@@ -286,8 +291,7 @@ def test_files_that_an_agent_keeps_beside_a_session_are_no_archives(tmp_path: Pa
         "workflows/wf.json",
         "../sessions-index.json",
     ):
-        (session / name).parent.mkdir(parents=True, exist_ok=True)
-        (session / name).write_text('{"messages": [{"role": "user", "content": "x"}]}')
+        write_below(session / name, '{"messages": [{"role": "user", "content": "x"}]}')
     found = parsing.expand([tmp_path])
     assert (names(found), found.problems) == (["agent-a.jsonl"], ())
     assert found.other_files == {SkipReason.BESIDE_SESSION: 6}
@@ -303,8 +307,7 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
         ".kiro/sessions/cli/1.json",
         ".openclaw/agents/main/sessions/sessions.json",
     ):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text("{}")
+        write_below(tmp_path / name, "{}")
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / ".aider.chat.history.md").write_text("# aider chat started at 2026-")
     (tmp_path / "shop" / "session.jsonl.zstd").write_bytes(b"")

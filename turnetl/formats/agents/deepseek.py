@@ -7,7 +7,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.message_parts import at, first_of, objects, plain_text
+from turnetl.formats.kit.message_parts import at, first_of, objects
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.port import ParsedArchive, Probe
@@ -73,11 +73,6 @@ def _read_event(
         case "tool/call":
             return talk.call(data.get("name"), data.get("arguments"), data.get("callId"))
         case "tool/result":
-            return first_of(_result(talk, part) for part in objects(content))
+            return first_of(map(talk.returned, objects(content)))
         case kind:
             return _SKIPPED.get(kind, SkipReason.EVENT)
-
-
-def _result(talk: Conversation, part: dict[str, Any]) -> SkipReason | None:
-    is_error = part.get("isError") is True
-    return talk.result(part.get("toolCallId"), plain_text(part.get("content")), is_error=is_error)

@@ -9,7 +9,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.message_parts import plain_text, without_elements
+from turnetl.formats.kit.message_parts import without_elements
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_time
 from turnetl.formats.kit.usage import PiUsage
@@ -91,8 +91,7 @@ def _read(talk: Conversation, row: PiRow) -> SkipReason | None:
 def _read_message(talk: Conversation, row: PiRow, message: dict[str, Any]) -> SkipReason | None:
     role, content = message.get("role"), message.get("content")
     if role == "toolResult":
-        is_error = message.get("isError") is True
-        return talk.result(message.get("toolCallId"), plain_text(content), is_error=is_error)
+        return talk.returned(message)
     if (skipped := _SKIPPED.get(str(role))) is not None:
         return skipped
     talk.describe(model=message.get("model"))

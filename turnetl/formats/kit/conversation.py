@@ -197,6 +197,13 @@ class Conversation:
             self.builder.add_answer(turn, text_of(call.result))
         return None
 
+    def returned(
+        self, part: dict[str, Any], key: str = "toolCallId", error: str = "isError"
+    ) -> SkipReason | None:
+        """Add the result that a part or a message holds, by the names of its key and error."""
+        output = plain_text(part.get("content"))
+        return self.result(part.get(key), output, is_error=part.get(error) is True)
+
     def content(
         self,
         role: object,
@@ -234,9 +241,7 @@ class Conversation:
                 arguments = part.get("input", part.get("arguments"))
                 yield self.call(part.get("name"), arguments, part.get("id"))
             case "tool_result":
-                is_error = part.get("is_error") is True
-                output = plain_text(part.get("content"))
-                yield self.result(part.get("tool_use_id"), output, is_error=is_error)
+                yield self.returned(part, "tool_use_id", "is_error")
             case "thinking" | "reasoning" | "redacted_thinking":
                 yield SkipReason.REASONING
 

@@ -40,8 +40,9 @@ from turnetl.graph.ladybug.database import (
 from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT, lock_graph
 from turnetl.graph.ladybug.log import DiskSpace
 from turnetl.graph.ladybug.probe import FileState, probe
+from turnetl.graph.ladybug.table_dump import BESIDE
 
-_SUFFIXES = (".wal", ".wal.checkpoint", ".shadow", ".tmp")
+_SUFFIXES = (*BESIDE, ".tmp")
 """Of the files that the database makes beside its own."""
 
 
@@ -130,7 +131,6 @@ class LadybugFile:
         cls, lock: IO[bytes] | None, space: DiskSpace, *, write: bool, low_memory: bool = False
     ) -> "LadybugFile":
         path = space.path
-        is_older = False
         with ExitStack() as opened:
             if lock:
                 opened.callback(lock.close)
@@ -141,7 +141,6 @@ class LadybugFile:
                 swap.finish(path)
                 checksum.begin_writing(path)
                 prepare_for_writing(path, space)
-                is_older = storage_version.other_version(path) is not None
                 _ensure_file(path)
             database = (
                 open_database(path, write=True)
@@ -153,7 +152,7 @@ class LadybugFile:
                 _ensure_file(log.active_log(path), like=path)
             connection = SeparateConnections(database) if low_memory else connect(database)
             opened.callback(connection.close)
-            if write and is_older:
+            if write and storage_version.other_version(path) is not None:
                 # The first merge writes the version: until then, a log of this release would lie
                 # beside a file that names an older one, which could not replay it.
                 space.check()

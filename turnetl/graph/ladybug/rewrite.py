@@ -19,6 +19,7 @@ from turnetl.graph.ladybug.log import RESERVE
 from turnetl.graph.ladybug.swap import delete_kept
 from turnetl.graph.ladybug.table_copy import (
     building,
+    check_counts,
     check_merged,
     check_space,
     copy_tables,
@@ -75,7 +76,7 @@ def _copy(source: Any, copy: Path, path: Path) -> None:
                 f"graph `{path}` holds tables of another program (`{foreign}`), which cannot be "
                 "copied: what was deleted from it stays in the bytes of the file"
             )
-        copy_tables(target, read_tables(source))
+        check_counts(target, copy_tables(target, read_tables(source)))
 
 
 def _delete(copy: Path) -> None:

@@ -3,7 +3,7 @@
 As a program, this module imports nothing of turnetl, so that any Python with a release of Ladybug
 and pyarrow runs it:
 
-python table_dump.py GRAPH FOLDER [FOLDER_OF_THE_RELEASE]
+python table_dump.py GRAPH FOLDER VERSION [FOLDER_OF_THE_RELEASE]
 
 It writes the tables into the folder, last `tables.json`: either `parts`, or an `error`.
 """
@@ -92,7 +92,7 @@ def _columns(connection: Any, table: str) -> Sequence[str]:
     return [row[1] for row in query_rows(connection, f"CALL table_info('{table}') RETURN *")]
 
 
-def dump(graph: Path, folder: Path) -> dict[str, Any]:
+def dump(graph: Path, folder: Path, version: int) -> dict[str, Any]:
     """Write the tables into a folder, and return its contents. The graph stays as it is.
 
     A damaged end of the log is left out only if this is a release of the file's own version: to
@@ -100,8 +100,6 @@ def dump(graph: Path, folder: Path) -> dict[str, Any]:
     """
     import ladybug  # noqa: PLC0415 - perhaps from a folder, which `main` adds to the path
 
-    with graph.open("rb") as file:
-        version = int.from_bytes(file.read(12)[4:], "little")
     is_cut = False
     # Compressed floats may be lost when a log is merged.
     options: dict[str, Any] = {"max_num_threads": 1, "compression": False}
@@ -151,11 +149,11 @@ def _indexes(connection: Any) -> list[str]:
     return [f"{table}.{name}" for table, name, kind in rows if kind != "HASH"]
 
 
-def main(graph: Path, folder: Path, release: Path | None) -> None:
+def main(graph: Path, folder: Path, version: int, release: Path | None) -> None:
     if release is not None:
         sys.path.insert(0, str(release))
     try:
-        contents = dump(graph, folder)
+        contents = dump(graph, folder, version)
     except (ImportError, RuntimeError, OSError, ValueError) as error:
         # No text of a turn gets into a message.
         contents = {"error": (str(error).splitlines() or [""])[0][:_MAX_CHARS]}
@@ -163,5 +161,6 @@ def main(graph: Path, folder: Path, release: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    graph_file, dump_folder, *release_folder = map(Path, sys.argv[1:])
-    main(graph_file, dump_folder, next(iter(release_folder), None))
+    graph_file, dump_folder, version, *release_folder = sys.argv[1:]
+    added = Path(release_folder[0]) if release_folder else None
+    main(Path(graph_file), Path(dump_folder), int(version), added)

@@ -84,8 +84,8 @@ class _Reader:
             )
         return cls(sys.executable, release.absolute())
 
-    def command(self, path: Path, folder: Path) -> list[str]:
-        arguments = [path, folder, *([] if self.folder is None else [self.folder])]
+    def command(self, path: Path, folder: Path, version: int) -> list[str]:
+        arguments = [path, folder, version, *([] if self.folder is None else [self.folder])]
         # This Python may have its packages in the user's folder; another one has its own.
         option = "-P" if self.python == sys.executable else "-I"
         return [self.python, option, table_dump.__file__, *map(str, arguments)]
@@ -201,7 +201,7 @@ class _Upgrade:
         """
         # A session of its own: Ctrl-C must not look like a crash.
         result = subprocess.run(
-            reader.command(self.path, folder),
+            reader.command(self.path, folder, self.version),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
