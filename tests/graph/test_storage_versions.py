@@ -257,7 +257,7 @@ async def test_a_kill_at_any_step_leaves_the_old_graph_or_the_new_one(tmp_path: 
         path = extract("0.21.2", "killed", folder)
         if not killed_at(path, change):
             break
-        # As it would be read next: a swap that began is finished by whoever opens the graph.
+        # As it would be read next: the next process that opens the graph completes the swap.
         store = await open_graph(f"ladybug://{path}", user="", password="", write=False)
         assert len(await store.receipts(GROUP)) == len(history()), change
         await store.close()

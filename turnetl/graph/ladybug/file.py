@@ -1,6 +1,6 @@
 """Open a Ladybug file, so that no process reads it while another one writes it.
 
-Whoever holds the lock of the file (`file_lock`) and finds a log knows that the last writer did not
+A process that holds the lock (`file_lock`) and finds a log knows that the last writer did not
 close the file.
 """
 
