@@ -1,8 +1,7 @@
 """Replace a Ladybug file and its logs by a complete new file, and keep the old ones.
 
-`graph.lbug.upgraded` exists only if it is complete. The next process that opens the
-graph, with the lock of a writer, puts it in the place of `graph.lbug`; after a kill, the next one
-continues. The
+`graph.lbug.upgraded` exists only if it is complete. The next process that opens the graph, with the
+lock of a writer, puts it in the place of `graph.lbug`; after a kill, the next one continues. The
 old file and its logs stay as `graph.lbug.storage47`, with the number of their storage version: the
 release that wrote them opens them under this name.
 """
