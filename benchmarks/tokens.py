@@ -77,6 +77,8 @@ def _messages(path: Path) -> Iterator[tuple[object, dict[str, Any]]]:
             yield from _of_anthropic(found, (path, number, at))
             yield from _of_gemini(found, state)
             yield from _of_opencode(found, (path, number, at))
+            yield from _of_pi(found, (path, number, at))
+            yield from _of_amp(found, (path, number, at))
         if isinstance(value, dict):
             yield from _of_codex(value, state)
 
@@ -188,6 +190,33 @@ def _of_opencode(row: Mapping[str, Any], place: object) -> Iterator[tuple[object
     }
     created = datetime.fromtimestamp((time.get("created") or 0) / 1000, UTC).isoformat()
     yield row.get("id") or place, _message(row.get("modelID"), created, raw)
+
+
+def _of_pi(row: Mapping[str, Any], place: object) -> Iterator[tuple[object, dict[str, Any]]]:
+    message = row.get("message")
+    if row.get("type") != "message" or not isinstance(message, dict):
+        return
+    usage = message.get("usage")
+    if message.get("role") == "assistant" and isinstance(usage, dict):
+        raw = {
+            "input": usage.get("input"),
+            "write": usage.get("cacheWrite"),
+            "read": usage.get("cacheRead"),
+            "output": usage.get("output"),
+        }
+        yield place, _message(message.get("model"), row.get("timestamp"), raw)
+
+
+def _of_amp(row: Mapping[str, Any], place: object) -> Iterator[tuple[object, dict[str, Any]]]:
+    usage = row.get("usage")
+    if row.get("role") == "assistant" and isinstance(usage, dict) and "inputTokens" in usage:
+        raw = {
+            "input": usage.get("inputTokens"),
+            "write": usage.get("cacheCreationInputTokens"),
+            "read": usage.get("cacheReadInputTokens"),
+            "output": usage.get("outputTokens"),
+        }
+        yield place, _message(usage.get("model"), usage.get("timestamp"), raw)
 
 
 def _message(model: Any, time: Any, raw: dict[str, Any]) -> dict[str, Any]:
