@@ -12,6 +12,7 @@ from turnetl.base.reason import SkipReason
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.machine_text import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.rows import (
+    COWORK_ROWS,
     MESSAGE_TYPES,
     ROWS,
     ClaudeAttachment,
@@ -22,6 +23,7 @@ from turnetl.formats.claude.rows import (
     blocks_of_any,
     content_of,
     count_calls,
+    is_cowork,
     is_foreign,
     is_message,
     is_other_row,
@@ -58,17 +60,21 @@ class ClaudeCode:
         for row in probe.rows:
             if is_foreign(row):
                 return False
-            if is_message(row):
+            if is_message(row) or is_cowork(row):
                 return True
             has_row = has_row or is_other_row(row)
         return has_row
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = ClaudeReader()
-        read_lines(data, ROWS, reader.read, reader.counts)
+        # In a text, the quotes would have backslashes.
+        decoder = COWORK_ROWS if b'"_audit_timestamp"' in data[:_START] else ROWS
+        read_lines(data, decoder, reader.read, reader.counts)
         return reader.finish()
 
 
+_START = 1 << 20
+"""Bytes in which a log of Claude Cowork shows itself."""
 _ROWS = "loglines"
 
 
