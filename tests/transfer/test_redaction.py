@@ -1,6 +1,6 @@
 """What is exported is redacted again."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,8 @@ def test_the_name_of_a_tool_is_redacted_as_in_a_parse() -> None:
 
 def test_every_text_and_name_of_a_subagent_is_redacted() -> None:
     texts: dict[str, Any] = dict.fromkeys((*RUN_NAME_FIELDS, "prompt", "answer"), WORD)
-    run = subagent(WORD, tool(WORD, WORD, WORD), **texts | {"archive": f"/{WORD}/agent.jsonl"})
+    texts["archive"] = f"/{WORD}/agent.jsonl"
+    run = replace(subagent("a1", tool(WORD, WORD, WORD)), **texts)
     clean, count = redacted_content(
         ExportContent([ExportedTurn(turn(subagents=(run,)), None, 0)]), WordRedactor(WORD)
     )
