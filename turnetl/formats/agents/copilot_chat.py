@@ -49,6 +49,7 @@ class ChatChange(msgspec.Struct):
 
 _REQUESTS = RowDecoder(ChatRequest, Envelope(own=(("requestId", "message"),)))
 _CHANGES = RowDecoder(ChatChange, Envelope(own=(("kind", "v"), ("kind", "k"))))
+_APPEND = 2
 _CANCELLED, _FAILED = 2, 3
 """States of a response."""
 _ERRORS = ("ERROR while calling tool", "ERROR: Your input to the tool was invalid")
@@ -106,7 +107,7 @@ class _ChangeLog:
             changed = range(path[1], path[1] + 1)
         elif path[0] == "requests":
             kept = min(len(self.spans), count, count if change.i is None else max(change.i, 0))
-            changed = range(kept if change.kind == 2 else 0, count)
+            changed = range(kept if change.kind == _APPEND else 0, count)
             self.spans[changed.start :] = [span] * len(changed)
         if path[0] != "requests" or not changed:
             return SkipReason.STATE
@@ -129,19 +130,16 @@ def _make(session: dict[str, Any], path: list[Any], change: ChatChange) -> bool:
     target: Any = session
     for key in parents:
         target = _child(target, key)
-    if change.kind == 2:
+    if change.kind == _APPEND:
         target = _child(target, last)
         if not isinstance(target, list) or not isinstance(change.v, list | None):
             return False
         target[len(target) if change.i is None else max(change.i, 0) :] = change.v or []
-    elif change.kind not in (1, 3):
+        return True
+    is_key = isinstance(target, dict) and isinstance(last, str)
+    if not is_key and _child(target, last) is None:
         return False
-    elif isinstance(target, dict) and isinstance(last, str):
-        target[last] = change.v
-    elif isinstance(target, list) and _child(target, last) is not None:
-        target[last] = change.v
-    else:
-        return False
+    target[last] = change.v
     return True
 
 
@@ -171,7 +169,7 @@ def _read(talk: Conversation, request: ChatRequest) -> SkipReason | None:
         return reason
     talk.time = parse_timestamp(at(request.model_state, "completedAt")) or talk.time
     _read_calls(talk, at(request.result, "metadata"), parts)
-    talk.answer(*_texts(talk, parts))
+    talk.answer(*_texts(parts))
     state = at(request.model_state, "value")
     is_error = at(request.result, "errorDetails") is not None
     if request.is_canceled or is_error or state in (_CANCELLED, _FAILED):
@@ -227,7 +225,7 @@ def _text(value: Any) -> str:
     return "".join(pieces)
 
 
-def _texts(talk: Conversation, parts: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _texts(parts: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield the agent's texts: a reference to a file is a part, and does not end one."""
     pieces: list[str] = []
     for part in parts:

@@ -6,6 +6,7 @@ read in file order: timestamps may run backwards, and parents may be in other fi
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
@@ -43,6 +44,7 @@ from turnetl.formats.claude.sessions import (
     read_sidechain,
 )
 from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
+from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
@@ -68,8 +70,9 @@ class ClaudeCode:
     def read(self, data: bytes) -> ParsedArchive:
         reader = ClaudeReader()
         # In a text, the quotes would have backslashes.
-        decoder = COWORK_ROWS if b'"_audit_timestamp"' in data[:_START] else ROWS
-        read_lines(data, decoder, reader.read, reader.counts)
+        is_cowork_log = b'"_audit_timestamp"' in data[:_START]
+        rows: RowDecoder[Any] = COWORK_ROWS if is_cowork_log else ROWS
+        read_lines(data, rows, reader.read, reader.counts)
         return reader.finish()
 
 
