@@ -186,7 +186,7 @@ class FoundArchive:
     @property
     def is_session(self) -> bool:
         """Return whether it holds a session of its own."""
-        return "subagents" not in self.path.parts and not is_project_archive(self.path)
+        return "subagents" not in self.path.parts and not is_in_history(self.path)
 
     @property
     def is_pending(self) -> bool:
