@@ -97,6 +97,15 @@ PROMPTS = {
     "grok/short.jsonl": ["Hi"],
     "deepseek/session.jsonl": ["How many readers may enter?", "Paint one"],
     "deepseek/delegated.jsonl": [],
+    "goose/database.jsonl": ["Prompt 1"],
+    "kiro/database.jsonl": ["Prompt 1", "Stop"],
+    "cursor/database.jsonl": ["Prompt 1", "[image]"],
+    "hermes/session.jsonl": ["Prompt 1", "And the lid?"],
+    "zed/thread.json": [
+        "Why does \n\n[file:///home/dev/shop/till.py]\n\nfail?",
+        "[image]",
+    ],
+    "zed/segments.json": ["Sum the cart"],
     "codex_history/sessions.jsonl": [
         "Add a price to each book",
         "Which tests are slow?",
@@ -106,6 +115,11 @@ PROMPTS = {
     ],
 }
 CALLS = {
+    "zed/thread.json": [("terminal", "pytest -q", "1 failed", True)],
+    "zed/segments.json": [("read_file", "cart.py", "x = 1", False)],
+    "hermes/session.jsonl": [("read", "a.py", "x = 1", False)],
+    "kiro/database.jsonl": [("fs_read", "a.py", "x = 1", False)],
+    "cursor/database.jsonl": [("read_file", "a.py", "x = 1", False)],
     "copilot/tools.jsonl": [
         ("view", "/home/dev/bookshop/till.py", "return int(total * 100)", False),
         ("bash", "pytest -q tests/test_till.py", "1 failed: test_rounding", True),

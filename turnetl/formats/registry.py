@@ -58,7 +58,12 @@ FORMATS = (
         2,
         "claude:ClaudeHistory",
     ),
-    Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 4, "codex:Codex"),
+    Format(
+        "codex",
+        "Codex CLI rollouts, with and without the envelope (JSONL)",
+        4,
+        "codex:Codex",
+    ),
     Format("codex_json", "rollouts of the first Codex CLI (JSON)", 4, "codex:CodexDocument"),
     Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 4, "gemini:GeminiJson"),
     Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 4, "gemini:GeminiJsonl"),
@@ -71,7 +76,9 @@ FORMATS = (
     Format("cline", "Cline and Roo Code tasks (JSON)", 1, "agents.cline:Cline"),
     Format("amp", "Amp threads (JSON)", 1, "agents.amp:Amp"),
     Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
-    Format("goose", "Goose sessions (JSONL)", 1, "agents.goose:Goose"),
+    Format("goose", "Goose sessions (JSONL, database)", 1, "agents.goose:Goose"),
+    Format("zed", "threads of Zed's agent (its database)", 1, "agents.zed:Zed"),
+    Format("hermes", "Hermes sessions (its database)", 1, "agents.hermes:Hermes"),
     Format(
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
@@ -92,9 +99,14 @@ FORMATS = (
     Format(
         "pi", "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)", 1, "agents.pi:Pi"
     ),
-    Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CursorCli"),
+    Format(
+        "cursor",
+        "Cursor: transcripts of its CLI, chats of its editor (JSONL)",
+        1,
+        "agents.cursor:CursorCli",
+    ),
     Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),
-    Format("kiro", "Kiro CLI sessions (JSONL)", 1, "agents.kiro:KiroCli"),
+    Format("kiro", "Kiro CLI sessions (JSONL, database)", 1, "agents.kiro:KiroCli"),
     Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:Antigravity"),
     Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:Kimi"),
     Format("continue", "Continue sessions (JSON)", 1, "agents.continue_dev:Continue"),
