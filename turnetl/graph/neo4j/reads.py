@@ -28,9 +28,17 @@ from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.graph import from_rows, group_tables, to_rows
 from turnetl.graph.from_rows import FACT_TIMES, in_order
 from turnetl.graph.group_tables import GroupTables
+from turnetl.graph.migrations import (
+    MIGRATIONS,
+    MigrationSummary,
+    OtherRelation,
+    TurnMigration,
+    decoded,
+    summaries,
+)
 from turnetl.graph.neo4j import cypher, rows
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import ENDS, LINK, SMALL_PAGE, in_pages, microsecond
+from turnetl.graph.neo4j.cypher import ENDS, LINK, OWN_TYPES, SMALL_PAGE, in_pages, microsecond
 from turnetl.graph.neo4j.rows import ENTITY_TIMES, EPISODE_TIMES, from_microseconds
 from turnetl.graph.session_level import (
     SessionLevelData,
@@ -174,6 +182,22 @@ _SAGA_LINKS: LiteralString = in_pages(
 _NEXT_LINKS: LiteralString = in_pages(
     "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", ENDS, is_there=LINK
 )
+
+_RELATIONS: LiteralString = f"""
+MATCH (item:Entity|Episodic|Saga|Community)-[r]-(other)
+WHERE item.group_id IN $groups
+WITH item, r, other, type(r) IN {OWN_TYPES} AS is_own,
+     (other:Entity OR other:Episodic OR other:Saga OR other:Community)
+     AND coalesce(other.group_id IN $groups, false) AS is_inside
+WHERE CASE
+    WHEN NOT is_own THEN true
+    WHEN type(r) = 'RELATES_TO' THEN NOT is_inside OR NOT coalesce(r.group_id IN $groups, false)
+    ELSE NOT is_inside AND endNode(r) = item
+END
+RETURN DISTINCT item.uuid AS node,
+    CASE WHEN NOT is_own AND is_inside THEN other.uuid END AS other
+ORDER BY node, other
+"""
 
 
 class Neo4jReader:
@@ -345,6 +369,19 @@ class Neo4jReader:
             [from_rows.entity_of(group, *_embedded(row)) for row in entities],
             [Mention(episode, entity) for episode, entity in mentions],
         )
+
+    async def migrations(self) -> Sequence[TurnMigration]:
+        return decoded(await self._states())
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        return summaries(await self._states())
+
+    async def _states(self) -> list[str]:
+        return [row["state"] for row in await self._client.read(MIGRATIONS)]
+
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        found = await self._client.read(_RELATIONS, groups=list(groups))
+        return [OtherRelation(row["node"], row["other"]) for row in found]
 
 
 def _embedded(row: Mapping[str, Any]) -> tuple[dict[str, Any], Vector | None]:
