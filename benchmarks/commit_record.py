@@ -32,8 +32,7 @@ from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher as ladybug_cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
-from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT
+from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug.log import DiskSpace, change_size
 from turnetl.graph.ladybug.store import LadybugStore
 from turnetl.graph.neo4j import cypher as neo4j_cypher

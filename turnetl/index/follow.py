@@ -18,17 +18,19 @@ from turnetl.base.batched import batched
 from turnetl.base.graph_model import CommittedTurn, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.base.terms import Tokenizer
+from turnetl.episode_text.passages import split_passages
 from turnetl.index.catalog import Catalog, StoredQuestions, text_digest
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
 from turnetl.index.files import IndexEmbedder, check_embedder
-from turnetl.index.index_report import CatchUpReport, unread_commits
+from turnetl.index.index_report import CatchUpReport, IndexedGroup, unread_commits
 from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
 from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.vectors import stack
 
 T = TypeVar("T")
@@ -369,3 +371,32 @@ class Follower:
             self._parts.reload()
             self._parts.remove_words()
             self._removed += len(keys)
+
+
+_SAMPLE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingEstimate:
+    """The texts that a catch-up has to embed."""
+
+    turns: int
+    passages: int
+    tokens: int
+    """Of the passages, rather too many than too few."""
+
+
+async def estimate_embedding(
+    graph: FollowedGraph, groups: Sequence[IndexedGroup]
+) -> EmbeddingEstimate:
+    versions = await graph.versions()
+    turns, passages, tokens = 0, 0.0, 0.0
+    for group, unread in sorted(unread_commits(groups, versions).items()):
+        sample = await graph.commits(group, unread.start - 1, _SAMPLE) if unread else ()
+        if sample:
+            pending = min(len(unread), versions[group].turns)
+            turns += pending
+            texts = [passage.text for turn in sample for passage in split_passages(turn.text)]
+            passages += pending * len(texts) / len(sample)
+            tokens += pending * estimate_tokens(*texts) / len(sample)
+    return EmbeddingEstimate(turns, round(passages), round(tokens))

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from turnetl.base import stop_signals
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.open import upgrade_graph
-from turnetl.graph.upgrade_report import GraphUpgrade
+from turnetl.graph.open import GraphUpgrade, upgrade_graph
 from turnetl.settings import Settings
 
 

@@ -25,8 +25,7 @@ from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug import cypher, reads, rows
 from turnetl.graph.ladybug import reversal as reversals
 from turnetl.graph.ladybug.client import LadybugClient, Reopen, in_thread
-from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT
+from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug.log import change_size
 from turnetl.graph.migrations import (
     MigrationStep,
