@@ -1,7 +1,7 @@
 """Which data a cutover, a rollback or a finish moves or deletes, and what makes it impossible.
 
-Nothing is written. The rows are those of the group and of its shadow groups together, so that the same data gives the
-same sets wherever a part of it is by now.
+Nothing is written. The rows are those of the group and of its shadow groups together, so that the
+same data gives the same sets wherever a part of it is by now.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
