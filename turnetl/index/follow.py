@@ -1,4 +1,4 @@
-"""Bring an index up to date with a graph, a batch of commits at a time.
+"""Bring an index up to date with a graph, a batch of commits at a time; estimate what that takes.
 
 What was committed while it runs may be missed, and is read by the next catch-up. A batch is written
 in the order vectors, words, catalog: what a killed writer left of the first two has keys that the
@@ -30,7 +30,6 @@ from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
 from turnetl.index.vectors import PassageRows
 from turnetl.llm.embedders.port import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.vectors import stack
 
 T = TypeVar("T")
@@ -389,6 +388,8 @@ class EmbeddingEstimate:
 async def estimate_embedding(
     graph: FollowedGraph, groups: Sequence[IndexedGroup]
 ) -> EmbeddingEstimate:
+    from turnetl.llm.meter import estimate_tokens  # noqa: PLC0415 - a search does without
+
     versions = await graph.versions()
     turns, passages, tokens = 0, 0.0, 0.0
     for group, unread in sorted(unread_commits(groups, versions).items()):

@@ -213,7 +213,7 @@ async def state_cost(
     """Log what the catch-up embeds, and its cost; the built-in embedder is too fast for that."""
     if wiring.is_built_in(settings):
         return
-    from turnetl.index.follow import estimate_embedding  # noqa: PLC0415 - imports a meter
+    from turnetl.index.follow import estimate_embedding  # noqa: PLC0415 - only a dry run
 
     estimate = await estimate_embedding(store, opened.index.groups())
     if not estimate.turns:
