@@ -24,6 +24,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph.session_ids import named_sessions
 from turnetl.index.conditions import Selection
 from turnetl.index.files import DamagedIndex
+from turnetl.index.follow import estimate_embedding
 from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
@@ -213,8 +214,6 @@ async def state_cost(
     """Log what the catch-up embeds, and its cost; the built-in embedder is too fast for that."""
     if wiring.is_built_in(settings):
         return
-    from turnetl.index.follow import estimate_embedding  # noqa: PLC0415 - only a dry run
-
     estimate = await estimate_embedding(store, opened.index.groups())
     if not estimate.turns:
         return
