@@ -538,7 +538,13 @@ async def run_recipe(
         bfs_origin_node_uuids=None if center is None else [center],
     )
     driver.check()
-    return _scored(results, _fact_scores(results, config, indexes, center))
+    fact_scores = _fact_scores(results, config, indexes, center)
+    return ScoredResults(
+        facts=_pairs(results.edges, fact_scores),
+        entities=_pairs(results.nodes, results.node_reranker_scores),
+        episodes=_pairs(results.episodes, results.episode_reranker_scores),
+        communities=_pairs(results.communities, results.community_reranker_scores),
+    )
 
 
 def _fact_scores(
@@ -556,15 +562,6 @@ def _fact_scores(
     if reranker is EdgeReranker.episode_mentions:
         return [float(len(edge.episodes)) for edge in results.edges]
     return results.edge_reranker_scores
-
-
-def _scored(results: SearchResults, fact_scores: Sequence[float]) -> ScoredResults:
-    return ScoredResults(
-        facts=_pairs(results.edges, fact_scores),
-        entities=_pairs(results.nodes, results.node_reranker_scores),
-        episodes=_pairs(results.episodes, results.episode_reranker_scores),
-        communities=_pairs(results.communities, results.community_reranker_scores),
-    )
 
 
 def _pairs(values: Iterable[Node | Edge], scores: Iterable[float]) -> list[ScoredUuid]:

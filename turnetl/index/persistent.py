@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from turnetl.base import private_files
 from turnetl.base.model import SessionId, TurnId
-from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
-from turnetl.index.catalog_state import other_version
 from turnetl.index.conditions import Selection
 from turnetl.index.creation import create_index, open_current, translated_or_busy
 from turnetl.index.files import (
@@ -127,12 +125,12 @@ class PersistentIndex:
         embedder: Embedder,
         *,
         now: datetime,
-        on_progress: ProgressCallback | None = None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> CatchUpReport:
         """Read what changed in the graph since the last call. May be stopped at any point."""
         with self.writing() as parts:
             parts.remove_words()
-            report = await Follower(parts, graph, embedder).catch_up(on_progress or _no_progress)
+            report = await Follower(parts, graph, embedder).catch_up(on_progress)
             with parts.catalog.transaction():
                 parts.catalog.record("caught_up_at", now.isoformat())
             return report
@@ -255,7 +253,7 @@ class PersistentIndex:
 
     def lookup(self) -> Lookup:
         with self._reading() as parts:
-            return parts.catalog.lookup()
+            return Lookup(parts.catalog.connection)
 
     def close(self) -> None:
         self._parts.close()
@@ -264,17 +262,13 @@ class PersistentIndex:
         path, read_only = self._folder / CATALOG, self.is_read_only
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
-            self._check(catalog)
+            catalog.check_version(self._folder)
+            check_embedder(catalog.embedder(), self._index_embedder)
             size, step = self._index_embedder.dimensions, self._before_step
             return IndexParts(self._folder, catalog, size, step, read_only=read_only)
         except BaseException:
             catalog.close()
             raise
-
-    def _check(self, catalog: Catalog) -> None:
-        if catalog.version != catalog_state.VERSION:
-            raise other_version(self._folder, catalog.version)
-        check_embedder(catalog.embedder(), self._index_embedder)
 
     def _errors(self) -> AbstractContextManager[None]:
         return translated_or_busy(self._folder, lambda: self._parts.is_replaced)
@@ -302,7 +296,3 @@ class PersistentIndex:
                 yield self._parts
             finally:
                 self._is_writing = False
-
-
-def _no_progress(_done: int, _total: int) -> None:
-    """Ignore the progress."""

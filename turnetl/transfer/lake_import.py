@@ -167,7 +167,8 @@ class _Import:
                 rows = self.source.read_turns_file(file.path)
             except TableUnusable:
                 return _damaged(file.path)
-            problem = problem_of_rows(file, rows)
+            if (rows["group_id"] != file.metadata.group).any():
+                problem = "it has turns of another group"
         if problem is not None:
             return f"`{file.path}` is not a turns file of a lake: {problem}"
         kept = self._not_forgotten(rows)
@@ -356,13 +357,6 @@ def original_digest(file: TurnFile) -> str:
     return file.metadata.original_digest or file.path.stem
 
 
-def problem_of_rows(file: TurnFile, rows: pl.DataFrame) -> str | None:
-    """Return why rows cannot be those of the turns file; None: they can."""
-    if (rows["group_id"] != file.metadata.group).any():
-        return "it has turns of another group"
-    return None
-
-
 def _has_counts(metadata: ArchiveMetadata) -> bool:
     try:
         counts = ParseCounts.from_mapping(metadata.counts)
@@ -377,7 +371,7 @@ def _has_usage(metadata: ArchiveMetadata) -> bool:
         _DIGEST.fullmatch(one.subagent or _NOBODY)
         and (not one.session or _DIGEST.fullmatch(one.session))
         and (one.started_at is None or one.started_at.tzinfo is not None)
-        and all(map(_is_count, _counts(one)))
+        and all(count is None or 0 <= count < _MANY for count in _counts(one))
         for one in metadata.subagent_usage or ()
     )
 
@@ -387,10 +381,6 @@ def _counts(usage: SubagentUsage) -> Iterator[int | None]:
     yield from (usage.cache_write_tokens, usage.cache_read_tokens, usage.reasoning_tokens)
     for _, *counts in usage.messages:
         yield from counts
-
-
-def _is_count(value: int | None) -> bool:
-    return value is None or 0 <= value < _MANY
 
 
 class _Version(msgspec.Struct):
@@ -477,7 +467,7 @@ def merged_usage(
 def _merged(one: SubagentUsage, other: SubagentUsage) -> SubagentUsage:
     """Return all messages of two entries of the same subagent, model and day."""
     if not (one.messages and other.messages):
-        return max(one, other, key=_tokens)
+        return max(one, other, key=lambda usage: usage.input_tokens + usage.output_tokens)
     counts: dict[str, Tokens] = {}
     for message in (*one.messages, *other.messages):
         tokens = Tokens(*message[1:])
@@ -494,10 +484,6 @@ def _redacted_again(
     clean = {one.model for one in new}
     models = redacted_models([one for one in before if one.model not in clean], redactor)
     return with_models(before, models) or ()
-
-
-def _tokens(usage: SubagentUsage) -> int:
-    return usage.input_tokens + usage.output_tokens
 
 
 def rows_digest(rows: pl.DataFrame) -> str:

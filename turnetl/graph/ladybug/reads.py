@@ -178,13 +178,12 @@ def _commit(client: LadybugClient, group: GroupId, turn: str) -> CommittedTurn:
     [row] = client.query(cypher.COMMIT, {"group_id": group, "turn_id": turn})
     json, *recorded = row
     receipt = ladybug_rows.receipt(json, group)
-    contents = {uuid: _content(client, uuid) for uuid in from_rows.chunk_ids(receipt)}
+    contents = {
+        uuid: str(content)
+        for uuid in from_rows.chunk_ids(receipt)
+        for (content,) in client.query(cypher.EPISODE_CONTENT, {"uuid": uuid})
+    }
     return from_rows.committed_turn(receipt, Recorded(*recorded), contents)
-
-
-def _content(client: LadybugClient, uuid: str) -> str:
-    rows: list[Any] = client.query(cypher.EPISODE_CONTENT, {"uuid": uuid})
-    return str(rows[0][0]) if rows else ""
 
 
 def _fact_count(client: LadybugClient) -> int:
@@ -412,9 +411,7 @@ def _facts(client: LadybugClient, group: GroupId) -> pl.DataFrame:
 
 
 def _read(client: LadybugClient, query: str, group: GroupId, columns: pl.Schema) -> pl.DataFrame:
-    frame = pl.from_arrow(client.table(query, {"group_id": group}))
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError("a query returned no table")
+    frame = pl.DataFrame(pl.from_arrow(client.table(query, {"group_id": group})))
     # Ladybug's times are in UTC, without a zone.
     zoned = frame.with_columns(
         pl.col(pl.Datetime).dt.cast_time_unit("us").dt.replace_time_zone("UTC")

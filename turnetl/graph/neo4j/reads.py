@@ -148,6 +148,7 @@ _COMMIT_TABLE: LiteralString = in_pages(
     ]""",
 )
 _SEQUENCES: LiteralString = in_pages(cypher.COMMIT_ITEMS, "[item.turn_id, item.sequence]")
+_SEQUENCE_COLUMNS = pl.Schema({"turn_id": pl.String(), "sequence": pl.Int64()})
 _ENTITY_TABLE: LiteralString = in_pages(
     cypher.ENTITY_ITEMS, "[item.uuid, item.name, labels(item), size(item.name_embedding)]"
 )
@@ -310,9 +311,9 @@ class Neo4jReader:
         """Return the tables, read one after the other, in the order that `GroupTables` requires."""
 
         async def read(query: LiteralString, columns: pl.Schema) -> pl.DataFrame:
-            return await _read(self._client, query, columns, group)
+            return await _frame(self._client.pages(query, group=group), columns)
 
-        commits = await _commits(self._client, group, without=[])
+        commits = await self._commit_table(group, without=[])
         return GroupTables(
             commits=commits,
             entities=await read(_ENTITY_TABLE, group_tables.ENTITIES),
@@ -322,8 +323,25 @@ class Neo4jReader:
             sagas=await read(_SAGA_TABLE, group_tables.SAGAS),
             saga_links=await read(_SAGA_LINKS, group_tables.LINKS),
             next_links=await read(_NEXT_LINKS, group_tables.LINKS),
-            commits_after=await _commits_after(self._client, group, commits),
+            commits_after=await self._commits_after(
+                group, commits, await read(_SEQUENCES, _SEQUENCE_COLUMNS)
+            ),
         )
+
+    async def _commit_table(self, group: GroupId, *, without: list[str]) -> pl.DataFrame:
+        pages = self._client.pages(_COMMIT_TABLE, group=group, without=without)
+        commits = ([group_tables.commit_row(row) for row in page] async for page in pages)
+        return await _frame(commits, group_tables.COMMITS)
+
+    async def _commits_after(
+        self, group: GroupId, before: pl.DataFrame, present: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Return those of `before` that are still present, and read those made since."""
+        kept = before.join(present, on=present.columns, how="semi")
+        if kept.height == present.height:
+            return kept
+        new = await self._commit_table(group, without=kept["turn_id"].to_list())
+        return pl.concat([kept, new])
 
     async def episode_groups(self) -> list[GroupId]:
         return [GroupId(row["group_id"]) for row in await self._client.read(_GROUPS)]
@@ -400,29 +418,6 @@ async def write_communities(
     result = await transaction.run(_LINK, rows=links, group=group, now=now)
     if (await result.single(strict=True))["done"] != len(links):
         raise to_rows.missing_member(group)
-
-
-async def _commits_after(client: Neo4jClient, group: GroupId, before: pl.DataFrame) -> pl.DataFrame:
-    """Read the commits again: those that are still there from `before`, and those made since."""
-    columns = pl.Schema({name: before.schema[name] for name in ("turn_id", "sequence")})
-    present = await _read(client, _SEQUENCES, columns, group)
-    kept = before.join(present, on=list(columns), how="semi")
-    if kept.height == present.height:
-        return kept
-    new = await _commits(client, group, without=kept["turn_id"].to_list())
-    return pl.concat([kept, new])
-
-
-async def _commits(client: Neo4jClient, group: GroupId, *, without: list[str]) -> pl.DataFrame:
-    pages = client.pages(_COMMIT_TABLE, group=group, without=without)
-    commits = ([group_tables.commit_row(row) for row in page] async for page in pages)
-    return await _frame(commits, group_tables.COMMITS)
-
-
-async def _read(
-    client: Neo4jClient, query: LiteralString, columns: pl.Schema, group: GroupId
-) -> pl.DataFrame:
-    return await _frame(client.pages(query, group=group), columns)
 
 
 async def _frame(pages: AsyncIterator[Sequence[Sequence[Any]]], columns: pl.Schema) -> pl.DataFrame:

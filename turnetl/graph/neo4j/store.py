@@ -41,7 +41,7 @@ from turnetl.graph.neo4j.client import (
     create_schema,
     open_driver,
     translate_errors,
-    write_all,
+    write_rows,
 )
 from turnetl.graph.neo4j.cypher import abbreviated
 from turnetl.graph.neo4j.reads import Neo4jReader
@@ -148,7 +148,8 @@ class Neo4jStore(Neo4jReader):
             )
             if locked["is_committed"]:
                 return False
-            await write_all(transaction, others)
+            for query, parameters in others:
+                await write_rows(transaction, query, parameters)
             await transaction.commit()
         return True
 
