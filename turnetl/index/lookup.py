@@ -242,6 +242,8 @@ def _folded(relations: Collection[str]) -> str:
     return json.dumps([fold(relation) for relation in relations])
 
 
+# In what follows, `keys` is a JSON list of the keys of turns, `relations` one of folded names.
+# `+ft.turn` makes SQLite begin with the few facts that are asked for, not with all turns'.
 # Labels have no index by entity, so that they are read once, each beside its entity's count.
 MOST_STATED = """
 WITH stated AS MATERIALIZED (

@@ -148,7 +148,7 @@ async def _caught_up(
 ) -> OpenIndex:
     """Read from the graph what the index lacks; raises `Retryable` if the index has no turns."""
     index, state = opened.index, wiring.graph_state(settings)
-    if state is not None and state == index.graph_state:
+    if state is not None and state == index.recorded("graph_state"):
         return opened
     try:
         async with wiring.store(settings, write=False, wait=not has_turns(index)) as store:
@@ -204,7 +204,7 @@ async def _catch_up(
             added, removed = added + changes.added, removed + changes.removed
             current = await store.migration_summaries()
         # The state before: what is written meanwhile is read the next time.
-        opened.index.mark(state)
+        opened.index.record("graph_state", state)
     return CatchUpReport(added, removed)
 
 
@@ -292,7 +292,7 @@ async def follow_session_level(
     """Bring the index of session-level data, if there are any, up to date after that of turns."""
     index, embedder = opened.index, opened.embedder
     state = await _state(store, migrations)
-    if state == index.content_state:
+    if state == index.recorded("content_state"):
         return
     moving = {one.group_id for one in migrations if one.phase.moves_data}
     groups = await store.session_level_groups()
@@ -304,7 +304,7 @@ async def follow_session_level(
             announce = partial(_announce, embedder, settings)
             await sessions.follow(store, embedder, names, announce, moving)
     # The state before: what is written meanwhile is read the next time.
-    index.mark_content(state)
+    index.record("content_state", state)
 
 
 async def forget_replaced_data(
@@ -318,7 +318,8 @@ async def forget_replaced_data(
     A search during the update then finds a part of the turns, and never old data beside them.
     """
     replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
-    if not replaced or await _state(store, migrations) == opened.index.content_state:
+    seen = opened.index.recorded("content_state")
+    if not replaced or await _state(store, migrations) == seen:
         return
     sessions = wiring.session_index(settings, opened.embedder)
     if sessions is not None:
