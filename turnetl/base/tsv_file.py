@@ -40,8 +40,12 @@ def open_tsv(path: Path, *, is_quoted: bool) -> "Iterator[csv.DictReader[str]]":
     """Open a table, of which cells may be quoted; one that a row lacks is empty."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            quoting = csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE
-            yield csv.DictReader(file, delimiter="\t", restval="", quoting=quoting)
+            yield csv.DictReader(
+                file,
+                delimiter="\t",
+                restval="",
+                quoting=csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+            )
     except OSError as error:
         raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
