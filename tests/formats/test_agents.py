@@ -47,6 +47,8 @@ PROMPTS = {
         "Mend it, and ask me which way to round.",
     ],
     "copilot/subagent.jsonl": ["Find every place that prints a receipt.", "[receipt.png]"],
+    "copilot_chat/session.json": ["Why is the shelf empty?", "Mend it", "[image]"],
+    "copilot_chat/log.jsonl": ["Why is the shelf empty?", "Mend it"],
     "pi/tools.jsonl": ["Sort the shoes by size.", "No, by colour.", "[image]"],
     "pi/droid.jsonl": ["Print the price on @tag.py"],
     "pi/droid_worker.jsonl": [],
@@ -104,6 +106,15 @@ CALLS = {
     "copilot/tools.jsonl": [
         ("view", "/home/dev/bookshop/till.py", "return int(total * 100)", False),
         ("bash", "pytest -q tests/test_till.py", "1 failed: test_rounding", True),
+    ],
+    "copilot_chat/log.jsonl": [
+        (
+            "read_file",
+            "/home/dev/bookshop/shelf.py",
+            "for n in range(1, 9):\n    print(n)",
+            False,
+        ),
+        ("run_in_terminal", "pytest -q", "ERROR while calling tool: no shell", True),
     ],
     "pi/tools.jsonl": [
         ("read", "shoes.py", "SIZES = ['9', '10']", False),
@@ -181,6 +192,13 @@ DESCRIBED = {
         "gpt-5-mini",
         at("2026-04-02T08:00:10"),
         at("2026-04-02T08:00:18"),
+    ),
+    "copilot_chat/log.jsonl": (
+        "8f000000-0000-4000-8000-000000000001",
+        "/home/dev/bookshop",
+        "gpt-5-mini",
+        at("2026-06-01T08:03:20"),
+        at("2026-06-01T08:03:29"),
     ),
     "pi/tools.jsonl": (
         "0a000000-0000-4000-8000-000000000001",
@@ -353,6 +371,7 @@ def test_rows_of_a_subagent_are_counted_and_in_no_turn(name: str, rows: int) -> 
     ("name", "closed"),
     [
         ("copilot/tools.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED]),
+        ("copilot_chat/log.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED]),
         ("pi/tools.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED, None]),
         ("cursor/tools.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED]),
         ("amp/thread.json", [ClosedBy.INTERRUPTED, None]),
@@ -378,6 +397,21 @@ def test_a_prompt_for_a_subagent_is_kept_with_its_call() -> None:
 def test_a_resumed_session_of_copilot_changes_folder_and_branch() -> None:
     turn = read("copilot/subagent.jsonl").turns[1]
     assert (turn.cwd, turn.git_branch) == ("/home/dev/bookshop/web", "receipts")
+
+
+def test_a_log_of_changes_gives_the_turns_of_the_chat_that_it_ends_in() -> None:
+    logged, chat = read("copilot_chat/log.jsonl"), read("copilot_chat/session.json").turns
+    assert [(turn.first_line, turn.last_line) for turn in logged.turns] == [(3, 7), (8, 8)]
+    for one, other in zip(logged.turns, chat, strict=False):
+        assert (one.native_id, one.assistant_texts) == (other.native_id, other.assistant_texts)
+        assert calls(one) == calls(other)
+    assert chat[0].assistant_texts == ["I look at `shelf.py`.", "It counts from one."]
+    assert calls(chat[1]) == [("run_in_terminal", "sed -i s/1/0/ shelf.py", "denied", True)]
+    assert logged.counts.skipped == {
+        SkipReason.STATE: 3,
+        SkipReason.OTHER: 1,
+        SkipReason.NO_TEXT: 1,
+    }
 
 
 def test_cursors_mark_of_hidden_reasoning_is_no_answer() -> None:

@@ -182,6 +182,11 @@ class FoundArchive:
     ]
 
     @property
+    def is_session(self) -> bool:
+        """Return whether it holds a session of its own."""
+        return "subagents" not in self.path.parts and not is_project_archive(self.path)
+
+    @property
     def is_pending(self) -> bool:
         """Return whether a backfill would read it."""
         return self.state in (ArchiveState.NEW, ArchiveState.CHANGED)
@@ -212,6 +217,14 @@ class Source:
         Mapping[SkipReason, int],
         described("Files beside its archives that are none, by reason.", keys=SkipReason),
     ] = field(default_factory=dict)
+
+    @property
+    def sessions(
+        self,
+    ) -> Annotated[
+        int, described("Its archives without transcripts of subagents and histories of prompts.")
+    ]:
+        return sum(archive.is_session for archive in self.archives)
 
     @property
     def new_archives(self) -> Annotated[int, described("Archives that the lake lacks.")]:

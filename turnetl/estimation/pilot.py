@@ -37,9 +37,9 @@ from turnetl.ingestion.commit import (
     resolve_turn,
 )
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.llm.accounts import charged_to, set_in_context
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.costs import charged_to, set_in_context
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.journal import Journal, request_key
 
 

@@ -14,7 +14,7 @@ from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_batches
 from turnetl.extraction.port import Extractor, RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.journal import Journal, request_key
 from turnetl.llm.vectors import pack
 

@@ -78,6 +78,12 @@ FORMATS = (
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
     Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
     Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:CopilotCli"),
+    Format(
+        "copilot_chat",
+        "GitHub Copilot chats in VS Code (JSON, JSONL)",
+        1,
+        "agents.copilot_chat:CopilotChat",
+    ),
     Format("pi", "Pi, OpenClaw, OMP and Factory Droid sessions (JSONL)", 1, "agents.pi:Pi"),
     Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CursorCli"),
     Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),

@@ -48,7 +48,7 @@ from turnetl.index.port import (
     ProgressCallback,
 )
 from turnetl.index.snapshot import index_status, open_snapshot
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 
 GraphState = Literal["graph_state", "content_state"]
 """Of an embedded graph's file at the last catch-up; of the graph's content at the last look for

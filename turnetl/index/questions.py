@@ -19,7 +19,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import ProgressCallback
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.meter import estimate_tokens
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text, unescape_text

@@ -19,7 +19,7 @@ from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Usage, Vector
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
-from turnetl.llm.embedders.port import Embedder, floats
+from turnetl.llm.embedders import Embedder, floats
 from turnetl.llm.prompt_delimiters import escape_text, unescape_values
 from turnetl.llm.retry import sanitized, strip_invisible
 

@@ -226,7 +226,7 @@ def _matches(pattern: str) -> Iterator[Iterable[_Item]]:
         for match in sorted(glob.glob(pattern)):  # noqa: PTH207  takes absolute patterns
             if os.path.isdir(match):  # noqa: PTH112 - as glob returns it
                 yield _search(Path(match), LOCAL)
-            elif has_archive_suffix(match):
+            elif has_archive_suffix(match) and not is_beside_session(match):
                 yield [_named_file(match)]
             elif os.path.isfile(match):  # noqa: PTH113 - as above
                 yield [OtherFile(match, *unread_kind(match))]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from turnetl.base.reason import SkipReason
@@ -190,7 +190,12 @@ class OtherFile(NamedTuple):
 
 def is_beside_session(path: str) -> bool:
     """Return whether an agent keeps such a file beside its sessions."""
-    return _is_beside_session(path.replace("\\", "/")) is not None
+    plain = path.replace("\\", "/")
+    if _is_beside_session(plain) is not None:
+        return True
+    # Claude Cowork logs what its transcripts hold, too; where there are none, the log is read.
+    is_log = "/local-agent-mode-sessions/" in plain and plain.endswith("/audit.jsonl")
+    return is_log and any(Path(path).parent.glob(".claude/projects/*/*.jsonl"))
 
 
 def may_be_archive(name: str) -> bool:
