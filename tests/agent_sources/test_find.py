@@ -82,6 +82,7 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".grok/sessions/%2Fshop/1/updates.jsonl": "grok/tools.jsonl",
         ".dsh/sessions/--shop--/session-1/session.jsonl": "deepseek/session.jsonl",
         ".local/share/amp/threads/T-1.json": "amp/thread.json",
+        ".local/share/devin/cli/transcripts/kind-shelf.json": "atif/trajectory.json",
         ".local/share/goose/sessions/1.jsonl": "goose/tools.jsonl",
         f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": "cline/roo.json",
     }

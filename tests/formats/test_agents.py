@@ -53,6 +53,9 @@ PROMPTS = {
     "pi/droid.jsonl": ["Print the price on @tag.py"],
     "pi/droid_worker.jsonl": [],
     "pi/openclaw.jsonl": ["How many boxes are left?"],
+    "pi/trace.jsonl": ["When do we open?"],
+    "atif/trajectory.json": ["Count the atlases", "Sell one"],
+    "atif/short.json": ["Is the shop open?"],
     "cursor/tools.jsonl": ["Count the books that are in stock", "And the ones that are lent?"],
     "cursor/plain.jsonl": ["Is the shop open?"],
     "cursor/timed.jsonl": ["Weigh the parcels", "And the boxes?", "Send them"],
@@ -127,6 +130,11 @@ CALLS = {
             "NameError: price",
             True,
         )
+    ],
+    "pi/trace.jsonl": [("read", "hours.txt", "nine to six", False)],
+    "atif/trajectory.json": [
+        ("bash", "ls atlases", "north\nsouth", False),
+        ("apply_patch", "*** Begin", "no such file", True),
     ],
     "cursor/tools.jsonl": [
         ("Read", "src/stock.ts", "", False),
@@ -206,6 +214,20 @@ DESCRIBED = {
         "claude-sonnet-4-5",
         at("2026-05-04T09:00:05"),
         at("2026-05-04T09:00:15"),
+    ),
+    "pi/trace.jsonl": (
+        "b1000000-0000-4000-8000-000000000001",
+        None,
+        "gpt-5",
+        at("2026-07-01T08:00:00"),
+        at("2026-07-01T08:00:04"),
+    ),
+    "atif/trajectory.json": (
+        "9a000000-0000-4000-8000-000000000001",
+        "/home/dev/bookshop",
+        "gpt-5",
+        at("2026-07-01T08:00:01"),
+        at("2026-07-01T08:00:06"),
     ),
     "cursor/tools.jsonl": (None, None, None, None, None),
     "qwen/tools.jsonl": (
@@ -340,6 +362,7 @@ def test_a_turn_has_what_the_agent_records_of_it(name: str) -> None:
     ("name", "expected"),
     [
         ("pi/tools.jsonl", [(12, 300, 1000, 90, None), (5, 0, 1300, 10, None)]),
+        ("atif/trajectory.json", [(300, None, 200, 80, 12), (600, None, None, 4, None)]),
         ("amp/thread.json", [(3, 1601, 13248, 70, None), (1, None, None, 5, None)]),
         ("kimi/tools.jsonl", [(120, 0, 900, 30, None)]),
         # The candidates have the reasoning in the first message, and not in the second.
@@ -356,6 +379,7 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
         ("copilot/subagent.jsonl", 2),
         ("pi/droid_worker.jsonl", 2),
         ("qwen/tools.jsonl", 1),
+        ("atif/trajectory.json", 2),
         ("amp/short.json", 1),
         ("kimi/tools.jsonl", 1),
         ("deepseek/delegated.jsonl", 2),
@@ -364,7 +388,8 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
 def test_rows_of_a_subagent_are_counted_and_in_no_turn(name: str, rows: int) -> None:
     counts = read(name).counts
     assert counts.sidechain_rows == rows
-    assert counts.skipped[SkipReason.SIDECHAIN] == (0 if name == "amp/short.json" else rows)
+    embedded = name in ("amp/short.json", "atif/trajectory.json")
+    assert counts.skipped[SkipReason.SIDECHAIN] == (0 if embedded else rows)
 
 
 @pytest.mark.parametrize(

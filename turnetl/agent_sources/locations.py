@@ -75,7 +75,7 @@ def _locations(machine: AgentMachine) -> Iterator[Location]:
         *(_in_home(agent, machine) for agent in _AGENTS),
         *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
         *(_copilot_chat(editor, machine) for editor in _EDITORS),
-        *(_amp(machine), _goose(machine), _cowork(machine)),
+        *(_amp(machine), _goose(machine), _devin(machine), _cowork(machine)),
     )
 
 
@@ -242,6 +242,15 @@ def _goose(machine: AgentMachine) -> Location:
     if machine.platform == "win32":
         folder, variable = _user_data(machine) / "Block" / "goose" / "data", ""
     return Location("Goose", folder, _below(folder, "sessions/*.jsonl"), variable)
+
+
+def _devin(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    if machine.platform == "win32":
+        local = machine.home / "AppData" / "Local"
+        share, variable = _folder(machine, "LOCALAPPDATA") or local, ""
+    folder = share / "devin" / "cli"
+    return Location("Devin CLI", folder, _below(folder, "transcripts/*.json"), variable)
 
 
 def _shared_data(machine: AgentMachine) -> tuple[Path, str]:

@@ -84,7 +84,9 @@ FORMATS = (
         1,
         "agents.copilot_chat:CopilotChat",
     ),
-    Format("pi", "Pi, OpenClaw, OMP and Factory Droid sessions (JSONL)", 1, "agents.pi:Pi"),
+    Format(
+        "pi", "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)", 1, "agents.pi:Pi"
+    ),
     Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CursorCli"),
     Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),
     Format("kiro", "Kiro CLI sessions (JSONL)", 1, "agents.kiro:KiroCli"),
@@ -94,6 +96,7 @@ FORMATS = (
     Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:Windsurf"),
     Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:Grok"),
     Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DeepSeek"),
+    Format("atif", "trajectories in Harbor's ATIF (JSON)", 1, "agents.atif:Atif"),
     Format("chatgpt", "the export of ChatGPT (JSON)", 1, "agents.chatgpt:ChatGptExport"),
     Format("claude_ai", "the export of Claude.ai (JSON)", 1, "agents.claude_ai:ClaudeAiExport"),
     Format(CODEX_HISTORY, "prompts in Codex CLI's history.jsonl (JSONL)", 1, "codex:CodexHistory"),

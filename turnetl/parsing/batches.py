@@ -42,6 +42,7 @@ from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
+from turnetl.parsing.side_files import add_side_files
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
@@ -389,6 +390,7 @@ def _parse(
         parsed = format_.read(data)
     except TooManyRows:
         raise problems.too_many_rows(path) from None
+    add_side_files(parsed, format_.name, path, options.files)
     # No table holds arguments: they are not redacted, and may be long.
     for call in (call for turn in parsed.turns for call in turn.tool_calls):
         call.arguments = None

@@ -172,7 +172,14 @@ _is_beside_session = re.compile(
     r"|/agent-transcripts/[^/]+/subagents/[^/]+\.jsonl\Z"
     r"|/\.factory/sessions/(?:.*/)?[^/]+\.settings\.json\Z|/\.kiro/sessions/cli/[^/]+\.json\Z"
     r"|/\.openclaw/agents/[^/]+/sessions/sessions\.json\Z"
+    r"|/[0-9a-f]{2}/[0-9a-f]{10}/(?:\d+/)?metadata\.json\Z"
+    r"|/\.cline/data/sessions/[^/]+/[^/]+(?<!\.messages)\.json\Z"
+    r"|/tasks/[^/]+/(?:history_item|task_metadata|ui_messages)\.json\Z"
+    r"|/workspaceStorage/[^/]+/workspace\.json\Z|/\.grok/sessions/.*/summary\.json\Z"
+    r"|/\.kimi-code/sessions/.*/state\.json\Z|/local-agent-mode-sessions/.*/local_[^/]+\.json\Z"
 ).search
+_is_part = re.compile(r"(?:full\.jsonl|raw_transcript)\.\d{3}").fullmatch
+"""A further part of a transcript of more than 50 MB that Entire splits between rows."""
 WITHOUT_SUFFIX = ("raw_transcript",)
 """Names of archives without a suffix. In an object store no other one is opened."""
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*\"|\[\s*[\[{])")
@@ -199,8 +206,8 @@ def is_beside_session(path: str) -> bool:
 
 
 def may_be_archive(name: str) -> bool:
-    """Return whether a file without a suffix may be an archive: its start must decide."""
-    return "." not in name
+    """Return whether a file without a suffix, or a part, may be an archive: its start decides."""
+    return "." not in name or _is_part(name) is not None
 
 
 def unread_kind(path: str) -> tuple[SkipReason, str]:
