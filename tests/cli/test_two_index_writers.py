@@ -94,7 +94,7 @@ def rebuilt_at(index: Path, function: str) -> Iterator[list[str]]:
         # The turns are written.
         (("index",), "follow_session_level", "busy"),
         # All is written but what was read.
-        (("search", "cart"), "PersistentIndex.mark", "busy"),
+        (("search", "cart"), "PersistentIndex.record", "busy"),
     ],
 )
 def test_a_command_succeeds_if_another_process_rebuilds_the_index_while_it_is_opened_or_finished(

@@ -1,47 +1,17 @@
-"""Open the graph at a URL, rewrite its file, or upgrade it."""
+"""Open the graph at a URL."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import url_scheme
 from turnetl.base.progress import Progress
-from turnetl.base.results import described
 from turnetl.graph.port import GraphStore
+from turnetl.graph.upgrade_report import GraphUpgrade
 
 if TYPE_CHECKING:  # only for a run with a model
     from turnetl.llm.shared_limits import LimitsStore
-
-
-@dataclass(frozen=True, slots=True)
-class GraphUpgrade:
-    """A graph file in the storage version of the installed release of its database."""
-
-    graph: Annotated[Path, described("The file of the graph.")]
-    storage_version: Annotated[
-        int, described("Storage version of the installed release, which the file has now.")
-    ]
-    previous_version: Annotated[
-        int | None, described("Storage version before; null if there was nothing to do.")
-    ] = None
-    tables: Annotated[
-        Mapping[str, int], described("Copied rows of each table; empty if there was nothing to do.")
-    ] = field(default_factory=dict)
-    kept: Annotated[
-        Path | None,
-        described("Where the old file is kept, with its logs; null if there was nothing to do."),
-    ] = None
-    is_log_cut: Annotated[
-        bool,
-        described(
-            "Whether an incomplete transaction at the end of the old log was left out.",
-            name="log_cut",
-        ),
-    ] = False
-
 
 _NEO4J = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _LADYBUG = "ladybug://"

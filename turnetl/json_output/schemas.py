@@ -17,7 +17,7 @@ from turnetl.evaluation.compare_templates import TemplateComparison
 from turnetl.evaluation.recall import EvaluationReport
 from turnetl.extraction.catalog import TemplateCatalog
 from turnetl.formats import FormatsReport
-from turnetl.graph.open import GraphUpgrade
+from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.index.index_report import IndexReport, QuestionEstimate
 from turnetl.ingestion.community_build import CommunityReport
 from turnetl.ingestion.forget_report import ForgetReport

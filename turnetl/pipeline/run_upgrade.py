@@ -4,7 +4,8 @@ from pathlib import Path
 
 from turnetl.base import stop_signals
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.graph.open import GraphUpgrade, upgrade_graph
+from turnetl.graph.open import upgrade_graph
+from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.settings import Settings
 
 

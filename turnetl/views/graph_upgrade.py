@@ -1,7 +1,7 @@
 """The upgrade of a graph file: its storage versions, its rows, and where the old file is."""
 
 from turnetl.base.text import plural
-from turnetl.graph.open import GraphUpgrade
+from turnetl.graph.upgrade_report import GraphUpgrade
 from turnetl.views.nodes import Column, Table, View, numbers
 
 

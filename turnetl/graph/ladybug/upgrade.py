@@ -37,7 +37,7 @@ from turnetl.graph.ladybug.rewrite import (
 )
 from turnetl.graph.ladybug.storage_version import INSTALLED, RELEASE, remedy, storage_version
 from turnetl.graph.ladybug.table_dump import TablePart, read_tables
-from turnetl.graph.open import GraphUpgrade
+from turnetl.graph.upgrade_report import GraphUpgrade
 
 _LOCKED, _NO_SPACE = "Could not set lock on file", "[Errno 28]"
 """In errors of Ladybug, and of a system whose disk is full."""
