@@ -104,7 +104,12 @@ FORMATS = (
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
-    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
+    Format(
+        "opencode",
+        "OpenCode and Kilo Code sessions: exports, stores, databases",
+        4,
+        "opencode:OpenCode",
+    ),
     Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:CopilotCli"),
     Format(
         "copilot_chat",
