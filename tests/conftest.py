@@ -173,7 +173,9 @@ def _group(item: pytest.Item, file: str) -> str:
     if marker := item.get_closest_marker("xdist_group"):
         return str(marker.args[0])
     if item.get_closest_marker("neo4j"):
+        # `make test` has too few of them for a server of their own.
         is_command = file.startswith("tests/cli/") and not neo4j_server.IS_GIVEN
+        is_command = is_command and bool(item.config.getoption("full"))
         return COMMANDS if is_command else NEO4J
     return PREFECT if item.get_closest_marker("prefect") else file
 

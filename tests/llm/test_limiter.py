@@ -186,6 +186,7 @@ def test_requests_catch_up_after_a_pause_within_the_limit(limiter: MakeLimiter) 
     assert provider.rejected == 0
 
 
+@pytest.mark.full
 def test_almost_the_whole_token_limit_is_used_and_never_exceeded(limiter: MakeLimiter) -> None:
     random_source = random.Random(1)
     provider = CountingProvider(tokens=100_000, seconds=lambda: random_source.uniform(0.1, 3.0))
