@@ -15,10 +15,13 @@ from turnetl.base.model import (
     Fact,
     GroupId,
     SessionId,
+    SubagentCall,
+    SubagentRun,
     ToolCall,
     Turn,
     Usage,
 )
+from turnetl.base.schema import TOKEN_COUNTS
 from turnetl.graph.mirror.group import MirrorGroup
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -67,7 +70,8 @@ def turn(native: str = "p0", **fields: Any) -> Turn:
         content_hash="",
     )
     changed = replace(default, **fields)
-    content_hash = ids.digest(changed.user_text, changed.assistant_text, repr(changed.tool_calls))
+    texts = (changed.user_text, changed.assistant_text, repr(changed.tool_calls))
+    content_hash = ids.digest(*texts, *map(repr, changed.subagents))
     return replace(changed, content_hash=content_hash)
 
 
@@ -147,3 +151,27 @@ def receipt(episode: Episode, **fields: Any) -> Receipt:
 def empty_group(profile: GroupProfile | None = None) -> MirrorGroup:
     """Return the group `shop` before its first turn."""
     return MirrorGroup(GroupContents(GROUP, profile, (), (), (), {}))
+
+
+def subagent(agent_id: str = "a1", *calls: ToolCall, **fields: Any) -> SubagentRun:
+    """Return a run of a subagent, whose calls are on the lines from 2 on."""
+    values: dict[str, Any] = {
+        "agent_id": agent_id,
+        "type": "Explore",
+        "call_id": "call-1",
+        "started_by": None,
+        "prompt": "find it",
+        "answer": "found it",
+        "tool_calls": tuple(
+            SubagentCall(one.name, one.input, one.result, one.is_error, one.ended_at, line)
+            for line, one in enumerate(calls, 2)
+        ),
+        "model": "small",
+        "started_at": None,
+        "ended_at": None,
+        **dict.fromkeys(TOKEN_COUNTS, 0),
+        "archive": "/archives/agent-a1.jsonl",
+        "first_line": 1,
+        "last_line": 1 + len(calls),
+    }
+    return SubagentRun(**values | fields)

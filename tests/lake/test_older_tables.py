@@ -90,7 +90,9 @@ def test_turns_whose_archive_is_gone_stay_with_their_old_counts(lake: Lake, arch
     shutil.rmtree(archive)
     build(lake, lake.groups())
     assert counts(lake) == [3050, None, None, 520, None, 1]
-    assert json.loads(read_metadata(lake.episodes_path(SHOP)))["schema"] == "7"
+    assert json.loads(read_metadata(lake.episodes_path(SHOP)))["schema"] == str(
+        schema.EPISODES.version
+    )
 
 
 def test_a_turn_that_its_archive_lost_stays_with_its_old_counts(lake: Lake, archive: Path) -> None:

@@ -1,6 +1,6 @@
 """What is exported is redacted again."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import tool, turn
+from tests.builders import subagent, tool, turn
 from tests.fakes.redactors import NoRedactor, WordRedactor
 from tests.transfer.contents import content
 from tests.transfer.lakes import lake_of
 from turnetl.base.model import GroupId
 from turnetl.lake import turn_from_row
-from turnetl.parsing.redaction import NAME_FIELDS
+from turnetl.parsing.redaction import NAME_FIELDS, RUN_NAME_FIELDS
 from turnetl.transfer.content import ExportContent, ExportedTurn
 from turnetl.transfer.jsonl import to_jsonl
 from turnetl.transfer.redaction import content_hash, redacted_content, redacted_tables, turns_frame
@@ -50,6 +50,18 @@ def test_the_name_of_a_tool_is_redacted_as_in_a_parse() -> None:
     (first,) = (turn_from_row(row) for row in clean.iter_rows(named=True))
     assert (first.tool_calls[0].name, count) == ("[cut]", 1)
     assert first.content_hash == content_hash(first)
+
+
+def test_every_text_and_name_of_a_subagent_is_redacted() -> None:
+    texts: dict[str, Any] = dict.fromkeys((*RUN_NAME_FIELDS, "prompt", "answer"), WORD)
+    texts["archive"] = f"/{WORD}/agent.jsonl"
+    run = replace(subagent("a1", tool(WORD, WORD, WORD)), **texts)
+    clean, count = redacted_content(
+        ExportContent([ExportedTurn(turn(subagents=(run,)), None, 0)]), WordRedactor(WORD)
+    )
+    (redacted,) = clean.turns[0].turn.subagents
+    assert WORD not in str(asdict(redacted))
+    assert (redacted.tool_calls[0].line, count > 0) == (2, True)
 
 
 def test_without_secrets_the_content_stays_as_it_is() -> None:

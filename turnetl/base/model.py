@@ -49,6 +49,45 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
+class SubagentCall(ToolCall):
+    """A tool call of a subagent."""
+
+    line: int
+    """Its line in the archive of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentRun:
+    """What a subagent did for a turn, as its own rows say, in the parent's archive or another."""
+
+    agent_id: str
+    """Its native id: of the agent, its thread or its session; else derived from its first row."""
+    type: str | None
+    """The kind of subagent: `Explore`, ..."""
+    call_id: str | None
+    """Native id of the tool call that started it."""
+    started_by: str | None
+    """`agent_id` of the subagent that started it; None: the agent of the turn."""
+    prompt: str
+    answer: str
+    """The last text that it wrote; empty: none yet."""
+    tool_calls: tuple[SubagentCall, ...]
+    model: str | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    input_tokens: int
+    """Tokens as those of `Turn`, which does not contain them."""
+    output_tokens: int
+    cache_write_tokens: int | None
+    cache_read_tokens: int | None
+    reasoning_tokens: int | None
+    archive: str
+    """The archive of its rows, in which it has these lines, perhaps with others between them."""
+    first_line: int
+    last_line: int
+
+
+@dataclass(frozen=True, slots=True)
 class MessageUsage:
     """Tokens of one API message. None: not recorded."""
 
@@ -109,6 +148,9 @@ class Turn:
     """Part of `output_tokens`."""
     usage: tuple[MessageUsage, ...] | None = None
     """Of each API message; None: an older turnetl wrote the turn."""
+    subagents: tuple[SubagentRun, ...] = ()
+    """Those that the turn started, and those that these started, oldest first. Only the episodes
+    table has them: stage 2 joins them to their turns."""
 
 
 @dataclass(frozen=True, slots=True)

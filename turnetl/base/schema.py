@@ -6,20 +6,20 @@ Times are UTC with microseconds. A column is not nullable unless its description
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
 TIME = pl.Datetime("us", "UTC")
 TEXTS = pl.List(pl.String)
-TOOL_CALL = pl.Struct(
-    {
-        "name": pl.String,
-        "input": pl.String,
-        "result": pl.String,
-        "is_error": pl.Boolean,
-        "ended_at": TIME,
-    }
-)
+_CALL_FIELDS: Mapping[str, Any] = {
+    "name": pl.String,
+    "input": pl.String,
+    "result": pl.String,
+    "is_error": pl.Boolean,
+    "ended_at": TIME,
+}
+TOOL_CALL = pl.Struct(_CALL_FIELDS)
 
 TOKEN_COUNTS = (
     *("input_tokens", "cache_write_tokens", "cache_read_tokens"),
@@ -31,6 +31,19 @@ MESSAGE_USAGE = pl.Struct(
     | dict.fromkeys(TOKEN_COUNTS, pl.Int64)
 )
 """`message` is a digest of the message's id; `day` is in UTC."""
+_RUN_FIELDS: Mapping[str, Any] = {
+    **dict.fromkeys(("agent_id", "type", "call_id", "started_by", "prompt", "answer"), pl.String),
+    "tool_calls": pl.List(pl.Struct({**_CALL_FIELDS, "line": pl.Int64})),
+    "model": pl.String,
+    "started_at": TIME,
+    "ended_at": TIME,
+    **dict.fromkeys(TOKEN_COUNTS, pl.Int64),
+    "archive": pl.String,
+    "first_line": pl.Int64,
+    "last_line": pl.Int64,
+}
+SUBAGENT_RUN = pl.Struct(_RUN_FIELDS)
+"""The fields of `model.SubagentRun`."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +120,10 @@ clock. `ingestion.candidates` decides it; no table records it."""
 
 EPISODES = Table(
     "episodes",
-    7,
+    8,
     (
         *TURNS.columns,
+        Column("subagents", pl.List(SUBAGENT_RUN), "runs of subagents for the turn, oldest first"),
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
         Column("copies", pl.Int32, "number of other archives that hold the same turn"),
         Column(
@@ -125,7 +139,11 @@ EPISODES = Table(
         Column("text_hash", pl.String, "digest of `chunks`"),
         Column("kind", pl.String, "main content of the turn: `error_heavy`, `code_heavy`, ..."),
     ),
-    {5: _CACHE_COLUMNS | {"variants"}, 6: frozenset({"variants"})},
+    {
+        5: _CACHE_COLUMNS | {"variants", "subagents"},
+        6: frozenset({"variants", "subagents"}),
+        7: frozenset({"subagents"}),
+    },
 )
 """One row for each turn of the group, sorted by (started_at, session_id, ordinal). `ordinal` counts
 within the session over all of its archives. A turn that is open in its archive is closed by

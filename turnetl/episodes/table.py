@@ -131,6 +131,8 @@ def episode_rows(
         pl.coalesce("noise", pl.when(EMPTY.condition).then(pl.lit(EMPTY.name))).alias("noise"),
         pl.col("chars").alias("chars_before"),
     )
+    if "subagents" not in rows.columns:
+        rows = rows.with_columns(pl.lit([], schema.EPISODES.polars["subagents"]).alias("subagents"))
     return rows.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
 
 

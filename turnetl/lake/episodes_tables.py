@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import polars as pl
@@ -16,6 +16,8 @@ from turnetl.base.model import (
     GroupId,
     MessageUsage,
     SessionId,
+    SubagentCall,
+    SubagentRun,
     ToolCall,
     Turn,
     TurnId,
@@ -30,6 +32,8 @@ from turnetl.lake.parquet import (
     scan_snapshot,
     verify,
 )
+
+_Call = TypeVar("_Call", bound=ToolCall)
 
 
 class EpisodesTables:
@@ -155,11 +159,10 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "steering": tuple(row["steering"]),
         "user_answers": tuple(row["user_answers"]),
         "subagent_prompts": tuple(row["subagent_prompts"]),
-        "tool_calls": tuple(
-            ToolCall(**{**call, "ended_at": _utc(call["ended_at"])}) for call in row["tool_calls"]
-        ),
+        "tool_calls": _calls(ToolCall, row["tool_calls"]),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
         "usage": _usage(row["usage"]),
+        "subagents": tuple(map(_subagent_run, row.get("subagents") or ())),
     }
     return Turn(**fields)
 
@@ -173,11 +176,24 @@ def episode_from_row(row: Mapping[str, Any]) -> Episode:
 CHUNK_COUNT = pl.max_horizontal(pl.col("chunks").list.len(), 1)
 """Number of chunks of a row of the episodes table, which lists none if the text is one chunk."""
 _TURN_FIELDS = schema.TURNS.polars.names()
-_EPISODE_FIELDS = [name for name in schema.EPISODES.polars.names() if name not in _TURN_FIELDS]
+_EPISODE_FIELDS = [
+    name
+    for name in schema.EPISODES.polars.names()
+    if name not in _TURN_FIELDS and name != "subagents"
+]
 
 
 def _usage(messages: Sequence[Mapping[str, Any]] | None) -> tuple[MessageUsage, ...] | None:
     return None if messages is None else tuple(MessageUsage(**one) for one in messages)
+
+
+def _calls(kind: type[_Call], calls: Sequence[Mapping[str, Any]]) -> tuple[_Call, ...]:
+    return tuple(kind(**{**call, "ended_at": _utc(call["ended_at"])}) for call in calls)
+
+
+def _subagent_run(run: Mapping[str, Any]) -> SubagentRun:
+    times = {name: _utc(run[name]) for name in ("started_at", "ended_at")}
+    return SubagentRun(**{**run, **times, "tool_calls": _calls(SubagentCall, run["tool_calls"])})
 
 
 def _utc(time: datetime | None) -> datetime | None:

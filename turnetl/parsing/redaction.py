@@ -23,6 +23,9 @@ NAME_FIELDS = (
 )
 """Fields of `RawTurn` and of `Turn` that are ids and names: an archive may hold any text there."""
 _names_of = attrgetter(*NAME_FIELDS)
+RUN_NAME_FIELDS = ("agent_id", "type", "call_id", "started_by", "model")
+"""Those of `SubagentRun`."""
+_run_names_of = attrgetter(*RUN_NAME_FIELDS)
 _SINGLE_TEXTS = 2
 """Texts of a turn that precede those of its lists: see `_turn_texts`."""
 
@@ -74,6 +77,8 @@ def turn_names(turn: RawTurn | Turn) -> set[str]:
     messages = turn.usage.values() if isinstance(turn, RawTurn) else turn.usage or ()
     names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
     names |= {message.model for message in messages}
+    for run in turn.subagents if isinstance(turn, Turn) else ():
+        names |= {*_run_names_of(run), *(call.name for call in run.tool_calls)}
     return {name for name in names if name}
 
 

@@ -3,16 +3,24 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain, groupby
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
 from turnetl.base import schema
-from turnetl.base.model import Attribute, Entity, Fact, SubagentUsage, Turn
+from turnetl.base.model import (
+    Attribute,
+    Entity,
+    Fact,
+    SubagentRun,
+    SubagentUsage,
+    ToolCall,
+    Turn,
+)
 from turnetl.lake import ArchiveMetadata, TurnFile, turn_from_row
 from turnetl.parsing.archive_paths import archive_machine, local_path, path_texts, redacted_path
 from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
-from turnetl.parsing.redaction import NAME_FIELDS, turn_names, with_models
+from turnetl.parsing.redaction import NAME_FIELDS, RUN_NAME_FIELDS, turn_names, with_models
 from turnetl.parsing.table import content_hash as content_hash_of
 from turnetl.redact import Redactor
 from turnetl.redact.port import pieces
@@ -74,6 +82,7 @@ def content_hash(turn: Turn) -> str:
 
 
 T = TypeVar("T")
+_Call = TypeVar("_Call", bound=ToolCall)
 _NewText = Callable[[str], str]
 """Returns what replaces a text."""
 _BATCH_TEXTS = 20_000
@@ -110,7 +119,8 @@ def redacted_archives(
     results = redactor.redact_many(texts)
     folders: dict[str, set[str]] = {}
     for turn in chain.from_iterable(archives):
-        folders.setdefault(turn.archive, set()).update({turn.cwd} if turn.cwd else ())
+        for archive in (turn.archive, *(run.archive for run in turn.subagents)):
+            folders.setdefault(archive, set()).update({turn.cwd} if turn.cwd else ())
     paths = redacted_paths(folders, redactor)
     redacted = []
     for turns, some, one in zip(archives, names, results, strict=True):
@@ -179,14 +189,27 @@ def _one_by_one(texts: Iterable[str]) -> _NewText:
 
 def _with_names(turn: Turn, names: Mapping[str, str], paths: Mapping[str, str]) -> Turn:
     """Return the turn with other names, those of its tools too, and another archive."""
-    calls = tuple(replace(call, name=names.get(call.name, call.name)) for call in turn.tool_calls)
-    values = ((field, getattr(turn, field)) for field in NAME_FIELDS)
-    fields = {field: names.get(value, value) for field, value in values}
+    fields = _clean_names(turn, NAME_FIELDS, names)
     usage = turn.usage and tuple(
         replace(message, model=names.get(message.model or "", message.model))
         for message in turn.usage
     )
-    return replace(turn, archive=paths[turn.archive], tool_calls=calls, usage=usage, **fields)
+    subagents = tuple(
+        replace(run, archive=paths[run.archive], **_clean_names(run, RUN_NAME_FIELDS, names))
+        for run in turn.subagents
+    )
+    return replace(turn, archive=paths[turn.archive], usage=usage, subagents=subagents, **fields)
+
+
+def _clean_names(
+    item: Turn | SubagentRun, fields: Iterable[str], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the fields of ids and names, and the calls, without secrets."""
+    values = {field: getattr(item, field) for field in fields}
+    calls = (replace(call, name=names.get(call.name, call.name)) for call in item.tool_calls)
+    return {field: names.get(value, value) for field, value in values.items()} | {
+        "tool_calls": tuple(calls)
+    }
 
 
 def _without_persons(
@@ -238,11 +261,21 @@ def _with_turn_texts(turn: Turn, new: _NewText) -> Turn:
         steering=tuple(map(new, turn.steering)),
         user_answers=tuple(map(new, turn.user_answers)),
         subagent_prompts=tuple(map(new, turn.subagent_prompts)),
-        tool_calls=tuple(
-            replace(call, input=new(call.input), result=new(call.result))
-            for call in turn.tool_calls
+        tool_calls=_with_call_texts(turn.tool_calls, new),
+        subagents=tuple(
+            replace(
+                run,
+                prompt=new(run.prompt),
+                answer=new(run.answer),
+                tool_calls=_with_call_texts(run.tool_calls, new),
+            )
+            for run in turn.subagents
         ),
     )
+
+
+def _with_call_texts(calls: Sequence[_Call], new: _NewText) -> tuple[_Call, ...]:
+    return tuple(replace(call, input=new(call.input), result=new(call.result)) for call in calls)
 
 
 def _with_entity_texts(entity: Entity, new: _NewText) -> Entity:
