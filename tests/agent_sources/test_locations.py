@@ -15,6 +15,7 @@ DEFAULTS = {
     "Codex CLI": HOME / ".codex",
     "Gemini CLI": HOME / ".gemini",
     "OpenCode": HOME / ".local/share/opencode",
+    "Kilo Code": HOME / ".local/share/kilo",
     "Copilot CLI": HOME / ".copilot",
     "Pi": HOME / ".pi/agent",
     "OpenClaw": HOME / ".openclaw",
@@ -33,7 +34,7 @@ DEFAULTS = {
     "DeepSeek": HOME / ".dsh",
     "Amp": HOME / ".local/share/amp",
 }
-XDG = {"OpenCode", "Amp", "Goose", "Devin CLI"}
+XDG = {"OpenCode", "Kilo Code", "Amp", "Goose", "Devin CLI"}
 """Agents that one variable moves."""
 GOOSE = {
     "linux": HOME / ".local/share/goose",

@@ -56,8 +56,6 @@ class Location:
     """The environment variable that names the folder; empty: it is the default."""
     settings: tuple[Path, ...] = ()
     """Settings files that decide how long archives are kept; the first that sets it wins."""
-    databases: tuple[str, ...] = ()
-    """Globs of databases with sessions that turnetl cannot read."""
 
 
 def agent_locations(machine: AgentMachine) -> tuple[Location, ...]:
@@ -72,6 +70,7 @@ def agent_locations(machine: AgentMachine) -> tuple[Location, ...]:
 def _locations(machine: AgentMachine) -> Iterator[Location]:
     yield from (
         *(*_claude(machine), _codex(machine), _gemini(machine), _opencode(machine)),
+        _kilo(machine),
         *(_in_home(agent, machine) for agent in _AGENTS),
         *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
         *(_copilot_chat(editor, machine) for editor in _EDITORS),
@@ -222,12 +221,14 @@ def _opencode(machine: AgentMachine) -> Location:
     share, variable = _shared_data(machine)
     folder = share / "opencode"
     return Location(
-        OPENCODE,
-        folder,
-        _below(folder, "storage", "project"),
-        variable,
-        databases=_below(folder, "opencode*.db"),
+        OPENCODE, folder, _below(folder, "storage", "project", "opencode*.db"), variable
     )
+
+
+def _kilo(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    folder = share / "kilo"
+    return Location("Kilo Code", folder, _below(folder, "storage", "kilo*.db"), variable)
 
 
 def _amp(machine: AgentMachine) -> Location:

@@ -131,11 +131,12 @@ _EXPORT = "write each session to a file with `opencode export`"
 _UNPACK = "unpack it and name the folder"
 _DECOMPRESS = "decompress it, or compress it with gzip or zstd as `.jsonl.gz` or `.jsonl.zst`"
 _DATABASES = (
-    ("opencode*.db", "a database with sessions of OpenCode", _EXPORT),
-    ("kilo*.db", "a database with sessions of Kilo Code", "export its sessions"),
+    ("opencode*.db", "a database with sessions of OpenCode in another layout", _EXPORT),
+    ("kilo*.db", "a database with sessions of Kilo Code in another layout", "export its sessions"),
     ("state.vscdb", "a database of Cursor or VS Code", "export its chats"),
 )
-"""Pattern of the name in lower case of an agent's database, what it is, and what to do."""
+"""Pattern of the name in lower case of an agent's database, what it is if its tables are none that
+are read, and what to do."""
 _DATABASE = (SkipReason.DATABASE, "a database (SQLite)", "export its sessions to JSON or JSONL")
 _PACKED = (SkipReason.PACKED, "a packed folder", _UNPACK)
 _COMPRESSED = (SkipReason.PACKED, "a compressed file", _DECOMPRESS)
@@ -233,6 +234,11 @@ def other_kind(name: str) -> tuple[SkipReason, str] | None:
         of_agent = (rest for pattern, *rest in _DATABASES if fnmatchcase(lower, pattern))
         what, remedy = next(of_agent, (what, remedy))
     return reason, f"{what}, which turnetl does not read; {remedy}"
+
+
+def is_agents_database(name: str) -> bool:
+    """Return whether a file has the name of a database of an agent."""
+    return any(fnmatchcase(name.lower(), pattern) for pattern, *_ in _DATABASES)
 
 
 def other_content(name: str, data: bytes) -> str | None:
