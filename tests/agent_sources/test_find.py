@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent_databases import opencode
 from tests.agent_sources.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
@@ -82,6 +83,7 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".grok/sessions/%2Fshop/1/updates.jsonl": "grok/tools.jsonl",
         ".dsh/sessions/--shop--/session-1/session.jsonl": "deepseek/session.jsonl",
         ".local/share/amp/threads/T-1.json": "amp/thread.json",
+        ".local/share/devin/cli/transcripts/kind-shelf.json": "atif/trajectory.json",
         ".local/share/goose/sessions/1.jsonl": "goose/tools.jsonl",
         f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": "cline/roo.json",
     }
@@ -109,6 +111,7 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         path = tmp_path / other
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("[]")
+    opencode(tmp_path / ".local/share/kilo/kilo.db")
     report = found(tmp_path)
     numbers = Counter(one.agent for one in report.found for _ in one.archives)
     agents = {location.agent for location in agent_locations(machine(tmp_path))}
@@ -305,9 +308,9 @@ def test_files_beside_the_archives_are_counted_by_reason(tmp_path: Path) -> None
     assert not source(report).problems
 
 
-def test_a_database_of_opencode_is_named_with_the_way_out(tmp_path: Path) -> None:
+def test_a_damaged_database_of_opencode_is_named(tmp_path: Path) -> None:
     folder = tmp_path / ".local/share/opencode"
     folder.mkdir(parents=True)
-    (folder / "opencode.db").write_bytes(b"SQLite format 3\0")
+    (folder / "opencode.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     (problem,) = source(found(tmp_path), "OpenCode").problems
-    assert "opencode export" in problem
+    assert "damaged database" in problem

@@ -15,6 +15,7 @@ DEFAULTS = {
     "Codex CLI": HOME / ".codex",
     "Gemini CLI": HOME / ".gemini",
     "OpenCode": HOME / ".local/share/opencode",
+    "Kilo Code": HOME / ".local/share/kilo",
     "Copilot CLI": HOME / ".copilot",
     "Pi": HOME / ".pi/agent",
     "OpenClaw": HOME / ".openclaw",
@@ -33,7 +34,7 @@ DEFAULTS = {
     "DeepSeek": HOME / ".dsh",
     "Amp": HOME / ".local/share/amp",
 }
-XDG = {"OpenCode", "Amp", "Goose"}
+XDG = {"OpenCode", "Kilo Code", "Amp", "Goose", "Devin CLI"}
 """Agents that one variable moves."""
 GOOSE = {
     "linux": HOME / ".local/share/goose",
@@ -58,6 +59,8 @@ def test_without_variables_the_folders_are_in_the_home_folder(platform: str) -> 
     for agent in ("Roo Code", "Copilot Chat", "Claude Cowork"):
         assert EXTENSIONS[platform] in found.pop(agent).folder.parents
     assert found.pop("Goose").folder == GOOSE[platform]
+    devin = "AppData/Local" if platform == "win32" else ".local/share"
+    assert found.pop("Devin CLI").folder == HOME / devin / "devin/cli"
     assert {agent: location.folder for agent, location in found.items()} == DEFAULTS
     assert not any(location.variable for location in found.values())
 

@@ -35,7 +35,7 @@ from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 from turnetl.settings import Settings
-from turnetl.summaries.communities.clustering import entity_network, propagate_labels
+from turnetl.summaries.communities import entity_network, propagate_labels
 
 GROUP = GroupId("bookshop")
 MAX_ROUNDS = 2_000
@@ -151,6 +151,7 @@ def uuids(nodes: Sequence[CommunityNode]) -> set[str]:
     return {node.uuid for node in nodes}
 
 
+@pytest.mark.full
 def test_graphitis_vector_search_finds_every_community_in_an_embedded_graph(
     embedded: str,
 ) -> None:

@@ -13,7 +13,7 @@ from turnetl.base.clock import now
 from turnetl.base.model import Usage
 from turnetl.base.progress import ProgressUpdate
 from turnetl.estimation import run_plan
-from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.workloads import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings
@@ -83,6 +83,7 @@ def difference(whole: Usage, pilot: Usage) -> Mapping[str, float]:
     }
 
 
+@pytest.mark.full
 async def test_a_pilot_reports_its_progress_with_its_cost(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

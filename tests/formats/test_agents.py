@@ -5,6 +5,7 @@ Each sample in tests/archives/<format> shows one difficulty; the contract of all
 """
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.port import ParsedArchive, RawTurn
+from turnetl.parsing.side_files import SIDE_FILES
+from turnetl.views.formats import not_recorded
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 AGENTS = {
@@ -53,6 +56,9 @@ PROMPTS = {
     "pi/droid.jsonl": ["Print the price on @tag.py"],
     "pi/droid_worker.jsonl": [],
     "pi/openclaw.jsonl": ["How many boxes are left?"],
+    "pi/trace.jsonl": ["When do we open?"],
+    "atif/trajectory.json": ["Count the atlases", "Sell one"],
+    "atif/short.json": ["Is the shop open?"],
     "cursor/tools.jsonl": ["Count the books that are in stock", "And the ones that are lent?"],
     "cursor/plain.jsonl": ["Is the shop open?"],
     "cursor/timed.jsonl": ["Weigh the parcels", "And the boxes?", "Send them"],
@@ -74,6 +80,7 @@ PROMPTS = {
     "cline/xml.json": ["Add a till"],
     "cline/roo.json": ["Add a till", "Now print the receipt"],
     "cline/session.json": ["Weigh the parcels", "Try sudo"],
+    "cline/delegated.json": [],
     "antigravity/tools.jsonl": ["List the shelves", "Add it"],
     "antigravity/short.jsonl": ["Is a shelf free?"],
     "amp/thread.json": ["Price the maps", "[image]"],
@@ -127,6 +134,11 @@ CALLS = {
             "NameError: price",
             True,
         )
+    ],
+    "pi/trace.jsonl": [("read", "hours.txt", "nine to six", False)],
+    "atif/trajectory.json": [
+        ("bash", "ls atlases", "north\nsouth", False),
+        ("apply_patch", "*** Begin", "no such file", True),
     ],
     "cursor/tools.jsonl": [
         ("Read", "src/stock.ts", "", False),
@@ -206,6 +218,20 @@ DESCRIBED = {
         "claude-sonnet-4-5",
         at("2026-05-04T09:00:05"),
         at("2026-05-04T09:00:15"),
+    ),
+    "pi/trace.jsonl": (
+        "b1000000-0000-4000-8000-000000000001",
+        None,
+        "gpt-5",
+        at("2026-07-01T08:00:00"),
+        at("2026-07-01T08:00:04"),
+    ),
+    "atif/trajectory.json": (
+        "9a000000-0000-4000-8000-000000000001",
+        "/home/dev/bookshop",
+        "gpt-5",
+        at("2026-07-01T08:00:01"),
+        at("2026-07-01T08:00:06"),
     ),
     "cursor/tools.jsonl": (None, None, None, None, None),
     "qwen/tools.jsonl": (
@@ -340,6 +366,7 @@ def test_a_turn_has_what_the_agent_records_of_it(name: str) -> None:
     ("name", "expected"),
     [
         ("pi/tools.jsonl", [(12, 300, 1000, 90, None), (5, 0, 1300, 10, None)]),
+        ("atif/trajectory.json", [(300, None, 200, 80, 12), (600, None, None, 4, None)]),
         ("amp/thread.json", [(3, 1601, 13248, 70, None), (1, None, None, 5, None)]),
         ("kimi/tools.jsonl", [(120, 0, 900, 30, None)]),
         # The candidates have the reasoning in the first message, and not in the second.
@@ -356,15 +383,18 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
         ("copilot/subagent.jsonl", 2),
         ("pi/droid_worker.jsonl", 2),
         ("qwen/tools.jsonl", 1),
+        ("atif/trajectory.json", 2),
         ("amp/short.json", 1),
         ("kimi/tools.jsonl", 1),
+        ("cline/delegated.json", 2),
         ("deepseek/delegated.jsonl", 2),
     ],
 )
 def test_rows_of_a_subagent_are_counted_and_in_no_turn(name: str, rows: int) -> None:
     counts = read(name).counts
     assert counts.sidechain_rows == rows
-    assert counts.skipped[SkipReason.SIDECHAIN] == (0 if name == "amp/short.json" else rows)
+    embedded = name in ("amp/short.json", "atif/trajectory.json")
+    assert counts.skipped[SkipReason.SIDECHAIN] == (0 if embedded else rows)
 
 
 @pytest.mark.parametrize(
@@ -406,7 +436,11 @@ def test_a_log_of_changes_gives_the_turns_of_the_chat_that_it_ends_in() -> None:
         assert (one.native_id, one.assistant_texts) == (other.native_id, other.assistant_texts)
         assert calls(one) == calls(other)
     assert chat[0].assistant_texts == ["I look at `shelf.py`.", "It counts from one."]
-    assert calls(chat[1]) == [("run_in_terminal", "sed -i s/1/0/ shelf.py", "denied", True)]
+    first, second = calls(chat[1])
+    assert first == ("run_in_terminal", "sed -i s/1/0/ shelf.py", "denied", True)
+    assert second[0::2] == ("runSubagent", "nine")
+    assert chat[1].subagent_prompts == ["Count the books"]
+    assert logged.counts.sidechain_rows == 1
     assert logged.counts.skipped == {
         SkipReason.STATE: 3,
         SkipReason.OTHER: 1,
@@ -492,6 +526,48 @@ def test_sessions_without_id_and_time_differ_by_their_first_response(name: str) 
     (first,), (second,) = format_.read(data).turns, format_.read(other).turns
     assert first.user_text == second.user_text
     assert first.native_id != second.native_id
+
+
+def recorded(parsed: ParsedArchive) -> Iterator[str]:
+    """Yield what an archive records, in the words of `RECORDED`."""
+    if parsed.counts.sidechain_rows:
+        yield "subagents"
+    if parsed.cwd:
+        yield "folder"
+    for turn in parsed.turns:
+        made = turn.tool_calls
+        facts = {
+            "answers": turn.assistant_texts,
+            "calls": made,
+            "results": any(call.result for call in made),
+            "errors": any(call.is_error for call in made),
+            "times": turn.started_at,
+            "tokens": turn.usage,
+            "subagents": turn.subagent_prompts,
+            "session": not turn.session_id.startswith("derived-"),
+            "folder": turn.cwd,
+            "model": turn.model,
+        }
+        yield from (name for name, is_there in facts.items() if is_there)
+
+
+def test_an_agent_records_what_its_format_declares(subtests: pytest.Subtests) -> None:
+    for format_ in formats.FORMATS:
+        with subtests.test(name=format_.name):
+            samples = (path.read_bytes() for path in (ARCHIVES / format_.name).iterdir())
+            shown = {name for data in samples for name in recorded(format_.read(data))}
+            for side in SIDE_FILES.get(format_.name, ()):
+                shown |= {*(["folder"] if side.folder else []), *(["model"] if side.model else [])}
+            assert shown <= {*format_.records}
+            if format_.name in AGENTS:
+                assert shown == {*format_.records}
+
+
+def test_the_table_of_the_documentation_is_the_declaration() -> None:
+    page = (ARCHIVES.parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
+    told = {one.name: text for one in formats.FORMATS if (text := not_recorded(one))}
+    table = "".join(f"| `{name}` | {text} |\n" for name, text in told.items())
+    assert f"| format | not recorded |\n|---|---|\n{table}\n" in page, table
 
 
 def test_pieces_of_a_text_are_one_answer() -> None:

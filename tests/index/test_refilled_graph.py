@@ -59,6 +59,7 @@ def others(count: int) -> list[Change]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [2, 3, 5], ids=["fewer", "as many", "more"])
 async def test_an_index_of_a_graph_that_was_filled_again_holds_only_what_the_graph_holds(
     graph_url: str, index: PersistentIndex, count: int

@@ -16,7 +16,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.community_build import CommunityBuild, GroupCommunities, write_communities
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.llm.embedders import floats
-from turnetl.summaries.communities.plan import CommunityPlan, RuleCommunityWriter, plan_communities
+from turnetl.summaries.communities import CommunityPlan, RuleCommunityWriter, plan_communities
 
 CLIQUES = ("abcd", "efgh", "ijkl", "mnop")
 

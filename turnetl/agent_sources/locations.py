@@ -56,8 +56,6 @@ class Location:
     """The environment variable that names the folder; empty: it is the default."""
     settings: tuple[Path, ...] = ()
     """Settings files that decide how long archives are kept; the first that sets it wins."""
-    databases: tuple[str, ...] = ()
-    """Globs of databases with sessions that turnetl cannot read."""
 
 
 def agent_locations(machine: AgentMachine) -> tuple[Location, ...]:
@@ -72,10 +70,11 @@ def agent_locations(machine: AgentMachine) -> tuple[Location, ...]:
 def _locations(machine: AgentMachine) -> Iterator[Location]:
     yield from (
         *(*_claude(machine), _codex(machine), _gemini(machine), _opencode(machine)),
+        _kilo(machine),
         *(_in_home(agent, machine) for agent in _AGENTS),
         *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
         *(_copilot_chat(editor, machine) for editor in _EDITORS),
-        *(_amp(machine), _goose(machine), _cowork(machine)),
+        *(_amp(machine), _goose(machine), _devin(machine), _cowork(machine)),
     )
 
 
@@ -222,12 +221,14 @@ def _opencode(machine: AgentMachine) -> Location:
     share, variable = _shared_data(machine)
     folder = share / "opencode"
     return Location(
-        OPENCODE,
-        folder,
-        _below(folder, "storage", "project"),
-        variable,
-        databases=_below(folder, "opencode*.db"),
+        OPENCODE, folder, _below(folder, "storage", "project", "opencode*.db"), variable
     )
+
+
+def _kilo(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    folder = share / "kilo"
+    return Location("Kilo Code", folder, _below(folder, "storage", "kilo*.db"), variable)
 
 
 def _amp(machine: AgentMachine) -> Location:
@@ -242,6 +243,15 @@ def _goose(machine: AgentMachine) -> Location:
     if machine.platform == "win32":
         folder, variable = _user_data(machine) / "Block" / "goose" / "data", ""
     return Location("Goose", folder, _below(folder, "sessions/*.jsonl"), variable)
+
+
+def _devin(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    if machine.platform == "win32":
+        local = machine.home / "AppData" / "Local"
+        share, variable = _folder(machine, "LOCALAPPDATA") or local, ""
+    folder = share / "devin" / "cli"
+    return Location("Devin CLI", folder, _below(folder, "transcripts/*.json"), variable)
 
 
 def _shared_data(machine: AgentMachine) -> tuple[Path, str]:

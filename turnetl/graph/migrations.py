@@ -314,15 +314,13 @@ class TurnMigration:
     layout: int = LAYOUT
 
     @property
-    def turns_group(
-        self,
-    ) -> Annotated[GroupId, described("Group that holds the turns before the cutover.")]:
+    @described("Group that holds the turns before the cutover.")
+    def turns_group(self) -> GroupId:
         return ids.turns_group(self.group_id)
 
     @property
-    def sessions_group(
-        self,
-    ) -> Annotated[GroupId, described("Group that holds the old data after the cutover.")]:
+    @described("Group that holds the old data after the cutover.")
+    def sessions_group(self) -> GroupId:
         return ids.sessions_group(self.group_id, self.migration_id)
 
     @property

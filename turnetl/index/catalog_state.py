@@ -5,8 +5,7 @@ A column `folded` holds `selection.fold` of a name.
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from turnetl.base import private_files
 from turnetl.base.errors import IndexUnusable
-from turnetl.base.sqlite import sqlite_path
+from turnetl.base.sqlite import sqlite_path, transaction
 from turnetl.index.files import IndexEmbedder
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows
@@ -74,18 +73,8 @@ class CatalogState:
     def close(self) -> None:
         self.connection.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit at the end of the block; roll back on any exception."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.connection.execute("COMMIT")
-        except BaseException:
-            # SQLite may have rolled back by itself, for example with a full disk.
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.connection)
 
     def embedder(self) -> IndexEmbedder:
         return IndexEmbedder(self.setting("embedder") or "", self.setting("dimensions") or 0)

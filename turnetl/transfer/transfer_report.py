@@ -17,6 +17,7 @@ class ExportFormat(StrEnum):
     PARQUET = "parquet"
     GRAPHML = "graphml"
     CYPHER = "cypher"
+    ATIF = "atif"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class ExportReport:
     facts: Annotated[int, described("Facts in the export.")]
     noise: Annotated[
         int,
-        described("Selected turns that are noise; `markdown`, `graphml` and `cypher` omit them."),
+        described("Selected turns that are noise; `jsonl` and `parquet` hold them."),
     ]
     redactions: Annotated[int, described("Redactions of what the lake or the graph still had.")]
     redacts_persons: bool
@@ -99,27 +100,18 @@ class ImportReport:
     """Whether personal data was redacted, not only secrets."""
 
     @property
-    def added(
-        self,
-    ) -> Annotated[
-        int, described("Turns added, with those that other archives of the lake hold too.")
-    ]:
+    @described("Turns added, with those that other archives of the lake hold too.")
+    def added(self) -> int:
         return sum(max(file.added, 0) for file in self.files)
 
     @property
-    def forgotten(
-        self,
-    ) -> Annotated[
-        int, described("Turns that were left out, because this lake has forgotten them.")
-    ]:
+    @described("Turns that were left out, because this lake has forgotten them.")
+    def forgotten(self) -> int:
         return sum(file.forgotten for file in self.files)
 
     @property
-    def outcomes(
-        self,
-    ) -> Annotated[
-        dict[ImportOutcome, int], described("Turns files by outcome.", keys=ImportOutcome)
-    ]:
+    @described("Turns files by outcome.", keys=ImportOutcome)
+    def outcomes(self) -> dict[ImportOutcome, int]:
         found = [file.outcome for file in self.files]
         return {outcome: found.count(outcome) for outcome in ImportOutcome}
 
