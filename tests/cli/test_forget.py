@@ -23,6 +23,7 @@ def test_no_byte_of_what_is_forgotten_is_found_in_the_lake(
         with subtests.test(option=option, value=value):
             folder = shutil.copytree(filled_zoo, tmp_path / str(number))
             assert MATCH in str(communities(folder, "windmill"))
+            assert communities(folder, "KeyError")
             assert holding(folder / LAKE, PIECES)
             result = forget(folder, option, value, "--cascade", "--yes", "--json")
             assert result.exit_code == 0, result.stderr
@@ -31,7 +32,7 @@ def test_no_byte_of_what_is_forgotten_is_found_in_the_lake(
             assert holding(folder / LAKE, PIECES) == []
             assert holding(folder / "archives", PIECES) == [str(folder / "archives/three.jsonl")]
             # Communities may quote it.
-            assert communities(folder, "pytest") == []
+            assert communities(folder, "KeyError") == []
             assert "one" in committed_sessions(folder)
 
 
