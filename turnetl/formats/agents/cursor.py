@@ -40,7 +40,8 @@ def _is_row(row: Mapping[str, Any]) -> bool:
     if row.keys() != {"role", "message"} or row.get("role") not in ("user", "assistant"):
         return False
     message = row.get("message")
-    return isinstance(at(message, "content"), list) and message.keys() == {"content"}
+    is_message = isinstance(message, dict) and message.keys() == {"content"}
+    return is_message and isinstance(at(message, "content"), list)
 
 
 def _read(talk: Conversation, row: CursorRow) -> SkipReason | None:
