@@ -70,6 +70,18 @@ class CatalogState:
         (version,) = self.connection.execute("PRAGMA user_version").fetchone()
         return int(version)
 
+    def check_version(self, folder: Path) -> None:
+        """Raise OtherVersion unless this version of turnetl made the index in the folder."""
+        if self.version != VERSION:
+            is_newer = self.version > VERSION
+            update = "update turnetl, or " if is_newer else ""
+            raise OtherVersion(
+                f"the search index `{folder}` has version {self.version}, and this turnetl "
+                f"supports version {VERSION}: {update}run `turnetl index --rebuild`, which reads "
+                "the graph again",
+                is_newer=is_newer,
+            )
+
     def close(self) -> None:
         self.connection.close()
 
@@ -146,16 +158,6 @@ class OtherVersion(IndexUnusable):
     def __init__(self, message: str, *, is_newer: bool) -> None:
         super().__init__(message)
         self.is_newer = is_newer
-
-
-def other_version(folder: Path, version: int) -> OtherVersion:
-    is_newer = version > VERSION
-    update = "update turnetl, or " if is_newer else ""
-    return OtherVersion(
-        f"the search index `{folder}` has version {version}, and this turnetl supports version "
-        f"{VERSION}: {update}run `turnetl index --rebuild`, which reads the graph again",
-        is_newer=is_newer,
-    )
 
 
 def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connection:
