@@ -18,7 +18,7 @@ from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.index.conditions import Selection
-from turnetl.index.estimate import estimate_embedding
+from turnetl.index.follow import estimate_embedding
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.snapshot import open_snapshot, turns_behind

@@ -17,7 +17,8 @@ from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.costs import Account, charged_to
 from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
-from turnetl.llm.shared_limits import MemoryLimits, SharedLimits, SqliteLimits
+from turnetl.llm.shared_limits import SharedLimits
+from turnetl.llm.shared_limits.store import MemoryLimits, SqliteLimits
 
 MINUTE = 60.0
 

@@ -12,7 +12,8 @@ from turnetl.redact.known_literals import RequiredLiterals, required_literals
 from turnetl.redact.literal_search import LiteralSearch, RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.pii import PII_RULES
 from turnetl.redact.prefilter import candidates
-from turnetl.redact.rules import RULES, SecretRule
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import SecretScanner
 
 SCANNER = SecretScanner()

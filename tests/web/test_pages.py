@@ -309,7 +309,7 @@ async def test_the_lines_of_a_turn_are_shown_without_secrets(visitor: Visitor) -
     assert "line-3" in page.attributes("id")
     assert "parentUuid" in page.text
     wrong = await visitor.page("lines", 404, id=SESSION)
-    assert "is no turn: only turns have lines" in wrong.text
+    assert "is no turn: only turns, and facts" in wrong.text
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from tests.llm import virtual_clock
 from tests.llm.shared_limits.workers import MINUTE, CountedProvider, Worker, until
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.limiter import ProviderLimits
-from turnetl.llm.shared_limits import MemoryLimits
-from turnetl.llm.shared_limits.store import Change
+from turnetl.llm.shared_limits.store import Change, MemoryLimits
 
 MINUTES = 5
 ENDLESS = 10**9
