@@ -10,7 +10,7 @@ from tests.cli.command import index_folder, run_in_process
 from tests.cli.forgetting import CANARY, LAKE, PIECES, committed_sessions, forget, skipped
 from tests.held_bytes import holding
 from turnetl.base.damaged_copies import copy_name
-from turnetl.index.creation import index_id
+from turnetl.index.persistent import index_id
 
 MATCH = "seventh windmill"
 
