@@ -12,10 +12,8 @@ import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.message_parts import elements, texts_of, without_elements
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
-from turnetl.formats.port import ParsedArchive, Probe
+from turnetl.formats.kit.conversation_archives import LineReader
+from turnetl.formats.kit.message_parts import at, elements, texts_of, without_elements
 
 
 class CursorRow(msgspec.Struct):
@@ -27,7 +25,6 @@ class CursorRow(msgspec.Struct):
     message: dict[str, Any] = {}
 
 
-_ROWS = RowDecoder(CursorRow, Envelope(own=(("role", "message"),)))
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _time = re.compile(
     r"<timestamp>\s*\w+, (?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2}), (?P<year>\d{4}),? "
@@ -38,22 +35,13 @@ _time = re.compile(
 _QUERY = "user_query"
 
 
-class CursorCli:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by a row of role and message, with content and nothing else."""
-        return any(map(_is_row, probe.rows))
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _ROWS, _read)
-
-
 def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row has a role and a message alone, and the message a list `content`."""
     if row.keys() != {"role", "message"} or row.get("role") not in ("user", "assistant"):
         return False
     message = row.get("message")
-    if not isinstance(message, dict) or message.keys() != {"content"}:
-        return False
-    return isinstance(message["content"], list)
+    is_message = isinstance(message, dict) and message.keys() == {"content"}
+    return is_message and isinstance(at(message, "content"), list)
 
 
 def _read(talk: Conversation, row: CursorRow) -> SkipReason | None:
@@ -103,3 +91,6 @@ def _is_context(tag: str) -> bool:
 def _said(text: str) -> str:
     """Return what the agent wrote, without what stands for its reasoning."""
     return text.strip().removesuffix("[REDACTED]").rstrip()
+
+
+CURSOR_CLI = LineReader(CursorRow, (("role", "message"),), _is_row, _read)
