@@ -22,7 +22,7 @@ class Format:
     version: int
     """Increased when the same bytes give different turns, so that archives are read again."""
     reader: str
-    """Its `formats.port.Reader`: the module within this package, a colon and the class."""
+    """Its `formats.port.Reader`, or the class: the module in this package, a colon and the name."""
 
     @property
     def records(
@@ -53,8 +53,8 @@ class Format:
 
     def _reader(self) -> "Reader":
         module, _, name = self.reader.partition(":")
-        reader: Reader = getattr(import_module(f"turnetl.formats.{module}"), name)()
-        return reader
+        found: Reader | type[Reader] = getattr(import_module(f"turnetl.formats.{module}"), name)
+        return found() if isinstance(found, type) else found
 
 
 RECORDED = (
@@ -106,7 +106,7 @@ FORMATS = (
     Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
     Format("goose", "Goose sessions (JSONL, database)", 1, "agents.goose:Goose"),
     Format("zed", "threads of Zed's agent (its database)", 1, "agents.zed:Zed"),
-    Format("hermes", "Hermes sessions (its database)", 1, "agents.hermes:Hermes"),
+    Format("hermes", "Hermes sessions (its database)", 1, "agents.hermes:HERMES"),
     Format(
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
@@ -117,7 +117,7 @@ FORMATS = (
         4,
         "opencode:OpenCode",
     ),
-    Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:CopilotCli"),
+    Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:COPILOT_CLI"),
     Format(
         "copilot_chat",
         "GitHub Copilot chats in VS Code (JSON, JSONL)",
@@ -125,22 +125,25 @@ FORMATS = (
         "agents.copilot_chat:CopilotChat",
     ),
     Format(
-        "pi", "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)", 1, "agents.pi:Pi"
+        "pi",
+        "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)",
+        1,
+        "agents.pi:PI_AGENT",
     ),
     Format(
         "cursor",
-        "Cursor: transcripts of its CLI, chats of its editor (JSONL)",
+        "Cursor: transcripts of its CLI, chats of its editor",
         1,
-        "agents.cursor:CursorCli",
+        "agents.cursor:CURSOR_CLI",
     ),
-    Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),
-    Format("kiro", "Kiro CLI sessions (JSONL, database)", 1, "agents.kiro:KiroCli"),
-    Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:Antigravity"),
-    Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:Kimi"),
+    Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QWEN_CODE"),
+    Format("kiro", "Kiro CLI sessions (JSONL, database)", 1, "agents.kiro:KIRO_CLI"),
+    Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:ANTIGRAVITY"),
+    Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:KIMI"),
     Format("continue", "Continue sessions (JSON)", 1, "agents.continue_dev:Continue"),
-    Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:Windsurf"),
-    Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:Grok"),
-    Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DeepSeek"),
+    Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:WINDSURF"),
+    Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:GROK"),
+    Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DEEPSEEK"),
     Format("atif", "trajectories in Harbor's ATIF (JSON)", 1, "agents.atif:Atif"),
     Format("chatgpt", "the export of ChatGPT (JSON)", 1, "agents.chatgpt:ChatGptExport"),
     Format("claude_ai", "the export of Claude.ai (JSON)", 1, "agents.claude_ai:ClaudeAiExport"),

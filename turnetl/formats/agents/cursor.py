@@ -14,7 +14,7 @@ import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import (
     at,
     elements,
@@ -23,9 +23,7 @@ from turnetl.formats.kit.message_parts import (
     texts_of,
     without_elements,
 )
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class CursorRow(
@@ -63,9 +61,6 @@ class CursorRow(
     images: Any = None
 
 
-_ROWS = RowDecoder(
-    CursorRow, Envelope(own=(("role", "message"), ("composerId", "createdAt"), ("bubbleId",)))
-)
 _USER, _AGENT = 1, 2
 """Types of bubbles."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -78,23 +73,18 @@ _time = re.compile(
 _QUERY = "user_query"
 
 
-class CursorCli:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by a row of role and message, with content and nothing else."""
-        is_composer = "composerId" in probe.first and "bubbleId" not in probe.first
-        return is_composer or any(map(_is_row, probe.rows))
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _ROWS, _read)
-
-
 def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row has a role and a message alone, and the message a list `content`.
+
+    A composer is known by its id.
+    """
+    if "composerId" in row and "bubbleId" not in row:
+        return True
     if row.keys() != {"role", "message"} or row.get("role") not in ("user", "assistant"):
         return False
     message = row.get("message")
-    if not isinstance(message, dict) or message.keys() != {"content"}:
-        return False
-    return isinstance(message["content"], list)
+    is_message = isinstance(message, dict) and message.keys() == {"content"}
+    return is_message and isinstance(at(message, "content"), list)
 
 
 def _read(talk: Conversation, row: CursorRow) -> SkipReason | None:
@@ -175,3 +165,11 @@ def _is_context(tag: str) -> bool:
 def _said(text: str) -> str:
     """Return what the agent wrote, without what stands for its reasoning."""
     return text.strip().removesuffix("[REDACTED]").rstrip()
+
+
+CURSOR_CLI = LineReader(
+    CursorRow,
+    (("role", "message"), ("composerId", "createdAt"), ("bubbleId",)),
+    _is_row,
+    _read,
+)

@@ -1,16 +1,16 @@
 """Sessions of Hermes: the rows of a session and of its messages in `state.db`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, first_of, objects
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text
+from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.formats.port import ParsedArchive, Probe
 
 _LIST = ("\x00json:", "\x01json:")
 """What precedes the content of a message that is a list of parts."""
@@ -32,27 +32,19 @@ class HermesRow(msgspec.Struct):
     active: int | None = None
 
 
-_ROWS = RowDecoder(HermesRow, Envelope(own=(("session_id", "role", "timestamp"),)))
-
-
-class Hermes:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by the columns of a session, or of a message numbered from 1."""
-        first = probe.first
-        if not {"session_id", "timestamp"} <= first.keys() <= _COLUMNS:
-            return False
-        return ("role" in first and isinstance(first.get("id"), int)) or "source" in first
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _ROWS, _read)
-
-
 _COLUMNS = frozenset(
     {
         *("id", "session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name"),
         *("timestamp", "active", "source", "cwd", "model", "git_branch"),
     }
 )
+
+
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a session, or a message that is numbered, with no other columns."""
+    if not {"session_id", "timestamp"} <= row.keys() <= _COLUMNS:
+        return False
+    return "source" in row or ("role" in row and isinstance(row.get("id"), int))
 
 
 def _read(talk: Conversation, row: HermesRow) -> SkipReason | None:
@@ -72,3 +64,6 @@ def _read(talk: Conversation, row: HermesRow) -> SkipReason | None:
         for call in objects(row.tool_calls)
     ]
     return first_of([talk.content(row.role, content, f"{row.id}"), *calls])
+
+
+HERMES = LineReader(HermesRow, (("session_id", "role", "timestamp"),), _is_row, _read)

@@ -11,12 +11,10 @@ import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, first_of, objects
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import as_text
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class KiroRow(msgspec.Struct):
@@ -29,24 +27,15 @@ class KiroRow(msgspec.Struct):
     entry: Any = None
 
 
-_ROWS = RowDecoder(
-    KiroRow, Envelope(own=(("version", "kind", "data"), ("conversation_id", "key"), ("entry",)))
-)
 _KINDS = ("Prompt", "AssistantMessage", "ToolResults")
 _OUTPUT = ("stdout", "stderr", "exit_status")
 """What a command printed, and how it ended."""
 
 
-class KiroCli:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by a row of version, kind and data with content."""
-        return probe.first.keys() == {"conversation_id", "key"} or any(map(_is_row, probe.rows))
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _ROWS, _read)
-
-
 def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row has a version, a kind of Kiro and data, or names a conversation."""
+    if row.keys() == {"conversation_id", "key"}:
+        return True
     is_message = row.get("kind") in _KINDS and "version" in row
     return is_message and at(row.get("data"), "content") is not None
 
@@ -130,3 +119,11 @@ def _output(value: Any) -> str:
     if not isinstance(value, dict) or "stdout" not in value:
         return as_text(value)
     return "\n".join(text for key in _OUTPUT if (text := as_text(value.get(key))))
+
+
+KIRO_CLI = LineReader(
+    KiroRow,
+    (("version", "kind", "data"), ("conversation_id", "key"), ("entry",)),
+    _is_row,
+    _read,
+)
