@@ -137,7 +137,11 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
             lake.verify_changed_turns(group)
             from turnetl.episodes.partitions import remark_table  # noqa: PLC0415 - as below
 
-            return remark_table(lake, group, filters.rules, stored, metadata)
+            before = from_json(stored.get(_REPORT, ""))
+            unjoined = 0 if before is None else before.unjoined_archives
+            return remark_table(
+                lake, group, filters.rules, stored, metadata, unjoined_archives=unjoined
+            )
         keeps_texts = stored.get(_TEXT_DIGEST) == digests[_TEXT_DIGEST]
         return _write(lake, group, filters, metadata, keeps_texts=keeps_texts)
     except TableUnusable as error:

@@ -2,7 +2,7 @@
 
 The rows are built column by column, with the tool calls of all turns in one array: a chat has
 thousands of short turns, and building row by row costs more than parsing them. So does building the
-36 columns of each small archive by themselves: many archives have their columns together.
+40 columns of each small archive by themselves: many archives have their columns together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ _SAME_NAME = (
     *("session_id", "ordinal", "prompt_id", "parent_session_id", "agent_id"),
     *("started_at", "ended_at", "model", "app_version", "closed_by"),
     *("first_line", "last_line", "first_byte", "last_byte"),
+    *("subagent_type", "call_id"),
 )
 """Columns that have the name of a field of `RawTurn`."""
 _NO_TOKENS = Tokens()
@@ -137,6 +138,8 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         "tool_calls": _as_lists(
             [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
         ),
+        "subagent_calls": _start_structs(turns),
+        "call_lines": _call_lines(turns),
         "usage": _as_lists(tokens, _message_structs(turns, tokens)),
     }
     arrays = [
@@ -197,6 +200,24 @@ def _token_columns(tokens: Sequence[Sequence[Tokens]]) -> dict[str, Iterable[Any
 
 def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:
     return _as_lists(lists, pa.array(chain.from_iterable(lists), _TEXT))
+
+
+def _start_structs(turns: Sequence[RawTurn]) -> pa.Array:
+    lists = [turn.subagent_calls for turn in turns]
+    starts = [*chain.from_iterable(lists)]
+    values = {
+        name: [getattr(one, name) for one in starts] for name in ("call_id", "agent_id", "type")
+    }
+    return _as_lists(lists, _structs("subagent_calls", values))
+
+
+def _call_lines(turns: Sequence[RawTurn]) -> pa.Array:
+    lines = [[call.line for call in turn.tool_calls] if _is_run(turn) else [] for turn in turns]
+    return _as_lists(lines, pa.array(chain.from_iterable(lines), pa.int64()))
+
+
+def _is_run(turn: RawTurn) -> bool:
+    return turn.subagent_type is not None
 
 
 def _as_lists(lists: Iterable[Sequence[object]], values: pa.Array) -> pa.Array:

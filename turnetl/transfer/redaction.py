@@ -50,29 +50,61 @@ def redacted_tables(
     """
     turns = [[turn_from_row(row) for row in table.iter_rows(named=True)] for table in tables]
     redacted = redacted_archives(turns, redactor)
-    return [_with_turns(table, one) for table, one in zip(tables, redacted, strict=True)]
+    links = _clean_links(tables, redactor)
+    return [_with_turns(table, one, links) for table, one in zip(tables, redacted, strict=True)]
+
+
+_LINKS = ("subagent_calls", "subagent_type", "call_id")
+"""Columns with ids and names of subagents, which a `Turn` does not have."""
+
+
+def _clean_links(tables: Sequence[pl.DataFrame], redactor: Redactor) -> Mapping[str, str]:
+    """Return what stands for the ids and names of subagents in which something is redacted."""
+    names = pl.concat([pl.Series(dtype=pl.String), *(_link_names(one) for one in tables)])
+    distinct = names.drop_nulls().unique().sort().to_list()
+    if not distinct:
+        return {}
+    [redacted] = redactor.redact_many([distinct])
+    return {old: new for old, new in zip(distinct, redacted.texts, strict=True) if old != new}
+
+
+def _link_names(table: pl.DataFrame) -> pl.Series:
+    calls = table["subagent_calls"].explode().drop_nulls().struct.unnest()
+    return pl.concat([*calls.get_columns(), table["subagent_type"], table["call_id"]])
 
 
 def _with_turns(
-    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]]
+    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]], links: Mapping[str, str]
 ) -> tuple[pl.DataFrame, int]:
     count = sum(found for _, found in redacted)
+    if links:
+        found_links = int(_link_names(table).is_in(list(links)).sum())
+        fields = (field.name for field in schema.SUBAGENT_CALL.fields)
+        names = pl.struct(pl.element().struct.field(name).replace(links) for name in fields)
+        table = table.with_columns(
+            pl.col("subagent_calls").list.eval(names), pl.col(_LINKS[1:]).replace(links)
+        )
+        count += found_links
     if not count:
         return table, 0
     changed = [
         replace(turn, content_hash=content_hash(turn)) if found else turn
         for turn, found in redacted
     ]
-    return turns_frame(changed), count
+    links_and_lines = table.select(*_LINKS, "call_lines")
+    return turns_frame(changed).with_columns(links_and_lines.get_columns()), count
 
 
 def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
+    """Return the rows of turns, without links to subagents."""
     rows = [asdict(turn) for turn in turns]
     columns = {
         name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
         for name in schema.TURNS.polars
+        if name in schema.EPISODES.polars
     }
-    return pl.DataFrame(columns, schema=schema.TURNS.polars)
+    frame = pl.DataFrame(columns, schema={name: schema.TURNS.polars[name] for name in columns})
+    return pl.concat([pl.DataFrame(schema=schema.TURNS.polars), frame], how="diagonal")
 
 
 def content_hash(turn: Turn) -> str:
