@@ -6,7 +6,7 @@ turn of the session that started before it. A run belongs to the turn at the roo
 are one, of which that with most calls counts.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -80,6 +80,45 @@ class JoinedRuns:
 
 def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
     """Return the runs of a group, joined to its turns; None if there are none. Reads no result."""
+    links = _read_links(lake, group)
+    if links is None:
+        return None
+    nowhere = Parent(None)
+    places = [links.parents.get(run, nowhere) for run in links.runs["turn_id"]]
+    joined = links.runs.select(
+        "row",
+        "archives",
+        pl.Series("owner", [links.turns.get(place.turn_id) for place in places], pl.String),
+        pl.Series("started_by", [place.started_by for place in places], pl.String),
+        pl.Series("type", [place.type for place in places], pl.String),
+        pl.coalesce("call_id", pl.Series([place.call_id for place in places], dtype=pl.String)),
+    )
+    unjoined = joined.filter(pl.col("owner").is_null())["archives"].explode()
+    return JoinedRuns(joined.drop_nulls("owner").drop("archives"), frozenset(unjoined.drop_nulls()))
+
+
+def of_same_turns(lake: Lake, group: GroupId, rows: Collection[str]) -> set[str]:
+    """Return the ids of rows, and of all others of the same turns: copies, and runs for them."""
+    links = _read_links(lake, group)
+    if links is None:
+        return {*rows}
+    turns: dict[str | None, str] = dict(links.turns)
+    turns |= {run: turns[one.turn_id] for run, one in links.parents.items() if one.turn_id}
+    chosen = {turns.get(row, row) for row in rows}
+    return {*rows, *(row for row, turn in turns.items() if row and turn in chosen)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    runs: pl.DataFrame
+    """The best copies, with the `archives` of all."""
+    parents: Mapping[str, Parent]
+    """Of the runs whose turns are there."""
+    turns: Mapping[str | None, str]
+    """The id that a turn has in the episodes table, by that in its archive."""
+
+
+def _read_links(lake: Lake, group: GroupId) -> _Links | None:
     calls = pl.col("tool_calls").list.len().alias("calls")
     columns = [pl.col(name) for name in sorted({*LINKS, *order.KEYS})]
     read = [batch.read(calls, *columns) for batch in lake.row_batches(group)]
@@ -90,19 +129,7 @@ def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
     turns, runs = rows.filter(schema.IS_TURN), _distinct(rows.filter(~schema.IS_TURN))
     found = parents(list(turns.iter_rows(named=True)), list(runs.iter_rows(named=True)))
     merged = order.merge_copies(turns.select(order.KEYS))["turn_id"]
-    names = dict(zip(turns["turn_id"], merged, strict=True))
-    nowhere = Parent(None)
-    places = [found.get(run, nowhere) for run in runs["turn_id"]]
-    joined = runs.select(
-        "row",
-        "archives",
-        pl.Series("owner", [names.get(place.turn_id) for place in places], pl.String),
-        pl.Series("started_by", [place.started_by for place in places], pl.String),
-        pl.Series("type", [place.type for place in places], pl.String),
-        pl.coalesce("call_id", pl.Series([place.call_id for place in places], dtype=pl.String)),
-    )
-    unjoined = joined.filter(pl.col("owner").is_null())["archives"].explode()
-    return JoinedRuns(joined.drop_nulls("owner").drop("archives"), frozenset(unjoined.drop_nulls()))
+    return _Links(runs, found, dict(zip(turns["turn_id"], merged, strict=True)))
 
 
 def joined(
@@ -168,9 +195,7 @@ def parents(turns: Sequence[_Row], runs: Sequence[_Row]) -> dict[str, Parent]:
     direct = {run["turn_id"]: starters.parent(run) for run in runs}
     agents = {run["turn_id"]: run["agent_id"] for run in runs}
     return {
-        run: replace(
-            parent, turn_id=_root(run, direct), started_by=agents.get(parent.turn_id or "")
-        )
+        run: replace(parent, turn_id=root, started_by=agents.get(parent.turn_id or ""))
         for run, parent in direct.items()
         if (root := _root(run, direct)) is not None
     }

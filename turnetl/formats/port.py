@@ -41,7 +41,7 @@ class RawToolCall(msgspec.Struct, gc=False):
     is_error: bool = False
     ended_at: datetime | None = None
     line: int = 0
-    """Of a subagent's call."""
+    """Its line; 0: not recorded."""
     arguments: object = None
     """What `input` shows in part, decoded: see `kit.tool_input.added_lines`. Not redacted."""
 

@@ -240,10 +240,10 @@ def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
         tool_calls=calls,
         usage=usage,
         subagent_calls=[
-            SubagentStart(*(names.get(name or "", name) for name in astuple(start)))
+            SubagentStart(*(name and names.get(name, name) for name in astuple(start)))
             for start in turn.subagent_calls
         ],
-        subagent_type=names.get(turn.subagent_type or "", turn.subagent_type),
-        call_id=names.get(turn.call_id or "", turn.call_id),
+        subagent_type=turn.subagent_type and names.get(turn.subagent_type, turn.subagent_type),
+        call_id=turn.call_id and names.get(turn.call_id, turn.call_id),
         **dict(fields),
     )

@@ -49,23 +49,13 @@ def redacted_tables(
     faster than one for each.
     """
     turns = [[turn_from_row(row) for row in table.iter_rows(named=True)] for table in tables]
-    redacted = redacted_archives(turns, redactor)
-    links = _clean_links(tables, redactor)
-    return [_with_turns(table, one, links) for table, one in zip(tables, redacted, strict=True)]
+    links = [set(_link_names(table).drop_nulls().to_list()) - {""} for table in tables]
+    redacted = _redacted(turns, links, redactor)
+    return [_with_turns(table, *one) for table, one in zip(tables, redacted, strict=True)]
 
 
 _LINKS = ("subagent_calls", "subagent_type", "call_id")
 """Columns with ids and names of subagents, which a `Turn` does not have."""
-
-
-def _clean_links(tables: Sequence[pl.DataFrame], redactor: Redactor) -> Mapping[str, str]:
-    """Return what stands for the ids and names of subagents in which something is redacted."""
-    names = pl.concat([pl.Series(dtype=pl.String), *(_link_names(one) for one in tables)])
-    distinct = names.drop_nulls().unique().sort().to_list()
-    if not distinct:
-        return {}
-    [redacted] = redactor.redact_many([distinct])
-    return {old: new for old, new in zip(distinct, redacted.texts, strict=True) if old != new}
 
 
 def _link_names(table: pl.DataFrame) -> pl.Series:
@@ -74,15 +64,16 @@ def _link_names(table: pl.DataFrame) -> pl.Series:
 
 
 def _with_turns(
-    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]], links: Mapping[str, str]
+    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]], names: Mapping[str, str]
 ) -> tuple[pl.DataFrame, int]:
     count = sum(found for _, found in redacted)
+    links = {name: clean for name, clean in names.items() if name != clean}
     if links:
         found_links = int(_link_names(table).is_in(list(links)).sum())
         fields = (field.name for field in schema.SUBAGENT_CALL.fields)
-        names = pl.struct(pl.element().struct.field(name).replace(links) for name in fields)
+        clean = pl.struct(pl.element().struct.field(name).replace(links) for name in fields)
         table = table.with_columns(
-            pl.col("subagent_calls").list.eval(names), pl.col(_LINKS[1:]).replace(links)
+            pl.col("subagent_calls").list.eval(clean), pl.col(_LINKS[1:]).replace(links)
         )
         count += found_links
     if not count:
@@ -142,8 +133,18 @@ def redacted_archives(
     archives: Sequence[Sequence[Turn]], redactor: Redactor
 ) -> list[list[tuple[Turn, int]]]:
     """Return the turns of several archives without secrets, each with its number of redactions."""
+    return [turns for turns, _ in _redacted(archives, [()] * len(archives), redactor)]
+
+
+def _redacted(
+    archives: Sequence[Sequence[Turn]], more: Sequence[Collection[str]], redactor: Redactor
+) -> list[tuple[list[tuple[Turn, int]], Mapping[str, str]]]:
+    """Return the turns of archives, and what stands for their names and `more` of each archive."""
     # As in a parse: names repeat in every turn, and each is redacted once, before the texts.
-    names = [sorted({name for turn in turns for name in turn_names(turn)}) for turns in archives]
+    names = [
+        sorted({*others, *(name for turn in turns for name in turn_names(turn))})
+        for turns, others in zip(archives, more, strict=True)
+    ]
     texts = [
         [*some, *_texts(turns, _with_turn_texts)]
         for some, turns in zip(names, archives, strict=True)
@@ -154,7 +155,7 @@ def redacted_archives(
         for archive in (turn.archive, *(run.archive for run in turn.subagents)):
             folders.setdefault(archive, set()).update({turn.cwd} if turn.cwd else ())
     paths = redacted_paths(folders, redactor)
-    redacted = []
+    redacted: list[tuple[list[tuple[Turn, int]], Mapping[str, str]]] = []
     for turns, some, one in zip(archives, names, results, strict=True):
         first = len(some)
         clean_names = dict(zip(some, one.texts[:first], strict=True))
@@ -163,7 +164,8 @@ def redacted_archives(
         changed = [_with_names(_with_turn_texts(turn, new), clean_names, paths) for turn in turns]
         if redactor.redacts_persons:
             changed = _without_persons(turns, changed, redactor)
-        redacted.append(_counted(turns, changed, name_counts, one.counts[first:]))
+        counted = _counted(turns, changed, name_counts, one.counts[first:])
+        redacted.append((counted, clean_names))
     return redacted
 
 

@@ -89,6 +89,7 @@ class TurnBuilder:
     ) -> None:
         """Add and count a tool call. By its key, `calls` gives it to the row with its result."""
         self.counts.tool_calls += 1
+        call.line = turn.last_line
         turn.tool_calls.append(call)
         turn.input_chars += input_chars
         if key is not None:
@@ -149,6 +150,23 @@ class TurnBuilder:
         run.input_chars += len(compact_json(arguments))
         if key is not None:
             self._run_calls[key] = call
+
+    def add_run_of(
+        self, turns: Sequence[RawTurn], session: str | None, agent_id: str, kind: str | None = None
+    ) -> None:
+        """Add a run that was read like a session: its first turn has the prompt of the run."""
+        first = next((turn for turn in turns if turn.user_text), None)
+        for turn in turns:
+            span = SourceSpan(turn.first_line, turn.last_line, turn.first_byte, turn.last_byte)
+            run = self.run(session, agent_id, span, turn.started_at, kind=kind)
+            run.user_text = first.user_text if first is not None else ""
+            run.assistant_texts = turn.assistant_texts[-1:] or run.assistant_texts
+            run.ended_at, run.model = turn.ended_at or run.ended_at, turn.model or run.model
+            run.tool_calls += turn.tool_calls
+            run.input_chars += turn.input_chars
+            run.subagent_prompts += turn.subagent_prompts
+            run.subagent_calls += turn.subagent_calls
+            run.usage |= turn.usage
 
     def complete_run_call(
         self, key: str | None, result: str, time: datetime | None, *, is_error: bool
