@@ -26,7 +26,7 @@ from turnetl.graph.mirror.graphiti_adapters import MirrorDriver
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 
 CONTEXT = 10

@@ -14,7 +14,7 @@ from turnetl import wiring
 from turnetl.base.clock import now
 from turnetl.index.files import index_folder
 from turnetl.index.persistent import PersistentIndex
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.settings import Settings
 
 CHARS = 1_200

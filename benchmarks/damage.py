@@ -37,8 +37,7 @@ from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.lake import LocalFiles
 from turnetl.lake.forgotten import ForgottenTurns, write_forgotten
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
-from turnetl.llm.journal.file import JournalFile
-from turnetl.llm.journal.rows import to_row
+from turnetl.llm.journal.file import JournalFile, to_row
 
 SECONDS = 120
 """After which a command counts as hanging."""

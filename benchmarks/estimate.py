@@ -26,7 +26,7 @@ from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.model import Usage
 from turnetl.estimation import run_plan
-from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.workloads import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.pipeline.run_options import RunOptions

@@ -28,7 +28,7 @@ from benchmarks.turns_cpu import CpuSamples, ingest_with_turnetl
 from tests.servers import neo4j_server
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.base.model import Episode, GroupId
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 MAX_SERIAL, MAX_AHEAD, MAX_GROWTH = 0.05, 0.10, 1.2
 """Seconds of CPU per turn, client and database together; in a large group relative to a small."""

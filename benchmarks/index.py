@@ -34,7 +34,7 @@ from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index.files import index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.ingestion import plan
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 

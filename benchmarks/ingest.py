@@ -29,7 +29,7 @@ from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake, LocalFiles
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.settings import Settings
 
 GROUP = GroupId("bench")

@@ -27,7 +27,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.graph.mirror.overlay import CandidateIndex, Overlay, OverlayCandidates
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
 from turnetl.llm.vectors import pack
 
 GROUP = GroupId("large")

@@ -46,7 +46,7 @@ from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 

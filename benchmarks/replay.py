@@ -40,7 +40,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.providers.registry import open_model

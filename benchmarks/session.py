@@ -47,8 +47,8 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.graphiti import NoReranker
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter

@@ -37,7 +37,7 @@ from turnetl.ingestion.commit import MirroredGroup, resolve_turn
 from turnetl.ingestion.summarize_report import ALIKE
 from turnetl.ingestion.turn_summaries import missing_facts
 from turnetl.lake import Lake
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.vectors import unpack
 from turnetl.settings import Settings
 from turnetl.summaries.gate import GateLimits

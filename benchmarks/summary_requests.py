@@ -36,7 +36,7 @@ from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.ingestion.commit import MirroredGroup, ResolvedTurn, resolve_turn
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatRequest, ChatResponse
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder
 from turnetl.llm.meter import estimate_tokens
 from turnetl.summaries.gate import GateLimits

@@ -50,7 +50,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter

@@ -3,11 +3,13 @@
 import json
 import os
 import shutil
+from collections import Counter
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from tests.agent_databases import opencode
 from tests.agent_sources.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
@@ -20,6 +22,7 @@ from turnetl.parsing import parse_archives
 ARCHIVES = Path(__file__).parents[1] / "archives"
 DAY = timedelta(days=1)
 VS_CODE = ".config/Code/User/globalStorage"
+COWORK = ".config/Claude/local-agent-mode-sessions/1/2"
 LOGS = "brain/1/.system_generated/logs"
 HISTORY = "api_conversation_history.json"
 
@@ -57,6 +60,13 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".gemini/tmp/0123abc/chats/session-1.json": "gemini_json/session.json",
         ".local/share/opencode/storage/session/p/ses_1.json": "opencode/export.json",
         ".copilot/session-state/0a/events.jsonl": "copilot/tools.jsonl",
+        ".config/Code/User/workspaceStorage/1a/chatSessions/1.json": "copilot_chat/session.json",
+        ".config/Code - Insiders/User/workspaceStorage/1a/chatSessions/2.jsonl": (
+            "copilot_chat/log.jsonl"
+        ),
+        f"{VS_CODE}/emptyWindowChatSessions/3.jsonl": "copilot_chat/log.jsonl",
+        f"{COWORK}/local_1/audit.jsonl": "claude_code/cowork_audit.jsonl",
+        f"{COWORK}/local_2/.claude/projects/-sessions-x/1.jsonl": "claude_code/prompts.jsonl",
         ".pi/agent/sessions/--home-dev-shop--/1.jsonl": "pi/tools.jsonl",
         ".openclaw/agents/main/sessions/1.jsonl": "pi/openclaw.jsonl",
         ".omp/agent/sessions/--home-dev-shop--/1.jsonl": "pi/tools.jsonl",
@@ -73,6 +83,7 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".grok/sessions/%2Fshop/1/updates.jsonl": "grok/tools.jsonl",
         ".dsh/sessions/--shop--/session-1/session.jsonl": "deepseek/session.jsonl",
         ".local/share/amp/threads/T-1.json": "amp/thread.json",
+        ".local/share/devin/cli/transcripts/kind-shelf.json": "atif/trajectory.json",
         ".local/share/goose/sessions/1.jsonl": "goose/tools.jsonl",
         f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": "cline/roo.json",
     }
@@ -83,6 +94,8 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".factory/sessions/-home-dev-shop/1.settings.json",
         ".cursor/projects/home-dev-shop/agent-transcripts/1/subagents/2.jsonl",
         ".kiro/sessions/cli/1.json",
+        f"{COWORK}/local_2/audit.jsonl",
+        f"{COWORK}/local_2.json",
         ".cline/data/sessions/1/1.json",
         ".kimi-code/sessions/wd_shop_1/2/state.json",
         ".kimi-code/sessions/wd_shop_1/2/agents/agent-1/wire.jsonl",
@@ -98,12 +111,12 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         path = tmp_path / other
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("[]")
+    opencode(tmp_path / ".local/share/kilo/kilo.db")
     report = found(tmp_path)
-    numbers = {one.agent: len(one.archives) for one in report.found}
-    assert numbers.pop("Codex CLI") == 2
-    assert set(numbers.values()) == {1}
+    numbers = Counter(one.agent for one in report.found for _ in one.archives)
     agents = {location.agent for location in agent_locations(machine(tmp_path))}
-    assert {*numbers, "Codex CLI"} == agents
+    several = {"Codex CLI": 2, "Copilot Chat": 3, "Claude Cowork": 2}
+    assert numbers == dict.fromkeys(agents, 1) | several
     assert {one.state for source in report.found for one in source.archives} == {ArchiveState.NEW}
     assert {str(Path(path).relative_to(tmp_path)) for path in report.paths} >= {
         ".claude/projects",
@@ -295,9 +308,9 @@ def test_files_beside_the_archives_are_counted_by_reason(tmp_path: Path) -> None
     assert not source(report).problems
 
 
-def test_a_database_of_opencode_is_named_with_the_way_out(tmp_path: Path) -> None:
+def test_a_damaged_database_of_opencode_is_named(tmp_path: Path) -> None:
     folder = tmp_path / ".local/share/opencode"
     folder.mkdir(parents=True)
-    (folder / "opencode.db").write_bytes(b"SQLite format 3\0")
+    (folder / "opencode.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     (problem,) = source(found(tmp_path), "OpenCode").problems
-    assert "opencode export" in problem
+    assert "damaged database" in problem

@@ -1,12 +1,13 @@
 """Where agents keep archives, by environment, home folder and platform."""
 
 import glob
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.agent_sources.homes import machine
-from turnetl.agent_sources.locations import Location, agent_locations
+from turnetl.agent_sources.locations import Location, agent_locations, windows_homes
 
 HOME = Path("/home/dev").absolute()
 DEFAULTS = {
@@ -14,6 +15,7 @@ DEFAULTS = {
     "Codex CLI": HOME / ".codex",
     "Gemini CLI": HOME / ".gemini",
     "OpenCode": HOME / ".local/share/opencode",
+    "Kilo Code": HOME / ".local/share/kilo",
     "Copilot CLI": HOME / ".copilot",
     "Pi": HOME / ".pi/agent",
     "OpenClaw": HOME / ".openclaw",
@@ -32,7 +34,7 @@ DEFAULTS = {
     "DeepSeek": HOME / ".dsh",
     "Amp": HOME / ".local/share/amp",
 }
-XDG = {"OpenCode", "Amp", "Goose"}
+XDG = {"OpenCode", "Kilo Code", "Amp", "Goose", "Devin CLI"}
 """Agents that one variable moves."""
 GOOSE = {
     "linux": HOME / ".local/share/goose",
@@ -54,9 +56,11 @@ def first_locations(platform: str = "linux", **environment: str) -> dict[str, Lo
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_without_variables_the_folders_are_in_the_home_folder(platform: str) -> None:
     found = first_locations(platform)
-    extension = found.pop("Roo Code")
-    assert EXTENSIONS[platform] in extension.folder.parents
+    for agent in ("Roo Code", "Copilot Chat", "Claude Cowork"):
+        assert EXTENSIONS[platform] in found.pop(agent).folder.parents
     assert found.pop("Goose").folder == GOOSE[platform]
+    devin = "AppData/Local" if platform == "win32" else ".local/share"
+    assert found.pop("Devin CLI").folder == HOME / devin / "devin/cli"
     assert {agent: location.folder for agent, location in found.items()} == DEFAULTS
     assert not any(location.variable for location in found.values())
 
@@ -127,6 +131,27 @@ def test_the_settings_of_an_organisation_precede_those_of_the_user(
     environment = {"PROGRAMFILES": r"D:\Programs"}
     settings = first_locations(platform, **environment)["Claude Code"].settings
     assert settings == (Path(path), HOME / ".claude" / "settings.json")
+
+
+def test_from_wsl_the_homes_on_the_drive_of_windows_are_searched_too(tmp_path: Path) -> None:
+    users = tmp_path / "c" / "Users"
+    for name in ("dev/AppData/Roaming", "Public/Documents"):
+        (users / name).mkdir(parents=True)
+    assert windows_homes(users, {}) == ()
+    wsl = {"WSL_DISTRO_NAME": "Ubuntu"}
+    assert windows_homes(tmp_path / "nowhere", wsl) == ()
+    homes = windows_homes(users, wsl)
+    assert homes == (users / "dev",)
+    here = machine(HOME, CODEX_HOME="/data/codex")
+    found = agent_locations(replace(here, windows_homes=homes))
+    own = agent_locations(here)
+    assert found[: len(own)] == own
+    windows = {one.agent: one for one in reversed(found[len(own) :])}
+    assert windows["Codex CLI"].folder == users / "dev" / ".codex"
+    assert windows["Cline"].folder == users / "dev" / ".cline" / "data"
+    assert users / "dev/AppData/Roaming" in windows["Copilot Chat"].folder.parents
+    managed = tmp_path / "c" / "Program Files" / "ClaudeCode" / "managed-settings.json"
+    assert windows["Claude Code"].settings[0] == managed
 
 
 def test_a_folder_name_with_glob_characters_is_taken_as_it_is(tmp_path: Path) -> None:

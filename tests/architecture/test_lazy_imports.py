@@ -60,7 +60,7 @@ def test_every_name_that_is_imported_from_a_lazy_package_exists() -> None:
 
 LAZY = (
     *("turnetl", "turnetl.pipeline", "turnetl.wiring", "turnetl.lake", "turnetl.episodes"),
-    *("turnetl.extraction.llm", "turnetl.extraction.structural", "turnetl.llm.embedders"),
+    *("turnetl.extraction.llm", "turnetl.extraction.structural"),
 )
 """Packages with a `__getattr__`."""
 

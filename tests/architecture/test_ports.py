@@ -13,7 +13,6 @@ CONTRACTS = {
     "ChatModel": "tests/llm/test_model_contract.py",
     "CommunityWriter": "tests/summaries/test_community_writer_contract.py",
     "Embedder": "tests/llm/test_embedder_contract.py",
-    "FactsOfGroup": "tests/summaries/test_facts_contract.py",
     "Executor": "tests/prefect/test_executor_contract.py",
     "Extractor": "tests/extraction/test_extractor_contract.py",
     "Reader": "tests/formats/test_contract.py",

@@ -35,7 +35,7 @@ from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatRequest
 from turnetl.llm.graphiti import GraphitiEmbedder, GraphitiModel, NoReranker
 from turnetl.settings import Settings
-from turnetl.summaries.communities.clustering import entity_network, propagate_labels
+from turnetl.summaries.communities import entity_network, propagate_labels
 
 GROUP = GroupId("bookshop")
 MAX_ROUNDS = 2_000

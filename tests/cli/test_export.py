@@ -19,7 +19,7 @@ from tests.cli.provider_setup import SESSION_START
 from turnetl.base.model import GroupId
 from turnetl.lake import Lake
 
-FORMATS = ("markdown", "jsonl", "parquet", "graphml", "cypher")
+FORMATS = ("markdown", "jsonl", "parquet", "graphml", "cypher", "atif")
 
 
 @pytest.fixture(scope="module")

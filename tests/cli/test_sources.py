@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_sources.homes import transcript
+from tests.agent_sources.homes import machine, transcript
 from tests.cli.command import run_in_process
 from tests.cli.typed_terminal import answered
 from tests.printed import printed
 from turnetl.agent_sources import ArchiveState, FoundArchive, Source, SourcesReport
+from turnetl.agent_sources.locations import agent_locations
 from turnetl.agent_sources.sources_report import Retention
 from turnetl.views import sources as view
 
@@ -24,7 +25,7 @@ def test_a_machine_without_agents_is_told_where_they_were_looked_for(tmp_path: P
     result = run_in_process("sources", folder=tmp_path)
     assert result.exit_code == 0
     assert "no agent keeps archives in its usual folder" in result.stdout
-    assert "not found: Claude Code (~/.claude), Codex CLI (~/.codex)" in result.stdout
+    assert re.search(r"Codex CLI +. ~/\.codex ", result.stdout)
 
 
 def test_what_is_new_and_what_is_deleted_soon_is_printed(tmp_path: Path) -> None:
@@ -185,6 +186,29 @@ def test_at_80_columns_no_folder_is_broken_and_several_have_a_sum() -> None:
     text = printed(view.view(SourcesReport((first, second), NOW), Path("/home/dev")))
     assert "~/.local/share/opencode" in text
     assert re.search(r"all +. +1,201 . +1,201 . +0 . +1,200,003 ", text)
+
+
+def test_at_80_columns_the_missing_agents_are_named_in_few_lines() -> None:
+    (first,) = report(archive(1, 3)).sources
+    missing = [
+        replace(first, agent=one.agent, folder=one.folder, exists=False, archives=())
+        for one in agent_locations(machine(Path("/home/dev")))
+    ]
+    text = printed(view.view(SourcesReport((first, *missing), NOW), Path("/home/dev")))
+    names = text.partition("\nnot found: ")[2].splitlines()
+    assert "Codex CLI, Gemini CLI" in names[0]
+    assert len(names) <= 4
+
+
+def test_transcripts_of_subagents_and_histories_of_prompts_are_no_sessions() -> None:
+    (source,) = report(archive(1, 3), archive(2, 3)).sources
+    folder = Path("/home/dev/.claude")
+    others = [
+        folder / "projects/s/subagents/agent-1.jsonl",
+        folder / "history.jsonl/project-1a2b3c4d",
+    ]
+    archives = (*source.archives, *(replace(archive(1, 0), path=path) for path in others))
+    assert (len(archives), replace(source, archives=archives).sessions) == (4, 2)
 
 
 def test_the_turns_of_all_archives_are_unknown_if_those_of_one_are() -> None:

@@ -20,7 +20,7 @@ from tests.cli.command import clean_environment, command_line, index_folder, run
 from turnetl.base.errors import IndexBusy
 from turnetl.index.creation import create_index, index_id, replace_index
 from turnetl.index.files import IndexEmbedder, write_lock
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.pipeline.index import advice_if_busy
 from turnetl.pipeline.waiting import after_other_writers
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from turnetl.base.model import Usage
-from turnetl.estimation.history import prompt_means, prompt_shares
+from turnetl.estimation.extrapolation import prompt_means, prompt_shares
 from turnetl.llm.chat import PROMPTS
 from turnetl.llm.journal.store import JournalStats, JournalTotals
 

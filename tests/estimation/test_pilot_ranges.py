@@ -13,7 +13,7 @@ from turnetl.base.clock import now
 from turnetl.base.model import Usage
 from turnetl.base.progress import ProgressUpdate
 from turnetl.estimation import run_plan
-from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.workloads import PilotOptions
 from turnetl.ingestion.estimate_record import Range
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings

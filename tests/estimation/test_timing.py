@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from turnetl.base.model import GroupId
-from turnetl.estimation.estimator import RateLimits, from_latency, from_limits, from_speeds
 from turnetl.estimation.extrapolation import PredictedUsage
 from turnetl.estimation.usage_range import UsageRange, exactly
+from turnetl.estimation.workloads import RateLimits, from_latency, from_limits, from_speeds
 
 TURNS = {GroupId("a"): 100, GroupId("b"): 20}
 

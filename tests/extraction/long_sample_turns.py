@@ -25,7 +25,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import Lake, LocalFiles
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.settings import Settings
 
 NOW = datetime(2031, 1, 1, tzinfo=UTC)

@@ -24,7 +24,7 @@ from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 

@@ -16,9 +16,9 @@ from tests.extraction.fact_requests import NO_OTHER, about, answer_all, ask_toge
 from turnetl.base.errors import BadTurn, BudgetExhausted, ModelBusy, RunStopped, TooLong
 from turnetl.base.model import Usage
 from turnetl.extraction.llm.fact_batches import FactBatches, fact_numbers
-from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatRequest, ChatResponse
+from turnetl.llm.costs import Account, charged_to
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter

@@ -22,7 +22,7 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.preview_builder import preview_requests
 from turnetl.graph.mirror.group import MirrorGroup
 from turnetl.llm.chat import ChatModel, ChatRequest
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 
 NODES, EDGES = "extract_nodes.extract_message", "extract_edges.edge"

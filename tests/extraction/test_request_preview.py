@@ -27,7 +27,7 @@ from turnetl.extraction.port import RequestPreview
 from turnetl.extraction.preview_builder import PLACEHOLDER, preview_requests
 from turnetl.ingestion.ingest_report import IngestReport
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.providers.registry import open_model, open_models
 from turnetl.settings import ModelSettings, Settings

@@ -9,7 +9,7 @@ from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from turnetl.base.model import Episode
 from turnetl.extraction import ontology
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 pytestmark = [pytest.mark.full, pytest.mark.neo4j]
 

@@ -41,7 +41,7 @@ from turnetl.base.model import Entity, Episode, Fact
 from turnetl.extraction.ontology import Ontology
 from turnetl.graph import graphiti_names
 from turnetl.graph.mirror import convert
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
 
 TurnNumbers = Mapping[str, int]

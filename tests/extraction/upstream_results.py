@@ -20,7 +20,7 @@ from tests.servers.canned_responses import Responders
 from turnetl.base import ids
 from turnetl.base.model import Episode
 from turnetl.extraction import ontology
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 MODELS: Mapping[str, Responders] = {
     "resolves_by_name": {

@@ -47,10 +47,15 @@ PROMPTS = {
         "Mend it, and ask me which way to round.",
     ],
     "copilot/subagent.jsonl": ["Find every place that prints a receipt.", "[receipt.png]"],
+    "copilot_chat/session.json": ["Why is the shelf empty?", "Mend it", "[image]"],
+    "copilot_chat/log.jsonl": ["Why is the shelf empty?", "Mend it"],
     "pi/tools.jsonl": ["Sort the shoes by size.", "No, by colour.", "[image]"],
     "pi/droid.jsonl": ["Print the price on @tag.py"],
     "pi/droid_worker.jsonl": [],
     "pi/openclaw.jsonl": ["How many boxes are left?"],
+    "pi/trace.jsonl": ["When do we open?"],
+    "atif/trajectory.json": ["Count the atlases", "Sell one"],
+    "atif/short.json": ["Is the shop open?"],
     "cursor/tools.jsonl": ["Count the books that are in stock", "And the ones that are lent?"],
     "cursor/plain.jsonl": ["Is the shop open?"],
     "cursor/timed.jsonl": ["Weigh the parcels", "And the boxes?", "Send them"],
@@ -105,6 +110,15 @@ CALLS = {
         ("view", "/home/dev/bookshop/till.py", "return int(total * 100)", False),
         ("bash", "pytest -q tests/test_till.py", "1 failed: test_rounding", True),
     ],
+    "copilot_chat/log.jsonl": [
+        (
+            "read_file",
+            "/home/dev/bookshop/shelf.py",
+            "for n in range(1, 9):\n    print(n)",
+            False,
+        ),
+        ("run_in_terminal", "pytest -q", "ERROR while calling tool: no shell", True),
+    ],
     "pi/tools.jsonl": [
         ("read", "shoes.py", "SIZES = ['9', '10']", False),
         ("bash", "python shoes.py", "TypeError: '<' not supported", True),
@@ -116,6 +130,11 @@ CALLS = {
             "NameError: price",
             True,
         )
+    ],
+    "pi/trace.jsonl": [("read", "hours.txt", "nine to six", False)],
+    "atif/trajectory.json": [
+        ("bash", "ls atlases", "north\nsouth", False),
+        ("apply_patch", "*** Begin", "no such file", True),
     ],
     "cursor/tools.jsonl": [
         ("Read", "src/stock.ts", "", False),
@@ -182,12 +201,33 @@ DESCRIBED = {
         at("2026-04-02T08:00:10"),
         at("2026-04-02T08:00:18"),
     ),
+    "copilot_chat/log.jsonl": (
+        "8f000000-0000-4000-8000-000000000001",
+        "/home/dev/bookshop",
+        "gpt-5-mini",
+        at("2026-06-01T08:03:20"),
+        at("2026-06-01T08:03:29"),
+    ),
     "pi/tools.jsonl": (
         "0a000000-0000-4000-8000-000000000001",
         "/home/dev/shoebox",
         "claude-sonnet-4-5",
         at("2026-05-04T09:00:05"),
         at("2026-05-04T09:00:15"),
+    ),
+    "pi/trace.jsonl": (
+        "b1000000-0000-4000-8000-000000000001",
+        None,
+        "gpt-5",
+        at("2026-07-01T08:00:00"),
+        at("2026-07-01T08:00:04"),
+    ),
+    "atif/trajectory.json": (
+        "9a000000-0000-4000-8000-000000000001",
+        "/home/dev/bookshop",
+        "gpt-5",
+        at("2026-07-01T08:00:01"),
+        at("2026-07-01T08:00:06"),
     ),
     "cursor/tools.jsonl": (None, None, None, None, None),
     "qwen/tools.jsonl": (
@@ -322,6 +362,7 @@ def test_a_turn_has_what_the_agent_records_of_it(name: str) -> None:
     ("name", "expected"),
     [
         ("pi/tools.jsonl", [(12, 300, 1000, 90, None), (5, 0, 1300, 10, None)]),
+        ("atif/trajectory.json", [(300, None, 200, 80, 12), (600, None, None, 4, None)]),
         ("amp/thread.json", [(3, 1601, 13248, 70, None), (1, None, None, 5, None)]),
         ("kimi/tools.jsonl", [(120, 0, 900, 30, None)]),
         # The candidates have the reasoning in the first message, and not in the second.
@@ -338,6 +379,7 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
         ("copilot/subagent.jsonl", 2),
         ("pi/droid_worker.jsonl", 2),
         ("qwen/tools.jsonl", 1),
+        ("atif/trajectory.json", 2),
         ("amp/short.json", 1),
         ("kimi/tools.jsonl", 1),
         ("deepseek/delegated.jsonl", 2),
@@ -346,13 +388,15 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
 def test_rows_of_a_subagent_are_counted_and_in_no_turn(name: str, rows: int) -> None:
     counts = read(name).counts
     assert counts.sidechain_rows == rows
-    assert counts.skipped[SkipReason.SIDECHAIN] == (0 if name == "amp/short.json" else rows)
+    embedded = name in ("amp/short.json", "atif/trajectory.json")
+    assert counts.skipped[SkipReason.SIDECHAIN] == (0 if embedded else rows)
 
 
 @pytest.mark.parametrize(
     ("name", "closed"),
     [
         ("copilot/tools.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED]),
+        ("copilot_chat/log.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED]),
         ("pi/tools.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED, None]),
         ("cursor/tools.jsonl", [ClosedBy.NEXT_PROMPT, ClosedBy.INTERRUPTED]),
         ("amp/thread.json", [ClosedBy.INTERRUPTED, None]),
@@ -378,6 +422,21 @@ def test_a_prompt_for_a_subagent_is_kept_with_its_call() -> None:
 def test_a_resumed_session_of_copilot_changes_folder_and_branch() -> None:
     turn = read("copilot/subagent.jsonl").turns[1]
     assert (turn.cwd, turn.git_branch) == ("/home/dev/bookshop/web", "receipts")
+
+
+def test_a_log_of_changes_gives_the_turns_of_the_chat_that_it_ends_in() -> None:
+    logged, chat = read("copilot_chat/log.jsonl"), read("copilot_chat/session.json").turns
+    assert [(turn.first_line, turn.last_line) for turn in logged.turns] == [(3, 7), (8, 8)]
+    for one, other in zip(logged.turns, chat, strict=False):
+        assert (one.native_id, one.assistant_texts) == (other.native_id, other.assistant_texts)
+        assert calls(one) == calls(other)
+    assert chat[0].assistant_texts == ["I look at `shelf.py`.", "It counts from one."]
+    assert calls(chat[1]) == [("run_in_terminal", "sed -i s/1/0/ shelf.py", "denied", True)]
+    assert logged.counts.skipped == {
+        SkipReason.STATE: 3,
+        SkipReason.OTHER: 1,
+        SkipReason.NO_TEXT: 1,
+    }
 
 
 def test_cursors_mark_of_hidden_reasoning_is_no_answer() -> None:

@@ -30,7 +30,7 @@ from turnetl.graph.search import (
     run_recipe,
     search_config,
 )
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 from turnetl.retrieval.recipes import Recipe
 

@@ -40,8 +40,8 @@ from turnetl.graph.mirror.similarity import ScoredUuid, query_matrix
 from turnetl.graph.open import open_graph
 from turnetl.graph.search import GroupSearch, SearchedGraph, SearchedGroup, SearchIndexes
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 pytestmark = pytest.mark.neo4j
 

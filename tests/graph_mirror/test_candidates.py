@@ -24,8 +24,8 @@ from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import CandidateIndex
 from turnetl.graph.port import GraphStore
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 pytestmark = pytest.mark.full
 

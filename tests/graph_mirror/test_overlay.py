@@ -12,7 +12,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
 from turnetl.graph.mirror.overlay import CandidateIndex, Overlay, OverlayCandidates
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
 
 TURN = turn_id("p0")
 FILES = [entity(f"file_{number}.py") for number in range(8)]

@@ -15,7 +15,7 @@ from turnetl.base.terms import Tokenizer
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import Field
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.vectors import unpack
 
 EMBEDDER = WordLlamaEmbedder()

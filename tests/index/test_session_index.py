@@ -13,7 +13,7 @@ from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 from turnetl.index.conditions import Selection
 from turnetl.index.session_index import SessionIndex
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 EMBEDDER = WordLlamaEmbedder()
 CART = Entity("e1", GROUP, "cart.py", ("File",), "", START)

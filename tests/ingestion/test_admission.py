@@ -13,7 +13,7 @@ from turnetl.base.errors import RunStopped
 from turnetl.base.model import Usage
 from turnetl.ingestion.admission import TurnAdmission
 from turnetl.llm.budget import Budget
-from turnetl.llm.cost_bounds import Amount
+from turnetl.llm.costs import Amount
 from turnetl.llm.meter import Meter
 
 SEEDS = range(2)

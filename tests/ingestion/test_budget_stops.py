@@ -29,7 +29,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.lake import Lake
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import worst_case
+from turnetl.llm.costs import worst_case
 from turnetl.llm.journal import Journal, JournaledModel
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices

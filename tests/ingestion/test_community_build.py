@@ -15,8 +15,8 @@ from turnetl.base.model import Change, Vector
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.community_build import CommunityBuild, GroupCommunities, write_communities
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.llm.embedders.port import floats
-from turnetl.summaries.communities.plan import CommunityPlan, RuleCommunityWriter, plan_communities
+from turnetl.llm.embedders import floats
+from turnetl.summaries.communities import CommunityPlan, RuleCommunityWriter, plan_communities
 
 CLIQUES = ("abcd", "efgh", "ijkl", "mnop")
 

@@ -26,7 +26,7 @@ from turnetl.ingestion.plan import Scope
 from turnetl.ingestion.quarantine import Quarantine, QuarantineEntry
 from turnetl.ingestion.reasons import StalePart
 from turnetl.lake import Lake
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 NOW = START + timedelta(days=1)
 RUN = IngestRun("run-1", "here:1", lambda: NOW, timedelta(seconds=60), prefetch=3, retry_delay=0.01)

@@ -25,7 +25,7 @@ from turnetl.ingestion.ingest_report import GroupReport
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.plan import Scope
 from turnetl.lake import Lake
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 NOW = START + timedelta(days=1)
 LAST = "The zeppelin was patched in src/hangar.py."

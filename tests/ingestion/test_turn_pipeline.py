@@ -27,7 +27,7 @@ from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 NOW = START + timedelta(days=1)
 

@@ -17,7 +17,7 @@ from tests.builders import START
 from tests.graph.committing import opened
 from tests.graph.test_graphiti_reads import LadybugDriver, graphiti
 from tests.legacy.styles import LegacyEpisode
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 DIMENSIONS = WordLlamaEmbedder().dimensions
 

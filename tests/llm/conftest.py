@@ -6,8 +6,8 @@ import pytest
 
 from tests.servers.provider import FakeProvider
 from turnetl.llm.chat import ChatModel
+from turnetl.llm.http import Timeouts
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.transport.http import Timeouts
 
 OpenModel = Callable[[Timeouts], ChatModel]
 

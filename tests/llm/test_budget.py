@@ -18,7 +18,7 @@ from tests.fakes.models import FakeModel
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, ResponseSchema
-from turnetl.llm.cost_bounds import PromptBounds, worst_case
+from turnetl.llm.costs import PromptBounds, worst_case
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryingModel, RetryPolicy

@@ -12,9 +12,9 @@ from tests.llm.test_providers import REQUEST
 from tests.servers.provider import FakeProvider, Fault
 from turnetl.base.errors import TooLong
 from turnetl.llm.chat import ChatMessage, ChatRequest
+from turnetl.llm.error_responses import ContextWindow
+from turnetl.llm.http import Timeouts
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.llm.transport.error_responses import ContextWindow
-from turnetl.llm.transport.http import Timeouts
 
 LONG = ChatRequest("p", (ChatMessage("user", "word " * 1_000),), None, 16_384)
 """5,000 characters."""

@@ -17,10 +17,10 @@ from tests.fakes.onnx_models import write_download, write_model
 from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadTurn, ModelBusy, ModelUnusable, TurnetlError
-from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder
+from turnetl.llm.embedders import CachedEmbedder, Embedder
 from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.vectors import stack, unpack
 

@@ -12,13 +12,13 @@ from tests.servers.provider import KEY, FakeProvider, Fault
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable
 from turnetl.base.model import Usage, Vector
-from turnetl.llm.embedders import CachedEmbedder, WordLlamaEmbedder, open_embedder
+from turnetl.llm.embedders import CachedEmbedder, floats, open_embedder
 from turnetl.llm.embedders.openai_compatible import OpenAiEmbedder
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
+from turnetl.llm.http import Timeouts
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.retry import RetryPolicy
-from turnetl.llm.transport.http import Timeouts
 from turnetl.llm.vectors import stack
 
 

@@ -12,8 +12,8 @@ from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable, TooLong, TurnetlError
 from turnetl.llm.chat import ChatModel
+from turnetl.llm.http import Timeouts
 from turnetl.llm.providers.registry import PROVIDERS, open_model
-from turnetl.llm.transport.http import Timeouts
 
 
 @pytest.fixture(params=PROVIDERS)

@@ -14,8 +14,8 @@ import pytest
 
 from tests.llm import virtual_clock
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.accounts import Account, charged_to
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
+from turnetl.llm.costs import Account, charged_to
 from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.shared_limits import MemoryLimits, SharedLimits, SqliteLimits
 

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Usage
-from turnetl.llm.prices import Price, PriceFile, Prices, load_prices
-from turnetl.llm.prices.price import parse_price_file, read_price_files
+from turnetl.llm.prices import (
+    Price,
+    PriceFile,
+    Prices,
+    load_prices,
+    parse_price_file,
+    read_price_files,
+)
 
 NOWHERE = Path("/nowhere")
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -16,10 +16,9 @@ from turnetl.base.errors import BadUsage
 from turnetl.base.model import Usage
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatRequest
-from turnetl.llm.cost_bounds import worst_case
+from turnetl.llm.costs import worst_case
 from turnetl.llm.meter import Meter
-from turnetl.llm.prices import Price, PriceTier
-from turnetl.llm.prices.library import find_price
+from turnetl.llm.prices import Price, PriceTier, find_price
 from turnetl.settings import Settings
 from turnetl.wiring.clients import model_stack
 
@@ -185,7 +184,7 @@ def test_a_lookup_opens_no_socket_and_starts_no_thread() -> None:
         "from datetime import UTC, datetime\n"
         "events = []\n"
         "sys.addaudithook(lambda name, _: name.startswith('socket.') and events.append(name))\n"
-        "from turnetl.llm.prices.library import find_price\n"
+        "from turnetl.llm.prices import find_price\n"
         "now = datetime(2030, 1, 1, tzinfo=UTC)\n"
         "for model in ('openai/gpt-4.1', 'anthropic/claude-opus-5', 'gemini/none'):\n"
         "    find_price(model, now)\n"

@@ -10,10 +10,10 @@ from graphiti_core.prompts.extract_edges import ExtractedEdges
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.base.errors import BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
+from turnetl.llm.http import Timeouts
 from turnetl.llm.limiter import LimitedModel, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.providers.registry import PROVIDERS, open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.llm.transport.http import Timeouts
 
 REQUEST = ChatRequest(
     prompt_name="extract_edges.edge",

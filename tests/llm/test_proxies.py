@@ -8,8 +8,8 @@ import pytest
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, serving
 from turnetl.base.errors import TurnetlError
+from turnetl.llm.http import Timeouts
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.transport.http import Timeouts
 
 
 @pytest.fixture

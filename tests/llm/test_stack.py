@@ -17,7 +17,7 @@ from turnetl.base import clock
 from turnetl.base.errors import BadTurn, ModelBusy, RunStopped, TooLong
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.cost_bounds import worst_case
+from turnetl.llm.costs import worst_case
 from turnetl.llm.journal import Journal
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter

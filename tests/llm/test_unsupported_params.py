@@ -8,9 +8,9 @@ import pytest
 from tests.llm.test_providers import REQUEST
 from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.base.errors import BadTurn
+from turnetl.llm.http import UnsupportedParams
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
-from turnetl.llm.transport.http import UnsupportedParams
 
 NO_TEMPERATURE = (
     "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) "

@@ -269,10 +269,13 @@ def test_databases_and_packed_files_in_a_folder_are_named_with_what_to_do(tmp_pa
 
 def test_a_file_without_a_suffix_is_found_if_it_starts_as_json(tmp_path: Path) -> None:
     (tmp_path / "raw_transcript").write_text(' {"type": "user"}')
+    (tmp_path / "raw_transcript.001").write_text('{"type": "user"}')
+    (tmp_path / "full.jsonl.001.tmp").write_text('{"type": "user"}')
     (tmp_path / "list").write_text('[{"role": "user"}]')
     (tmp_path / "LICENSE").write_text("Free.")
     (tmp_path / "HEAD").write_bytes(b"\x01\x02{")
-    assert names(parsing.expand([tmp_path])) == ["list", "raw_transcript"]
+    found = names(parsing.expand([tmp_path]))
+    assert found == ["list", "raw_transcript", "raw_transcript.001"]
 
 
 def write_below(file: Path, text: str) -> None:
@@ -306,6 +309,13 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
         ".factory/sessions/-srv-shop/1.settings.json",
         ".kiro/sessions/cli/1.json",
         ".openclaw/agents/main/sessions/sessions.json",
+        ".cline/data/sessions/1/1.json",
+        "saoudrizwan.claude-dev/tasks/1/task_metadata.json",
+        "User/workspaceStorage/1a/workspace.json",
+        ".grok/sessions/%2Fshop/1/summary.json",
+        ".kimi-code/sessions/wd_shop/1/state.json",
+        "local-agent-mode-sessions/1/2/local_1.json",
+        "9b/04c3d92e38/0/metadata.json",
     ):
         write_below(tmp_path / name, "{}")
     (tmp_path / "shop").mkdir()
@@ -313,6 +323,6 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
     (tmp_path / "shop" / "session.jsonl.zstd").write_bytes(b"")
     found = parsing.expand([tmp_path])
     assert names(found) == [".aider.chat.history.md", "session.jsonl.zstd"]
-    assert found.other_files == {SkipReason.BESIDE_SESSION: 5}
+    assert found.other_files == {SkipReason.BESIDE_SESSION: 12}
     history = tmp_path / ".codex" / "history.jsonl"
     assert names(parsing.expand([history])) == ["history.jsonl"]

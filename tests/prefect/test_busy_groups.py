@@ -20,7 +20,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.group import IngestResources
 from turnetl.ingestion.ingest_report import IngestReport, exit_code_of
 from turnetl.lake import Lake
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.pipeline import Executor, InProcess, RunOptions, filter_turns, parse_archives
 from turnetl.pipeline.group_plans import PlannedGroups, plan_groups_in, turn_files
 from turnetl.pipeline.previews import preview_requests

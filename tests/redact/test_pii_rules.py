@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.redact.pii import PII_RULES, SUBJECTS, pii_candidates
+from turnetl.redact.pii import PII_RULES, SUBJECTS
+from turnetl.redact.prefilter import pii_candidates
 
 MAX_BYTES = 2500
 """Bytes that a rule may read from one place: with a limit, time grows with the text only."""

@@ -11,7 +11,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.search import search
 

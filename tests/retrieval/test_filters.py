@@ -18,7 +18,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId, TurnId
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.search import Order, asks_for_all, find_time, search
 

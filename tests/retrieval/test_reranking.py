@@ -18,7 +18,7 @@ from turnetl.base.errors import ModelBusy
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.retrieval.hits import SearchHit
 from turnetl.retrieval.ranking import RERANKED
 

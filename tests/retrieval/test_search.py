@@ -19,7 +19,7 @@ from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.retrieval.hits import PASSAGE, SearchHit
 from turnetl.retrieval.search import search
 

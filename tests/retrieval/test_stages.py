@@ -16,8 +16,7 @@ from turnetl.base import ids
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.index.persistent import PersistentIndex
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.llm.embedders.static_model import StaticModel, WordLlamaEmbedder
 from turnetl.retrieval.query import analyze
 from turnetl.retrieval.ranking import WEIGHTS, Evidence, RankedTurn, rank
 

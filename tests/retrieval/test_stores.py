@@ -7,7 +7,7 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, long_history,
 from tests.retrieval.searching import search_groups
 from turnetl.base.graph_model import GroupContents
 from turnetl.graph.port import GraphStore
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 
 @pytest.mark.full

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.vectors import stack, unpack
 
 UNUSUAL = ["", " ", "\ud83d", "\x00", "مرحبا", "🎉", "x" * 5000, "`src/app.py` was edited"]

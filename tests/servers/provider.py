@@ -21,7 +21,7 @@ from tests.servers.prompt_cache import CHARACTERS_PER_TOKEN, PromptCache
 from tests.servers.summary_responses import RESPONDERS
 from tests.servers.toy_embedder import ToyEmbedder
 from tests.servers.wire_formats import CannedResponse
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
 
 __all__ = [
     "KEY",

@@ -16,19 +16,17 @@ from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Fact
-from turnetl.summaries.communities.clustering import (
+from turnetl.summaries.communities import (
     Algorithm,
     Cluster,
-    EntityNetwork,
-    clusters,
-    entity_network,
-    propagate_labels,
-)
-from turnetl.summaries.communities.plan import (
     CommunityInput,
     CommunityPlan,
+    EntityNetwork,
+    clusters,
     community_changes,
+    entity_network,
     plan_communities,
+    propagate_labels,
     rule_text,
 )
 from turnetl.summaries.rule_summary import MAX_CHARS

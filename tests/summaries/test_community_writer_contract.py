@@ -10,18 +10,18 @@ from tests.fakes.models import FakeModel
 from tests.summaries.groups import ZOO, clique, entities, facts
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import PROMPTS, ChatRequest, ChatResponse
-from turnetl.summaries.communities.model_naming import (
-    PROMPT,
-    ModelCommunityWriter,
-    estimate_usage,
-)
-from turnetl.summaries.communities.plan import (
+from turnetl.summaries.communities import (
     CommunityInput,
     CommunityText,
     CommunityWriter,
     RuleCommunityWriter,
     plan_communities,
     rule_text,
+)
+from turnetl.summaries.community_naming import (
+    PROMPT,
+    ModelCommunityWriter,
+    estimate_usage,
 )
 from turnetl.summaries.model_summariser import PER_REQUEST
 from turnetl.summaries.rule_summary import MAX_CHARS

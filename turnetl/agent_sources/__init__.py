@@ -3,7 +3,7 @@
 The environment, the home folder and the platform are arguments: nothing here reads them.
 """
 
-from turnetl.agent_sources.locations import AgentMachine
+from turnetl.agent_sources.locations import AgentMachine, windows_homes
 from turnetl.agent_sources.sources_report import (
     ArchiveState,
     FoundArchive,
@@ -21,4 +21,5 @@ __all__ = [
     "SourcesReport",
     "find_sources",
     "source_paths",
+    "windows_homes",
 ]

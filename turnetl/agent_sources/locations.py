@@ -1,7 +1,8 @@
 """The folders in which agents keep archives, from environment, home folder and platform alone.
 
 From the documentation and the source of the agents. Windows and macOS have the same folders in the
-home folder as Linux; only the settings of an organisation are in other places.
+home folder as Linux; only what programs of the desktop keep, and the settings of an organisation,
+are in other places. From WSL, the homes of Windows are searched, too.
 """
 
 import glob
@@ -24,6 +25,23 @@ class AgentMachine:
     """The home folder of the user; `%USERPROFILE%` on Windows."""
     platform: str
     """As `sys.platform`: `linux`, `darwin`, `win32`."""
+    windows_homes: tuple[Path, ...] = ()
+    """From WSL: the home folders on the drive of Windows."""
+
+
+def windows_homes(users: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Return the home folders below Windows' `Users`; none if this is not WSL."""
+    if "WSL_DISTRO_NAME" not in environment or not users.is_dir():
+        return ()
+    # Homes of no person have no settings of programs, or cannot be read.
+    return tuple(sorted(home for home in users.iterdir() if _is_dir(home / "AppData" / "Roaming")))
+
+
+def _is_dir(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +56,26 @@ class Location:
     """The environment variable that names the folder; empty: it is the default."""
     settings: tuple[Path, ...] = ()
     """Settings files that decide how long archives are kept; the first that sets it wins."""
-    databases: tuple[str, ...] = ()
-    """Globs of databases with sessions that turnetl cannot read."""
 
 
 def agent_locations(machine: AgentMachine) -> tuple[Location, ...]:
     """Return the folders of all agents that turnetl reads, each once, agent by agent."""
-    locations = (
+    locations = tuple(_locations(machine))
+    for home in machine.windows_homes:
+        programs = {"PROGRAMFILES": str(home.parent.parent / "Program Files")}
+        locations += tuple(_locations(AgentMachine(programs, home, "win32")))
+    return tuple({location.folder: location for location in reversed(locations)}.values())[::-1]
+
+
+def _locations(machine: AgentMachine) -> Iterator[Location]:
+    yield from (
         *(*_claude(machine), _codex(machine), _gemini(machine), _opencode(machine)),
+        _kilo(machine),
         *(_in_home(agent, machine) for agent in _AGENTS),
         *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
-        *(_amp(machine), _goose(machine)),
+        *(_copilot_chat(editor, machine) for editor in _EDITORS),
+        *(_amp(machine), _goose(machine), _devin(machine), _cowork(machine)),
     )
-    return tuple({location.folder: location for location in reversed(locations)}.values())[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +120,12 @@ _AGENTS = (
 )
 _EXTENSIONS = (("Cline", "saoudrizwan.claude-dev"), ("Roo Code", "rooveterinaryinc.roo-cline"))
 """Agents that are extensions of VS Code, with the ids of these."""
+_EDITORS = ("Code", "Code - Insiders")
+_CHATS = (
+    *("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
+    "globalStorage/transferredChatSessions",
+)
+_COWORK = "local-agent-mode-sessions"
 
 
 def _in_home(agent: _Agent, machine: AgentMachine) -> Location:
@@ -108,6 +139,20 @@ def _in_editor(agent: str, extension: str, machine: AgentMachine) -> Location:
     folder = _user_data(machine) / "Code" / "User" / "globalStorage" / extension
     # Beside a task's messages are those that the editor shows.
     return Location(agent, folder, _below(folder, "tasks/*/api_conversation_history.json"))
+
+
+def _copilot_chat(editor: str, machine: AgentMachine) -> Location:
+    folder = _user_data(machine) / editor / "User"
+    return Location("Copilot Chat", folder, _below(folder, *_CHATS))
+
+
+def _cowork(machine: AgentMachine) -> Location:
+    """Return the sessions of Claude's desktop: transcripts of Claude Code, and logs of them."""
+    folder = _user_data(machine) / "Claude" / _COWORK
+    sessions = ("*/*/local_*", "*/*/agent/local_*")
+    kinds = (".claude/projects", "audit.jsonl")
+    patterns = (f"{session}/{kind}" for session in sessions for kind in kinds)
+    return Location("Claude Cowork", folder, _below(folder, *patterns))
 
 
 def _user_data(machine: AgentMachine) -> Path:
@@ -176,12 +221,14 @@ def _opencode(machine: AgentMachine) -> Location:
     share, variable = _shared_data(machine)
     folder = share / "opencode"
     return Location(
-        OPENCODE,
-        folder,
-        _below(folder, "storage", "project"),
-        variable,
-        databases=_below(folder, "opencode*.db"),
+        OPENCODE, folder, _below(folder, "storage", "project", "opencode*.db"), variable
     )
+
+
+def _kilo(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    folder = share / "kilo"
+    return Location("Kilo Code", folder, _below(folder, "storage", "kilo*.db"), variable)
 
 
 def _amp(machine: AgentMachine) -> Location:
@@ -196,6 +243,15 @@ def _goose(machine: AgentMachine) -> Location:
     if machine.platform == "win32":
         folder, variable = _user_data(machine) / "Block" / "goose" / "data", ""
     return Location("Goose", folder, _below(folder, "sessions/*.jsonl"), variable)
+
+
+def _devin(machine: AgentMachine) -> Location:
+    share, variable = _shared_data(machine)
+    if machine.platform == "win32":
+        local = machine.home / "AppData" / "Local"
+        share, variable = _folder(machine, "LOCALAPPDATA") or local, ""
+    folder = share / "devin" / "cli"
+    return Location("Devin CLI", folder, _below(folder, "transcripts/*.json"), variable)
 
 
 def _shared_data(machine: AgentMachine) -> tuple[Path, str]:

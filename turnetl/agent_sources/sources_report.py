@@ -35,9 +35,11 @@ from turnetl.base.reason import SkipReason, add_counts
 from turnetl.base.results import INLINED, described
 from turnetl.formats.kit.counts import TooManyRows
 from turnetl.lake import ArchiveMetadata, Lake, archive_digests
+from turnetl.lake.paths import is_in_database, is_in_history
 from turnetl.parsing import expand
-from turnetl.parsing.prompt_history import PromptHistories, is_project_archive
-from turnetl.parsing.sources import ArchiveStat, read_archive, read_head, stat_archive
+from turnetl.parsing.prompt_history import PromptHistories
+from turnetl.parsing.session_databases import SessionDatabases
+from turnetl.parsing.sources import ArchiveStat, read_archive, read_head, stat_archives
 
 _DEFAULT = timedelta(days=30)
 _UNITS = {
@@ -182,6 +184,11 @@ class FoundArchive:
     ]
 
     @property
+    def is_session(self) -> bool:
+        """Return whether it holds a session of its own."""
+        return "subagents" not in self.path.parts and not is_in_history(self.path)
+
+    @property
     def is_pending(self) -> bool:
         """Return whether a backfill would read it."""
         return self.state in (ArchiveState.NEW, ArchiveState.CHANGED)
@@ -212,6 +219,14 @@ class Source:
         Mapping[SkipReason, int],
         described("Files beside its archives that are none, by reason.", keys=SkipReason),
     ] = field(default_factory=dict)
+
+    @property
+    def sessions(
+        self,
+    ) -> Annotated[
+        int, described("Its archives without transcripts of subagents and histories of prompts.")
+    ]:
+        return sum(archive.is_session for archive in self.archives)
 
     @property
     def new_archives(self) -> Annotated[int, described("Archives that the lake lacks.")]:
@@ -309,7 +324,10 @@ def find_sources(
     lake.check_version()
     listed = [_list(location) for location in agent_locations(machine)]
     known = _known([path for one in listed for path in one.archives], lake)
-    compared = [_compare(path, metadata) for path, metadata in known.items()]
+    compared = [
+        _compare(path, metadata, stat)
+        for (path, metadata), stat in zip(known.items(), stat_archives(known), strict=True)
+    ]
     opened = {one.path: one for one in compared}
     opened |= {one.path: one for one in _opened(compared, counted_bytes, progress)}
     sources = [
@@ -379,7 +397,7 @@ def _list(location: Location) -> _Listed:
     source = replace(
         source,
         paths=paths,
-        problems=(*source.problems, *problems, *_databases(location)),
+        problems=(*source.problems, *problems),
         other_files=expanded.other_files,
     )
     return _Listed(source, expanded.archives)
@@ -393,15 +411,6 @@ def _is_present(path: str) -> bool:
     return os.path.lexists(path) or bool(glob.has_magic(path) and glob.glob(path))  # noqa: PTH207
 
 
-def _databases(location: Location) -> Iterator[str]:
-    for pattern in location.databases:
-        for path in sorted(glob.glob(pattern)):  # noqa: PTH207 - absolute patterns
-            yield (
-                f"`{path}` is a database with sessions of {location.agent}, which turnetl does not "
-                "read; write each session to a file with `opencode export`"
-            )
-
-
 def _known(paths: Sequence[Path], lake: Lake) -> dict[Path, ArchiveMetadata | None]:
     files = {path.stem: path for path in lake.turn_paths()}
     stored = [files.get(digest) for digest in archive_digests(paths)]
@@ -413,10 +422,10 @@ def _known(paths: Sequence[Path], lake: Lake) -> dict[Path, ArchiveMetadata | No
     }
 
 
-def _compare(path: Path, metadata: ArchiveMetadata | None) -> _Archive:
-    try:
-        stat = stat_archive(path)
-    except BadArchive:
+def _compare(
+    path: Path, metadata: ArchiveMetadata | None, stat: ArchiveStat | BadArchive
+) -> _Archive:
+    if isinstance(stat, BadArchive):
         return _Archive(path, ArchiveState.UNREADABLE)
     if metadata is None:
         return _Archive(path, ArchiveState.NEW, stat)
@@ -438,18 +447,23 @@ def _opened(
     ]
     histories = PromptHistories()
     read = 0
-    for done, (size, _, one, stat) in enumerate(sorted(pending, key=lambda each: each[:2]), 1):
-        read += size
-        try:
-            yield _counted(one, histories) if read <= counted_bytes else _detected(one, stat)
-        except BadArchive:
-            yield replace(one, state=ArchiveState.UNREADABLE)
-        if progress is not None:
-            progress(done, len(pending))
+    with SessionDatabases() as databases:
+        for done, (size, _, one, stat) in enumerate(sorted(pending, key=lambda each: each[:2]), 1):
+            read += size
+            try:
+                if read <= counted_bytes:
+                    yield _counted(
+                        one, read_archive(stat, histories=histories, databases=databases)
+                    )
+                else:
+                    yield _detected(one, stat)
+            except BadArchive:
+                yield replace(one, state=ArchiveState.UNREADABLE)
+            if progress is not None:
+                progress(done, len(pending))
 
 
-def _counted(archive: _Archive, histories: PromptHistories) -> _Archive:
-    data = read_archive(archive.path, histories=histories)
+def _counted(archive: _Archive, data: bytes) -> _Archive:
     if (detected := formats.sniff(data)) is None:
         return replace(archive, state=ArchiveState.UNKNOWN_FORMAT)
     try:
@@ -460,7 +474,8 @@ def _counted(archive: _Archive, histories: PromptHistories) -> _Archive:
 
 
 def _detected(archive: _Archive, stat: ArchiveStat) -> _Archive:
-    is_known = formats.sniff(read_head(stat)) is not None
+    # The tables of a database have shown whose sessions it holds.
+    is_known = is_in_database(archive.path) or formats.sniff(read_head(stat)) is not None
     return archive if is_known else replace(archive, state=ArchiveState.UNKNOWN_FORMAT)
 
 
@@ -476,7 +491,7 @@ def _found(archive: _Archive, period: timedelta | None) -> FoundArchive:
 
 def _deleted_at(archive: _Archive, period: timedelta | None) -> datetime | None:
     """Return when the agent may delete an archive; None: it keeps it, as the history of prompts."""
-    if period is None or archive.stat is None or is_project_archive(archive.path):
+    if period is None or archive.stat is None or is_in_history(archive.path):
         return None
     changed = datetime.fromtimestamp(archive.stat.mtime_ns / 1e9, UTC)
     return changed + period if period < _LAST - changed else None

@@ -16,7 +16,7 @@ async def export(
     output: Path,
     settings: Settings | None = None,
     *,
-    format: Literal["markdown", "jsonl", "parquet", "graphml", "cypher"] = "markdown",  # noqa: A002
+    format: Literal["markdown", "jsonl", "parquet", "graphml", "cypher", "atif"] = "markdown",  # noqa: A002
     query: str = "",
     limit: int = 100,
     progress: Progress = ignore_progress,

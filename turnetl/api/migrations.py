@@ -6,7 +6,7 @@ from pathlib import Path as FilePath
 from turnetl.api.arguments import Path, archive_paths, group_ids
 from turnetl.base.clock import now
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.estimation.estimator import PilotOptions
+from turnetl.estimation.workloads import PilotOptions
 from turnetl.migration import run_comparison
 from turnetl.migration.comparison import MigrationComparison
 from turnetl.migration.migration_report import EstimatedMigration

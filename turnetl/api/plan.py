@@ -7,8 +7,8 @@ from turnetl.base.clock import now
 from turnetl.base.errors import BadUsage
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.estimation import run_plan
-from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.plan_report import PlanReport
+from turnetl.estimation.workloads import PilotOptions
 from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.pipeline.run_options import RunOptions
 from turnetl.settings import Settings, load_settings

@@ -1,12 +1,26 @@
-"""Sequences in batches, as `itertools.batched` of Python 3.12 gives them."""
+"""Sequences in batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
 def batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield slices of at most that many items, in order."""
+    """Yield slices of at most that many items, in order, as `itertools.batched` of Python 3.12."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
+
+
+def batched_by_size(
+    items: Sequence[T], sizes: Iterable[int], *, count: int, size: int
+) -> Iterator[Sequence[T]]:
+    """Yield slices of at most that many items and of that size together; a larger one is alone."""
+    start = total = 0
+    for index, own in enumerate(sizes):
+        if index > start and (index - start == count or total + own > size):
+            yield items[start:index]
+            start, total = index, 0
+        total += own
+    if items:
+        yield items[start:]

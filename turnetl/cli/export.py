@@ -41,7 +41,8 @@ def export(
     *query: Annotated[str, Parameter(help="Words or a whole question; none: all turns.")],
     output: Annotated[PathOption, Parameter(name=("--output", "-o"))] = None,
     format_: Annotated[
-        Literal["markdown", "jsonl", "parquet", "graphml", "cypher"], Parameter(name="--format")
+        Literal["markdown", "jsonl", "parquet", "graphml", "cypher", "atif"],
+        Parameter(name="--format"),
     ] = "markdown",
     filters: ExportFilterOptions = NO_FILTERS,
     limit: Annotated[int | None, Parameter(name=("--limit", "-n"), validator=Number(gte=1))] = None,

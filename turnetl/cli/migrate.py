@@ -182,7 +182,7 @@ def plan(
         format: Parse all archives as this format; `turnetl formats` lists them.
         write: Write the ambiguous episodes into this new file, for --plan.
     """
-    from turnetl.estimation.estimator import PilotOptions
+    from turnetl.estimation.workloads import PilotOptions
     from turnetl.migration.plan import (
         MigrationOptions,
         plan_estimated_migration,

@@ -104,7 +104,7 @@ def plan(
         groups: Only this group; repeatable. With archives: the group of all their turns.
     """
     from turnetl.estimation import run_plan
-    from turnetl.estimation.estimator import PilotOptions
+    from turnetl.estimation.workloads import PilotOptions
     from turnetl.views import plan as view
 
     settings = common.settings(

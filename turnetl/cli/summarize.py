@@ -81,7 +81,7 @@ def build(
         dry_run: Write nothing and send no request; print what would change.
     """
     from turnetl import pipeline
-    from turnetl.summaries.communities.clustering import Algorithm
+    from turnetl.summaries.communities import Algorithm
     from turnetl.views import communities as view
 
     settings = common.settings(extractor=extractor, **budget_settings(budget))

@@ -23,11 +23,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from turnetl.base.errors import BadTurn, RunStopped, TooLong
+from typing_extensions import override
+
+from turnetl.base.errors import BadTurn, RunStopped
 from turnetl.base.model import Episode, GroupId, TurnId, Usage
 from turnetl.estimation.sample import PendingTurn, Workload
 from turnetl.extraction.port import Extractor
-from turnetl.extraction.preview_builder import placeholder_response
+from turnetl.extraction.preview_builder import SilentModel
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns
 from turnetl.ingestion.commit import (
@@ -37,10 +39,10 @@ from turnetl.ingestion.commit import (
     resolve_turn,
 )
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.llm.accounts import charged_to, set_in_context
-from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
-from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.journal import Journal, request_key
+from turnetl.llm.chat import ChatRequest, ChatResponse, ModelWrapper
+from turnetl.llm.costs import charged_to, set_in_context
+from turnetl.llm.embedders import Embedder
+from turnetl.pipeline.previews import estimated_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,56 +70,31 @@ def recording_to(record: Record) -> AbstractContextManager[None]:
 class ObservedModel(ModelWrapper):
     """A model that sends its requests, and records them."""
 
-    def __init__(self, model: ChatModel, estimate: Callable[[str], int]) -> None:
-        super().__init__(model)
-        self._estimate = estimate
-
     async def complete(self, request: ChatRequest) -> ChatResponse:
         try:
             response = await self._model.complete(request)
         except BadTurn as error:
-            _observe(request, self._estimate, error.usage)
+            _observe(request, error.usage)
             raise
-        _observe(request, self._estimate, response.usage)
+        _observe(request, response.usage)
         return response
 
 
-@dataclass(frozen=True, slots=True)
-class SilentModel:
-    """A model that sends nothing: the journal responds, else a placeholder without content."""
+class SimulatedModel(SilentModel):
+    """A model that sends nothing, and records its requests."""
 
-    model: ChatModel
-    journal: Journal | None
-    parameters: str
-    """As in the keys of the journal."""
-    estimate: Callable[[str], int]
-
-    @property
-    def name(self) -> str:
-        return self.model.name
-
-    async def complete(self, request: ChatRequest) -> ChatResponse:
-        known = await self._known(request)
-        _observe(request, self.estimate, None if known is None else known.usage)
-        if known is not None and known.truncated:
-            raise TooLong(f"the response to `{request.prompt_name}` was truncated", known.usage)
-        return known or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
-
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""
-
-    async def _known(self, request: ChatRequest) -> ChatResponse | None:
-        if self.journal is None:
-            return None
-        name = model_for(self.model, request.prompt_name).name
-        return await self.journal.get_async(request_key(name, request, self.parameters))
+    @override
+    async def known(self, request: ChatRequest) -> ChatResponse | None:
+        known = await super().known(request)
+        _observe(request, None if known is None else known.usage)
+        return known
 
 
-def _observe(request: ChatRequest, estimate: Callable[[str], int], usage: Usage | None) -> None:
+def _observe(request: ChatRequest, usage: Usage | None) -> None:
     record = _record.get()
     if record is not None:
         text = "\n".join(message.text for message in request.messages)
-        record.append(ObservedRequest(request.prompt_name, estimate(text), usage))
+        record.append(ObservedRequest(request.prompt_name, estimated_tokens(text), usage))
 
 
 _RUN_ID = "pilot"
@@ -160,11 +137,13 @@ class PilotResources:
     sending: Extractor[Any]
     """Over an `ObservedModel`."""
     simulating: Extractor[Any]
-    """Over a `SilentModel`."""
+    """Over a `SimulatedModel`."""
     sending_summaries: SummaryRules
     """Over the model of `sending`."""
     simulating_summaries: SummaryRules
     """Over the model of `simulating`."""
+    preview: Extractor[Any]
+    """The `llm` extractor over the same."""
     admission: TurnAdmission
     """With the budget of the pilot."""
     clock: Callable[[], datetime]

@@ -11,10 +11,9 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.progress import Progress, ignore_progress
-from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.plan_report import PlanReport, Work, record_estimate
 from turnetl.estimation.sample import Workload
-from turnetl.estimation.workloads import estimate_workloads
+from turnetl.estimation.workloads import PilotOptions, estimate_workloads
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion import estimate_record
 from turnetl.ingestion.ingest_report import GroupReport

@@ -20,7 +20,7 @@ from turnetl.ingestion.group import GroupPlan
 from turnetl.ingestion.redo import undone_contents
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.lake import CHUNK_COUNT
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 
 _FIXED_CHARS = 10_000
 """Characters that cost as much as the instructions of the prompts of a turn, as in `TurnCosts`."""

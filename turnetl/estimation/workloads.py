@@ -1,32 +1,45 @@
-"""The estimate of turns that are planned, whatever command is to ingest them."""
+"""The estimate of turns that are planned, whatever command is to ingest them: usage, time, disk.
+
+The usage is predicted from a pilot, else from history, else from the prompts of the turns.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
-from turnetl.base.model import TurnId, Usage
+from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
-from turnetl.estimation.estimator import (
-    Estimator,
-    ModelKnowledge,
-    PilotOptions,
-    Prediction,
-    RateLimits,
-    from_latency,
-    from_limits,
-    from_speeds,
-    without_model,
+from turnetl.estimation.extrapolation import (
+    EarlierTurn,
+    PredictedUsage,
+    answered_usage,
+    at_prices,
+    disk_growth,
+    earlier_turns,
+    from_history,
+    from_pilot,
+    from_prompts,
+    prompt_means,
+    prompt_shares,
+    speeds,
+    with_lower_ends,
 )
-from turnetl.estimation.extrapolation import PredictedUsage
-from turnetl.estimation.history import disk_growth, earlier_turns, speeds
-from turnetl.estimation.pilot import ObservedModel, PilotResources, SilentModel
+from turnetl.estimation.pilot import (
+    ObservedModel,
+    Pilot,
+    PilotResources,
+    PilotResult,
+    SimulatedModel,
+    TurnRequests,
+    survey,
+)
 from turnetl.estimation.plan_report import Estimate, GroupEstimate, PilotSummary
-from turnetl.estimation.sample import Workload
+from turnetl.estimation.sample import PendingTurn, Workload, choose, draw, stratify
 from turnetl.estimation.usage_range import NO_USAGE, UsageRange
 from turnetl.graph.open import embedded_file
 from turnetl.graph.port import GraphStore
@@ -36,10 +49,248 @@ from turnetl.ingestion.estimate_record import EstimateMethod, Range
 from turnetl.llm.chat import ChatModel, model_for
 from turnetl.llm.journal.store import JournalStats
 from turnetl.llm.meter import EMBEDDINGS
-from turnetl.llm.prices import Prices
+from turnetl.llm.prices import Price, Prices
 from turnetl.llm.stack import ModelStack
-from turnetl.pipeline.previews import estimated_tokens
 from turnetl.settings import Settings
+
+MIN_PILOT = 8
+"""Turns: with fewer there are not two of each length."""
+_MAX_SURVEYED = 500
+"""Turns whose prompts are built for lower bounds; more are estimated from these."""
+
+
+@dataclass(frozen=True, slots=True)
+class PilotOptions:
+    """The size of a pilot, and which turns it draws."""
+
+    turns: int
+    seed: int = 0
+    """Equal seeds draw equal turns."""
+
+    def __post_init__(self) -> None:
+        if self.turns < MIN_PILOT:
+            raise BadUsage(f"a pilot has at least {MIN_PILOT} turns, not {self.turns}")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKnowledge:
+    """What is known about the model of a run without asking it."""
+
+    price: Callable[[str], Price | None]
+    """Returns the price of the model of a prompt."""
+    name_for: Callable[[str], str]
+    """Returns the name of the model of a prompt."""
+    history: Sequence[EarlierTurn]
+    journal: JournalStats
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What turns will use, and from what it was predicted."""
+
+    usage: PredictedUsage
+    method: EstimateMethod
+    basis: int
+    """Turns from which it was predicted."""
+    answered: tuple[TurnRequests, ...] = ()
+    """Turns whose requests the journal answers, all of them."""
+    answered_requests: int = 0
+    answered_usage: Usage = field(default_factory=Usage)
+    pilot: PilotResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """Predicts what planned turns will use. Writes nothing to the graph."""
+
+    workloads: Sequence[Workload]
+    resources: PilotResources
+    knowledge: ModelKnowledge
+    progress: Progress
+
+    async def predict(self, options: PilotOptions | None) -> Prediction:
+        """Predict the usage; with a pilot, pay for its turns first."""
+        pilot = Pilot(self.resources, self.workloads)
+        price = self.knowledge.price
+        answered = at_prices(
+            [turn for workload in self.workloads for turn in await pilot.answered(workload)], price
+        )
+        done = {turn.turn_id for turn in answered}
+        pending = [
+            turn
+            for workload in self.workloads
+            for turn in workload.pending()
+            if turn.turn_id not in done
+        ]
+        result = None
+        if options is not None and pending:
+            result = await self._run_pilot(pilot, done, options)
+        piloted = at_prices(result.turns, price) if result is not None else []
+        surveyed = await self._survey(pending, piloted, has_pilot=bool(piloted))
+        surveyed = at_prices(surveyed, price)
+        requests, usage = answered_usage([*answered, *surveyed])
+        predicted = self._predicted(pending, piloted, surveyed, answered)
+        usage_range = predicted.usage
+        if any(workload.undo is not None for workload in self.workloads):
+            least = from_prompts((), surveyed, price=price)
+            usage_range = with_lower_ends(usage_range, least)
+        return replace(
+            predicted,
+            usage=usage_range,
+            answered=tuple(answered),
+            answered_requests=requests,
+            answered_usage=usage,
+            pilot=result,
+        )
+
+    def _predicted(
+        self,
+        pending: Sequence[PendingTurn],
+        piloted: Sequence[TurnRequests],
+        surveyed: Sequence[TurnRequests],
+        answered: Sequence[TurnRequests],
+    ) -> Prediction:
+        known, model = self.knowledge, self.knowledge.name_for
+        if not pending:
+            return Prediction(PredictedUsage(NO_USAGE, {}, {}), EstimateMethod.JOURNAL, 0)
+        if piloted:
+            earlier = prompt_means(known.journal, model)
+            by_pilot = from_pilot(
+                pending, piloted, surveyed, answered, price=known.price, earlier=earlier
+            )
+            if by_pilot is not None:
+                return Prediction(by_pilot, EstimateMethod.PILOT, len(piloted))
+        shares = prompt_shares(known.journal, model)
+        by_history = from_history(pending, known.history, surveyed, shares)
+        if by_history is not None:
+            return Prediction(by_history, EstimateMethod.HISTORY, len(known.history))
+        bounds = from_prompts(pending, surveyed, price=known.price)
+        return Prediction(bounds, EstimateMethod.BOUNDS, len(surveyed))
+
+    async def _run_pilot(
+        self, pilot: Pilot, answered: Collection[TurnId], options: PilotOptions
+    ) -> PilotResult:
+        turns = [turn for workload in self.workloads for turn in workload.pending()]
+        leading, drawn = choose(turns, answered, options.turns, seed=options.seed)
+        total = len(leading) + len(drawn)
+
+        def advance(done: int) -> None:
+            self.progress(ProgressUpdate("pilot", "turns", done, total))
+
+        return await pilot.run(leading, drawn, advance)
+
+    async def _survey(
+        self, pending: Sequence[PendingTurn], piloted: Sequence[TurnRequests], *, has_pilot: bool
+    ) -> list[TurnRequests]:
+        """Look up what the journal has of the turns; build their prompts if nothing else is known.
+
+        Without a journal, the prompts are needed for lower bounds only, and some are enough.
+        """
+        has_journal = bool(self.knowledge.journal.total.entries)
+        is_bounded = not has_pilot and len(self.knowledge.history) == 0
+        if not has_journal and not is_bounded:
+            return []
+        seen = {turn.turn_id for turn in piloted}
+        rest = [turn for turn in pending if turn.turn_id not in seen]
+        if not has_journal:
+            rest = draw(stratify(rest, _MAX_SURVEYED), _MAX_SURVEYED, seed=0) if rest else []
+        wanted = {turn.turn_id for turn in rest}
+        found: list[TurnRequests] = []
+        for workload in self.workloads:
+            before = len(found)
+
+            def advance(done: int, before: int = before) -> None:
+                self.progress(ProgressUpdate("estimate", "turns", before + done, len(rest)))
+
+            turns = wanted.intersection(workload.plan.turns.to_commit)
+            if turns:
+                found += await survey(workload, turns, self.resources.preview, advance)
+        return found
+
+
+_COMMIT_SECONDS = 0.05
+"""Of a turn, without its requests: resolving it in memory, and its transaction."""
+_SLOW, _USUAL, _FAST = 20.0, 60.0, 200.0
+"""Turns per second of a run without a model, where no earlier run says more."""
+_SLOWER = 1.5
+"""How much slower provider and machine may be in the run than in the pilot."""
+_SPREAD = 2.0
+"""How much faster or slower than a single earlier run another one may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimits:
+    """The limits of a run."""
+
+    concurrency: int
+    """Requests in flight."""
+    group_concurrency: int
+    """Groups that are ingested at the same time."""
+    requests_per_minute: int | None
+    tokens_per_minute: int | None
+
+
+def from_latency(
+    usage: PredictedUsage, turns_by_group: Mapping[GroupId, int], limits: RateLimits
+) -> Range:
+    """Return seconds: that of the limit which is reached first.
+
+    Requests in flight and requests and tokens per minute limit all requests together. The turns of
+    a group are resolved one after the other, each prompt of a turn after the one before it.
+    """
+    path = sum(usage.seconds_by_prompt.get(prompt, 0.0) for prompt in usage.resolution_prompts)
+    paths = [turns * (path + _COMMIT_SECONDS) for turns in turns_by_group.values()]
+    serial = max([*paths, sum(paths) / limits.group_concurrency], default=0.0)
+    total, expected = usage.total, max(usage.total.requests.expected, 1.0)
+
+    def seconds(requests: float, tokens: float, waiting: float) -> float:
+        return max(
+            waiting / limits.concurrency,
+            serial * requests / expected,
+            _minutes(requests, limits.requests_per_minute),
+            _minutes(tokens, limits.tokens_per_minute),
+        )
+
+    ends = [
+        seconds(*amounts)
+        for amounts in zip(
+            *(
+                (one.low, one.expected, one.high or one.expected)
+                for one in (total.requests, total.tokens, total.seconds)
+            ),
+            strict=True,
+        )
+    ]
+    low, middle, high = ends
+    return Range(low, middle, high * _SLOWER)
+
+
+def from_speeds(turns: int, speeds: Sequence[float]) -> Range | None:
+    """Return seconds at the speeds of earlier runs, in turns per second; None if there are none."""
+    if not speeds:
+        return None
+    mean = sum(speeds) / len(speeds)
+    fastest, slowest = max(*speeds, mean * _SPREAD), min(*speeds, mean / _SPREAD)
+    return Range(turns / fastest, turns / mean, turns / slowest)
+
+
+def without_model(turns: int) -> Range:
+    """Return seconds for turns that need no request, without an earlier run."""
+    return Range(turns / _FAST, turns / _USUAL, turns / _SLOW)
+
+
+def from_limits(usage: PredictedUsage, limits: RateLimits) -> Range | None:
+    """Return the seconds below which the limits per minute do not let a run end, if any."""
+    least = max(
+        _minutes(usage.total.requests.low, limits.requests_per_minute),
+        _minutes(usage.total.tokens.low, limits.tokens_per_minute),
+    )
+    return Range(least, least, None) if least else None
+
+
+def _minutes(amount: float, per_minute: int | None) -> float:
+    return 60 * amount / per_minute if per_minute else 0.0
+
 
 _NO_JOURNAL = (
     "a pilot needs the journal, so that the run does not pay for the same responses again: remove "
@@ -72,17 +323,14 @@ async def estimate_workloads(
         opened.push_async_callback(model.close)
         knowledge = await run.knowledge(stack, prices, model)
         resources = await run.resources(opened, stack, model)
-        simulated = run.simulated(stack, model)
-        preview = wiring.model_extractor(settings)(simulated, resources.embedder)
-        estimator = Estimator(workloads, resources, preview, knowledge, with_cost(progress, stack))
+        estimator = Estimator(workloads, resources, knowledge, with_cost(progress, stack))
         prediction = await estimator.predict(pilot)
         paid = dict(stack.meter.by_prompt()) if stack.meter is not None else {}
     summary = _pilot_summary(prediction, pilot, paid)
     usage = prediction.usage
     names = sorted({model_for(model, prompt).name for prompt in (*usage.by_prompt, "")})
     missing = tuple(prices.missing(name) for name in names if prices.find(name) is None)
-    estimate = await run.estimate(prediction, model.name)
-    return replace(estimate, pilot=summary, missing_prices=missing)
+    return await run.estimate(prediction, model.name, pilot=summary, missing_prices=missing)
 
 
 def with_cost(progress: Progress, stack: ModelStack) -> Progress:
@@ -123,12 +371,13 @@ class _EstimatedRun:
     async def resources(
         self, opened: AsyncExitStack, stack: ModelStack, model: ChatModel
     ) -> PilotResources:
-        settings = self.settings
+        settings, journal = self.settings, stack.journal
         embedder = await opened.enter_async_context(wiring.embedder(settings, meter=stack.meter))
         construct = wiring.extractor_over(settings)
-        observed = ObservedModel(wiring.model(settings, stack), estimated_tokens)
-        silent = self.simulated(stack, model)
-        sending, simulating = construct(observed, embedder), construct(silent, embedder)
+        observed = ObservedModel(wiring.model(settings, stack))
+        readable = journal if journal is not None and journal.path.exists() else None
+        simulated = SimulatedModel(model, readable, settings.llm.effort or "")
+        sending, simulating = construct(observed, embedder), construct(simulated, embedder)
         opened.push_async_callback(sending.close)
         opened.push_async_callback(simulating.close)
         return PilotResources(
@@ -137,19 +386,21 @@ class _EstimatedRun:
             sending,
             simulating,
             wiring.flush_rules(settings, observed),
-            wiring.flush_rules(settings, silent),
+            wiring.flush_rules(settings, simulated),
+            wiring.model_extractor(settings)(simulated, embedder),
             TurnAdmission(stack.budget),
             self.clock,
             settings.prefetch,
         )
 
-    def simulated(self, stack: ModelStack, model: ChatModel) -> SilentModel:
-        journal = stack.journal
-        readable = journal if journal is not None and journal.path.exists() else None
-        return SilentModel(model, readable, self.settings.llm.effort or "", estimated_tokens)
-
-    async def estimate(self, prediction: Prediction, model: str | None) -> Estimate:
-        """Return the estimate but for the pilot and the prices that are missing."""
+    async def estimate(
+        self,
+        prediction: Prediction,
+        model: str | None,
+        *,
+        pilot: PilotSummary | None = None,
+        missing_prices: tuple[str, ...] = (),
+    ) -> Estimate:
         usage, settings = prediction.usage, self.settings
         return Estimate(
             method=prediction.method,
@@ -164,8 +415,8 @@ class _EstimatedRun:
             answered_requests=prediction.answered_requests,
             seconds=await self._seconds(prediction, model),
             disk=await self._disk(usage.total),
-            pilot=None,
-            missing_prices=(),
+            pilot=pilot,
+            missing_prices=missing_prices,
         )
 
     async def _seconds(self, prediction: Prediction, model: str | None) -> Range | None:

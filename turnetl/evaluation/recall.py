@@ -19,7 +19,7 @@ from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 

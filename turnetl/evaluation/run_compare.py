@@ -39,7 +39,7 @@ from turnetl.extraction.catalog import GivenTemplate, given_template
 from turnetl.ingestion.admission import TurnAdmission, with_context
 from turnetl.ingestion.plan import AssumedTime, TurnPlan
 from turnetl.lake import episode_from_row
-from turnetl.llm.embedders import WordLlamaEmbedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack
 from turnetl.migration.matching import embedded_facts
 from turnetl.pipeline.embedded_texts import embedded

@@ -28,8 +28,8 @@ from turnetl.ingestion.commit import (
     resolve_turn,
 )
 from turnetl.ingestion.turn_summaries import SummaryRules
-from turnetl.llm.accounts import charged_to
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.costs import charged_to
+from turnetl.llm.embedders import Embedder
 
 _RUN_ID = "comparison"
 """Of receipts that are never written."""

@@ -9,12 +9,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+from typing_extensions import override
+
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Episode, TurnId, Vector
 from turnetl.extraction.llm import ExtractedTurn, fact_batches
 from turnetl.extraction.port import Extractor, RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.journal import Journal, request_key
 from turnetl.llm.vectors import pack
 
@@ -104,33 +106,45 @@ def _preview(
     )
 
 
-class _RecordingModel(ModelWrapper):
-    """Records requests, and sends none; responds from the journal or with a placeholder."""
+class SilentModel(ModelWrapper):
+    """A model that sends nothing: the journal responds, else a placeholder without content."""
 
     def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
+        """Wrap a model that receives no request; `parameters`: as in the keys of the journal."""
         super().__init__(model)
-        self._parameters = parameters
         self._journal = journal
-        self.requests: list[tuple[ChatRequest, bool]] = []
-        """Each request, and whether the journal has its response."""
+        self._parameters = parameters
 
     async def complete(self, request: ChatRequest) -> ChatResponse:
-        index = len(self.requests)
-        self.requests.append((request, False))
-        cached = await self._cached(request)
-        self.requests[index] = (request, cached is not None)
-        if cached is not None and cached.truncated:
-            raise TooLong(f"the response to `{request.prompt_name}` was truncated")
-        return cached or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
+        known = await self.known(request)
+        if known is not None and known.truncated:
+            raise TooLong(f"the response to `{request.prompt_name}` was truncated", known.usage)
+        return known or ChatResponse(placeholder_response(request), 0, 0, truncated=False)
 
-    async def close(self) -> None:
-        """Do nothing: there are no connections."""
-
-    async def _cached(self, request: ChatRequest) -> ChatResponse | None:
+    async def known(self, request: ChatRequest) -> ChatResponse | None:
+        """Return the response that the journal has."""
         if self._journal is None:
             return None
         name = model_for(self._model, request.prompt_name).name
         return await self._journal.get_async(request_key(name, request, self._parameters))
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+
+class _RecordingModel(SilentModel):
+    def __init__(self, model: ChatModel, journal: Journal | None, parameters: str) -> None:
+        super().__init__(model, journal, parameters)
+        self.requests: list[tuple[ChatRequest, bool]] = []
+        """Each request, and whether the journal has its response."""
+
+    @override
+    async def known(self, request: ChatRequest) -> ChatResponse | None:
+        index = len(self.requests)
+        self.requests.append((request, False))
+        known = await super().known(request)
+        self.requests[index] = (request, known is not None)
+        return known
 
 
 class _FixedEmbedder:

@@ -76,9 +76,22 @@ FORMATS = (
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
     Format("sharegpt", "chats as ShareGPT's conversations (JSON, JSONL)", 3, "chat:ShareGPT"),
-    Format("opencode", "OpenCode sessions: exported, or its store (JSON)", 4, "opencode:OpenCode"),
+    Format(
+        "opencode",
+        "OpenCode and Kilo Code sessions: exports, stores, databases",
+        4,
+        "opencode:OpenCode",
+    ),
     Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:CopilotCli"),
-    Format("pi", "Pi, OpenClaw, OMP and Factory Droid sessions (JSONL)", 1, "agents.pi:Pi"),
+    Format(
+        "copilot_chat",
+        "GitHub Copilot chats in VS Code (JSON, JSONL)",
+        1,
+        "agents.copilot_chat:CopilotChat",
+    ),
+    Format(
+        "pi", "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)", 1, "agents.pi:Pi"
+    ),
     Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CursorCli"),
     Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),
     Format("kiro", "Kiro CLI sessions (JSONL)", 1, "agents.kiro:KiroCli"),
@@ -88,6 +101,7 @@ FORMATS = (
     Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:Windsurf"),
     Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:Grok"),
     Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DeepSeek"),
+    Format("atif", "trajectories in Harbor's ATIF (JSON)", 1, "agents.atif:Atif"),
     Format("chatgpt", "the export of ChatGPT (JSON)", 1, "agents.chatgpt:ChatGptExport"),
     Format("claude_ai", "the export of Claude.ai (JSON)", 1, "agents.claude_ai:ClaudeAiExport"),
     Format(CODEX_HISTORY, "prompts in Codex CLI's history.jsonl (JSONL)", 1, "codex:CodexHistory"),

@@ -50,7 +50,7 @@ from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.fulltext import FullTextIndex
 from turnetl.graph.mirror.graphiti_adapters import MirrorDriver, is_too_long, require_filters
 from turnetl.graph.mirror.similarity import ScoredUuid, SimilarityIndex, query_matrix
-from turnetl.llm.embedders.port import Embedder, floats
+from turnetl.llm.embedders import Embedder, floats
 from turnetl.llm.graphiti import GraphitiEmbedder, NoModel
 
 Embedded = TypeVar("Embedded", Entity, Fact, Community)

@@ -19,7 +19,7 @@ from turnetl.base.graph_model import Community, GroupProfile, Lease, Receipt, Tu
 from turnetl.base.ids import RecipeParts, final_group, recipe_digest
 from turnetl.base.model import Attribute, Change, Entity, Fact, GroupId, SessionId, Usage, Vector
 from turnetl.graph import graphiti_names
-from turnetl.llm.embedders.port import floats
+from turnetl.llm.embedders import floats
 
 CURRENT = schema.RECEIPTS.version
 """The version of turnetl's data in a graph, recorded on every TurnGroup."""

@@ -27,7 +27,7 @@ from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
 from turnetl.index.vectors import PassageRows
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import stack
 

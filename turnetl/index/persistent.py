@@ -40,7 +40,7 @@ from turnetl.index.port import (
     ProgressCallback,
 )
 from turnetl.index.snapshot import index_status
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 
 
 class PersistentIndex:

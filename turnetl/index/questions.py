@@ -12,18 +12,15 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from turnetl.base.batched import batched
-from turnetl.base.errors import BadTurn, Skip
-from turnetl.base.model import Usage
+from turnetl.base.errors import Skip
 from turnetl.index.index_report import QuestionEstimate
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import ProgressCallback
-from turnetl.llm import retry
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
-from turnetl.llm.embedders.port import Embedder
-from turnetl.llm.meter import estimate_tokens
+from turnetl.llm.chat import ChatModel, ChatRequest
+from turnetl.llm.embedders import Embedder
+from turnetl.llm.own_requests import complete_as, estimated_usage, own_request, response_line
 from turnetl.llm.prices import Price
-from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.retry import strip_invisible
+from turnetl.llm.prompt_delimiters import escape_text
 
 log = logging.getLogger(__name__)
 
@@ -78,17 +75,8 @@ async def write_questions(
     model: ChatModel, text: str, task: QuestionTask = _INDEX_TASK
 ) -> tuple[str, ...]:
     """Return questions that a turn answers; possibly none. BadTurn: the response is not valid."""
-    response = await model.complete(_request(text, task))
-    try:
-        parsed = TurnQuestions(**retry.parse_object(response.text))
-    except ValueError as error:
-        reason = retry.describe_invalid(error)
-        raise BadTurn(
-            f"model `{model.name}` returned an invalid response to `{task.prompt}`: {reason}",
-            response.usage,
-        ) from error
-    readable = (unescape_text(strip_invisible(question)) for question in parsed.questions)
-    questions = (" ".join(question.split()) for question in readable)
+    parsed, _ = await complete_as(model, _request(text, task), TurnQuestions)
+    questions = map(response_line, parsed.questions)
     return tuple(dict.fromkeys(one[:_MAX_CHARS] for one in questions if one))[: task.limit]
 
 
@@ -96,14 +84,8 @@ def estimate_questions(
     texts: Iterable[str], *, model: str, price: Price | None
 ) -> QuestionEstimate:
     """Estimate the usage of the questions of turns if no response is in the journal."""
-    estimate = QuestionEstimate(model)
-    for text in texts:
-        tokens = estimate_tokens(*(message.text for message in _request(text).messages))
-        usage = Usage(1, tokens, _USUAL_TOKENS)
-        cost = price.cost(usage) if price is not None else None
-        used = estimate.usage + Usage(1, tokens, _USUAL_TOKENS, cost=cost)
-        estimate = QuestionEstimate(model, estimate.turns + 1, used)
-    return estimate
+    usage = estimated_usage(((_request(text), _USUAL_TOKENS) for text in texts), price)
+    return QuestionEstimate(model, usage.calls, usage)
 
 
 async def add_questions(
@@ -147,13 +129,5 @@ def used_text(text: str) -> str:
 
 
 def _request(text: str, task: QuestionTask = _INDEX_TASK) -> ChatRequest:
-    turn = escape_text(used_text(text))
-    return ChatRequest(
-        prompt_name=task.prompt,
-        messages=(
-            ChatMessage("system", _INSTRUCTIONS),
-            ChatMessage("user", strip_invisible(f"<TURN>\n{turn}\n</TURN>\n\n{task.text}")),
-        ),
-        schema=response_schema(TurnQuestions),
-        max_tokens=_MAX_TOKENS,
-    )
+    prompt = f"<TURN>\n{escape_text(used_text(text))}\n</TURN>\n\n{task.text}"
+    return own_request(task.prompt, _INSTRUCTIONS, prompt, TurnQuestions, _MAX_TOKENS)

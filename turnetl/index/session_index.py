@@ -18,7 +18,7 @@ from turnetl.index.follow import BatchWriter, TurnBatch, forget
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.parts import IndexParts
 from turnetl.index.persistent import PersistentIndex
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 
 _FOLDER = "sessions"
 """Name of the folder in that of the index of turns."""

@@ -26,8 +26,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from turnetl.base.model import Episode, TurnId, Usage
 from turnetl.base.progress import RunCost
-from turnetl.llm.accounts import Account, charged_to
-from turnetl.llm.cost_bounds import Amount, amount_of
+from turnetl.llm.costs import Account, Amount, amount_of, charged_to
 
 if TYPE_CHECKING:  # a run without new turns does without it
     from turnetl.llm.budget import Budget

@@ -13,7 +13,7 @@ from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Change, Entity, Episode, Fact, GroupId, Vector
 from turnetl.extraction.port import Extractor, Resolved
 from turnetl.graph.mirror.group import GroupView, MirrorGroup
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.summaries.port import Summariser
 from turnetl.summaries.reasons import OF_RUN_ENDS, GateReason, reason_texts
 

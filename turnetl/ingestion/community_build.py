@@ -14,7 +14,7 @@ from turnetl.base.result_fields import GroupField
 from turnetl.base.results import described
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.summaries.communities.plan import CommunityInput, CommunityPlan, CommunityWriter
+from turnetl.summaries.communities import CommunityInput, CommunityPlan, CommunityWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.reasons import PendingReason, StalePart, stale_parts
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import Lake, episode_from_row
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.summaries.reasons import GateReason, reason_counts
 
 if TYPE_CHECKING:  # imports numpy, which a run without new turns does without

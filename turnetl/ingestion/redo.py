@@ -52,8 +52,8 @@ from turnetl.ingestion.undo import PlannedUndo, UndoProgress
 from turnetl.ingestion.undo_plan import UndoPlan
 from turnetl.ingestion.undo_report import UndoState
 from turnetl.lake import Lake
-from turnetl.llm.accounts import charged_to
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.costs import charged_to
+from turnetl.llm.embedders import Embedder
 from turnetl.summaries.records import RecordedSummaries
 
 _NOT_IN_LAKE = "missing from the lake"

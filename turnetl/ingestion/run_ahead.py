@@ -26,9 +26,9 @@ from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
 from turnetl.ingestion.admission import PrefetchedTurn
 from turnetl.ingestion.commit import MirroredGroup, change_of, with_embeddings
-from turnetl.llm.accounts import charged_to
 from turnetl.llm.ahead import AheadModel, TurnAhead
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.costs import charged_to
+from turnetl.llm.embedders import Embedder
 
 _Created = TypeVar("_Created", Entity, Fact)
 Outcome = Mapping[str, object]

@@ -40,8 +40,8 @@ from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_report import Invalidation, check_extractor
 from turnetl.ingestion.ingest_run import IngestProgress, IngestRun
 from turnetl.ingestion.quarantine import Quarantine, entry_of
-from turnetl.llm.accounts import charged_to
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.costs import charged_to
+from turnetl.llm.embedders import Embedder
 
 if TYPE_CHECKING:  # import numpy, which a run without new turns does without
     from turnetl.ingestion.run_ahead import RunAhead

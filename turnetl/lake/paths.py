@@ -48,9 +48,24 @@ def is_object(path: Path) -> bool:
 
 
 def file_holding(path: Path) -> Path:
-    """Return the file that holds an archive: a history of prompts has one for each project."""
-    is_project_archive = _PROJECT.fullmatch(path.name) and may_be_history(path.parent.name)
-    return path.parent if is_project_archive else path
+    """Return the file that holds an archive, which may be a project or a session in it."""
+    return path.parent if is_in_history(path) or is_in_database(path) else path
+
+
+def is_in_history(path: Path) -> bool:
+    """Return whether an archive is a project of a history of prompts."""
+    return bool(_PROJECT.fullmatch(path.name)) and may_be_history(path.parent.name)
+
+
+def is_in_database(path: Path) -> bool:
+    """Return whether an archive is a session in a database: no such name has a suffix."""
+    is_inside = "." not in path.name and may_be_database(path.parent.name)
+    return is_inside and not is_object(path)
+
+
+def may_be_database(name: str) -> bool:
+    """Return whether a file with this name may be a database of an agent."""
+    return name.lower().endswith((".db", ".sqlite", ".sqlite3", ".vscdb"))
 
 
 def may_be_history(name: str) -> bool:

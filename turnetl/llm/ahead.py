@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 from turnetl.base.errors import Fatal, Retryable, TurnetlError
 from turnetl.base.model import Usage
-from turnetl.llm.accounts import set_in_context
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
-from turnetl.llm.journal.rows import request_key
+from turnetl.llm.costs import set_in_context
+from turnetl.llm.journal.file import request_key
 from turnetl.llm.limiter import send_for_this_task
 
 

@@ -10,14 +10,15 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from turnetl.base.errors import BadUsage, BudgetExhausted
-from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
-from turnetl.llm.cost_bounds import (
+from turnetl.llm.costs import (
+    Account,
     Amount,
     CostBound,
     PromptBounds,
     ResponseLimits,
     amount_of,
+    current_account,
     worst_case,
 )
 from turnetl.llm.meter import Meter

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any, NoReturn, cast, get_args
 
@@ -15,11 +15,12 @@ from graphiti_core.prompts.models import Message
 from pydantic import BaseModel, Field
 from typing_extensions import override
 
+from turnetl.base.batched import batched_by_size
 from turnetl.base.errors import BadTurn, TurnetlError
 from turnetl.base.model import Usage, Vector
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, Role, response_schema
-from turnetl.llm.embedders.port import Embedder, floats
+from turnetl.llm.embedders import Embedder, floats
 from turnetl.llm.prompt_delimiters import escape_text, unescape_values
 from turnetl.llm.retry import sanitized, strip_invisible
 
@@ -215,7 +216,8 @@ class GraphitiReranker(CrossEncoderClient):
         It is None for a passage that the model did not rate; a warning counts them. Of several
         failed requests the first error is raised.
         """
-        batches = list(_batches(passages))
+        chars = (len(_excerpt(text)) for text in passages)
+        batches = batched_by_size(passages, chars, count=_BATCH, size=_BATCH_CHARS)
         rated = await asyncio.gather(*(self._rate(query, batch) for batch in batches))
         scores = [score for batch in rated for score in batch]
         if unrated := scores.count(None):
@@ -248,18 +250,6 @@ def _messages(query: str, passages: Sequence[str]) -> list[Message]:
             "answers the query.",
         ),
     ]
-
-
-def _batches(passages: Sequence[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for passage in passages:
-        size = sum(len(_excerpt(text)) for text in (*batch, passage))
-        if batch and (len(batch) == _BATCH or size > _BATCH_CHARS):
-            yield batch
-            batch = []
-        batch.append(passage)
-    if batch:
-        yield batch
 
 
 def _excerpt(text: str) -> str:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Protocol, Self
 from weakref import WeakSet
 
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.accounts import Account, current_account
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
+from turnetl.llm.costs import Account, current_account
 from turnetl.llm.retry import Sleep
 
 WINDOW = 61.5

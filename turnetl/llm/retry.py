@@ -25,7 +25,7 @@ from turnetl.llm.chat import (
     ModelWrapper,
     ResponseSchema,
 )
-from turnetl.llm.cost_bounds import allows_retry
+from turnetl.llm.costs import allows_retry
 from turnetl.llm.prompt_delimiters import escape_text
 
 log = logging.getLogger(__name__)

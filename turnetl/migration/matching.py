@@ -22,7 +22,7 @@ from turnetl.base.model import Entity, Fact, GroupId, SessionId
 from turnetl.base.tsv_file import read_tsv
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.vectors import Matrix
 from turnetl.migration.comparison import (
     ComparedSession,

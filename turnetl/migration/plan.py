@@ -12,10 +12,9 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
-from turnetl.estimation.estimator import PilotOptions
 from turnetl.estimation.plan_report import Estimate, record_estimate
 from turnetl.estimation.sample import Workload
-from turnetl.estimation.workloads import estimate_workloads
+from turnetl.estimation.workloads import PilotOptions, estimate_workloads
 from turnetl.graph.port import GraphStore
 from turnetl.graph.shadow_store import ShadowStore
 from turnetl.ingestion.group import GroupPlan

@@ -24,8 +24,8 @@ from turnetl.index.session_index import SessionIndex
 from turnetl.ingestion.held_lease import held_lease
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.lake.temporary import shared_temporary_folder
-from turnetl.llm.embedders import WordLlamaEmbedder
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
+from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.migration.classify import EpisodeClassifier
 from turnetl.migration.comparison import (
     CompareVerdict,

@@ -70,7 +70,11 @@ def parse_archives(
     path_by_digest = dict(zip(archive_digests(paths), paths, strict=True))
     stored = _stored_archives(path_by_digest, lake, dry_run=dry_run)
     files.look_up(paths)
-    plan = [_report_or_job(path_by_digest[archive.digest], archive, options) for archive in stored]
+    states = sources.stat_archives([path_by_digest[archive.digest] for archive in stored], files)
+    plan = [
+        _report_or_job(path_by_digest[archive.digest], archive, state, options)
+        for archive, state in zip(stored, states, strict=True)
+    ]
     try:
         reports = _collect_reports(plan, options, jobs, progress)
     finally:
@@ -138,13 +142,11 @@ def _is_misplaced(
 
 
 def _report_or_job(
-    path: Path, stored: StoredArchive, options: ParseOptions
+    path: Path, stored: StoredArchive, stat: ArchiveStat | BadArchive, options: ParseOptions
 ) -> ArchiveReport | ArchiveJob:
     """Return the report on an archive that need not be opened, else its job."""
-    try:
-        stat = sources.stat_archive(path, options.files)
-    except BadArchive as error:
-        return problems.skipped_report(path, error)
+    if isinstance(stat, BadArchive):
+        return problems.skipped_report(path, stat)
     if stored.metadata is not None and _is_unchanged(stored.metadata, stat, options):
         return options.report(stored.metadata, path, Outcome.UNCHANGED)
     return ArchiveJob(stat, stored)

@@ -42,6 +42,8 @@ from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
+from turnetl.parsing.session_databases import SessionDatabases
+from turnetl.parsing.side_files import add_side_files
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
@@ -128,13 +130,15 @@ def parse_batch(
 
 
 def _read_batch(jobs: Sequence[ArchiveJob], options: ParseOptions) -> list[_Content]:
-    def read_one(job: ArchiveJob) -> _Content:
-        return _attempt(job, partial(read, job, options))
-
     threads = max((options.files.parallel_reads(job.stat.path) for job in jobs), default=1)
-    if threads == 1:
-        return [read_one(job) for job in jobs]
-    return in_parallel(read_one, jobs, threads)
+    with SessionDatabases() as databases:
+
+        def read_one(job: ArchiveJob) -> _Content:
+            return _attempt(job, partial(read, job, options, databases))
+
+        if threads == 1:
+            return [read_one(job) for job in jobs]
+        return in_parallel(read_one, jobs, threads)
 
 
 def _redact_batch(
@@ -258,11 +262,13 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def read(job: ArchiveJob, options: ParseOptions) -> ArchiveContent | StoredTurns:
+def read(
+    job: ArchiveJob, options: ParseOptions, databases: SessionDatabases | None = None
+) -> ArchiveContent | StoredTurns:
     """Step 1: read and parse an archive, or read its stored rows if these are up to date."""
     path, previous = job.stat.path, job.stored.metadata
     check_head(job.stat, previous, options)
-    data, stat = sources.read_stored(job.stat, options.files, options.histories)
+    data, stat = sources.read_stored(job.stat, options.files, options.histories, databases)
     sha256 = hashlib.sha256(data).hexdigest()
     if (
         previous is not None
@@ -389,6 +395,7 @@ def _parse(
         parsed = format_.read(data)
     except TooManyRows:
         raise problems.too_many_rows(path) from None
+    add_side_files(parsed, format_.name, path, options.files)
     # No table holds arguments: they are not redacted, and may be long.
     for call in (call for turn in parsed.rows for call in turn.tool_calls):
         call.arguments = None

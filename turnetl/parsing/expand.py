@@ -18,16 +18,18 @@ from turnetl.base.errors import BadArchive
 from turnetl.base.object_url import SCHEMES, archive_url, path_text, url_scheme
 from turnetl.base.reason import SkipReason
 from turnetl.base.shard import Shard
-from turnetl.lake import archive_digests
-from turnetl.lake.paths import file_holding
+from turnetl.lake import archive_digests, is_object
+from turnetl.lake.paths import file_holding, may_be_database
 from turnetl.parsing import opencode_store, prompt_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.parse_report import Problem
+from turnetl.parsing.session_databases import SessionDatabases
 from turnetl.parsing.walk import (
     KINDS,
     FoundFile,
     OtherFile,
     has_archive_suffix,
+    is_agents_database,
     is_beside_session,
     unread_kind,
 )
@@ -56,7 +58,8 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
     """Find the archives. Reads none of them but the history of prompts of Claude Code.
 
     Folders, also those of an object store, are searched for the suffixes `.jsonl` and `.json`, also
-    followed by `.gz` or `.zst`, and for the histories of Aider. Messages and parts of an OpenCode
+    followed by `.gz` or `.zst`, for the histories of Aider and, on this machine, for the sessions
+    in databases of agents. Messages and parts of an OpenCode
     store belong to its sessions. A file that the user names is used regardless of its name.
 
     Raises:
@@ -69,26 +72,51 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
     real_folder = cache(os.path.realpath)
     given = [os.path.expanduser(path) for path in paths]  # noqa: PTH111  Path() drops a final /
     files.look_up(_named_objects(given))
-    for path in given:
-        for item in _expand(path, files):
-            if isinstance(item, Problem):
-                problems.setdefault(item.message, item)
-            elif isinstance(item, OtherFile):
-                others.setdefault(_real_path(item.path, real_folder), item)
+    with SessionDatabases() as databases:
+        for item in (item for path in given for item in _expand(path, files)):
+            found = _archives_in(item, databases, files)
+            if isinstance(found, Problem):
+                problems.setdefault(found.message, found)
+            elif isinstance(found, OtherFile):
+                others.setdefault(_real_path(found.path, real_folder), found)
             else:
-                archives |= {
-                    real: path for real, path in _archives_in(item, files) if real not in archives
-                }
+                archives = dict(found) | archives
     ordered = sorted(archives.values(), key=lambda path: path.parts)
     unread = [other for real, other in others.items() if real not in archives]
     counts = Counter(other.reason for other in unread)
     return ExpandedPaths(tuple(ordered), (*problems.values(), *_sentences(unread)), counts)
 
 
-def _archives_in(file: FoundFile, files: ArchiveFiles) -> list[tuple[str, Path]]:
-    path = Path(file.path)
+_Found = list[tuple[str, Path]] | Problem | OtherFile
+"""Archives with their real paths, or why there are none."""
+
+
+def _archives_in(item: _Item, databases: SessionDatabases, files: ArchiveFiles) -> _Found:
+    if isinstance(item, Problem):
+        return item
+    path = Path(item.path)
+    if may_be_database(path.name) and not is_object(path):
+        return _sessions_in(item, databases)
+    if isinstance(item, OtherFile):
+        return item
     archives = prompt_history.project_archives(path, files)
-    return [(file.real_path + str(one)[len(str(path)) :], one) for one in archives]
+    return [(item.real_path + str(one)[len(str(path)) :], one) for one in archives]
+
+
+def _sessions_in(item: FoundFile | OtherFile, databases: SessionDatabases) -> _Found:
+    """Return the sessions in a database, or the item itself if the database is no agent's."""
+    path, real = Path(item.path), os.path.realpath(item.path)
+    unread = [(real, path)] if isinstance(item, FoundFile) else item
+    try:
+        sessions = databases.sessions(path)
+    except BadArchive as error:
+        is_agents = unread is not item or is_agents_database(path.name)
+        return Problem(path_text(path), None, error.reason, str(error)) if is_agents else unread
+    if sessions is None:
+        return unread
+    if not sessions and unread is not item:
+        return _problem(path, SkipReason.EMPTY, "holds no session; name another database")
+    return [(str(Path(real, one.name)), one) for one in sessions]
 
 
 def _named_objects(paths: Iterable[str]) -> Iterator[Path]:
@@ -111,7 +139,7 @@ def _expand(path: str, files: ArchiveFiles) -> Iterable[_Item]:
         return [_problem(path, SkipReason.MISSING, what)]
     if os.path.lexists(path):
         return _existing(path)
-    if prompt_history.is_project_archive(Path(path)) and file_holding(Path(path)).is_file():
+    if (holding := file_holding(Path(path))) != Path(path) and holding.is_file():
         return [_named_file(path)]
     if not glob.has_magic(path):
         return [_problem(path, SkipReason.MISSING, "does not exist; check the path")]
@@ -226,7 +254,7 @@ def _matches(pattern: str) -> Iterator[Iterable[_Item]]:
         for match in sorted(glob.glob(pattern)):  # noqa: PTH207  takes absolute patterns
             if os.path.isdir(match):  # noqa: PTH112 - as glob returns it
                 yield _search(Path(match), LOCAL)
-            elif has_archive_suffix(match):
+            elif has_archive_suffix(match) and not is_beside_session(match):
                 yield [_named_file(match)]
             elif os.path.isfile(match):  # noqa: PTH113 - as above
                 yield [OtherFile(match, *unread_kind(match))]

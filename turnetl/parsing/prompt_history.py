@@ -15,7 +15,7 @@ import msgspec
 from turnetl.base import ids
 from turnetl.base.errors import BadArchive
 from turnetl.formats import PROMPT_HISTORY, sniff
-from turnetl.lake.paths import file_holding, may_be_history
+from turnetl.lake.paths import may_be_history
 from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import decompress
 
@@ -106,10 +106,6 @@ def project_archives(path: Path, files: ArchiveFiles = LOCAL) -> list[Path]:
     except BadArchive:
         return [path]
     return [path / name for name in history.names] or [path]
-
-
-def is_project_archive(path: Path) -> bool:
-    return file_holding(path) != path
 
 
 def _is_history(head: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Access to an archive's bytes: a file, compressed or not, or a session of an OpenCode store.
+"""Access to an archive's bytes: a file, compressed or not, or a session of a store or a database.
 
 Text in another encoding than UTF-8, as shells and editors of Windows write it, becomes UTF-8. Lines
 stay the same, so that a turn leads back to them; offsets in bytes are those of the result.
@@ -6,21 +6,23 @@ stay the same, so that a turn leads back to them; offsets in bytes are those of 
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from turnetl.base import ids
 from turnetl.base.errors import BadArchive
 from turnetl.base.reason import SkipReason
 from turnetl.lake import ArchiveMetadata
-from turnetl.lake.paths import file_holding
-from turnetl.parsing import opencode_store, problems, prompt_history
+from turnetl.lake.paths import file_holding, is_in_database, is_in_history
+from turnetl.parsing import opencode_store, problems
 from turnetl.parsing.archive_files import LOCAL, ArchiveFile, ArchiveFiles
 from turnetl.parsing.compression import DecompressionStatus, decompress, is_compressed
 from turnetl.parsing.parse_report import Problem
 from turnetl.parsing.prompt_history import PromptHistories
+from turnetl.parsing.session_databases import SessionDatabases
 
 HEAD_BYTES = 2 << 20
 """Bytes from the start of an archive; they are enough to detect the format of most archives."""
@@ -57,15 +59,19 @@ class ArchiveStat:
     files: tuple[ArchiveFile, ...]
     """Its files: several for a session of a store, one for any other archive."""
     e_tag: str = ""
-    """Changes with the content of an archive in an object store; empty: it is on this machine."""
+    """Changes with the content of a session of a database, and of an archive in an object store;
+    empty: it is a file of this machine."""
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a whole file: no session of a store, no project of a history of prompts."""
-        return [file.path for file in self.files] == [self.path]
+        """Whether it is a whole file: no session, and no project of a history of prompts."""
+        is_whole = [file.path for file in self.files] == [self.path]
+        return is_whole and not is_in_database(self.path)
 
     def is_state_of(self, metadata: ArchiveMetadata) -> bool:
         """Return whether a turns file was made of the archive in this state."""
+        if is_in_database(self.path):
+            return self.e_tag == metadata.e_tag
         if self.e_tag:
             return (self.size, self.e_tag) == (metadata.size, metadata.e_tag)
         return (self.size, self.mtime_ns) == (metadata.size, metadata.mtime_ns)
@@ -80,9 +86,42 @@ class DecompressedArchive:
     """Set if only a part could be decompressed."""
 
 
+def stat_archives(
+    paths: Iterable[Path], files: ArchiveFiles = LOCAL
+) -> Iterator[ArchiveStat | BadArchive]:
+    """Yield `stat_archive` of each archive, or why there is none. A database is read once."""
+    with SessionDatabases() as databases:
+
+        @cache
+        def states(database: Path) -> Mapping[Path, ArchiveFile] | BadArchive:
+            try:
+                return databases.states(database)
+            except BadArchive as error:
+                return error
+
+        for path in paths:
+            found = states(path.parent) if is_in_database(path) else {}
+            if isinstance(found, BadArchive):
+                yield found
+            elif path in found:
+                yield _file_stat(path, found[path])
+            else:
+                yield _stat_or_error(path, files)
+
+
+def _stat_or_error(path: Path, files: ArchiveFiles) -> ArchiveStat | BadArchive:
+    try:
+        return stat_archive(path, files)
+    except BadArchive as error:
+        return error
+
+
 def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
     """Return an archive's size and modification time without opening it."""
-    if prompt_history.is_project_archive(path):
+    if is_in_database(path):
+        with SessionDatabases() as databases:
+            return _file_stat(path, databases.state(path))
+    if is_in_history(path):
         return _file_stat(path, files.state(file_holding(path)))
     file = files.state(path)
     paths = opencode_store.session_files(path, files)
@@ -92,18 +131,26 @@ def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
 
 
 def read_stored(
-    archive: ArchiveStat, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
+    archive: ArchiveStat,
+    files: ArchiveFiles = LOCAL,
+    histories: PromptHistories | None = None,
+    databases: SessionDatabases | None = None,
 ) -> tuple[bytes, ArchiveStat]:
     """Return the stored bytes, and the state of the archive of which they are.
 
-    Of several files, each ends with a newline. `histories`, given for several archives, reads a
-    history of prompts once; any other archive releases its memory.
+    Of several files, each ends with a newline. Given for several archives, `histories` reads a
+    history of prompts once, until any other archive releases its memory, and `databases` opens a
+    database once.
     """
     histories = histories or PromptHistories()
-    if prompt_history.is_project_archive(archive.path):
+    if is_in_history(archive.path):
         data, file = histories.read(archive.path, archive.files[0], files)
         return data, _file_stat(archive.path, file)
     histories.release()
+    if is_in_database(archive.path):
+        with nullcontext(databases) if databases else SessionDatabases() as opened:
+            data, file = opened.read(archive.path)
+        return data, _file_stat(archive.path, file)
     if archive.is_file:
         data, file = files.read(archive.files[0])
         return data, _file_stat(archive.path, file)
@@ -133,11 +180,15 @@ def decompress_archive(path: Path, data: bytes, limits: ParseLimits) -> Decompre
 
 
 def read_archive(
-    path: Path, files: ArchiveFiles = LOCAL, histories: PromptHistories | None = None
+    archive: Path | ArchiveStat,
+    files: ArchiveFiles = LOCAL,
+    histories: PromptHistories | None = None,
+    databases: SessionDatabases | None = None,
 ) -> bytes:
     """Return the text of an archive as it is now, decompressed and in UTF-8; see `read_stored`."""
-    stored, _ = read_stored(stat_archive(path, files), files, histories)
-    return decompress_archive(path, stored, ParseLimits()).data
+    stat = archive if isinstance(archive, ArchiveStat) else stat_archive(archive, files)
+    stored, _ = read_stored(stat, files, histories, databases)
+    return decompress_archive(stat.path, stored, ParseLimits()).data
 
 
 def _file_stat(path: Path, file: ArchiveFile) -> ArchiveStat:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from turnetl.base.reason import SkipReason
@@ -131,11 +131,12 @@ _EXPORT = "write each session to a file with `opencode export`"
 _UNPACK = "unpack it and name the folder"
 _DECOMPRESS = "decompress it, or compress it with gzip or zstd as `.jsonl.gz` or `.jsonl.zst`"
 _DATABASES = (
-    ("opencode*.db", "a database with sessions of OpenCode", _EXPORT),
-    ("kilo*.db", "a database with sessions of Kilo Code", "export its sessions"),
+    ("opencode*.db", "a database with sessions of OpenCode in another layout", _EXPORT),
+    ("kilo*.db", "a database with sessions of Kilo Code in another layout", "export its sessions"),
     ("state.vscdb", "a database of Cursor or VS Code", "export its chats"),
 )
-"""Pattern of the name in lower case of an agent's database, what it is, and what to do."""
+"""Pattern of the name in lower case of an agent's database, what it is if its tables are none that
+are read, and what to do."""
 _DATABASE = (SkipReason.DATABASE, "a database (SQLite)", "export its sessions to JSON or JSONL")
 _PACKED = (SkipReason.PACKED, "a packed folder", _UNPACK)
 _COMPRESSED = (SkipReason.PACKED, "a compressed file", _DECOMPRESS)
@@ -172,7 +173,14 @@ _is_beside_session = re.compile(
     r"|/agent-transcripts/[^/]+/subagents/[^/]+\.jsonl\Z"
     r"|/\.factory/sessions/(?:.*/)?[^/]+\.settings\.json\Z|/\.kiro/sessions/cli/[^/]+\.json\Z"
     r"|/\.openclaw/agents/[^/]+/sessions/sessions\.json\Z"
+    r"|/[0-9a-f]{2}/[0-9a-f]{10}/(?:\d+/)?metadata\.json\Z"
+    r"|/\.cline/data/sessions/[^/]+/[^/]+(?<!\.messages)\.json\Z"
+    r"|/tasks/[^/]+/(?:history_item|task_metadata|ui_messages)\.json\Z"
+    r"|/workspaceStorage/[^/]+/workspace\.json\Z|/\.grok/sessions/.*/summary\.json\Z"
+    r"|/\.kimi-code/sessions/.*/state\.json\Z|/local-agent-mode-sessions/.*/local_[^/]+\.json\Z"
 ).search
+_is_part = re.compile(r"(?:full\.jsonl|raw_transcript)\.\d{3}").fullmatch
+"""A further part of a transcript of more than 50 MB that Entire splits between rows."""
 WITHOUT_SUFFIX = ("raw_transcript",)
 """Names of archives without a suffix. In an object store no other one is opened."""
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*\"|\[\s*[\[{])")
@@ -190,12 +198,17 @@ class OtherFile(NamedTuple):
 
 def is_beside_session(path: str) -> bool:
     """Return whether an agent keeps such a file beside its sessions."""
-    return _is_beside_session(path.replace("\\", "/")) is not None
+    plain = path.replace("\\", "/")
+    if _is_beside_session(plain) is not None:
+        return True
+    # Claude Cowork logs what its transcripts hold, too; where there are none, the log is read.
+    is_log = "/local-agent-mode-sessions/" in plain and plain.endswith("/audit.jsonl")
+    return is_log and any(Path(path).parent.glob(".claude/projects/*/*.jsonl"))
 
 
 def may_be_archive(name: str) -> bool:
-    """Return whether a file without a suffix may be an archive: its start must decide."""
-    return "." not in name
+    """Return whether a file without a suffix, or a part, may be an archive: its start decides."""
+    return "." not in name or _is_part(name) is not None
 
 
 def unread_kind(path: str) -> tuple[SkipReason, str]:
@@ -221,6 +234,11 @@ def other_kind(name: str) -> tuple[SkipReason, str] | None:
         of_agent = (rest for pattern, *rest in _DATABASES if fnmatchcase(lower, pattern))
         what, remedy = next(of_agent, (what, remedy))
     return reason, f"{what}, which turnetl does not read; {remedy}"
+
+
+def is_agents_database(name: str) -> bool:
+    """Return whether a file has the name of a database of an agent."""
+    return any(fnmatchcase(name.lower(), pattern) for pattern, *_ in _DATABASES)
 
 
 def other_content(name: str, data: bytes) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from turnetl.base.model import Vector
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.vectors import Matrix, stack
 
 _BATCH = 1_000

@@ -28,7 +28,7 @@ from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 

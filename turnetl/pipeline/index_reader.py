@@ -13,7 +13,7 @@ from turnetl.base.errors import IndexBusy, IndexUnusable, Retryable, equal_error
 from turnetl.base.progress import ProgressUpdate
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index, has_turns, repaired
 from turnetl.pipeline.opened_items import IndexAnswer
 from turnetl.settings import Settings

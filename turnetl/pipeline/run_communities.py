@@ -28,14 +28,15 @@ from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.requested_model import model_of_prompt, requested_model, warn_of_cost
 from turnetl.pipeline.run_options import new_ingest_run
 from turnetl.settings import Settings
-from turnetl.summaries.communities.clustering import Algorithm, check_clustering
-from turnetl.summaries.communities.model_naming import PROMPT, ModelCommunityWriter, estimate_usage
-from turnetl.summaries.communities.plan import (
+from turnetl.summaries.communities import (
+    Algorithm,
     CommunityPlan,
     CommunityWriter,
     RuleCommunityWriter,
+    check_clustering,
     plan_communities,
 )
+from turnetl.summaries.community_naming import PROMPT, ModelCommunityWriter, estimate_usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from turnetl.graph.port import GraphStore
 from turnetl.ingestion.ingest_report import IngestReport, check_extractor
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summarize_report import DeferredSummaries, SummarizeReport
-from turnetl.llm.cost_bounds import amount_of
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.costs import amount_of
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.each_group import Keep, each_group, under_lease
 from turnetl.pipeline.group_names import select_groups

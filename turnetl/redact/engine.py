@@ -1,26 +1,35 @@
 """The engine of the redactor, imported with the first text.
 
 Secrets are found by the native scanner and by `RULES`. A finding must hold in its own text: no text
-can make a part of another text a secret.
+can make a part of another text a secret. Some secrets are split in two, because the content blocks
+of a text were joined by newlines: the text around a split is scanned without its newlines, and a
+secret that spans the split is redacted.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from turnetl.redact import plausible
 from turnetl.redact.literal_search import RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.normalised import undisguised, views
-from turnetl.redact.pii import PII_RULE_NAMES, pii_candidates
-from turnetl.redact.pii.known_names import NAME_RULES, is_certain_name, names_alone
+from turnetl.redact.pii import PII_RULE_NAMES
+from turnetl.redact.pii.subject import NAME_RULES, is_certain_name, names_alone
 from turnetl.redact.port import RedactedTexts, placeholder
-from turnetl.redact.prefilter import CleanTexts, ExactMatcher, candidates, texts_with_secrets
+from turnetl.redact.prefilter import (
+    SEPARATOR,
+    CleanTexts,
+    ExactMatcher,
+    candidates,
+    pii_candidates,
+    texts_with_secrets,
+)
 from turnetl.redact.rule import SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, is_issued, merge_spans, without_heads
-from turnetl.redact.split_secrets import SPLIT_PATTERN, has_split, split_secret_spans
 
 _MAX_PASSES = 8
 """Passes over one text, usually two: a redaction can expose a match that it hid before."""
@@ -181,3 +190,94 @@ def _is_certain(secret: bytes, rule: str) -> bool:
         and not text.split()[1:]
         and plausible.is_unquoted_password(text)
     )
+
+
+_CHAR = r"[A-Za-z0-9_+/=-]"
+_MIN_HALF = 8
+"""Characters of a token on either side: fewer reveal nothing."""
+# The pattern starts with the newline: one that starts with a look-behind is tried at each position.
+_SPLIT = re.compile(rf"\n(?<={_CHAR}{{{_MIN_HALF}}}\n)\n?(?={_CHAR}{{{_MIN_HALF}}})".encode())
+SPLIT_PATTERN = rf"{_CHAR}{{4}}\n\n?{_CHAR}{{{_MIN_HALF}}}"
+"""Matches every text with a split, and a few more: it is half as fast with the whole first half."""
+_BEFORE, _AFTER = 120, 240
+"""Bytes of context: the keyword of a secret is near it, and few tokens are longer."""
+_MAX_SPLITS = 5_000
+"""Splits of one text: one with more is a list and not joined blocks."""
+_WRAPPED_LINE = 40
+"""Characters of a line. Two such lines of equal length are entries of a list, or wrapped base64."""
+_HALF = re.compile(rf"{_CHAR}{{1,{_AFTER}}}".encode())
+_ASSIGNMENT = re.compile(r"[A-Za-z0-9_-]*=[^=]")
+_AFTER_NAME = (b":", b"(", b"[")
+"""If one of these follows a half, the half is a name on another line of settings or code."""
+_WORD = re.compile(r"[A-Z]?[a-z_/=+-]+|[A-Z_/=+-]+|[0-9_/=+-]+")
+"""Halves that may be words or numbers. Only a token with a vendor prefix is accepted there."""
+
+FindSpans = Callable[[bytes, Iterable[SecretRule]], Iterable[Span]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    start: int
+    end: int
+    may_be_word: bool
+
+
+def split_secret_spans(
+    data: bytes, rules: Iterable[SecretRule], find_spans: FindSpans
+) -> Iterator[Span]:
+    """Yield the spans of split secrets, with the newlines; `find_spans` scans by given rules."""
+    # Two ids in consecutive lines look like one drawn token.
+    rules = [rule for rule in rules if rule.may_be_secret is None]
+    prefix_rules = [rule for rule in rules if rule.starts_word]
+    splits = list(islice(_splits(data), _MAX_SPLITS))
+    for may_be_word, accepted in ((True, prefix_rules), (False, rules)):
+        selected = [split for split in splits if split.may_be_word is may_be_word]
+        yield from _spans(data, selected, accepted, find_spans)
+
+
+def has_split(data: bytes) -> bool:
+    return any(True for _ in _splits(data))
+
+
+def _spans(
+    data: bytes, splits: Sequence[_Split], rules: Iterable[SecretRule], find_spans: FindSpans
+) -> Iterator[Span]:
+    """Scan the context of all splits in one call; yield the secrets that span a split."""
+    before = [data[max(0, split.start - _BEFORE) : split.start] for split in splits]
+    contexts = [
+        head + data[split.end : split.end + _AFTER]
+        for split, head in zip(splits, before, strict=True)
+    ]
+    ends = list(accumulate(len(context) + len(SEPARATOR) for context in contexts))
+    for start, end, rule in find_spans(SEPARATOR.join(contexts), rules) if splits else ():
+        index = bisect_right(ends, start)
+        split, context_start = splits[index], ends[index] - len(contexts[index]) - len(SEPARATOR)
+        first = split.start - len(before[index])
+        relative_start, relative_end = start - context_start, end - context_start
+        if relative_start < len(before[index]) < relative_end <= len(contexts[index]):
+            newlines = split.end - split.start
+            yield Span(first + relative_start, first + relative_end + newlines, rule)
+
+
+def _splits(data: bytes) -> Iterator[_Split]:
+    for match in _SPLIT.finditer(data):
+        start, end = match.span()
+        before = _HALF.match(data[max(0, start - _BEFORE) : start][::-1])
+        after = _HALF.match(data, end)
+        if before is None or after is None or len(before[0]) == len(after[0]) >= _WRAPPED_LINE:
+            continue
+        left, right = _value(before[0][::-1].decode()), after[0].decode()
+        if (
+            len(left) < _MIN_HALF
+            or _ASSIGNMENT.match(right)
+            or data[after.end() : after.end() + 1] in _AFTER_NAME
+        ):
+            continue
+        if plausible.looks_random(left + right):
+            yield _Split(start, end, any(_WORD.fullmatch(half) for half in (left, right)))
+
+
+def _value(half: str) -> str:
+    """Return the value after a name and its `=`, if there is one."""
+    name, _, value = half.partition("=")
+    return value if value.strip("=") else name

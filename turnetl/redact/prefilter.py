@@ -4,6 +4,7 @@ Equal texts are scanned once, and clean texts are remembered: every turn repeats
 directory, and a forked session the texts of its parent. Known secrets are found in one pass.
 """
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,11 +23,17 @@ from turnetl.redact.literal_search import (
     spans_of_match,
     spans_of_rule,
 )
-from turnetl.redact.normalised import ENCODED, INVISIBLE, MAY_BE_ENCODED, normalised_texts
+from turnetl.redact.normalised import (
+    DISGUISED,
+    ENCODED,
+    INVISIBLE,
+    MAY_BE_ENCODED,
+    normalised_texts,
+)
+from turnetl.redact.pii import SUBJECTS
 from turnetl.redact.rules import RULES, SecretRule
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, occurrences
-from turnetl.redact.text_column import text_column
 
 _HEAD_BYTES = 8
 """Bytes by which secrets are looked up: the size of a 64-bit number."""
@@ -205,6 +212,19 @@ def _candidates_of_chunk(
     return {text: found[text] for text in found if text not in new}
 
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_THREE_BYTES = "\ufffd"
+
+
+def text_column(texts: Sequence[str]) -> pl.Series:
+    """Return the texts as a column; a character of three bytes replaces a lone surrogate."""
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        replaced = [_LONE_SURROGATE.sub(_THREE_BYTES, text) for text in texts]
+        return pl.Series(replaced, dtype=pl.String)
+
+
 def _column(texts: list[str]) -> pl.Series:
     """Return the texts and an empty one: polars copies the value of a column of one row."""
     return text_column([*texts, ""])
@@ -364,3 +384,29 @@ def _matches(rule: SecretRule, max_offset: int, data: bytes, offset: int) -> boo
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
+    """Return the indexes of the texts that may hold PII, each with the rules to try."""
+    distinct = [*dict.fromkeys(texts)]
+    column = _column(distinct)
+    views = normalised_texts(_matching(distinct, column, [DISGUISED]))
+    rules = _pii_rules(distinct, column)
+    every_view = [*chain.from_iterable(views.values())]
+    in_views = _pii_rules(every_view, _column(every_view))
+    for text, seen in views.items():
+        for view in seen:
+            known = rules.setdefault(text, [])
+            known += [rule for rule in in_views.get(view, ()) if rule not in known]
+    return {index: [*rules[text]] for index, text in enumerate(texts) if rules.get(text)}
+
+
+def _pii_rules(texts: list[str], column: pl.Series) -> dict[str, list[SecretRule]]:
+    """Return the rules to try on each text: one pass selects texts, then one for each subject."""
+    patterns = [subject.prefilter for subject in SUBJECTS]
+    found = _by_patterns(_matching(texts, column, patterns), patterns)
+    rules: dict[str, list[SecretRule]] = {}
+    for subject in SUBJECTS:
+        for text in found[subject.prefilter]:
+            rules.setdefault(text, []).extend(subject.rules)
+    return rules

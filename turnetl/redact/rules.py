@@ -9,8 +9,7 @@ from turnetl.redact.drawn_tokens import TOKEN_RULES
 from turnetl.redact.general_rules import GENERAL_RULES
 from turnetl.redact.key_rules import KEY_LINE_RULES, KEY_RULES, PAYMENT_RULES
 from turnetl.redact.rule import SecretRule
-from turnetl.redact.said_rules import SAID_RULES
-from turnetl.redact.sentence_rules import SENTENCE_RULES
+from turnetl.redact.said_rules import SAID_RULES, SENTENCE_RULES
 from turnetl.redact.table_rules import TABLE_RULES
 
 __all__ = ["RULES", "SecretRule"]

@@ -23,7 +23,7 @@ from turnetl.index.conditions import Selection
 from turnetl.index.lookup import StatedFact
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.items import ERROR_LABEL

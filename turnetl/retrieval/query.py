@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base.terms import Tokenizer, content_words
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import stack
 

@@ -20,7 +20,7 @@ from turnetl.graph import search as graphiti_recipes
 from turnetl.graph.from_rows import chunk_ids
 from turnetl.graph.search import SearchedGraph, SearchedGroup
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.graphiti import GraphitiReranker, NoReranker
 from turnetl.retrieval.recipes import Recipe, RecipeOptions
 

@@ -33,7 +33,7 @@ from turnetl.index.documents import fact_text
 from turnetl.index.lexical import idf
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.hits import (
     PASSAGE,

@@ -6,7 +6,7 @@ Active are those that were not invalidated, each statement once: a repeated one 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,28 +159,7 @@ def _unit_vector(total: NDArray[np.int64]) -> Vector | None:
     return pack(values / np.linalg.norm(values))
 
 
-class FactsOfGroup(Protocol):
-    """Facts by entity, which grow turn by turn."""
-
-    def put(self, fact: Fact) -> None:
-        """Add a fact, or replace it by its new state."""
-
-    def active_about(self, entity: str, changed: Iterable[Fact] = ()) -> tuple[Fact, ...]: ...
-
-    def ended_about(
-        self, entity: str, uuids: Iterable[str] | None, changed: Iterable[Fact] = ()
-    ) -> tuple[Fact, ...]: ...
-
-    def degree_changes(self, changed: Iterable[Fact]) -> Mapping[str, int]: ...
-
-    def degrees(self, facts: Iterable[Fact], changes: Mapping[str, int]) -> Mapping[str, int]: ...
-
-    def active_after(self, entity: str, changed: Iterable[Fact]) -> ActiveFacts: ...
-
-    def active_between(self, one: str, other: str) -> Iterator[Fact]: ...
-
-
-class GroupFacts(FactsOfGroup):
+class GroupFacts:
     """All facts of a group, in memory. The cost of a change does not depend on their number."""
 
     def __init__(self, facts: Iterable[Fact], embedder: str | None = None) -> None:
@@ -193,6 +172,7 @@ class GroupFacts(FactsOfGroup):
             self.put(fact)
 
     def put(self, fact: Fact) -> None:
+        """Add a fact, or replace it by its new state."""
         before = self._facts.get(fact.uuid, fact)
         for uuid in {before.source, before.target} - {fact.source, fact.target}:
             self._facts_of[uuid].pop(fact.uuid, None)
@@ -285,10 +265,10 @@ class GroupFacts(FactsOfGroup):
         return self._active[entity]
 
 
-class FactsAhead(FactsOfGroup):
+class FactsAhead:
     """The facts of a group after turns that are not applied to it: it is not changed."""
 
-    def __init__(self, base: FactsOfGroup) -> None:
+    def __init__(self, base: "FactsOfGroup") -> None:
         self._base = base
         self._changed: dict[str, Fact] = {}
 
@@ -322,6 +302,10 @@ class FactsAhead(FactsOfGroup):
 
     def _with(self, changed: Iterable[Fact]) -> Iterable[Fact]:
         return (self._changed | {fact.uuid: fact for fact in changed}).values()
+
+
+FactsOfGroup = GroupFacts | FactsAhead
+"""Facts by entity, which grow turn by turn."""
 
 
 def _is_about(fact: Fact, entity: str) -> bool:

@@ -12,15 +12,14 @@ from datetime import UTC, datetime
 
 from pydantic import BaseModel, Field
 
+from turnetl.base.batched import batched_by_size
 from turnetl.base.errors import BadTurn, Skip, TooLong, TurnetlError
 from turnetl.base.model import Fact, Usage
 from turnetl.base.text import one_line
-from turnetl.llm import retry
-from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse, response_schema
-from turnetl.llm.meter import estimate_tokens
+from turnetl.llm.chat import ChatModel, ChatRequest
+from turnetl.llm.own_requests import complete_as, estimated_usage, own_request, response_line
 from turnetl.llm.prices import Price
-from turnetl.llm.prompt_delimiters import escape_text, unescape_text
-from turnetl.llm.retry import strip_invisible
+from turnetl.llm.prompt_delimiters import escape_text
 from turnetl.summaries.port import Summarised, SummaryInput
 from turnetl.summaries.rule_summary import MAX_CHARS, NO_FACTS
 
@@ -48,19 +47,20 @@ class ModelSummariser:
     async def summarise(self, inputs: Sequence[SummaryInput]) -> Summarised:
         texts, to_ask = self._without_request(inputs)
         # Every request is awaited, even if one fails: it is paid for, and its summaries count.
-        found = await asyncio.gather(*map(self._ask, in_requests(to_ask)))
+        found = await asyncio.gather(*map(self._ask, _in_requests(to_ask)))
         joined = _joined(Summarised(texts), *found)
         return replace(joined, texts=dict(sorted(joined.texts.items())))
 
     def estimate(self, inputs: Sequence[SummaryInput]) -> Usage:
-        parts = in_requests(self._without_request(inputs)[1])
+        parts = _in_requests(self._without_request(inputs)[1])
         requests = ((refresh_request(part), _USUAL_TOKENS * len(part)) for part in parts)
         return estimated_usage(requests, self.price)
 
     async def _ask(self, inputs: Sequence[SummaryInput]) -> Summarised:
         """Return the summaries that the model writes; of a request that is too long in halves."""
         try:
-            response = await self.model.complete(refresh_request(inputs))
+            request = refresh_request(inputs)
+            parsed, usage = await complete_as(self.model, request, RefreshedSummaries)
         except TooLong as error:
             if len(inputs) == 1:
                 return _failed(error)
@@ -71,12 +71,7 @@ class ModelSummariser:
             return _failed(error)
         except TurnetlError as error:
             return Summarised({}, error=error)
-        try:
-            return Summarised(refreshed_texts(inputs, response), response.usage)
-        except ValueError as error:
-            reason = retry.describe_invalid(error)
-            message = f"model `{self.model.name}` returned an invalid response to `{PROMPT}`"
-            return _failed(BadTurn(f"{message}: {reason}", response.usage))
+        return Summarised(_refreshed_texts(inputs, parsed), usage)
 
     def _without_request(
         self,
@@ -92,16 +87,6 @@ class ModelSummariser:
             elif text:
                 texts[given.entity.uuid] = text
         return texts, to_ask
-
-
-def estimated_usage(requests: Iterable[tuple[ChatRequest, int]], price: Price | None) -> Usage:
-    """Return the usage of requests, each with the tokens of its response; no cost if no price."""
-    total = Usage()
-    for request, response_tokens in requests:
-        tokens = estimate_tokens(*(message.text for message in request.messages))
-        usage = Usage(1, tokens, response_tokens)
-        total += replace(usage, cost=None if price is None else price.cost(usage))
-    return total
 
 
 def _joined(*parts: Summarised) -> Summarised:
@@ -121,7 +106,7 @@ PER_REQUEST = 8
 MAX_REQUEST_CHARS = 24_000
 """Of the entities of a request; a single entity has fewer."""
 _PREVIOUS_CHARS, _NAME_CHARS = 2 * MAX_CHARS, 200
-_MAX_TOKENS = 4_000
+MAX_TOKENS = 4_000
 """Of a response: eight summaries of maximal length have fewer."""
 
 _INSTRUCTIONS = (
@@ -150,45 +135,21 @@ class RefreshedSummaries(BaseModel):
     entity_summaries: list[RefreshedSummary]
 
 
-def in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInput]]:
-    part: list[SummaryInput] = []
-    chars = 0
-    for given in inputs:
-        size = len(_described(len(part) + 1, given))
-        if part and (len(part) == PER_REQUEST or chars + size > MAX_REQUEST_CHARS):
-            yield part
-            part, chars = [], 0
-        part.append(given)
-        chars += size
-    if part:
-        yield part
+def _in_requests(inputs: Sequence[SummaryInput]) -> Iterator[Sequence[SummaryInput]]:
+    chars = (len(_described(1, given)) for given in inputs)
+    return batched_by_size(inputs, chars, count=PER_REQUEST, size=MAX_REQUEST_CHARS)
 
 
 def refresh_request(inputs: Sequence[SummaryInput]) -> ChatRequest:
     described = "\n\n".join(_described(number, one) for number, one in enumerate(inputs, start=1))
     prompt = f"<ENTITIES>\n{described}\n</ENTITIES>\n\n{_TASK}"
-    return text_request(PROMPT, _INSTRUCTIONS, prompt, RefreshedSummaries)
+    return own_request(PROMPT, _INSTRUCTIONS, prompt, RefreshedSummaries, MAX_TOKENS)
 
 
-def text_request(
-    name: str, instructions: str, prompt: str, response: type[BaseModel]
-) -> ChatRequest:
-    """Return the request for up to `PER_REQUEST` texts."""
-    return ChatRequest(
-        name,
-        (ChatMessage("system", instructions), ChatMessage("user", strip_invisible(prompt))),
-        response_schema(response),
-        _MAX_TOKENS,
-    )
-
-
-def refreshed_texts(inputs: Sequence[SummaryInput], response: ChatResponse) -> Mapping[str, str]:
-    """Return the summaries in a response, by uuid of the entity; empty and unknown ones are not.
-
-    Raises:
-        ValueError: the response does not match its schema.
-    """
-    parsed = RefreshedSummaries(**retry.parse_object(response.text))
+def _refreshed_texts(
+    inputs: Sequence[SummaryInput], parsed: RefreshedSummaries
+) -> Mapping[str, str]:
+    """Return the summaries in a response, by uuid of the entity; empty and unknown ones are not."""
     texts: dict[str, str] = {}
     for one in parsed.entity_summaries:
         text = _cut(response_line(one.summary))
@@ -212,11 +173,6 @@ def _described(number: int, given: SummaryInput) -> str:
         *_section("Other facts:", shown.others),
     ]
     return escape_text("\n".join(lines))
-
-
-def response_line(text: str) -> str:
-    """Return a text of a response on one line."""
-    return " ".join(unescape_text(strip_invisible(text)).split())
 
 
 def _line(text: str, limit: int) -> str:

@@ -183,10 +183,15 @@ _MAX_CHARS = 60
 
 def session_file(session: ExportedSession) -> str:
     """Return the path of a session below the folder of the export: `sessions/<date>-….md`."""
+    return f"sessions/{session_name(session)}.md"
+
+
+def session_name(session: ExportedSession) -> str:
+    """Return the name of a session's file: its date, its group and a digest."""
     start = session.turns[0].turn.started_at
     date = "no-time" if start is None else f"{start:%Y-%m-%d}"
     unique = ids.digest(session.group_id, session.session_id)[:12]
-    return f"sessions/{date}-{slug(session.group_id)}-{unique}.md"
+    return f"{date}-{slug(session.group_id)}-{unique}"
 
 
 def entity_file(entity: Entity) -> str:

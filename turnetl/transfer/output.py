@@ -40,7 +40,7 @@ class ExportManifest(msgspec.Struct, frozen=True):
 _VERSION = 1
 _NAME = re.compile(
     r"index\.md|(?:sessions|entities)/[a-z0-9-]+\.md|(?:entities|facts)\.parquet"
-    r"|turns/[a-z0-9_]+/[0-9a-f]+\.parquet"
+    r"|turns/[a-z0-9_]+/[0-9a-f]+\.parquet|trajectories/[a-z0-9-]+\.json"
 )
 """The files that an export in a folder has: another name in a manifest is not of turnetl."""
 

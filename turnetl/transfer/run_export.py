@@ -26,6 +26,7 @@ from turnetl.redact import Redactor
 from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
 from turnetl.transfer import cypher, graphml, jsonl
+from turnetl.transfer.atif import to_atif
 from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 from turnetl.transfer.markdown import to_markdown
 from turnetl.transfer.output import WrittenFiles, write_file, write_folder
@@ -40,6 +41,8 @@ _SINGLE_FILES = {
     ExportFormat.CYPHER: (".cypher", cypher.MARK, cypher.to_cypher),
 }
 """Of the formats that are one file, with the beginning and the function of each."""
+_FOLDERS = {ExportFormat.MARKDOWN: to_markdown, ExportFormat.ATIF: to_atif}
+"""Of the formats that are a folder."""
 _TOOLS = pl.col("tool_calls").list.eval(pl.element().struct.field("name").str.to_lowercase())
 
 
@@ -153,8 +156,8 @@ class _Export:
 
 
 def _write(content: ExportContent, options: ExportOptions) -> WrittenFiles:
-    if options.format is ExportFormat.MARKDOWN:
-        return write_folder(options.output, options.format, to_markdown(content))
+    if (to_files := _FOLDERS.get(options.format)) is not None:
+        return write_folder(options.output, options.format, to_files(content))
     _, mark, encode = _SINGLE_FILES[options.format]
     return write_file(_file(options), mark, encode(content))
 

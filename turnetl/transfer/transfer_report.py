@@ -17,6 +17,7 @@ class ExportFormat(StrEnum):
     PARQUET = "parquet"
     GRAPHML = "graphml"
     CYPHER = "cypher"
+    ATIF = "atif"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class ExportReport:
     facts: Annotated[int, described("Facts in the export.")]
     noise: Annotated[
         int,
-        described("Selected turns that are noise; `markdown`, `graphml` and `cypher` omit them."),
+        described("Selected turns that are noise; `jsonl` and `parquet` hold them."),
     ]
     redactions: Annotated[int, described("Redactions of what the lake or the graph still had.")]
     redacts_persons: bool

@@ -7,7 +7,7 @@ from turnetl.base.text import plural, size
 from turnetl.transfer.transfer_report import ExportFormat, ExportReport, ImportReport
 from turnetl.views.nodes import View
 
-_OMITS_NOISE = (ExportFormat.MARKDOWN, ExportFormat.GRAPHML, ExportFormat.CYPHER)
+_HOLDS_NOISE = (ExportFormat.JSONL, ExportFormat.PARQUET)
 
 
 def view(report: ExportReport) -> View:
@@ -33,7 +33,7 @@ def messages(report: ExportReport) -> list[str]:
         )
     elif not report.turns:
         found.append("no turn of the lake meets these conditions")
-    if report.noise and report.format in _OMITS_NOISE:
+    if report.noise and report.format not in _HOLDS_NOISE:
         found.append(
             f"{plural(report.noise, 'turn')} of noise left out; JSONL and Parquet hold them"
         )

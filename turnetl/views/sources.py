@@ -25,16 +25,18 @@ SOON = timedelta(days=7)
 # One column: beside the numbers, a terminal of 80 columns has no room for two.
 _COLUMNS = (
     Column("agent\nfolder"),
-    *numbers("archives", "new", "changed", "new\nturns"),
+    *numbers("sessions", "new\nfiles", "changed\nfiles", "new\nturns"),
     Column("next\ndeletion", is_wrapped=False),
 )
 
 
 def view(report: SourcesReport, home: Path) -> View:
     """Return a row per folder and their sum, then the archives that are deleted soon."""
-    absent = [*_absent(report, home)]
+    absent = _absent(report)
     if not report.found:
-        return [Caption("no agent keeps archives in its usual folder"), *absent]
+        folders = [(agent, _shown(folder, home)) for agent, folder in absent.items()]
+        table = Table((Column("agent"), Column("folder, which is missing")), folders)
+        return [table, Caption("no agent keeps archives in its usual folder")]
     rows: list[tuple[str, ...]] = [
         (f"{source.agent}\n{_shown(source.folder, home)}", *_numbers([source], report.at))
         for source in report.found
@@ -44,7 +46,8 @@ def view(report: SourcesReport, home: Path) -> View:
     summary = _summary(report)
     if report.other_files:
         summary += f"; {other_files(report.other_files)}"
-    return [Table(_COLUMNS, rows), Caption(summary), *absent, *_deletions(report, home)]
+    missing = [Caption(f"not found: {', '.join(absent)}")] if absent else []
+    return [Table(_COLUMNS, rows), Caption(summary), *missing, *_deletions(report, home)]
 
 
 def messages(report: SourcesReport) -> list[str]:
@@ -88,7 +91,7 @@ def _numbers(sources: Sequence[Source], now: datetime) -> tuple[str, ...]:
     states = [archive.state for source in sources for archive in source.archives]
     turns = [source.new_turns for source in sources]
     return (
-        f"{len(states):,}",
+        f"{sum(source.sessions for source in sources):,}",
         f"{states.count(ArchiveState.NEW):,}",
         f"{states.count(ArchiveState.CHANGED):,}",
         "?" if None in turns else f"{sum(count or 0 for count in turns):,}",
@@ -121,16 +124,14 @@ def _summary(report: SourcesReport) -> str:
     return f"{plural(len(pending), 'archive')} to read, {counted}"
 
 
-def _absent(report: SourcesReport, home: Path) -> Iterator[Node]:
+def _absent(report: SourcesReport) -> dict[str, Path]:
+    """Return the agents without a folder, each with the first one where it was looked for."""
     found = {source.agent for source in report.found}
-    absent = {
-        source.agent: source.folder
-        for source in reversed(report.sources)
-        if source.agent not in found and not source.variable
-    }
-    names = [f"{agent} ({_shown(folder, home)})" for agent, folder in reversed(absent.items())]
-    if names:
-        yield Caption(f"not found: {', '.join(names)}")
+    absent: dict[str, Path] = {}
+    for source in report.sources:
+        if source.agent not in found and not source.variable:
+            absent.setdefault(source.agent, source.folder)
+    return absent
 
 
 def _deletions(report: SourcesReport, home: Path) -> Iterator[Node]:

@@ -96,8 +96,8 @@ def model(settings: Settings, stack: ModelStack | None = None) -> ChatModel:
     if llm.provider == "none":
         raise BadUsage(f"no model is configured: {CONFIGURE_MODEL}")
     check_key_encrypted(settings, "llm")
+    from turnetl.llm.http import Timeouts
     from turnetl.llm.providers.registry import open_models
-    from turnetl.llm.transport.http import Timeouts
 
     return open_models(
         llm.provider,

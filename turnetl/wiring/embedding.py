@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from turnetl.base.errors import GraphUnusable
 from turnetl.base.graph_model import GroupProfile
-from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, open_embedder
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, Embedder, open_embedder
 from turnetl.settings import Settings
 from turnetl.settings.credentials import check_key_encrypted
 

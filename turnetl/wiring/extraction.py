@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.port import Extractor
     from turnetl.llm.chat import ChatModel
     from turnetl.llm.checks import CheckResult, ModelCheck
-    from turnetl.llm.embedders.port import Embedder
+    from turnetl.llm.embedders import Embedder
     from turnetl.llm.stack import ModelStack
 
 

@@ -11,7 +11,7 @@ from turnetl.index.files import DamagedIndex, IndexEmbedder, index_folder
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex, session_index_folder
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
-from turnetl.llm.embedders.port import Embedder
+from turnetl.llm.embedders import Embedder
 from turnetl.settings import Settings
 from turnetl.wiring.embedding import is_remote
 

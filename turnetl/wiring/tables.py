@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from turnetl.agent_sources import AgentMachine
+from turnetl.agent_sources import AgentMachine, windows_homes
 from turnetl.base.object_url import cache_folder
 from turnetl.lake import Lake
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles, RoutedArchives
@@ -49,7 +49,8 @@ def machine_name() -> str:
 
 
 def this_machine() -> AgentMachine:
-    return AgentMachine(_environment(), Path.home(), sys.platform)
+    homes = windows_homes(Path("/mnt/c/Users"), _environment())
+    return AgentMachine(_environment(), Path.home(), sys.platform, homes)
 
 
 def _allows_http(scheme: str) -> bool:

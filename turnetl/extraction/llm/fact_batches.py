@@ -6,11 +6,12 @@ keeps its own lists of candidates.
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel, Field
 
+from turnetl.base.batched import batched_by_size
 from turnetl.base.errors import BadTurn, TurnetlError, equal_error
 from turnetl.base.model import Usage
 from turnetl.llm import retry
@@ -79,8 +80,9 @@ class FactBatches(ModelWrapper):
     def _send_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         wanted = [fact for fact in waiting if not fact.response.done()]
-        for part in in_requests([fact.request for fact in wanted]):
-            self._start(wanted[part])
+        chars = (len(fact.request.messages[-1].text) for fact in wanted)
+        for part in batched_by_size(wanted, chars, count=PER_REQUEST, size=MAX_REQUEST_CHARS):
+            self._start(part)
 
     def _start(self, facts: Sequence[_WaitingFact]) -> None:
         sending = asyncio.create_task(self._send(facts))
@@ -230,19 +232,6 @@ class FactResolutions(BaseModel):
     """The answers to all questions."""
 
     fact_resolutions: list[FactResolution]
-
-
-def in_requests(requests: Sequence[ChatRequest]) -> Iterator[slice]:
-    """Yield the slices of requests about single facts that one request combines, in order."""
-    start = chars = 0
-    for index, request in enumerate(requests):
-        size = len(request.messages[-1].text)
-        if index > start and (index - start == PER_REQUEST or chars + size > MAX_REQUEST_CHARS):
-            yield slice(start, index)
-            start, chars = index, 0
-        chars += size
-    if requests:
-        yield slice(start, len(requests))
 
 
 def combined_request(requests: Sequence[ChatRequest]) -> ChatRequest:

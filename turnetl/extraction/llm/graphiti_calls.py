@@ -35,7 +35,7 @@ from turnetl.base.model import Entity, Episode, TurnId
 from turnetl.extraction.llm import reflexion
 from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.graph.mirror import convert
-from turnetl.llm.accounts import set_in_context
+from turnetl.llm.costs import set_in_context
 
 ExtractedEdges = tuple[list[EntityEdge], list[EntityNode]]
 """Edges, and the nodes that only the edges name."""

@@ -1,4 +1,7 @@
-"""Sessions of Pi, and of OpenClaw, OMP and Factory Droid, which write the same rows."""
+"""Sessions of Pi, and of OpenClaw, OMP and Factory Droid, which write the same rows.
+
+The session traces of Hugging Face have the same envelope, with messages as those of OpenAI.
+"""
 
 import re
 from collections.abc import Mapping
@@ -9,9 +12,9 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_conversation
-from turnetl.formats.kit.message_parts import without_elements
+from turnetl.formats.kit.message_parts import at, first_of, objects, without_elements
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
-from turnetl.formats.kit.times import parse_time
+from turnetl.formats.kit.times import parse_time, parse_timestamp
 from turnetl.formats.kit.usage import PiUsage
 from turnetl.formats.port import ParsedArchive, Probe
 
@@ -31,6 +34,7 @@ class PiRow(msgspec.Struct, rename="camel"):
 
 _ROWS = RowDecoder(PiRow, Envelope(own=(("type", "id", "parentId"),)))
 _HEADERS = ("session", "session_start")
+_HEADER_KEYS = ({"id", "version", "cwd"}, {"id", "harness"})
 _SKIPPED = {
     "compaction": SkipReason.COMPACTION,
     "compactionSummary": SkipReason.COMPACTION,
@@ -66,7 +70,7 @@ class Pi:
 def _is_row(row: Mapping[str, Any]) -> bool:
     if not isinstance(row.get("id"), str) or "message" not in row:
         is_header = row.get("type") in _HEADERS and "createdAt" not in row
-        return is_header and {"id", "version", "cwd"} <= row.keys()
+        return is_header and any(keys <= row.keys() for keys in _HEADER_KEYS)
     message = row.get("message")
     is_message = isinstance(message, dict) and {"role", "content"} <= message.keys()
     return row.get("type") == "message" and is_message and "timestamp" in row
@@ -95,7 +99,8 @@ def _read_row(talk: Conversation, row: PiRow) -> SkipReason | None:
 
 def _read_message(talk: Conversation, row: PiRow, message: dict[str, Any]) -> SkipReason | None:
     role, content = message.get("role"), message.get("content")
-    if role == "toolResult":
+    talk.time = talk.time or parse_timestamp(message.get("timestamp"))
+    if role in ("toolResult", "tool"):
         return talk.returned(message)
     if (skipped := _SKIPPED.get(str(role))) is not None:
         return skipped
@@ -104,6 +109,10 @@ def _read_message(talk: Conversation, row: PiRow, message: dict[str, Any]) -> Sk
     native_id = f"{row.timestamp} {row.id}" if row.timestamp and row.id else None
     words = _words if role == "user" else str
     reason = talk.content(role, content, row.id, words=words, native_id=native_id)
+    for call in objects(message.get("toolCalls")):
+        function = call.get("function")
+        called = talk.call(at(function, "name"), at(function, "arguments"), call.get("id"))
+        reason = first_of([reason, called])
     talk.usage(native_id, PiUsage, message.get("usage"))
     if message.get("stopReason") in ("aborted", "error"):
         return talk.interrupt()

@@ -6,12 +6,14 @@ read in file order: timestamps may run backwards, and parents may be in other fi
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.claude import machine_text
 from turnetl.formats.claude.machine_text import is_by_machine, is_typed, text_of
 from turnetl.formats.claude.rows import (
+    COWORK_ROWS,
     MESSAGE_TYPES,
     ROWS,
     ClaudeAttachment,
@@ -23,6 +25,7 @@ from turnetl.formats.claude.rows import (
     blocks_of_any,
     content_of,
     count_calls,
+    is_cowork,
     is_foreign,
     is_message,
     is_other_row,
@@ -43,6 +46,7 @@ from turnetl.formats.claude.sessions import (
     message_tokens,
 )
 from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
+from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
 from turnetl.formats.kit.turn_builder import TurnBuilder, extend
@@ -60,17 +64,22 @@ class ClaudeCode:
         for row in probe.rows:
             if is_foreign(row):
                 return False
-            if is_message(row):
+            if is_message(row) or is_cowork(row):
                 return True
             has_row = has_row or is_other_row(row)
         return has_row
 
     def read(self, data: bytes) -> ParsedArchive:
         reader = ClaudeReader()
-        read_lines(data, ROWS, reader.read, reader.counts)
+        # In a text, the quotes would have backslashes.
+        is_cowork_log = b'"_audit_timestamp"' in data[:_START]
+        rows: RowDecoder[Any] = COWORK_ROWS if is_cowork_log else ROWS
+        read_lines(data, rows, reader.read, reader.counts)
         return reader.finish()
 
 
+_START = 1 << 20
+"""Bytes in which a log of Claude Cowork shows itself."""
 _ROWS = "loglines"
 
 

@@ -126,6 +126,20 @@ ROWS = RowDecoder(
 )
 
 
+class CoworkRow(ClaudeRow, gc=False):
+    """A line of Claude Cowork's log: what Claude Code prints for programs, with prompts."""
+
+    session_id: str | None = msgspec.field(default=None, name="session_id")
+    timestamp: str | int | float | None = msgspec.field(default=None, name="_audit_timestamp")
+
+
+COWORK_ROWS = RowDecoder(CoworkRow, Envelope(own=(("type", "session_id", "_audit_timestamp"),)))
+
+
+def is_cowork(row: Mapping[str, Any]) -> bool:
+    return row.get("type") in (*MESSAGE_TYPES, "system") and "_audit_timestamp" in row
+
+
 def blocks_of(content: str | list[str | ClaudeBlock] | None) -> list[ClaudeBlock]:
     """Return the blocks of a message that is a text, a list of blocks, or a list with texts."""
     if isinstance(content, str):

@@ -1,7 +1,7 @@
-"""Reader of OpenCode: the output of `opencode export`, and concatenated files of its store.
+"""Reader of OpenCode: the output of `opencode export`, files of its store, rows of its database.
 
-Both describe a session completely, and give the same turns. The sessions, messages and parts of a
-store are collected in any order; an object is recognised by its keys.
+All describe a session completely, and give the same turns. Its messages and parts are collected in
+any order; an object is recognised by its keys. A message of OpenCode 2 is one row with a `seq`.
 """
 
 import re
@@ -229,7 +229,7 @@ def _message(element: ExportElement, raw: bytes) -> tuple[MessageInfo, list[Open
     return to_v1(V2_MESSAGES.decode_first(raw) or V2Message())
 
 
-_StoredFile = MessageInfo | OpenCodePart | OpenCodeSession
+_StoredFile = MessageInfo | OpenCodePart | OpenCodeSession | V2Message
 
 
 class FileKind(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
@@ -238,6 +238,7 @@ class FileKind(msgspec.Struct, gc=False, rename={"message_id": "messageID"}):
     role: str | None = None
     type: str | None = None
     message_id: str | None = None
+    seq: int | None = None
 
 
 _KINDS = RowDecoder(FileKind, Envelope(own=(("id", "sessionID"), ("id", "time", "title"))))
@@ -262,6 +263,8 @@ def _add(file: _StoredFile, span: SourceSpan, collected: CollectedMessages) -> N
         collected.add_session(file, span)
     elif isinstance(file, OpenCodePart):
         collected.parts.append((file, span))
+    elif isinstance(file, V2Message):
+        collected.add_message(build_message(span, *to_v1(file)))
     else:
         collected.add_message(build_message(span, file))
 
@@ -279,7 +282,14 @@ def _files(raw: bytes) -> tuple[list[_StoredFile], int]:
 
 def _decoder(
     kind: FileKind,
-) -> RowDecoder[MessageInfo] | RowDecoder[OpenCodePart] | RowDecoder[OpenCodeSession]:
+) -> (
+    RowDecoder[MessageInfo]
+    | RowDecoder[OpenCodePart]
+    | RowDecoder[OpenCodeSession]
+    | RowDecoder[V2Message]
+):
     if kind.role is not None:
         return INFOS
+    if kind.seq is not None:
+        return V2_MESSAGES
     return PARTS if kind.message_id is not None or kind.type is not None else SESSIONS

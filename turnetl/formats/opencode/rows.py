@@ -303,9 +303,12 @@ class V2File(msgspec.Struct, gc=False):
     mime: str | None = None
 
 
-class V2Message(msgspec.Struct, gc=False):
+class V2Message(msgspec.Struct, gc=False, rename={"session_id": "sessionID"}):
+    """A row of a database names its session; one of an export does not."""
+
     type: str | None = None
     id: str | None = None
+    session_id: str | None = None
     text: str | None = None
     files: list[V2File] | None = None
     content: list[V2Part] | None = None
@@ -325,6 +328,7 @@ def to_v1(message: V2Message) -> tuple[MessageInfo, list[OpenCodePart]]:
     info = MessageInfo(
         id=message.id,
         role="user" if is_client else message.type,
+        session_id=message.session_id,
         model=message.model,
         finish=message.outcome or message.finish,
         error=message.error,

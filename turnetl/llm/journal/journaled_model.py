@@ -12,7 +12,7 @@ import msgspec
 from turnetl.base.errors import Fatal, Retryable, TooLong
 from turnetl.llm import retry
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper
-from turnetl.llm.journal.rows import checksum, request_key, to_response, usage_fields
+from turnetl.llm.journal.file import checksum, request_key, to_response, usage_fields
 from turnetl.llm.journal.store import TTL, Journal
 
 log = logging.getLogger(__name__)

@@ -20,14 +20,18 @@ from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal.file import (
     FAILURES,
     JournalConnection,
+    JournalRow,
     disk_full,
     erase_responses,
+    format_time,
     not_stored,
+    parse_time,
     size,
+    to_response,
+    to_row,
     transaction,
     unreadable_row,
 )
-from turnetl.llm.journal.rows import JournalRow, format_time, parse_time, to_response, to_row
 
 # `total` instead of `sum`: it cannot overflow.
 _SUMS = """

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnetl.llm.chat import ChatRequest, ChatResponse, ResponseSchema
-from turnetl.llm.providers import schemas
-from turnetl.llm.transport.error_responses import (
+from turnetl.llm.error_responses import (
     join_path,
     nested_value,
     text_or_empty,
     token_count,
 )
+from turnetl.llm.providers import schemas
 
 BASE_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"

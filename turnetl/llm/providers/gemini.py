@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnetl.llm.chat import ChatRequest, ChatResponse, Role
-from turnetl.llm.providers.schemas import gemini
-from turnetl.llm.transport.error_responses import (
+from turnetl.llm.error_responses import (
     join_path,
     nested_value,
     text_or_empty,
     token_count,
 )
+from turnetl.llm.providers.schemas import gemini
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 _ROLES: Mapping[Role, str] = {"user": "user", "assistant": "model"}

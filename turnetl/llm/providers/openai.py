@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
-from turnetl.llm.providers.schemas import strict
-from turnetl.llm.transport.error_responses import (
+from turnetl.llm.error_responses import (
     join_path,
     nested_value,
     text_or_empty,
     token_count,
 )
+from turnetl.llm.providers.schemas import strict
 
 BASE_URL = "https://api.openai.com/v1"
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from turnetl.base.errors import BadUsage
 from turnetl.llm.chat import ChatModel, PromptRouter, ProviderAdapter, expand_routes
-from turnetl.llm.transport.http import HttpModel, SchemaInPromptModel, Timeouts
+from turnetl.llm.http import HttpModel, SchemaInPromptModel, Timeouts
 
 PROVIDERS = ("openai", "openai-compatible", "anthropic", "gemini")
 

@@ -1,8 +1,9 @@
-"""Prices of models: the user's price files win over the prices of the library.
+"""Prices of models: the user's price files, then the offline data of the package `genai-prices`.
 
     "openai/gpt-4.1-mini" = { input = 0.40, cached_input = 0.10, output = 1.60 }
 
-US dollars per million tokens. A `*` in a name matches any characters.
+US dollars per million tokens. A `*` in a name matches any characters. The package could also
+download newer prices; nothing here starts that. A newer release of it has newer prices.
 """
 
 import json
@@ -11,14 +12,18 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Usage
+
+if TYPE_CHECKING:  # the import takes half a second
+    from genai_prices.types import ModelPrice, TieredPrices
 
 _PER = 1_000_000
 
@@ -152,8 +157,6 @@ def load_prices(project: PriceFile | None, home: Path, *, at: datetime) -> Price
 
     @cache
     def library(model: str) -> Price | None:
-        from turnetl.llm.prices.library import find_price  # noqa: PLC0415 - takes half a second
-
         return find_price(model, at)
 
     of_project = [
@@ -179,7 +182,7 @@ def parse_price_file(text: str, path: Path) -> dict[str, Price]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadUsage(f"the price file `{path}` is not valid TOML: {error}; correct it") from error
     return {
-        name: _price(name, row, f"`{path}`, line {_line(text, name)}, `{name}`")
+        name: _parsed(name, row, f"`{path}`, line {_line(text, name)}, `{name}`")
         for name, row in rows.items()
     }
 
@@ -214,7 +217,7 @@ def _decoded(content: bytes, path: Path) -> str:
         raise BadUsage(f"the price file `{path}` is not UTF-8 text; correct it") from error
 
 
-def _price(name: str, row: Any, location: str) -> Price:
+def _parsed(name: str, row: Any, location: str) -> Price:
     if "/" not in name and "*" not in name:
         raise BadUsage(f"{location}: name the model with its provider, as in `openai/gpt-4.1-mini`")
     try:
@@ -240,3 +243,63 @@ def _line(text: str, name: str) -> int:
     key = re.compile(rf"""\s*\[?\s*["']?{re.escape(name)}(?=["'\s=.\]]|$)""")
     numbered = enumerate(text.splitlines(), start=1)
     return next((number for number, line in numbered if key.match(line)), 1)
+
+
+_PROVIDERS: Mapping[str, str] = {"openai": "openai", "anthropic": "anthropic", "gemini": "google"}
+"""The library's names. Which provider runs an `openai-compatible` server is unknown."""
+_OPENAI_EMBEDDINGS = "openai-compatible/text-embedding-"
+"""The embedder of OpenAI's own models has the name of the compatible ones."""
+
+
+def find_price(model: str, at: datetime) -> Price | None:
+    """Return the price of `provider/model`; None if the library does not know it.
+
+    Some prices apply from a date on, or at certain hours.
+    """
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415 - half a second
+
+    provider, _, name = model.partition("/")
+    if model.startswith(_OPENAI_EMBEDDINGS):
+        provider = "openai"
+    if provider not in _PROVIDERS:
+        return None
+    name = name.removeprefix("models/")
+    try:
+        _, info = get_snapshot().find_provider_model(name, None, _PROVIDERS[provider], None)
+    except LookupError:
+        return None
+    return _price(info.get_prices(at))
+
+
+def _price(prices: "ModelPrice") -> Price | None:
+    """Return the price, with a tier for each threshold of any of its parts."""
+    from genai_prices.types import TieredPrices  # noqa: PLC0415 - as above
+
+    if prices.input_mtok is None:
+        return None
+    parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
+    tiered = (part for part in parts if isinstance(part, TieredPrices))
+    thresholds = sorted({tier.start for part in tiered for tier in part.tiers})
+    return _price_at(
+        prices, 0, tuple(PriceTier(start, _price_at(prices, start + 1)) for start in thresholds)
+    )
+
+
+def _price_at(prices: "ModelPrice", prompt_tokens: int, tiers: tuple[PriceTier, ...] = ()) -> Price:
+    per_token = _dollars(prices.input_mtok, prompt_tokens) or 0.0
+    cached = _dollars(prices.cache_read_mtok, prompt_tokens)
+    return Price(
+        input=per_token,
+        cached_input=per_token if cached is None else cached,
+        # Embedding models have none.
+        output=_dollars(prices.output_mtok, prompt_tokens) or 0.0,
+        cache_write=_dollars(prices.cache_write_mtok, prompt_tokens),
+        tiers=tiers,
+    )
+
+
+def _dollars(price: "Decimal | TieredPrices | None", prompt_tokens: int) -> float | None:
+    if price is not None and not isinstance(price, Decimal):
+        reached = [tier.price for tier in price.tiers if prompt_tokens > tier.start]
+        price = reached[-1] if reached else price.base
+    return None if price is None else float(price)

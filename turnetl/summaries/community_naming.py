@@ -13,24 +13,19 @@ from pydantic import BaseModel, Field
 from typing_extensions import override
 
 from turnetl.base.batched import batched
-from turnetl.base.errors import BadTurn, Skip
+from turnetl.base.errors import Skip
 from turnetl.base.model import Usage
-from turnetl.llm import retry
 from turnetl.llm.chat import ChatModel, ChatRequest
+from turnetl.llm.own_requests import complete_as, estimated_usage, own_request, response_line
 from turnetl.llm.prices import Price
 from turnetl.llm.prompt_delimiters import escape_text
-from turnetl.summaries.communities.plan import (
+from turnetl.summaries.communities import (
     CommunityInput,
     CommunityText,
     CommunityWriter,
     rule_text,
 )
-from turnetl.summaries.model_summariser import (
-    PER_REQUEST,
-    estimated_usage,
-    response_line,
-    text_request,
-)
+from turnetl.summaries.model_summariser import MAX_TOKENS, PER_REQUEST
 from turnetl.summaries.rule_summary import MAX_CHARS
 
 log = logging.getLogger(__name__)
@@ -95,15 +90,7 @@ class ModelCommunityWriter(CommunityWriter):
         return texts
 
     async def _ask(self, communities: Sequence[CommunityInput]) -> dict[int, CommunityText]:
-        response = await self._model.complete(_request(communities))
-        try:
-            parsed = DescribedCommunities(**retry.parse_object(response.text))
-        except ValueError as error:
-            raise BadTurn(
-                f"model `{self._model.name}` returned an invalid response to `{PROMPT}`: "
-                f"{retry.describe_invalid(error)}",
-                response.usage,
-            ) from error
+        parsed, _ = await complete_as(self._model, _request(communities), DescribedCommunities)
         texts = {
             one.number: CommunityText(
                 response_line(one.name)[:_NAME_CHARS], response_line(one.summary)[:MAX_CHARS]
@@ -124,7 +111,7 @@ def _request(communities: Sequence[CommunityInput]) -> ChatRequest:
         _described(number, community) for number, community in enumerate(communities, start=1)
     )
     prompt = f"<COMMUNITIES>\n{described}\n</COMMUNITIES>\n\n{_TASK}"
-    return text_request(PROMPT, _INSTRUCTIONS, prompt, DescribedCommunities)
+    return own_request(PROMPT, _INSTRUCTIONS, prompt, DescribedCommunities, MAX_TOKENS)
 
 
 def _described(number: int, community: CommunityInput) -> str:

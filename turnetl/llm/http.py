@@ -21,7 +21,7 @@ import httpx
 
 from turnetl.base.errors import BadTurn, BadUsage, ModelBusy, ModelUnusable, TooLong
 from turnetl.base.object_url import is_loopback
-from turnetl.llm import retry
+from turnetl.llm import error_responses, retry
 from turnetl.llm.chat import (
     ChatMessage,
     ChatRequest,
@@ -30,8 +30,7 @@ from turnetl.llm.chat import (
     ProviderAdapter,
     ResponseSchema,
 )
-from turnetl.llm.transport import error_responses
-from turnetl.llm.transport.error_responses import ContextWindow
+from turnetl.llm.error_responses import ContextWindow
 
 
 def split_credentials(url: str, env_prefix: str) -> tuple[str, dict[str, str]]:

@@ -1,0 +1,112 @@
+"""Side files: an agent's file beside a session adds the folder and the model that it lacks."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.parse.parse_runs import run
+from turnetl.lake import Lake
+from turnetl.parsing.side_files import SIDE_FILES
+
+ARCHIVES = Path(__file__).parents[1] / "archives"
+KIRO = {"rts_model_state": {"model_info": {"model_id": "claude-sonnet-4.6"}}}
+COWORK = "local-agent-mode-sessions/a/b/local_1"
+CASES: dict[str, tuple[str, str, Any, str | None, str | None]] = {
+    "kiro/tools.jsonl": (
+        "s/1.jsonl",
+        "s/1.json",
+        {"cwd": "/home/dev/shop", "session_state": KIRO},
+        "/home/dev/shop",
+        "claude-sonnet-4.6",
+    ),
+    "cline/session.json": (
+        "1/1.messages.json",
+        "1/1.json",
+        {"cwd": "/home/dev/shop", "model": "gpt-5"},
+        "/home/dev/shop",
+        "claude-sonnet-4-5",
+    ),
+    "cline/xml.json": (
+        "tasks/1/api_conversation_history.json",
+        "tasks/1/task_metadata.json",
+        {"model_usage": [{"model_id": "gpt-5", "ts": 1}]},
+        None,
+        "gpt-5",
+    ),
+    "copilot_chat/log.jsonl": (
+        "w/chatSessions/1.jsonl",
+        "w/workspace.json",
+        {"folder": "file:///home/dev/other%20shop"},
+        "/home/dev/bookshop",
+        "gpt-5-mini",
+    ),
+    "grok/tools.jsonl": (
+        "1/updates.jsonl",
+        "1/summary.json",
+        {"info": {"cwd": "/home/dev/shop"}},
+        "/home/dev/shop",
+        None,
+    ),
+    "kimi/torn.jsonl": (
+        "wd_1/s/agents/main/wire.jsonl",
+        "wd_1/s/state.json",
+        {"workDir": "/home/dev/shop"},
+        "/home/dev/shop",
+        None,
+    ),
+    "pi/droid.jsonl": (
+        "1.jsonl",
+        "1.settings.json",
+        {"model": "gpt-5-mini"},
+        "/home/dev/bookshop",
+        "gpt-5-mini",
+    ),
+    "claude_code/cowork_audit.jsonl": (
+        f"{COWORK}/audit.jsonl",
+        f"{COWORK}.json",
+        {"userSelectedFolders": ["/home/dev/library"], "model": "x"},
+        "/home/dev/library",
+        "claude-opus-4-6",
+    ),
+}
+"""By sample: the paths of archive and side file, what this holds; folder and model of the turns."""
+
+
+def parsed(folder: Path, sample: str, side: bytes | None) -> list[tuple[str, str | None, Any]]:
+    """Return id, folder and model of the turns of a sample with this side file."""
+    archive, beside, *_ = CASES[sample]
+    path = folder / archive
+    path.parent.mkdir(parents=True)
+    shutil.copy(ARCHIVES / sample, path)
+    if side is not None:
+        (folder / beside).write_bytes(side)
+    lake = Lake(folder / "lake")
+    run(lake, path)
+    turns = [turn for group in lake.groups() for turn in lake.turns(group)]
+    return [(turn.prompt_id or turn.user_text, turn.cwd, turn.model) for turn in turns]
+
+
+def test_a_side_file_adds_what_the_archive_lacks(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for number, (sample, (*_, value, folder, model)) in enumerate(CASES.items()):
+        with subtests.test(sample=sample):
+            turns = parsed(tmp_path / f"{number}", sample, json.dumps(value).encode())
+            assert turns
+            assert {turn[1] for turn in turns} == {folder}
+            assert {turn[2] for turn in turns} == {model}
+
+
+def test_a_damaged_side_file_adds_nothing(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    damaged = (b"", b"{", b"[[[]]]", b'{"cwd": 1, "session_state": []}', b"[" * 100_000, b"\xff")
+    for sample in ("kiro/tools.jsonl", "claude_code/cowork_audit.jsonl"):
+        plain = parsed(tmp_path / sample.replace("/", "-"), sample, None)
+        for number, data in enumerate(damaged):
+            with subtests.test(sample=sample, data=data[:20]):
+                folder = tmp_path / f"{sample.replace('/', '-')}-{number}"
+                assert parsed(folder, sample, data) == plain
+
+
+def test_every_kind_of_side_file_has_a_case() -> None:
+    assert SIDE_FILES.keys() == {sample.partition("/")[0] for sample in CASES}

@@ -1,1 +1,0 @@
-"""HTTP to a provider: connections, one attempt per request, errors, limits that servers report."""

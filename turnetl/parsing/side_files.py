@@ -1,0 +1,115 @@
+"""Files in which agents keep what an archive beside them lacks: the folder, and the model.
+
+A session or an id is never taken from one: the same archive without its side file gives the same
+turns. A side file that is missing or damaged adds nothing.
+"""
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from turnetl.base.errors import BadArchive
+from turnetl.formats.kit.message_parts import text_of
+from turnetl.formats.port import ParsedArchive
+from turnetl.parsing.archive_files import ArchiveFiles
+
+_MAX_BYTES = 16 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class SideFile:
+    """Where the side file of an archive is, and where in it something stands."""
+
+    archive: str
+    """A regular expression for the whole path of the archive, with slashes."""
+    file: str
+    """The path of the side file, with the groups of the expression."""
+    folder: tuple[str, ...] = ()
+    """Keys, from the outside in; of a list, the first element counts."""
+    model: tuple[str, ...] = ()
+    is_preferred: bool = False
+    """Whether its folder precedes that of the archive, which is one of a virtual machine."""
+
+
+_TASK = r"(.*)/api_conversation_history\.json"
+SIDE_FILES = {
+    "claude_code": (
+        SideFile(
+            r"(.*/local-agent-mode-sessions/.*/local_[^/]+)/(?:audit\.jsonl|\.claude/projects/.*)",
+            r"\1.json",
+            folder=("userSelectedFolders",),
+            model=("model",),
+            is_preferred=True,
+        ),
+    ),
+    "cline": (
+        SideFile(r"(.*)\.messages\.json", r"\1.json", ("cwd",), ("model",)),
+        SideFile(_TASK, r"\1/history_item.json", ("workspace",)),
+        SideFile(_TASK, r"\1/task_metadata.json", (), ("model_usage", "model_id")),
+    ),
+    "copilot_chat": (SideFile(r"(.*)/chatSessions/[^/]+", r"\1/workspace.json", ("folder",)),),
+    "grok": (SideFile(r"(.*)/updates\.jsonl", r"\1/summary.json", ("info", "cwd")),),
+    "kimi": (SideFile(r"(.*)/agents/main/wire\.jsonl", r"\1/state.json", ("workDir",)),),
+    "kiro": (
+        SideFile(
+            r"(.*)\.jsonl",
+            r"\1.json",
+            ("cwd",),
+            ("session_state", "rts_model_state", "model_info", "model_id"),
+        ),
+    ),
+    "pi": (SideFile(r"(.*)\.jsonl", r"\1.settings.json", (), ("model",)),),
+}
+"""By format; Pi's is that of Factory Droid."""
+
+
+def add_side_files(
+    parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
+) -> None:
+    """Add the folder and the model to the turns that lack them. Raises no `BadArchive`."""
+    for side in SIDE_FILES.get(format_name, ()):
+        needs_folder = bool(side.folder) and (side.is_preferred or _lacks(parsed, "cwd"))
+        if not needs_folder and not (side.model and _lacks(parsed, "model")):
+            continue
+        found = re.fullmatch(side.archive, path.as_posix(), re.DOTALL)
+        values = _read(Path(found.expand(side.file)), files) if found is not None else None
+        if folder := _plain(_value(values, side.folder)):
+            parsed.cwd = folder if side.is_preferred else parsed.cwd or folder
+        for turn in parsed.turns:
+            turn.cwd = folder if folder and side.is_preferred else turn.cwd or folder
+            turn.model = turn.model or _value(values, side.model)
+
+
+def _lacks(parsed: ParsedArchive, name: str) -> bool:
+    return any(getattr(turn, name) is None for turn in parsed.turns)
+
+
+def _read(path: Path, files: ArchiveFiles) -> Any:
+    """Return what a file holds; None if it cannot be read."""
+    with suppress(BadArchive, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        state = files.state(path)
+        if state.size <= _MAX_BYTES:
+            data, _ = files.read(state)
+            return msgspec.json.decode(data)
+    return None
+
+
+def _value(value: Any, keys: tuple[str, ...]) -> str | None:
+    """Return the text at a path of keys."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+        value = next(iter(value), None) if isinstance(value, list) else value
+    return text_of(value)
+
+
+def _plain(folder: str | None) -> str | None:
+    """Return a folder that may be a URL as a path."""
+    if folder is None or "://" not in folder:
+        return folder
+    path = unquote(urlsplit(folder).path)
+    return path[1:] if re.match(r"/[A-Za-z]:", path) else path
