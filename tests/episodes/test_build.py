@@ -247,8 +247,7 @@ HASHED = (
 """The columns of which `content_hash` is a digest; of a call, not the time of its end."""
 
 
-COLUMNS = {*schema.TURNS.polars} & {*schema.EPISODES.polars}
-"""Of a turn: others are of runs of subagents."""
+COLUMNS = {column.name for column in schema.TURN_COLUMNS}
 
 
 def test_a_text_depends_on_no_other_column_of_its_turn_than_those_that_are_compared(

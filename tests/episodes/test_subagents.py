@@ -1,6 +1,7 @@
 """What subagents did belongs to the turn that started them."""
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,11 @@ from turnetl import parsing
 from turnetl.base import ids, schema
 from turnetl.base.model import SubagentRun, Turn
 from turnetl.episodes import FilterReport, build
+from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.lake import Lake
+from turnetl.lake.forgotten import NOTHING, write_forgotten
+from turnetl.parsing.forgetting import delete_stale_episodes, remove_forgotten_turns
+from turnetl.pipeline.run_forget import rows_to_forget
 from turnetl.redact import Redactor
 
 _Row = dict[str, Any]
@@ -152,6 +157,7 @@ def test_a_turn_has_the_steps_of_its_subagents_with_their_own_lines(lake: Lake) 
     )
 
 
+@pytest.mark.full
 @settings(max_examples=12, deadline=None)
 @given(order=st.permutations(sorted(ARCHIVES)), filtered=st.integers(0, 4))
 def test_the_episodes_do_not_depend_on_the_order_in_which_archives_arrive(
@@ -191,6 +197,7 @@ def test_the_digest_of_a_turn_changes_with_its_subagents_only(tmp_path: Path) ->
     assert before[0] != after[0]
 
 
+@pytest.mark.full
 def test_no_text_of_a_subagent_escapes_redaction(tmp_path: Path) -> None:
     words = ("fixer", "Mend", "cart.py", "3 passed", "is done", "toolu_t1")
     for word in words:
@@ -204,7 +211,34 @@ def test_no_text_of_a_subagent_escapes_redaction(tmp_path: Path) -> None:
         assert len(runs) == 4
 
 
-@pytest.mark.archives
+def test_forgetting_a_text_of_a_subagent_takes_its_turn_and_the_runs_for_it(
+    lake: Lake, tmp_path: Path
+) -> None:
+    chosen = rows_to_forget(lake, ForgetSelection(text="pytest -q"), lake.groups(), NOTHING)
+    assert sorted(chosen["agent_id"].drop_nulls()) == ["a1", "b2"]
+    assert chosen.filter(schema.IS_TURN)["user_text"].to_list() == ["Mend the cart, please."]
+    pairs = zip(chosen["group_id"], chosen["turn_id"], strict=True)
+    forgotten = NOTHING.extended(pairs)
+    delete_stale_episodes(lake, forgotten, remove_forgotten_turns(lake, forgotten))
+    for _ in range(2):
+        build(lake, lake.groups())
+        (turn,) = turns(lake)
+        assert [run.prompt for run in turn.subagents] == ["Find the prices.", "Look around."]
+        write_forgotten(lake.files, forgotten)
+        shutil.rmtree(tmp_path / "lake" / "turns")
+        parse(lake, *write(tmp_path / "archives"))
+
+
+def test_the_file_beside_a_subagents_archive_says_which_call_started_it(tmp_path: Path) -> None:
+    lake, (_, path, *_) = Lake(tmp_path / "lake"), write(tmp_path / "archives")
+    about = {"agentType": "fixer", "toolUseId": "toolu_t1"}
+    path.with_suffix(".meta.json").write_text(json.dumps(about))
+    parse(lake, path)
+    rows = lake.read_turns_file(lake.turn_paths()[0])
+    assert rows.select("subagent_type", "prompt_id").row(0) == ("fixer", "toolu_t1")
+
+
+@pytest.mark.full
 @real_archives.needs_archives
 def test_every_call_of_a_subagent_in_real_archives_is_in_one_turn_or_its_parent_is_missing(
     tmp_path: Path,

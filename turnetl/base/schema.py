@@ -31,8 +31,6 @@ MESSAGE_USAGE = pl.Struct(
     | dict.fromkeys(TOKEN_COUNTS, pl.Int64)
 )
 """`message` is a digest of the message's id; `day` is in UTC."""
-SUBAGENT_CALL = pl.Struct(dict.fromkeys(("call_id", "agent_id", "type"), pl.String))
-"""Native ids of a call and of the subagent that it started, and the type; null: not known."""
 _RUN_FIELDS: Mapping[str, Any] = {
     **dict.fromkeys(("agent_id", "type", "call_id", "started_by", "prompt", "answer"), pl.String),
     "tool_calls": pl.List(pl.Struct({**_CALL_FIELDS, "line": pl.Int64})),
@@ -71,15 +69,15 @@ class Table:
 
 
 _CACHE_COLUMNS = frozenset({"cache_write_tokens", "cache_read_tokens", "reasoning_tokens", "usage"})
-_LINK_COLUMNS = frozenset({"subagent_calls", "subagent_type", "call_id", "call_lines"})
+_LINK_COLUMNS = frozenset({"subagent_calls", "subagent_type", "call_lines"})
 _LINKS = (
-    Column("subagent_calls", pl.List(SUBAGENT_CALL), "calls that started subagents, in order"),
+    Column("subagent_calls", TEXTS, "calls of subagents: id, subagent, type, by tabs"),
     Column("subagent_type", pl.String, "type of the subagent whose run it is; null: it is a turn"),
-    Column("call_id", pl.String, "native id of the call that started the run; null if unknown"),
     Column("call_lines", pl.List(pl.Int64), "lines of the tool calls of a run; empty for a turn"),
 )
 """Of a turns file, which also has the runs of subagents that its archive records: a row each, with
-the session of the agent that started it. `Lake.scan_turns` leaves these out."""
+the session of the agent that started it, and the call as `prompt_id`. `Lake.scan_turns` leaves
+these out."""
 IS_TURN = pl.col("subagent_type").is_null()
 """Whether a row of a turns file is a turn."""
 TURNS = Table(
@@ -132,11 +130,14 @@ they refer to its files concatenated in the order of `parsing.opencode_store.ses
 Whether an open turn is closed, because its session is inactive or the agent crashed, depends on the
 clock. `ingestion.candidates` decides it; no table records it."""
 
+TURN_COLUMNS = tuple(column for column in TURNS.columns if column not in _LINKS)
+"""The columns of a turn; the others of `TURNS` are of the runs of subagents."""
+
 EPISODES = Table(
     "episodes",
     8,
     (
-        *(column for column in TURNS.columns if column not in _LINKS),
+        *TURN_COLUMNS,
         Column("subagents", pl.List(SUBAGENT_RUN), "runs of subagents for the turn, oldest first"),
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
         Column("copies", pl.Int32, "number of other archives that hold the same turn"),

@@ -19,7 +19,7 @@ from turnetl.episodes import order
 from turnetl.lake import Batch, Lake
 
 LINKS = (
-    *("turn_id", "format", "session_id", "agent_id", "call_id", "subagent_type", "started_at"),
+    *("turn_id", "format", "session_id", "agent_id", "prompt_id", "subagent_type", "started_at"),
     *("subagent_calls", "subagent_prompts", "user_text", "archive"),
 )
 """The columns of `schema.TURNS` that say which runs belong to which turns."""
@@ -62,7 +62,7 @@ class JoinedRuns:
             rows = batch.read(pl.len()).item()
             of_batch = wanted.filter(pl.col("row").is_between(first, first + rows, closed="left"))
             if not of_batch.is_empty():
-                read = batch.read().with_row_index("row", first).drop("call_id")
+                read = batch.read().with_row_index("row", first)
                 found.append(read.join(of_batch, on="row"))
             first += rows
         by_turn = _by_turn(pl.concat(found))
@@ -91,7 +91,9 @@ def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
         pl.Series("owner", [links.turns.get(place.turn_id) for place in places], pl.String),
         pl.Series("started_by", [place.started_by for place in places], pl.String),
         pl.Series("type", [place.type for place in places], pl.String),
-        pl.coalesce("call_id", pl.Series([place.call_id for place in places], dtype=pl.String)),
+        pl.coalesce(
+            "prompt_id", pl.Series([place.call_id for place in places], dtype=pl.String)
+        ).alias("call_id"),
     )
     unjoined = joined.filter(pl.col("owner").is_null())["archives"].explode()
     return JoinedRuns(joined.drop_nulls("owner").drop("archives"), frozenset(unjoined.drop_nulls()))
@@ -144,11 +146,11 @@ def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the best copy of each run, with what all copies say about its links."""
     ranked = rows.sort([*_BEST], descending=[*_BEST.values()])
     merged = ranked.group_by(_RUN, maintain_order=True).agg(
-        pl.col("call_id").drop_nulls().first(),
+        pl.col("prompt_id").drop_nulls().first(),
         pl.col("subagent_calls").explode().drop_nulls().unique().sort(),
         pl.col("subagent_prompts").explode().drop_nulls().unique().sort(),
         pl.col("archive").unique().sort().alias("archives"),
-        pl.exclude("call_id", "subagent_calls", "subagent_prompts", "archive").first(),
+        pl.exclude("prompt_id", "subagent_calls", "subagent_prompts", "archive").first(),
     )
     return merged.sort("turn_id")
 
@@ -182,6 +184,8 @@ def _by_turn(runs: pl.DataFrame) -> pl.DataFrame:
 _RUN_FIELDS = [one.name for one in schema.SUBAGENT_RUN.fields]
 _Row = Mapping[str, Any]
 _Key = tuple[str, ...]
+_Start = tuple[str | None, str | None]
+"""What a row says about the call that started a subagent: id and type."""
 
 
 def parents(turns: Sequence[_Row], runs: Sequence[_Row]) -> dict[str, Parent]:
@@ -216,32 +220,32 @@ def _root(run: str, direct: Mapping[str, Parent]) -> str | None:
 class _Starters:
     """Turns and runs by what they say about the subagents that they started."""
 
-    by_key: dict[_Key, list[tuple[_Row, _Row]]] = field(default_factory=dict)
-    """With what the row says about the call."""
+    by_key: dict[_Key, list[tuple[_Row, _Start]]] = field(default_factory=dict)
     by_session: dict[_Key, list[_Row]] = field(default_factory=dict)
 
     def add(self, row: _Row) -> None:
         kind, session = row["format"], row["session_id"]
-        for start in row["subagent_calls"] or ():
-            for key in {start["call_id"], start["agent_id"]} - {None}:
-                self.by_key.setdefault((kind, key), []).append((row, start))
+        for text in row["subagent_calls"] or ():
+            call_id, agent_id, type_ = (value or None for value in text.split("\t"))
+            for key in filter(None, {call_id, agent_id}):
+                self.by_key.setdefault((kind, key), []).append((row, (call_id, type_)))
         for prompt in row["subagent_prompts"]:
-            self.by_key.setdefault((kind, session, prompt), []).append((row, {}))
+            self.by_key.setdefault((kind, session, prompt), []).append((row, (None, None)))
         if row["subagent_type"] is None:
             self.by_session.setdefault((kind, session), []).append(row)
         else:
-            self.by_key.setdefault((kind, "", "", row["agent_id"]), []).append((row, {}))
+            self.by_key.setdefault((kind, "", "", row["agent_id"]), []).append((row, (None, None)))
 
     def parent(self, run: _Row) -> Parent:
         """Return what started a run, by its `turn_id`, which is None if it is not there."""
         kind, session = run["format"], run["session_id"]
-        own_ids = [(kind, key) for key in (run["call_id"], run["agent_id"]) if key]
+        own_ids = [(kind, key) for key in (run["prompt_id"], run["agent_id"]) if key]
         rank = _rank(run)
         for key in (*own_ids, (kind, session, run["user_text"]), (kind, "", "", session)):
             found = [one for one in self.by_key.get(key, ()) if one[0]["turn_id"] != run["turn_id"]]
             if found:
                 row, start = min(found, key=lambda one: rank(one[0]))
-                return Parent(row["turn_id"], None, start.get("call_id"), start.get("type"))
+                return Parent(row["turn_id"], None, *start)
         turns = self.by_session.get((kind, session), ())
         before = [row for row in turns if not _is_after(row, run)]
         return Parent(min(before, key=rank)["turn_id"] if before else None)

@@ -70,6 +70,7 @@ class RawTurn(msgspec.Struct, gc=False):
     first_byte: int
     last_byte: int
     prompt_id: str | None = None
+    """Of a run: of the call that started it."""
     parent_session_id: str | None = None
     agent_id: str | None = None
     started_at: datetime | None = None
@@ -92,8 +93,6 @@ class RawTurn(msgspec.Struct, gc=False):
     subagent_calls: list[SubagentStart] = []
     subagent_type: str | None = None
     """The type of the subagent whose run this is, perhaps empty; None: it is a turn."""
-    call_id: str | None = None
-    """Native id of the call that started the run."""
 
     @property
     def chars(self) -> int:

@@ -223,7 +223,7 @@ def _names(archive: ArchiveWithPath) -> list[str]:
 
 def _link_names(turn: RawTurn) -> Iterator[str | None]:
     """Yield the ids and names that link subagents to turns."""
-    yield from (turn.subagent_type, turn.call_id)
+    yield turn.subagent_type
     for start in turn.subagent_calls:
         yield from astuple(start)
 
@@ -244,6 +244,5 @@ def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
             for start in turn.subagent_calls
         ],
         subagent_type=turn.subagent_type and names.get(turn.subagent_type, turn.subagent_type),
-        call_id=turn.call_id and names.get(turn.call_id, turn.call_id),
         **dict(fields),
     )

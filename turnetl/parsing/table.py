@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import astuple
 
 from turnetl.base import ids, schema
 from turnetl.base.model import GroupId, Turn
 from turnetl.formats.kit.usage import Tokens, total
-from turnetl.formats.port import RawToolCall, RawTurn
+from turnetl.formats.port import RawToolCall, RawTurn, SubagentStart
 from turnetl.lake import arrow_schema
 from turnetl.lake.parquet_writer import UNIFORM_BYTES, ArrowRows
 from turnetl.parsing.redaction import RedactedTurns, join_texts
@@ -32,7 +33,7 @@ _SAME_NAME = (
     *("session_id", "ordinal", "prompt_id", "parent_session_id", "agent_id"),
     *("started_at", "ended_at", "model", "app_version", "closed_by"),
     *("first_line", "last_line", "first_byte", "last_byte"),
-    *("subagent_type", "call_id"),
+    "subagent_type",
 )
 """Columns that have the name of a field of `RawTurn`."""
 _NO_TOKENS = Tokens()
@@ -138,7 +139,7 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         "tool_calls": _as_lists(
             [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
         ),
-        "subagent_calls": _start_structs(turns),
+        "subagent_calls": _text_lists([[*map(_start_text, one.subagent_calls)] for one in turns]),
         "call_lines": _call_lines(turns),
         "usage": _as_lists(tokens, _message_structs(turns, tokens)),
     }
@@ -202,13 +203,8 @@ def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:
     return _as_lists(lists, pa.array(chain.from_iterable(lists), _TEXT))
 
 
-def _start_structs(turns: Sequence[RawTurn]) -> pa.Array:
-    lists = [turn.subagent_calls for turn in turns]
-    starts = [*chain.from_iterable(lists)]
-    values = {
-        name: [getattr(one, name) for one in starts] for name in ("call_id", "agent_id", "type")
-    }
-    return _as_lists(lists, _structs("subagent_calls", values))
+def _start_text(start: SubagentStart) -> str:
+    return "\t".join((value or "").replace("\t", " ") for value in astuple(start))
 
 
 def _call_lines(turns: Sequence[RawTurn]) -> pa.Array:

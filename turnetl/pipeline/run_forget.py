@@ -396,7 +396,8 @@ def rows_to_forget(
     if selection.is_empty:
         return listed
     selected = turns_with(lake, _condition(selection, groups))
-    for (group,), rows in selected.partition_by("group_id", as_dict=True).items():
+    by_group = {} if selected.is_empty() else selected.partition_by("group_id", as_dict=True)
+    for (group,), rows in by_group.items():
         same = of_same_turns(lake, group, rows["turn_id"].unique().to_list())
         more = turns_with(lake, pl.col("turn_id").is_in(sorted(same)))
         selected = pl.concat([selected, more])

@@ -54,13 +54,13 @@ def redacted_tables(
     return [_with_turns(table, *one) for table, one in zip(tables, redacted, strict=True)]
 
 
-_LINKS = ("subagent_calls", "subagent_type", "call_id")
+_LINKS = ("subagent_calls", "subagent_type")
 """Columns with ids and names of subagents, which a `Turn` does not have."""
 
 
 def _link_names(table: pl.DataFrame) -> pl.Series:
-    calls = table["subagent_calls"].explode().drop_nulls().struct.unnest()
-    return pl.concat([*calls.get_columns(), table["subagent_type"], table["call_id"]])
+    calls = table["subagent_calls"].explode().drop_nulls().str.split("\t").explode()
+    return pl.concat([calls, table["subagent_type"]])
 
 
 def _with_turns(
@@ -70,10 +70,10 @@ def _with_turns(
     links = {name: clean for name, clean in names.items() if name != clean}
     if links:
         found_links = int(_link_names(table).is_in(list(links)).sum())
-        fields = (field.name for field in schema.SUBAGENT_CALL.fields)
-        clean = pl.struct(pl.element().struct.field(name).replace(links) for name in fields)
+        fields = pl.element().str.split("\t").list.eval(pl.element().replace(links))
         table = table.with_columns(
-            pl.col("subagent_calls").list.eval(clean), pl.col(_LINKS[1:]).replace(links)
+            pl.col("subagent_calls").list.eval(fields.list.join("\t")),
+            pl.col("subagent_type").replace(links),
         )
         count += found_links
     if not count:
@@ -91,8 +91,7 @@ def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
     rows = [asdict(turn) for turn in turns]
     columns = {
         name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
-        for name in schema.TURNS.polars
-        if name in schema.EPISODES.polars
+        for name in (column.name for column in schema.TURN_COLUMNS)
     }
     frame = pl.DataFrame(columns, schema={name: schema.TURNS.polars[name] for name in columns})
     return pl.concat([pl.DataFrame(schema=schema.TURNS.polars), frame], how="diagonal")

@@ -135,7 +135,7 @@ class TurnBuilder:
                 "", span, time, session=session, native_id=key, ordinal=len(self.runs)
             )
             run.agent_id, run.subagent_type = agent_id, kind or ""
-        run.call_id = run.call_id or call_id
+        run.prompt_id = run.prompt_id or call_id
         extend(run, span, time)
         return run
 
