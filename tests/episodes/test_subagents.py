@@ -238,6 +238,7 @@ def test_the_file_beside_a_subagents_archive_says_which_call_started_it(tmp_path
     assert rows.select("subagent_type", "prompt_id").row(0) == ("fixer", "toolu_t1")
 
 
+@pytest.mark.archives
 @pytest.mark.full
 @real_archives.needs_archives
 def test_every_call_of_a_subagent_in_real_archives_is_in_one_turn_or_its_parent_is_missing(
