@@ -309,7 +309,10 @@ def machine_of(source: Lake, given: str | None) -> str:
         try:
             manifest = read_manifest(source.root)
         except OSError as error:
-            raise Fatal(f"`{source.root}` cannot be read ({error.strerror})") from error
+            raise Fatal(
+                f"`{source.root}` cannot be read ({error.strerror}): name a folder that `turnetl "
+                "export --format parquet` wrote, and that you may read"
+            ) from error
         given = manifest.machine if manifest is not None else ""
     if not given:
         raise BadUsage(
