@@ -86,4 +86,4 @@ async def build(graph: MultipliedGraph, lake: Path) -> None:
             await store.prepare()
     with closing(PersistentIndex(folder, embedder.name, embedder.dimensions)) as index:
         await index.catch_up(graph, embedder, now=now())
-        index.mark(wiring.graph_state(settings))
+        index.record("graph_state", wiring.graph_state(settings))

@@ -32,13 +32,12 @@ from turnetl.graph import to_rows
 from turnetl.graph.ladybug import cypher as ladybug_cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
-from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT
+from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug.log import DiskSpace, change_size
 from turnetl.graph.ladybug.store import LadybugStore
 from turnetl.graph.neo4j import cypher as neo4j_cypher
 from turnetl.graph.neo4j import rows as neo4j_rows
-from turnetl.graph.neo4j.client import Neo4jClient, write_all
+from turnetl.graph.neo4j.client import Neo4jClient, write_rows
 from turnetl.graph.neo4j.store import Neo4jStore
 from turnetl.graph.port import GraphStore
 
@@ -159,7 +158,8 @@ async def neo4j_writers(folder: Path) -> AsyncGenerator[Writers]:
                 (_, turn), *others = neo4j_rows.statements(change, receipt(change), NOW, sequence=1)
                 del turn["commit"]
                 async with client.transaction() as transaction:
-                    await write_all(transaction, [(_CREATE_TURN, turn), *others])
+                    for query, parameters in [(_CREATE_TURN, turn), *others]:
+                        await write_rows(transaction, query, parameters)
                     await transaction.commit()
 
             store = Neo4jStore(driver, address=server.address, user=server.user)

@@ -25,7 +25,7 @@ import polars as pl
 from benchmarks import large_lake
 from turnetl.lake import Lake
 from turnetl.transfer.content import ExportedTurn
-from turnetl.transfer.jsonl import MARK, turn_row
+from turnetl.transfer.file_formats import JSONL_MARK, turn_row
 from turnetl.transfer.transfer_report import ExportFormat
 
 MACHINE = "laptop"
@@ -106,7 +106,7 @@ def rows_of(lake: Lake) -> pl.DataFrame:
 def jsonl_is_equal(folder: Path) -> bool:
     """Return whether the file holds each turn of the episodes tables as it is."""
     lines = (folder / f"export.{ExportFormat.JSONL}").read_text("utf-8").splitlines()
-    rows = (json.loads(line) for line in lines if not line.startswith(MARK.decode()))
+    rows = (json.loads(line) for line in lines if not line.startswith(JSONL_MARK.decode()))
     found = {row["turn_id"]: row for row in rows if row["kind"] == "turn"}
     lake = Lake(folder / "lake")
     expected: dict[str, Mapping[str, Any]] = {}

@@ -253,7 +253,7 @@ async def measure_size(graph: MultipliedGraph, size: int, lake: Path) -> Measure
         await index.catch_up(graph, embedder, now=now())
         # The texts of the copies are not part of the work.
         cpu = _cpu_seconds() - started - (started - generating) / 100 * size
-        index.mark(wiring.graph_state(settings))
+        index.record("graph_state", wiring.graph_state(settings))
         status = index.status()
         durations = []
         for query in (*QUERIES, *QUERIES):

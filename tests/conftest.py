@@ -48,6 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="",
         help="draw other values and hypothesis examples than those of every run without it",
     )
+    parser.addoption("--both", action="store_true", help="what runs with `--full` or without it")
     parser.addoption("--exhaustive", action="store_true", help="only what takes hours")
     parser.addoption(
         "--rewrite-upstream",
@@ -62,7 +63,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    profile, examples = (FULL, 100) if config.getoption("full") else ("default", 25)
+    is_full = config.getoption("full") or config.getoption("both")
+    profile, examples = (FULL, 100) if is_full else ("default", 25)
     settings.register_profile(
         profile, untimed, max_examples=examples, derandomize=not config.getoption("chance")
     )
@@ -115,6 +117,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if NEO4J_FIXTURE in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.neo4j)
     is_of_run = _is_of_full_run if config.getoption("full") else is_of_short_run
+    if config.getoption("both"):
+        is_of_run = _is_not_exhaustive
     if config.getoption("exhaustive"):
         is_of_run = is_exhaustive
     config.hook.pytest_deselected(items=[item for item in items if not is_of_run(item)])
@@ -135,6 +139,10 @@ def _is_of_full_run(item: pytest.Item) -> bool:
     function = getattr(item, "obj", None)
     is_drawn = getattr(function, "is_hypothesis_test", False)
     return (not is_of_short_run(item) or is_drawn) and not is_exhaustive(item)
+
+
+def _is_not_exhaustive(item: pytest.Item) -> bool:
+    return not is_exhaustive(item)
 
 
 def is_exhaustive(item: pytest.Item) -> bool:
@@ -165,7 +173,9 @@ def _group(item: pytest.Item, file: str) -> str:
     if marker := item.get_closest_marker("xdist_group"):
         return str(marker.args[0])
     if item.get_closest_marker("neo4j"):
+        # `make test` has too few of them for a server of their own.
         is_command = file.startswith("tests/cli/") and not neo4j_server.IS_GIVEN
+        is_command = is_command and bool(item.config.getoption("full"))
         return COMMANDS if is_command else NEO4J
     return PREFECT if item.get_closest_marker("prefect") else file
 

@@ -59,6 +59,7 @@ async def _fixes(settings: turnetl.Settings) -> turnetl.IndexAnswer[Fixes]:
     return turnetl.IndexAnswer(Fixes(found.value), found.caught_up_at, found.unread)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("question", "command"),
     [
@@ -83,6 +84,7 @@ def test_a_function_returns_what_its_command_prints_and_prints_nothing(
     assert encoded(answer) == printed.stdout.rstrip("\n")
 
 
+@pytest.mark.full
 async def test_both_stores_answer_every_question(graph_url: str, tmp_path: Path) -> None:
     settings = turnetl.Settings(lake=tmp_path / "lake", graph=graph_url)
     await turnetl.backfill(ARCHIVE, settings)

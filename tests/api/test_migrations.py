@@ -23,6 +23,7 @@ def settings(tmp_path: Path) -> turnetl.Settings:
     return turnetl.load_settings(None, lake=tmp_path / "lake", graph=url)
 
 
+@pytest.mark.full
 def test_a_plan_has_sessions_and_an_estimate(settings: turnetl.Settings) -> None:
     report = asyncio.run(turnetl.plan_migration(SAMPLES, settings))
     [group] = report.plan.groups

@@ -157,6 +157,7 @@ async def test_one_path_and_several_are_accepted(archives: Any, tmp_path: Path) 
     assert len(turnetl.parse(str(SHOEBOX), settings).archives) == len(report.parsed.archives) == 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("zone", [None, timezone(timedelta(hours=1))])
 async def test_times_without_a_zone_are_utc(zone: timezone | None, tmp_path: Path) -> None:
     settings = turnetl.Settings(lake=tmp_path)

@@ -46,6 +46,7 @@ def test_every_module_that_must_not_be_imported_exists() -> None:
     assert [name for name in own if find_spec(name) is None] == []
 
 
+@pytest.mark.full
 def test_every_name_that_is_imported_from_a_lazy_package_exists() -> None:
     # Neither mypy nor the start of a command sees these: `__getattr__` may return any name.
     missing = [
@@ -79,6 +80,7 @@ def imported_names(path: Path) -> Iterator[tuple[str, str]]:
                 yield from ((node.module, alias.name) for alias in node.names)
 
 
+@pytest.mark.full
 def test_a_search_in_a_current_index_imports_no_library_of_the_other_stages(
     tmp_path: Path,
 ) -> None:

@@ -27,7 +27,10 @@ def search_hits(folder: Path, *options: str) -> list[dict[str, str]]:
 def test_turns_without_a_time_are_pending_and_the_message_says_what_to_do(tmp_path: Path) -> None:
     one = write_archive(tmp_path / "one.jsonl", conversation("ship the cart", session="s3"))
     single = run_in_process("backfill", one, folder=tmp_path)
-    assert "1 turn has no time and is pending; set its time with" in single.messages[0]
+    assert (
+        "1 turn has no time and is pending; set its time with `--assume-time mtime`"
+        in single.messages[0]
+    )
     archives = (write_timeless(tmp_path), one)
     result = run_in_process("backfill", *archives, "--json", folder=tmp_path)
     (group,) = result.json["groups"]

@@ -151,6 +151,7 @@ def uuids(nodes: Sequence[CommunityNode]) -> set[str]:
     return {node.uuid for node in nodes}
 
 
+@pytest.mark.full
 def test_graphitis_vector_search_finds_every_community_in_an_embedded_graph(
     embedded: str,
 ) -> None:

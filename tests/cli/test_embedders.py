@@ -65,6 +65,7 @@ def test_a_local_model_states_its_passages_before_it_embeds(shop: Path) -> None:
     assert "`: about 4 passages, on this machine; it may be stopped" in result.messages[0]
 
 
+@pytest.mark.full
 def test_a_model_that_nobody_knows_is_reported_before_anything_is_read(tmp_path: Path) -> None:
     environment = {"TURNETL_EMBEDDER__PROVIDER": "fastembed:BAAI/bge-smal"}
     result = run_in_process("backfill", SAMPLES, folder=tmp_path, **environment)

@@ -63,6 +63,7 @@ def test_a_file_of_questions_needs_no_model(asked: Path) -> None:
     assert "2 questions about 2 turns" in shown
 
 
+@pytest.mark.full
 def test_a_question_may_have_several_turns_and_a_turn_may_be_an_id(asked: Path) -> None:
     found = run_in_process("search", "cart", "--json", folder=asked).json["hits"][0]["turn_id"]
     (asked / "q.tsv").write_text(f"question\tturn\ncart?\t{found}\ncart?\ta.jsonl:3\n")

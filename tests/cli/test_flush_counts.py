@@ -63,6 +63,7 @@ def no_summaries(_: str) -> Json:
     return {"entity_summaries": []}
 
 
+@pytest.mark.full
 def test_a_run_shows_how_many_summaries_its_end_got_no_text_for(
     shell: Shell, provider: FakeProvider
 ) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import run_in_process
+from tests.cli.command import index_folder, run_in_process
 from tests.cli.forgetting import CANARY, LAKE, PIECES, committed_sessions, forget, skipped
 from tests.held_bytes import holding
 from turnetl.base.damaged_copies import copy_name
+from turnetl.index.persistent import index_id
 
 MATCH = "seventh windmill"
 
@@ -23,15 +24,19 @@ def test_no_byte_of_what_is_forgotten_is_found_in_the_lake(
         with subtests.test(option=option, value=value):
             folder = shutil.copytree(filled_zoo, tmp_path / str(number))
             assert MATCH in str(communities(folder, "windmill"))
+            assert communities(folder, "KeyError")
             assert holding(folder / LAKE, PIECES)
+            index = index_id(index_folder(folder))
             result = forget(folder, option, value, "--cascade", "--yes", "--json")
             assert result.exit_code == 0, result.stderr
             assert (result.json["proven"], result.json["found"]) == (True, [])
             assert result.json["files_searched"] > 3
             assert holding(folder / LAKE, PIECES) == []
             assert holding(folder / "archives", PIECES) == [str(folder / "archives/three.jsonl")]
+            # A SQLite that does not overwrite what it frees would leave bytes of it in the old one.
+            assert index_id(index_folder(folder)) != index
             # Communities may quote it.
-            assert communities(folder, "pytest") == []
+            assert communities(folder, "KeyError") == []
             assert "one" in committed_sessions(folder)
 
 

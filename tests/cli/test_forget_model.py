@@ -67,6 +67,7 @@ def test_responses_that_hold_the_text_go_and_the_others_are_used_again(
     assert len(running.requests) == requests
 
 
+@pytest.mark.full
 def test_a_selection_without_a_text_removes_all_responses_and_the_quarantine_entry(
     folder: Path,
 ) -> None:

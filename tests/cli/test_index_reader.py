@@ -241,6 +241,7 @@ class Panic(BaseException):
     """As a library in Rust raises it."""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("failure", [Panic("a bug"), asyncio.CancelledError()])
 def test_an_update_that_a_library_ends_has_failed_with_what_to_do(
     unread: Path, failure: BaseException

@@ -199,6 +199,7 @@ def test_without_a_migration_the_command_names_the_one_that_begins_it(
     assert turnetl(tmp_path, url, "migrate", "compare", "--html", "no/page").exit_code == 2
 
 
+@pytest.mark.full
 def test_an_unknown_group_is_refused(
     tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:

@@ -182,6 +182,7 @@ def test_a_cutover_needs_a_complete_run_and_a_comparison(
     assert dumped(url) == before
 
 
+@pytest.mark.full
 def test_episodes_that_are_written_during_the_migration_are_named_and_stay(
     graph_url: str, tmp_path: Path, migrations: Migrations, sessions: tuple[LegacySession, ...]
 ) -> None:

@@ -115,6 +115,7 @@ def test_a_pilot_is_not_paid_twice_and_the_run_lies_within_its_range(
     assert run["groups"][0]["committed"] == TURNS
 
 
+@pytest.mark.full
 def test_a_budget_ends_the_pilot_with_its_own_exit_code(here: LegacyFolder) -> None:
     result = here.run("plan", "--pilot", str(PILOT), "--budget", "6k tokens", "--json")
     assert result.exit_code == 4, result.stderr

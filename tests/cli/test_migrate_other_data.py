@@ -129,6 +129,7 @@ def test_an_episode_that_a_relation_uses_stays_and_a_property_named_granularity_
     assert dumped(graph_url) == before
 
 
+@pytest.mark.full
 def test_a_group_of_another_program_with_the_name_of_the_shadow_group_is_not_touched(
     graph_url: str, tmp_path: Path, sessions: Sequence[LegacySession]
 ) -> None:

@@ -145,6 +145,7 @@ def test_a_migration_of_another_version_is_shown_and_refused_with_a_sentence(
     assert "is being migrated" in " ".join(written.messages)
 
 
+@pytest.mark.full
 def test_a_state_that_cannot_be_read_at_all_is_a_sentence(
     graph_url: str, tmp_path: Path, sessions: tuple[LegacySession, ...]
 ) -> None:

@@ -69,6 +69,7 @@ def test_the_status_says_that_a_store_does_not_answer(uploads: Uploads) -> None:
     assert not result.json["groups"][0]["missing_archives"]
 
 
+@pytest.mark.full
 def test_shards_and_a_plan_read_the_archives_of_a_bucket(uploads: Uploads) -> None:
     found = [uploads.run("parse", uploads.url, "--shard", f"{one}/2").json for one in (1, 2)]
     assert sum(one["archives"]["new"] for one in found) == len(uploads.names)

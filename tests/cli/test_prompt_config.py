@@ -144,6 +144,7 @@ def test_a_missing_ontology_stops_status_too(provider: FakeProvider, tmp_path: P
     assert without.exit_code == 0
 
 
+@pytest.mark.full
 def test_reflexion_sends_its_hints_and_changes_the_recipe(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

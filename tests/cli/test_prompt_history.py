@@ -32,6 +32,7 @@ def episodes(home: Path, group: str) -> list[tuple[str, str, int]]:
     return table.select("format", "user_text", "copies").rows()
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("history")
 def test_each_prompt_is_in_the_group_of_its_project(tmp_path: Path) -> None:
     result = run_in_process("backfill", ".claude", "--json", folder=tmp_path)

@@ -109,6 +109,7 @@ def test_a_run_leaves_an_index_that_a_search_need_not_bring_up_to_date(
     assert after["index"]["caught_up_at"] == caught_up_at
 
 
+@pytest.mark.full
 def test_an_index_that_cannot_be_written_is_one_warning_and_the_run_succeeds(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

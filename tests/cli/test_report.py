@@ -194,6 +194,7 @@ def test_an_unknown_group_is_refused_and_writes_no_page(folder: Path) -> None:
     assert not (folder / "x.html").exists()
 
 
+@pytest.mark.full
 def test_without_a_lake_and_a_graph_the_page_says_what_to_do(tmp_path: Path) -> None:
     written = report(tmp_path)
     assert written.json["turns"] == 0
@@ -360,6 +361,7 @@ def test_no_text_of_an_archive_becomes_markup(tmp_path: Path) -> None:
     assert {one for one in beginnings if one not in parsed.text} == set()
 
 
+@pytest.mark.full
 async def test_the_public_function_writes_the_same_page(folder: Path, tmp_path: Path) -> None:
     settings = turnetl.Settings(lake=folder / ".turnetl" / "lake")
     written = await turnetl.write_report(tmp_path / PAGE, settings, groups=["bookshop"])

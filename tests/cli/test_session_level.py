@@ -135,6 +135,7 @@ def test_status_counts_each_fact_once_whoever_states_it(
     assert "session level" in " ".join(printed.split())
 
 
+@pytest.mark.full
 def test_a_graph_of_turns_gets_no_second_index(tmp_path: Path) -> None:
     url = f"ladybug://{tmp_path / 'graph.lbug'}"
     run(tmp_path, url, "backfill", SHOP)

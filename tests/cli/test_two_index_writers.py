@@ -18,8 +18,8 @@ import pytest
 
 from tests.cli.command import clean_environment, command_line, index_folder, run_in_process
 from turnetl.base.errors import IndexBusy
-from turnetl.index.creation import create_index, index_id, replace_index
 from turnetl.index.files import IndexEmbedder, write_lock
+from turnetl.index.persistent import create_index, index_id, replace_index
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.pipeline.index import advice_if_busy
 from turnetl.pipeline.waiting import after_other_writers
@@ -94,7 +94,7 @@ def rebuilt_at(index: Path, function: str) -> Iterator[list[str]]:
         # The turns are written.
         (("index",), "follow_session_level", "busy"),
         # All is written but what was read.
-        (("search", "cart"), "PersistentIndex.mark", "busy"),
+        (("search", "cart"), "PersistentIndex.record", "busy"),
     ],
 )
 def test_a_command_succeeds_if_another_process_rebuilds_the_index_while_it_is_opened_or_finished(

@@ -215,6 +215,7 @@ def test_words_that_are_damaged_are_found_and_rebuilt_as_the_advice_says(folder:
         assert damaged(folder) == []
 
 
+@pytest.mark.full
 def test_a_turn_that_the_index_lost_is_added_by_the_next_index_command(shop: Path) -> None:
     with sqlite3.connect(index_folder(shop) / "catalog.sqlite") as connection:
         connection.execute("DELETE FROM turns WHERE key = (SELECT min(key) FROM turns)")
@@ -255,6 +256,7 @@ def test_a_graph_that_lost_all_its_bytes_is_restored_or_filled_again(folder: Pat
     assert damaged(folder) == []
 
 
+@pytest.mark.full
 def test_a_graph_that_another_program_wrote_is_no_error(shop: Path) -> None:
     [graph] = shop.rglob("graph.lbug")
     renamed = "MATCH (n:Entity) WITH n LIMIT 1 SET n.summary = 'another one'"
@@ -285,6 +287,7 @@ def test_pipes_and_folders_in_a_lake_block_no_command(folder: Path) -> None:
     assert "damaged_files" in checks(turnetl(folder, "verify", "--json"))
 
 
+@pytest.mark.full
 def test_a_lake_of_a_newer_version_is_to_be_kept(folder: Path) -> None:
     import polars as pl  # noqa: PLC0415 - heavy
 

@@ -52,6 +52,7 @@ async def lease(url: str, ttl: timedelta) -> None:
     await store.close()
 
 
+@pytest.mark.full
 def test_a_leased_group_fails_and_names_its_owner_and_the_others_are_ingested(
     folder: Path, graph_url: str
 ) -> None:

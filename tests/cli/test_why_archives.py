@@ -145,6 +145,7 @@ def test_a_line_far_down_in_a_long_edit_has_its_turn(
             assert prompts(commit) == [prompt]
 
 
+@pytest.mark.full
 def test_a_line_that_was_changed_by_hand_is_unknown(lake: Path, tmp_path: Path) -> None:
     shop = Shop(lake, tmp_path, "write")
     shop.commit(CONTENT.replace("number=39,", "number=40,"), 30)
@@ -154,6 +155,7 @@ def test_a_line_that_was_changed_by_hand_is_unknown(lake: Path, tmp_path: Path) 
     assert shop.why(41)["certainty"] == "line"
 
 
+@pytest.mark.full
 def test_of_two_turns_that_wrote_a_line_the_commit_decides(lake: Path, tmp_path: Path) -> None:
     shop = Shop(lake, tmp_path, "twice")
     shop.commit(CONTENT, 30)
@@ -164,12 +166,14 @@ def test_of_two_turns_that_wrote_a_line_the_commit_decides(lake: Path, tmp_path:
     assert prompts(shop.why(40)) == ["Change the twice, part 2"]
 
 
+@pytest.mark.full
 def test_a_short_line_has_its_turn_if_only_one_added_it(lake: Path, tmp_path: Path) -> None:
     shop = Shop(lake, tmp_path, "brace")
     shop.commit(f"{CONTENT}}}\n", 30)
     assert shop.why(61)["certainty"] == "commit"
 
 
+@pytest.mark.full
 def test_without_its_archive_an_excerpt_is_compared_and_the_answer_says_so(
     lake: Path, tmp_path: Path
 ) -> None:
@@ -185,6 +189,7 @@ def test_without_its_archive_an_excerpt_is_compared_and_the_answer_says_so(
     assert "at most 260 characters" in shown
 
 
+@pytest.mark.full
 def test_an_archive_that_was_changed_since_is_not_believed(lake: Path, tmp_path: Path) -> None:
     shop = Shop(lake, tmp_path, "changed")
     shop.commit(CONTENT.replace("price_39", "cost_39"), 30)
@@ -219,6 +224,7 @@ def test_a_line_with_a_secret_has_its_turn_and_is_never_printed_from_the_archive
             assert TOKEN not in json.dumps(commit)
 
 
+@pytest.mark.full
 def test_an_excerpt_with_a_secret_is_compared_with_the_redacted_line(
     lake: Path, tmp_path: Path
 ) -> None:

@@ -32,6 +32,7 @@ def tar(*arguments: str | Path) -> None:
     subprocess.run(["tar", *arguments], check=True)
 
 
+@pytest.mark.full
 def test_a_lake_that_was_restored_elsewhere_is_complete_and_goes_on(tmp_path: Path) -> None:
     """An embedded graph is a file of the lake."""
     archives = shutil.copytree(SAMPLES, tmp_path / "archives")

@@ -465,6 +465,7 @@ else:
 """
 
 
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 @pytest.mark.parametrize("what", ["table", "spilled rows"])
 def test_a_full_disk_is_reported_and_the_old_table_stays(tmp_path: Path, what: str) -> None:

@@ -1,16 +1,18 @@
 """The kind of a turn: the first that applies."""
 
+from dataclasses import asdict
 from typing import Any, get_args
 
 import polars as pl
 import pytest
 
 from tests import frames, real_archives
-from tests.builders import tool, turn
+from tests.builders import subagent, tool, turn
 from turnetl import parsing
+from turnetl.base import schema
 from turnetl.base.model import ToolCall
 from turnetl.episodes import filters
-from turnetl.episodes.table import TURN_KIND
+from turnetl.episodes.table import TURN_KIND, turn_kinds
 from turnetl.extraction.config import TurnKind
 from turnetl.lake import Lake
 from turnetl.redact import SecretRedactor
@@ -51,6 +53,14 @@ def test_a_turn_whose_only_call_failed_is_error_heavy() -> None:
 def test_a_command_whose_output_reports_a_failure_counts_as_failed(result: str) -> None:
     failed = tool("exec_command", "pytest", result)
     assert kind(failed, failed, RUN) == filters.ERROR_HEAVY
+
+
+def test_the_calls_of_subagents_count_like_those_of_the_turn() -> None:
+    runs = [asdict(subagent("a1", EDIT, EDIT)), asdict(subagent("a2", EDIT))]
+    turns = frames.turns(turn(tool_calls=(RUN,)), turn("p1", tool_calls=(RUN,))).collect()
+    column = pl.Series("subagents", [runs, []], schema.EPISODES.polars["subagents"])
+    kinds = turn_kinds(turns.with_columns(column))
+    assert kinds.to_list() == [filters.CODE_HEAVY, filters.CONVERSATIONAL]
 
 
 def test_a_file_that_mentions_a_failure_does_not_count_as_failed() -> None:

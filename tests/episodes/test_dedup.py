@@ -5,6 +5,7 @@ from datetime import timedelta
 from itertools import permutations
 
 import polars as pl
+import pytest
 
 from tests import frames
 from tests.builders import START, turn
@@ -67,6 +68,7 @@ def test_a_turn_with_another_text_in_another_archive_is_a_variant_and_not_a_copy
     assert (report.turns, report.copies, report.variants) == (1, 1, 1)
 
 
+@pytest.mark.full
 def test_a_prompt_typed_while_a_task_runs_remains_a_separate_turn() -> None:
     task = [
         unique_turn("t0", n, "s1", format="codex", turn_id=TurnId(f"codex {n}")) for n in range(2)
@@ -99,6 +101,7 @@ def fork(native: str, minute: int, **fields: object) -> Turn:
     return unique_turn(native, minute, "a-fork", parent_session_id="s1", **fields)
 
 
+@pytest.mark.full
 def test_a_fork_that_rewrites_its_parents_history_repeats_no_turn() -> None:
     history = [unique_turn(f"p{n}", n, "s1") for n in range(3)]
     replayed = [fork(f"f{n}", n, started_at=START + timedelta(hours=1)) for n in range(2)]
@@ -111,6 +114,7 @@ def test_a_fork_that_rewrites_its_parents_history_repeats_no_turn() -> None:
     assert table["parent_session_id"].to_list() == [None, None, None, "s1"]
 
 
+@pytest.mark.full
 def test_only_the_first_turns_of_a_fork_can_belong_to_its_parent() -> None:
     history = [unique_turn(f"p{n}", n, "s1") for n in range(2)]
     own = fork("f0", 0, user_text="another way"), fork("f1", 1)
@@ -162,6 +166,7 @@ def test_the_longest_closed_snapshot_of_a_turn_is_kept() -> None:
     assert table["copies"].to_list() == [2]
 
 
+@pytest.mark.full
 def test_a_turn_is_closed_if_its_session_continues_in_another_archive() -> None:
     cut = unique_turn("p0", 0, "s1", archive="1.jsonl", closed=False, closed_by=None)
     last = unique_turn("p1", 1, "s1", archive="2.jsonl", closed=False, closed_by=None)
@@ -178,6 +183,7 @@ def test_the_archives_reason_for_the_end_of_a_turn_is_kept() -> None:
     )
 
 
+@pytest.mark.full
 def test_sessions_of_concurrent_agents_are_separate_and_merged_by_time() -> None:
     claude = [unique_turn(f"p{n}", n, "s1") for n in (0, 2, 4)]
     codex = [turn_of("codex", unique_turn(f"c{n}", n, "s2", format="codex")) for n in (1, 3)]

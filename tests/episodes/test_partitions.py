@@ -78,6 +78,7 @@ def partitions_of(
     )
 
 
+@pytest.mark.full
 @LIMITS
 def test_partitions_do_not_depend_on_the_order_of_the_rows(
     tmp_path: Path, memory_limit: int
@@ -91,6 +92,7 @@ def test_partitions_do_not_depend_on_the_order_of_the_rows(
         assert [rows.rows() for rows in found] == [rows.rows() for rows in expected]
 
 
+@pytest.mark.full
 @LIMITS
 def test_the_size_of_partitions_changes_no_turn(tmp_path: Path, memory_limit: int) -> None:
     whole = pl.concat(partitions_of(sample_turns(), tmp_path, max_chars=1 << 30))

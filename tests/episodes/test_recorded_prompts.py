@@ -95,6 +95,7 @@ def test_a_prompt_of_codex_is_a_copy_of_the_turn_of_a_rollout_and_of_no_other_ag
     assert len(ids_of(built(rollout, typed("Add a cart", 0.4)))) == 2
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", ["steering", "user_answers"])
 def test_what_was_typed_while_the_agent_worked_is_no_turn(field: str) -> None:
     transcript = replace(recorded("Add a cart", 0), **{field: ("and a basket",)})  # type: ignore[arg-type]
@@ -151,6 +152,7 @@ def test_without_a_session_the_time_decides() -> None:
     assert table["session_id"].to_list() == ["s1"]
 
 
+@pytest.mark.full
 def test_each_of_several_equal_prompts_is_a_copy_of_the_nearest() -> None:
     transcripts = [recorded("continue", at) for at in (0, 600, 1_200)]
     prompts = [typed("continue", at + 1) for at in (0, 600, 1_200)]
@@ -160,6 +162,7 @@ def test_each_of_several_equal_prompts_is_a_copy_of_the_nearest() -> None:
     assert table["variants"].to_list() == [0, 0, 0]
 
 
+@pytest.mark.full
 def test_what_a_transcript_holds_once_replaces_one_prompt_the_nearest() -> None:
     transcript = recorded("continue", 10_800)
     prompts = [typed("continue", at) for at in (0, 3_600, 7_200, 10_801)]
@@ -168,6 +171,7 @@ def test_what_a_transcript_holds_once_replaces_one_prompt_the_nearest() -> None:
     assert table["copies"].sum() == 1
 
 
+@pytest.mark.full
 def test_copies_of_a_transcript_hold_a_prompt_once() -> None:
     transcript = recorded("continue", 0)
     copy = replace(transcript, archive="s1-resumed.jsonl")
@@ -175,6 +179,7 @@ def test_copies_of_a_transcript_hold_a_prompt_once() -> None:
     assert ids_of(built(transcript, copy, *prompts)) == [transcript.turn_id, prompts[1].turn_id]
 
 
+@pytest.mark.full
 def test_what_was_typed_twice_while_the_agent_worked_is_no_turn_twice() -> None:
     transcript = replace(recorded("Add a cart", 0), steering=("faster", "faster"))
     prompts = [typed("faster", at) for at in (20, 40)]

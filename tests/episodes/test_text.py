@@ -1,19 +1,24 @@
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
 import pytest
 
 from tests import frames
-from tests.builders import tool, turn
+from tests.builders import subagent, tool, turn
 from tests.episodes.content.samples import SAMPLES
+from turnetl.base import schema
 from turnetl.base.model import ClosedBy, ToolCall, Turn
 from turnetl.episodes.text import SEARCHED_CHARS, render_turns
 
 
 def text(patterns: Sequence[str] = (), **fields: Any) -> str:
-    turns = frames.turns(turn(**{"user_text": "Q", "assistant_text": "A", **fields})).collect()
-    return str(render_turns(turns, patterns)[0])
+    one = turn(**{"user_text": "Q", "assistant_text": "A", **fields})
+    runs = pl.Series(
+        "subagents", [list(map(asdict, one.subagents))], schema.EPISODES.polars["subagents"]
+    )
+    return str(render_turns(frames.turns(one).collect().with_columns(runs), patterns)[0])
 
 
 def call_line(call: ToolCall, **fields: Any) -> str:
@@ -35,6 +40,27 @@ def test_a_turn_is_rendered_as_the_messages_of_a_conversation() -> None:
         "user: Mend the cart\n\nassistant: Done.\n\nuser: and the basket\n\nuser: in Rust"
         "\n\nuser: use Postgres\n\ntools: Read cart.py\ntools: Bash make -> 2 passed"
     )
+
+
+def test_of_a_subagent_its_changes_commands_and_unreported_answer_are_rendered() -> None:
+    calls = (
+        tool("Read", "/home/dev/shop/cart.py", "..."),
+        tool("Bash", "ls -la", "cart.py"),
+        tool("Edit", "/home/dev/shop/cart.py :: + price = 1"),
+        tool("Bash", "make", "2 passed"),
+        tool("Bash", "make", "1 failed", is_error=True),
+    )
+    task = tool("Task", "fix it", "The price was missing.")
+    reported = subagent("a1", *calls, answer="The price was missing.")
+    unreported = subagent("a2", type=None, answer="Nobody reads basket.py.")
+    rendered = text(tool_calls=(task,), subagents=(reported, unreported))
+    assert rendered.split("\n")[4:] == [
+        "tools: Task fix it -> The price was missing.",
+        "tools: Edit cart.py :: + price = 1 (by subagent Explore)",
+        "tools: Bash make (by subagent Explore) -> 2 passed, then failed: 1 failed",
+        "tools: answer (by a subagent) -> Nobody reads basket.py.",
+    ]
+    assert "make" not in text(["make"], tool_calls=(task,), subagents=(reported,))
 
 
 def test_empty_messages_are_not_rendered() -> None:

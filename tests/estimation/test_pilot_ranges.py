@@ -83,6 +83,7 @@ def difference(whole: Usage, pilot: Usage) -> Mapping[str, float]:
     }
 
 
+@pytest.mark.full
 async def test_a_pilot_reports_its_progress_with_its_cost(
     provider: FakeProvider, tmp_path: Path
 ) -> None:

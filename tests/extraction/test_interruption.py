@@ -74,6 +74,7 @@ async def uninterrupted(tmp_path: Path) -> tuple[object, ...]:
     return comparable(contents)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("prompt", ALL)
 async def test_a_run_cancelled_during_a_request_leaves_nothing_and_a_rerun_gives_the_same(
     graph: GraphStore, tmp_path: Path, prompt: str
@@ -101,6 +102,7 @@ def fails(*prompts: str, about: str) -> Callable[[ChatRequest], None]:
     return respond
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("prompts", [(NODES,), (EDGES,), (DEDUPE, EDGES)])
 async def test_only_the_turn_that_fails_is_quarantined_and_no_other_differs(
     graph: GraphStore, tmp_path: Path, prompts: tuple[str, ...]

@@ -288,6 +288,7 @@ TURN = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.full
 @settings(max_examples=scaled(12), suppress_health_check=list(HealthCheck))
 @given(responses=st.lists(TURN, min_size=2, max_size=4), instructed=st.booleans())
 async def test_no_response_fails_a_commit(

@@ -185,6 +185,7 @@ async def test_previews_are_printed_and_serialised() -> None:
     assert parsed["request_tokens"] == sum(preview.tokens for preview in previews) > 0
 
 
+@pytest.mark.full
 async def test_the_next_turns_of_a_lake_are_previewed_and_nothing_is_written(
     tmp_path: Path, provider: FakeProvider
 ) -> None:

@@ -5,6 +5,7 @@ Each sample in tests/archives/<format> shows one difficulty; the contract of all
 """
 
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from turnetl import formats
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
 from turnetl.formats.port import ParsedArchive, RawTurn
+from turnetl.parsing.side_files import SIDE_FILES
+from turnetl.views.formats import not_recorded
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 AGENTS = {
@@ -77,6 +80,7 @@ PROMPTS = {
     "cline/xml.json": ["Add a till"],
     "cline/roo.json": ["Add a till", "Now print the receipt"],
     "cline/session.json": ["Weigh the parcels", "Try sudo"],
+    "cline/delegated.json": [],
     "antigravity/tools.jsonl": ["List the shelves", "Add it"],
     "antigravity/short.jsonl": ["Is a shelf free?"],
     "amp/thread.json": ["Price the maps", "[image]"],
@@ -97,6 +101,18 @@ PROMPTS = {
     "grok/short.jsonl": ["Hi"],
     "deepseek/session.jsonl": ["How many readers may enter?", "Paint one"],
     "deepseek/delegated.jsonl": [],
+    "goose/database.jsonl": ["Prompt 1"],
+    "goose/subagent.jsonl": [],
+    "cursor/subagent.jsonl": [],
+    "zed/subagent.json": [],
+    "kiro/database.jsonl": ["Prompt 1", "Stop"],
+    "cursor/database.jsonl": ["Prompt 1", "[image]"],
+    "hermes/session.jsonl": ["Prompt 1", "And the lid?"],
+    "zed/thread.json": [
+        "Why does \n\n[file:///home/dev/shop/till.py]\n\nfail?",
+        "[image]",
+    ],
+    "zed/segments.json": ["Sum the cart"],
     "codex_history/sessions.jsonl": [
         "Add a price to each book",
         "Which tests are slow?",
@@ -106,6 +122,11 @@ PROMPTS = {
     ],
 }
 CALLS = {
+    "zed/thread.json": [("terminal", "pytest -q", "1 failed", True)],
+    "zed/segments.json": [("read_file", "cart.py", "x = 1", False)],
+    "hermes/session.jsonl": [("read", "a.py", "x = 1", False)],
+    "kiro/database.jsonl": [("fs_read", "a.py", "x = 1", False)],
+    "cursor/database.jsonl": [("read_file", "a.py", "x = 1", False)],
     "copilot/tools.jsonl": [
         ("view", "/home/dev/bookshop/till.py", "return int(total * 100)", False),
         ("bash", "pytest -q tests/test_till.py", "1 failed: test_rounding", True),
@@ -379,9 +400,12 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
         ("copilot/subagent.jsonl", 2),
         ("pi/droid_worker.jsonl", 2),
         ("qwen/tools.jsonl", 1),
+        ("goose/subagent.jsonl", 2),
+        ("cursor/subagent.jsonl", 2),
         ("atif/trajectory.json", 2),
         ("amp/short.json", 1),
         ("kimi/tools.jsonl", 1),
+        ("cline/delegated.json", 2),
         ("deepseek/delegated.jsonl", 2),
     ],
 )
@@ -431,7 +455,11 @@ def test_a_log_of_changes_gives_the_turns_of_the_chat_that_it_ends_in() -> None:
         assert (one.native_id, one.assistant_texts) == (other.native_id, other.assistant_texts)
         assert calls(one) == calls(other)
     assert chat[0].assistant_texts == ["I look at `shelf.py`.", "It counts from one."]
-    assert calls(chat[1]) == [("run_in_terminal", "sed -i s/1/0/ shelf.py", "denied", True)]
+    first, second = calls(chat[1])
+    assert first == ("run_in_terminal", "sed -i s/1/0/ shelf.py", "denied", True)
+    assert second[0::2] == ("runSubagent", "nine")
+    assert chat[1].subagent_prompts == ["Count the books"]
+    assert logged.counts.sidechain_rows == 1
     assert logged.counts.skipped == {
         SkipReason.STATE: 3,
         SkipReason.OTHER: 1,
@@ -517,6 +545,48 @@ def test_sessions_without_id_and_time_differ_by_their_first_response(name: str) 
     (first,), (second,) = format_.read(data).turns, format_.read(other).turns
     assert first.user_text == second.user_text
     assert first.native_id != second.native_id
+
+
+def recorded(parsed: ParsedArchive) -> Iterator[str]:
+    """Yield what an archive records, in the words of `RECORDED`."""
+    if parsed.counts.sidechain_rows:
+        yield "subagents"
+    if parsed.cwd:
+        yield "folder"
+    for turn in parsed.turns:
+        made = turn.tool_calls
+        facts = {
+            "answers": turn.assistant_texts,
+            "calls": made,
+            "results": any(call.result for call in made),
+            "errors": any(call.is_error for call in made),
+            "times": turn.started_at,
+            "tokens": turn.usage,
+            "subagents": turn.subagent_prompts,
+            "session": not turn.session_id.startswith("derived-"),
+            "folder": turn.cwd,
+            "model": turn.model,
+        }
+        yield from (name for name, is_there in facts.items() if is_there)
+
+
+def test_an_agent_records_what_its_format_declares(subtests: pytest.Subtests) -> None:
+    for format_ in formats.FORMATS:
+        with subtests.test(name=format_.name):
+            samples = (path.read_bytes() for path in (ARCHIVES / format_.name).iterdir())
+            shown = {name for data in samples for name in recorded(format_.read(data))}
+            for side in SIDE_FILES.get(format_.name, ()):
+                shown |= {*(["folder"] if side.folder else []), *(["model"] if side.model else [])}
+            assert shown <= {*format_.records}
+            if format_.name in AGENTS:
+                assert shown == {*format_.records}
+
+
+def test_the_table_of_the_documentation_is_the_declaration() -> None:
+    page = (ARCHIVES.parents[1] / "docs" / "formats.md").read_text(encoding="utf-8")
+    told = {one.name: text for one in formats.FORMATS if (text := not_recorded(one))}
+    table = "".join(f"| `{name}` | {text} |\n" for name, text in told.items())
+    assert f"| format | not recorded |\n|---|---|\n{table}\n" in page, table
 
 
 def test_pieces_of_a_text_are_one_answer() -> None:

@@ -9,7 +9,7 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.base.graph_model import Lease
 from turnetl.base.model import Change, GroupId
 from turnetl.graph.open import open_graph
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import GraphStore, TurnStore
 
 
 @asynccontextmanager
@@ -28,14 +28,14 @@ def no_owner_is_dead(_: str) -> bool:
 
 
 async def acquire(
-    store: GraphStore, owner: str = "host:1", *, group: GroupId = GROUP, now: datetime = NOW
+    store: TurnStore, owner: str = "host:1", *, group: GroupId = GROUP, now: datetime = NOW
 ) -> Lease:
     return await store.acquire(
         group, PROFILE, owner=owner, now=now, ttl=TTL, is_dead=no_owner_is_dead
     )
 
 
-async def commit(store: GraphStore, lease: Lease, change: Change) -> bool:
+async def commit(store: TurnStore, lease: Lease, change: Change) -> bool:
     return await store.commit(lease, change, receipt(change), now=NOW, ttl=TTL)
 
 
@@ -43,7 +43,7 @@ async def commit_history(store: GraphStore) -> Lease:
     return await commit_all(store, history())
 
 
-async def commit_all(store: GraphStore, changes: Iterable[Change]) -> Lease:
+async def commit_all(store: TurnStore, changes: Iterable[Change]) -> Lease:
     """Commit the changes under a new lease, and return it."""
     lease = await acquire(store)
     for each in changes:

@@ -140,6 +140,7 @@ async def test_the_message_names_the_dropped_turn_its_group_and_the_copy_of_the_
     assert not caplog.messages
 
 
+@pytest.mark.full
 async def test_damage_in_the_middle_of_a_log_keeps_what_is_before_and_counts_what_is_after(
     tmp_path: Path, recording: Recording, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -230,6 +231,7 @@ async def test_a_merge_that_was_interrupted_is_completed_although_its_own_record
     assert not ladybug_log.log_files(path)
 
 
+@pytest.mark.full
 async def test_without_disk_space_nothing_is_repaired(tmp_path: Path, recording: Recording) -> None:
     path = tmp_path / "graph.lbug"
     recording.write(path, recording.ends[-1] - 1)

@@ -41,6 +41,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.full
 def test_its_episodes_are_read_and_the_file_stays_as_it_is(file: Path) -> None:
     before = file.read_bytes()
 
@@ -73,6 +74,7 @@ def test_it_is_planned_and_migrated(file: Path, tmp_path: Path) -> None:
     assert again.json["groups"][0]["sessions"] == sessions
 
 
+@pytest.mark.full
 def test_tables_without_an_episode_are_an_empty_graph(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     with ladybug.Database(str(path)) as database, ladybug.Connection(database) as connection:

@@ -98,6 +98,7 @@ async def test_a_group_has_a_creation_id_of_its_own_that_stays(store: GraphStore
     assert await creation_id(store, OTHER) not in (created, "")
 
 
+@pytest.mark.full
 async def test_a_group_that_was_deleted_and_filled_again_has_another_creation_id(
     graph_url: str,
 ) -> None:

@@ -80,6 +80,7 @@ def test_a_connection_per_statement_reads_what_one_connection_reads(tmp_path: Pa
         separate.close()
 
 
+@pytest.mark.full
 async def test_commits_with_numbers_far_apart_are_all_read(tmp_path: Path) -> None:
     url, numbers = f"ladybug://{tmp_path / 'graph.lbug'}", (1, 1_000, 5_000)
     turns = long_history()

@@ -124,7 +124,6 @@ async def test_a_shadow_store_holds_one_group_only(store: GraphStore) -> None:
     await commit_history(store)
     shadow = ShadowStore(store, GROUP)
     assert list(await shadow.groups()) == []
-    assert dict(await shadow.versions()) == {}
     assert list(await shadow.receipts(GROUP)) == []
     lease = await shadow.acquire(
         GROUP, PROFILE, owner="host:2", now=NOW, ttl=TTL, is_dead=no_owner_is_dead

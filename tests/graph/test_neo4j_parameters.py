@@ -18,6 +18,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.full
 @given(parameters=st.dictionaries(st.text(), VALUES))
 def test_abbreviated_parameters_are_equal_to_the_given_ones(parameters: dict[str, object]) -> None:
     assert abbreviated(parameters) == parameters

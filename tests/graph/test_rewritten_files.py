@@ -53,6 +53,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir())
 
 
+@pytest.mark.full
 async def test_a_deleted_text_stays_in_the_file_until_it_is_rewritten(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     text = await fill(path, undo_last=True)
@@ -67,6 +68,7 @@ async def test_a_deleted_text_stays_in_the_file_until_it_is_rewritten(tmp_path: 
     await store.close()
 
 
+@pytest.mark.full
 async def test_a_rewritten_file_holds_every_row_and_takes_further_turns(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     text = await fill(path, undo_last=False)
@@ -83,6 +85,7 @@ async def test_a_rewritten_file_holds_every_row_and_takes_further_turns(tmp_path
     await store.close()
 
 
+@pytest.mark.full
 async def test_copies_of_damaged_logs_go_and_incomplete_copies_are_replaced(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"
     await fill(path, undo_last=True)
@@ -118,6 +121,7 @@ def test_a_graph_on_a_server_has_no_file_to_rewrite() -> None:
     assert not rewrite_graph("bolt://localhost:7687")
 
 
+@pytest.mark.full
 @pytest.mark.skipif(not IS_SUPPORTED, reason="this system cannot zero memory (docs/security.md)")
 def test_the_file_holds_no_memory_that_the_process_used_for_something_else(tmp_path: Path) -> None:
     path = tmp_path / "graph.lbug"

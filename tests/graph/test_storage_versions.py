@@ -14,8 +14,7 @@ from tests.graph.sample_changes import NOW, PROFILE, TTL, history, receipt
 from turnetl.base.errors import BadUsage, GraphBusy, GraphUnusable
 from turnetl.base.progress import ProgressUpdate, ignore_progress
 from turnetl.graph.ladybug.checksum import ChecksumMatch, compare
-from turnetl.graph.ladybug.file import check_file
-from turnetl.graph.ladybug.file_lock import lock_graph
+from turnetl.graph.ladybug.file import check_file, lock_graph
 from turnetl.graph.ladybug.storage_version import INSTALLED, RELEASE, remedy, storage_version
 from turnetl.graph.ladybug.upgrade import upgrade_file
 from turnetl.graph.open import open_graph, rewrite_graph, upgrade_graph

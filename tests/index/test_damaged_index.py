@@ -11,10 +11,9 @@ import pytest
 from tests.index.indexed_shop import EMBEDDER, NOW, answers, before, open_index, written_index
 from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.index.catalog_state import VERSION
-from turnetl.index.creation import index_id, repair_index, replace_index
 from turnetl.index.files import CATALOG, DamagedIndex, IndexEmbedder, write_lock
 from turnetl.index.integrity import check_index
-from turnetl.index.persistent import PersistentIndex
+from turnetl.index.persistent import PersistentIndex, index_id, repair_index, replace_index
 
 FILES = (
     CATALOG,

@@ -16,9 +16,8 @@ from turnetl.base.errors import BadTurn, ModelBusy
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import TurnId
 from turnetl.index.conditions import Selection
-from turnetl.index.creation import replace_index
 from turnetl.index.files import IndexEmbedder
-from turnetl.index.persistent import PersistentIndex
+from turnetl.index.persistent import PersistentIndex, replace_index
 from turnetl.index.port import Field
 from turnetl.index.questions import add_questions, estimate_questions, write_questions
 from turnetl.llm.chat import ChatRequest, ChatResponse

@@ -12,6 +12,7 @@ ROWS = 210_000
 PER_TURN = 3
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("max_mapped", [0, MAX_MAPPED_BYTES])
 def test_the_most_similar_turns_are_found_among_very_many(tmp_path: Path, max_mapped: int) -> None:
     chance = np.random.default_rng(7)

@@ -29,6 +29,7 @@ def every(keys: Keys) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
     return np.ones(len(keys), dtype=np.bool_)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("field", list(Field))
 @pytest.mark.parametrize("left_out", [1, TURNS // 30])
 def test_of_very_many_selected_turns_only_they_are_found(

@@ -10,7 +10,7 @@ from tests.builders import START
 from tests.index.checkout_graph import EDITED, FILE, SESSION, TEXTS, fact, graph
 from tests.index.indexed_shop import EMBEDDER, NOW
 from turnetl.index.conditions import Selection
-from turnetl.index.overview import Overview
+from turnetl.index.lookup import Overview
 from turnetl.index.persistent import PersistentIndex
 
 DECIDED = replace(fact("sqlite was chosen", "cart", "docs"), relation="DECIDED")

@@ -18,7 +18,7 @@ from turnetl.graph.ladybug.file import LadybugFile
 from turnetl.graph.open import open_graph
 from turnetl.graph.port import GraphStore
 from turnetl.index.conditions import Selection
-from turnetl.index.estimate import estimate_embedding
+from turnetl.index.follow import estimate_embedding
 from turnetl.index.index_report import CatchUpReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.snapshot import open_snapshot, turns_behind
@@ -59,6 +59,7 @@ def others(count: int) -> list[Change]:
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [2, 3, 5], ids=["fewer", "as many", "more"])
 async def test_an_index_of_a_graph_that_was_filled_again_holds_only_what_the_graph_holds(
     graph_url: str, index: PersistentIndex, count: int

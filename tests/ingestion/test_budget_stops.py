@@ -212,6 +212,7 @@ async def test_journaled_responses_are_used_even_with_an_empty_budget(
     assert len(provider.requests) == calls
 
 
+@pytest.mark.full
 async def test_receipts_record_what_the_responses_for_a_turn_cost(
     store: GraphStore, lake: Lake, provider: FakeProvider
 ) -> None:

@@ -217,6 +217,7 @@ async def test_a_flush_without_a_text_is_counted_in_the_run_and_with_no_turn(
     assert not OF_RUN_ENDS & recorded.keys()
 
 
+@pytest.mark.full
 async def test_a_flush_that_is_stopped_is_counted_by_its_reason(
     store: GraphStore, tmp_path: Path
 ) -> None:

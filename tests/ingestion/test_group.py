@@ -83,6 +83,7 @@ async def test_a_turn_that_fails_is_reported_as_quarantined_with_its_reason(
     assert current.quarantined_turns == report.quarantined_turns
 
 
+@pytest.mark.full
 async def test_committed_turns_that_a_new_filter_changes_are_stale_and_stay_unchanged(
     store: GraphStore, lake: Lake
 ) -> None:

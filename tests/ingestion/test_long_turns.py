@@ -84,6 +84,7 @@ async def test_a_run_killed_before_a_turn_in_chunks_writes_nothing_of_it(
     assert (report.committed, report.counts.episodes) == (2, 5)
 
 
+@pytest.mark.full
 async def test_a_turn_in_chunks_is_found_by_a_term_of_its_last_chunk_only(
     store: GraphStore, lake: Lake
 ) -> None:

@@ -71,6 +71,7 @@ async def test_the_summaries_of_a_model_are_recorded_and_are_part_of_the_cost_of
     assert sum(receipt.usage.calls for receipt in contents.receipts) == len(model.requests)
 
 
+@pytest.mark.full
 async def test_ten_runs_decide_and_ask_as_one_run_does(store: GraphStore, tmp_path: Path) -> None:
     # The name of the entity that has bursts is like those of new ones: prompts show its summary.
     episodes = [turn_about(number, f"`store2` uses `store{number + 3}`.") for number in range(10)]
@@ -153,6 +154,7 @@ async def test_a_model_that_never_answers_is_not_asked_by_every_later_turn(
     assert sum(text.startswith("cart.py") for text in about) == 2
 
 
+@pytest.mark.full
 async def test_a_budget_that_does_not_cover_the_flush_commits_the_last_turn(
     store: GraphStore, tmp_path: Path
 ) -> None:

@@ -182,6 +182,7 @@ class FailingModel(CannedModel):
         return await super().complete(request)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("responses", [0, 4, 9])
 async def test_a_model_that_fails_leaves_the_graph_as_it_was(
     graph_url: str, lake: Lake, responses: int
@@ -195,6 +196,7 @@ async def test_a_model_that_fails_leaves_the_graph_as_it_was(
     assert await dump_in_order(graph_url) == before
 
 
+@pytest.mark.full
 async def test_a_turn_that_cannot_be_extracted_any_more_is_named_and_nothing_is_undone(
     graph_url: str, lake: Lake
 ) -> None:
@@ -249,6 +251,7 @@ async def test_a_plan_says_which_turns_could_not_be_ingested_again(
     assert planned.unrepeatable == {"missing from the lake": 1, "no_time": 1}
 
 
+@pytest.mark.full
 async def test_of_two_machines_with_different_recipes_the_later_one_finds_its_plan_outdated(
     graph_url: str, lake: Lake
 ) -> None:

@@ -86,6 +86,7 @@ async def test_a_finished_group_is_released_while_another_goes_on(
     assert in_memory[-1] == {LONG}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("depth", [0, 4])
 async def test_a_group_whose_run_stops_is_released(tmp_path: Path, depth: int) -> None:
     model = UnevenModel(stop_after=9)

@@ -116,6 +116,7 @@ def test_a_run_that_ends_anywhere_is_continued_to_the_same_graph_and_pays_for_no
         assert asyncio.run(interrupted(Path(folder))) == expected(seed, "llm", 0.0)[0]
 
 
+@pytest.mark.full
 async def test_a_redo_sends_nothing_after_it_began_to_undo(
     store: GraphStore, tmp_path: Path
 ) -> None:

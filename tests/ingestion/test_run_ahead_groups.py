@@ -71,6 +71,7 @@ async def test_groups_that_share_a_model_become_what_each_becomes_alone(
         assert comparable(await store.load(group)) == graph
 
 
+@pytest.mark.full
 async def test_a_request_that_hangs_stops_only_its_group_and_only_from_its_turn_on(
     tmp_path: Path,
 ) -> None:

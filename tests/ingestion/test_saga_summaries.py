@@ -56,6 +56,7 @@ async def filled(url: str, lake: Path, runs: Sequence[Sequence[Episode]]) -> dic
     return found
 
 
+@pytest.mark.full
 async def test_a_session_has_intent_outcome_and_what_is_open_until_a_later_session_solves_it(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ async def test_a_session_has_intent_outcome_and_what_is_open_until_a_later_sessi
     assert after["two"].startswith("Asked: Run the tests again.\nOutcome: They pass.")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", range(3))
 async def test_an_undo_leaves_the_summaries_of_the_turns_that_stay(
     graph_url: str, tmp_path: Path, place: int

@@ -269,6 +269,7 @@ async def test_extraction_runs_ahead_no_further_than_prefetch_allows(
     assert len(extractor.extracted) <= 3
 
 
+@pytest.mark.full
 async def test_the_same_turns_make_the_same_graph_for_any_prefetch(
     store: GraphStore, group: GroupId, tmp_path: Path
 ) -> None:

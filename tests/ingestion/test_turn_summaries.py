@@ -105,6 +105,7 @@ async def test_runs_of_a_turn_each_decide_as_one_run_does(
     assert many.entities == one.entities
 
 
+@pytest.mark.full
 async def test_a_run_without_a_flush_decides_alike_and_the_next_run_flushes(
     store: GraphStore, tmp_path: Path
 ) -> None:
@@ -132,6 +133,7 @@ async def test_summaries_are_flushed_after_a_last_turn_that_is_committed_already
     assert (await store.versions())[GROUP].sequence == 5
 
 
+@pytest.mark.full
 async def test_an_edited_summary_is_kept_by_later_turns_and_by_an_undo(
     graph_url: str, tmp_path: Path
 ) -> None:
@@ -151,6 +153,7 @@ async def test_an_edited_summary_is_kept_by_later_turns_and_by_an_undo(
         assert [text for name, text in summaries.items() if name.endswith("cart.py")] == ["by hand"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("place", range(1, 5))
 async def test_no_summary_and_no_record_quotes_a_turn_that_was_undone(
     store: GraphStore, tmp_path: Path, place: int

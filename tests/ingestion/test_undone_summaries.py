@@ -71,6 +71,7 @@ async def legacy(graph_url: str, tmp_path: Path) -> GraphStore:
     return await open_graph(graph_url, user="", password="", write=True)
 
 
+@pytest.mark.full
 async def test_a_summary_that_no_turn_recorded_is_refreshed_when_a_turn_changes_its_facts(
     legacy: GraphStore, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ async def test_a_summary_that_no_turn_recorded_is_refreshed_when_a_turn_changes_
     await legacy.close()
 
 
+@pytest.mark.full
 async def test_the_undo_of_a_turn_without_records_takes_back_what_later_turns_wrote(
     legacy: GraphStore, tmp_path: Path
 ) -> None:

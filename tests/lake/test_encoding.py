@@ -47,6 +47,7 @@ def test_polars_reads_what_was_written(write: Writer, times: int) -> None:
     assert pl.read_parquet(data).equals(frames.turns(*(TURN, BARE) * times).collect())
 
 
+@pytest.mark.full
 @writers
 @sizes
 def test_pyarrow_reads_what_was_written(write: Writer, times: int) -> None:

@@ -14,8 +14,8 @@ from turnetl.base.model import Usage
 from turnetl.base.results import plain
 from turnetl.extraction.model_checks import reflexion_requests
 from turnetl.llm.chat import ChatModel
-from turnetl.llm.checks import ModelCheck
-from turnetl.llm.checks.check import CheckResult, check
+from turnetl.llm.checks import CheckResult, ModelCheck
+from turnetl.llm.checks.check import check
 from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices

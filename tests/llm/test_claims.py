@@ -66,6 +66,7 @@ def test_a_process_sends_the_request_of_one_that_was_killed(path: Path) -> None:
     assert claims(path) == 0
 
 
+@pytest.mark.full
 def test_no_claim_stays_after_ctrl_c(path: Path) -> None:
     with program(path, "sending") as sender:
         assert claims(path) == 1

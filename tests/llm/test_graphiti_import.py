@@ -73,6 +73,7 @@ def test_graphiti_alone_loads_the_file(tmp_path: Path, *, as_file: bool) -> None
     assert run(program, tmp_path, as_file=as_file) == "planted"
 
 
+@pytest.mark.full
 def test_a_program_may_load_a_file_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "own.env").write_text("OWN_NAME=own\n")
     program = (

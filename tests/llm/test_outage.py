@@ -113,6 +113,7 @@ async def test_an_outage_stops_the_run_and_loses_no_turn(
     )
 
 
+@pytest.mark.full
 async def test_no_response_is_paid_for_twice_because_of_an_outage(
     provider: FakeProvider, graph: GraphStore, tmp_path: Path
 ) -> None:

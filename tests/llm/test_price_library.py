@@ -163,6 +163,7 @@ def test_the_worst_case_of_a_long_request_is_reserved_at_the_price_of_its_tier()
     assert bound.usd == pytest.approx(((bound.tokens - 1_000) * 3 + 1_000 * 5) / MILLION)
 
 
+@pytest.mark.full
 def test_the_library_is_not_imported_before_a_price_is_needed() -> None:
     program = (
         "import sys\n"

@@ -78,6 +78,7 @@ def test_a_graphiti_object_connects_to_no_other_host(tmp_path: Path) -> None:
     assert not (tmp_path / ".cache" / "graphiti").exists()
 
 
+@pytest.mark.full
 def test_a_model_on_this_machine_is_loaded_and_used_without_a_connection(tmp_path: Path) -> None:
     write_model(tmp_path / "tiny")
     write_download(tmp_path, "Qdrant/all-MiniLM-L6-v2-onnx", dimensions=384)

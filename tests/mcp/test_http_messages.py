@@ -259,6 +259,7 @@ def test_any_bytes_are_a_message_or_have_a_problem(data: bytes) -> None:
 _PIECES = st.lists(st.sampled_from(["\ud83d", "\ude00", "\\", "u", "d83d", "a", "\n"]))
 
 
+@pytest.mark.full
 @given(_PIECES.map("".join))
 def test_only_halves_of_characters_are_replaced(text: str) -> None:
     whole = with_whole_characters(json.dumps(text).encode())

@@ -219,6 +219,7 @@ def test_lines_are_complete_whatever_the_chunks_and_a_long_one_is_replaced(
         assert line == (original if len(original) <= 20 else b"too long")
 
 
+@pytest.mark.full
 def test_a_line_without_end_needs_bounded_memory() -> None:
     endless = iter([b"x" * 1000] * 1000 + [b""])
     before = sys.getallocatedblocks()

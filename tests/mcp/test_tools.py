@@ -164,6 +164,7 @@ def test_every_tool_is_among_the_calls() -> None:
     assert {tool.name for tool in TOOLS} == {name for name, _ in CALLS}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("tool", "arguments"), CALLS)
 def test_no_answer_is_longer_than_its_limit_and_the_pages_have_everything_once(
     tool: str, arguments: dict[str, object], filled: Path

@@ -4,6 +4,7 @@ Every command is stopped at any boundary of its batches, and repeated.
 """
 
 import asyncio
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from tests.legacy.graphs import write_foreign_data
 from tests.legacy.migrating import StopAfter, StoppedError, states_of_graph
 from tests.legacy.sessions import LegacySession, legacy_sessions
 from tests.legacy.styles import LegacyStyle, legacy_episode
+from tests.servers.neo4j_server import Neo4jServer
 from turnetl import pipeline
 from turnetl.base.clock import now
 from turnetl.base.ids import turns_group
@@ -100,8 +102,8 @@ class Migrating:
             report = await execute_change(self.settings, options, now)
             assert report.is_done, report
 
-    async def check(self, graph: LegacyGraph, stops: Stops, *, discards: bool) -> None:
-        """Check every command on the graph."""
+    async def check(self, graph: LegacyGraph, stops: Stops, ends: Sequence[str]) -> None:
+        """Check every command on the graph, and these ends: each but the last one on a copy."""
         await graph.write(self.url)
         await write_foreign_data(self.url, "other-data")
         before_run = await dump_graph(self.url)
@@ -111,7 +113,22 @@ class Migrating:
         await self.change(ROLLBACK, stops, stops.steps[1])
         assert await dump_graph(self.url) == ready
         await self.change(CUTOVER, stops, stops.steps[2])
-        if discards:
+        for end in ends[:-1]:
+            await self.copy(end).check_end(end, graph, stops, before_run, ready)
+        await self.check_end(ends[-1], graph, stops, before_run, ready)
+
+    def copy(self, name: str) -> "Migrating":
+        """Return a copy of an embedded graph."""
+        path = Path(self.url.removeprefix("ladybug://"))
+        copied = path.with_name(f"{path.stem}-{name}.lbug")
+        for file in path.parent.glob(f"{path.name}*"):
+            shutil.copy(file, str(file).replace(str(path), str(copied)))
+        return replace(self, url=f"ladybug://{copied}")
+
+    async def check_end(
+        self, end: str, graph: LegacyGraph, stops: Stops, before_run: list[str], ready: list[str]
+    ) -> None:
+        if end == "rollback":
             await self.change(ROLLBACK, stops, stops.steps[3], discard=True)
             assert await dump_graph(self.url) == before_run
             return
@@ -142,34 +159,42 @@ def with_communities(sessions: Sequence[LegacySession]) -> LegacyGraph:
     return LegacyGraph(GROUP, tuple(episodes), (), (("1.py",), ("1.py",)))
 
 
+ENDS = ("rollback", "finish")
+
+
 @pytest.mark.full
-@pytest.mark.parametrize("discards", [True, False], ids=["rollback", "finish"])
+@pytest.mark.parametrize(
+    ("url", "ends"),
+    [
+        ("ladybug", ENDS),
+        *(
+            pytest.param("neo4j", (end,), marks=pytest.mark.neo4j, id=f"neo4j-{end}")
+            for end in ENDS
+        ),
+    ],
+)
 def test_any_migration_is_taken_back_completely_or_completed_exactly(
-    graph_url: str,
-    tmp_path: Path,
-    archives: Path,
-    request: pytest.FixtureRequest,
-    discards: bool,
+    url: str, ends: Sequence[str], tmp_path: Path, archives: Path, request: pytest.FixtureRequest
 ) -> None:
     sessions = legacy_sessions(archives)
-    kind = graph_url.partition(":")[0]
     number = iter(range(1_000))
 
     def empty_graph() -> str:
-        if kind == "ladybug":
+        if url == "ladybug":
             return f"ladybug://{tmp_path / f'{next(number)}.lbug'}"
-        request.getfixturevalue("neo4j").clear()
-        return graph_url
+        server: Neo4jServer = request.getfixturevalue("neo4j")
+        server.clear()
+        return server.url
 
     # Without shrinking: an example takes seconds.
     @settings(
-        max_examples=settings().max_examples * EXAMPLES.get(kind, EXAMPLES["neo4j"]) // 25,
+        max_examples=settings().max_examples * EXAMPLES[url] // 25,
         phases=(Phase.explicit, Phase.reuse, Phase.generate),
     )
     @example(with_communities(sessions), Stops(2, (0, 10, 0, 0)))
     @given(legacy_graphs(sessions, GROUP), STOPS)
     def check(graph: LegacyGraph, stops: Stops) -> None:
         migrating = Migrating(empty_graph(), archives, tmp_path / "lake")
-        asyncio.run(migrating.check(graph, stops, discards=discards))
+        asyncio.run(migrating.check(graph, stops, ends))
 
     check()

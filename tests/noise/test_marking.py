@@ -89,6 +89,7 @@ def test_a_turn_that_got_work_done_is_a_copy_or_is_kept(values: list[Turn]) -> N
         assert mark in (None, "copy") or not (value.tool_calls or value.steering)
 
 
+@pytest.mark.full
 @given(turns())
 @settings(max_examples=scaled(60), deadline=None)
 def test_an_inactive_rule_marks_nothing_and_the_next_matching_rule_applies(
@@ -120,6 +121,7 @@ def test_no_rules_mark_nothing() -> None:
     assert marked(frames.turns(turn(user_text="ok")), ()) == [None]
 
 
+@pytest.mark.full
 def test_a_turn_of_five_megabytes_is_marked_like_any_other() -> None:
     long = "Mend the cart. " * 350_000
     assert marked(frames.turns(turn(user_text=long, assistant_text=""))) == [None]

@@ -39,6 +39,7 @@ def test_the_wheel_contains_every_module_and_template(wheel: set[str]) -> None:
     assert {name for name in wheel if ".dist-info/" not in name} == expected
 
 
+@pytest.mark.full
 def test_the_sdist_contains_every_file_but_those_of_the_repository_itself(sdist: set[str]) -> None:
     of_the_repository = {".ci/run", ".gitattributes"}
     assert tracked() - of_the_repository <= sdist

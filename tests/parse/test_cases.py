@@ -200,8 +200,8 @@ CASES = {
     ),
     "opencode-sqlite": case(words=("opencode.db", "OpenCode"), holds=unread),
     "opencode-store-and-export": case("Prompt in store and export", copies=1),
-    # Not read: old texts of Cursor, chats of VS Code, threads of Zed.
-    "other-agents": case(*["Fix it"] * 7),
+    # Not read: old texts of Cursor, threads of Zed.
+    "other-agents": case(*["Fix it"] * 9),
     "qwen-chats": case(prompts=None, holds=one_turn_or_unread),
 }
 

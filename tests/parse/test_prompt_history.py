@@ -154,6 +154,7 @@ class RecordingFiles(LocalArchives):
         return super().read(file)
 
 
+@pytest.mark.full
 def test_a_run_reads_and_decodes_a_history_once_for_all_of_its_projects(tmp_path: Path) -> None:
     path, other = tmp_path / "history.jsonl", tmp_path / "zzz.history.jsonl"
     # More than a batch of archives.

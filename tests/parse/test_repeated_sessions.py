@@ -85,6 +85,7 @@ ALL_TURNS = [(prompt, f"Done with {number}.", 1, 1) for number, prompt in enumer
 ENDS = st.lists(st.integers(1, len(ROWS)), max_size=4)
 
 
+@pytest.mark.full
 @settings(max_examples=scaled(25), deadline=None)
 @given(ENDS.map(lambda ends: [*ends, len(ROWS)]).flatmap(st.permutations))
 def test_snapshots_of_a_growing_session_give_each_turn_completely(

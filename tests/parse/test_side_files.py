@@ -108,5 +108,10 @@ def test_a_damaged_side_file_adds_nothing(tmp_path: Path, subtests: pytest.Subte
                 assert parsed(folder, sample, data) == plain
 
 
+def test_the_folder_of_a_virtual_machine_is_no_project(tmp_path: Path) -> None:
+    parsed(tmp_path, "claude_code/cowork_audit.jsonl", None)
+    assert Lake(tmp_path / "lake").groups() == ["no_project"]
+
+
 def test_every_kind_of_side_file_has_a_case() -> None:
     assert SIDE_FILES.keys() == {sample.partition("/")[0] for sample in CASES}

@@ -51,6 +51,7 @@ TURNS = st.builds(
 )
 
 
+@pytest.mark.full
 @given(st.lists(st.tuples(st.lists(TURNS, max_size=4), TEXTS, TEXTS), max_size=5))
 def test_the_rows_of_an_archive_are_the_same_whatever_archives_are_built_with_it(
     archives: list[tuple[list[RawTurn], str, str]],
@@ -66,6 +67,7 @@ def test_the_rows_of_an_archive_are_the_same_whatever_archives_are_built_with_it
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("chars", [UNIFORM_BYTES // 2, UNIFORM_BYTES, 2 * UNIFORM_BYTES])
 def test_a_large_archive_beside_a_small_one_does_not_change_how_the_small_one_is_encoded(
     chars: int,

@@ -126,6 +126,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_no_temporary_file(
     assert all(name.endswith(".parquet") for name in written(lake))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_log_has_the_traceback_of_an_unexpected_error_in_any_process(
     jobs: int, archives: list[Path], tmp_path: Path, caplog: pytest.LogCaptureFixture

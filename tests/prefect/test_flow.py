@@ -230,6 +230,7 @@ async def test_a_broken_archive_is_in_the_log_also_if_the_run_fails_later(
     assert [message for message in warnings if "broken.jsonl.gz" in message] == warnings != []
 
 
+@pytest.mark.full
 async def test_a_busy_stage_is_retried_and_a_failed_one_is_not() -> None:
     errors: list[Exception] = [GraphBusy("busy"), BadTurn("broken")]
 
@@ -252,6 +253,7 @@ async def test_a_busy_group_is_retried() -> None:
     assert answers == []
 
 
+@pytest.mark.full
 async def test_a_group_that_stays_busy_is_reported_after_the_last_retry() -> None:
     busy, calls = _report(error="busy", retryable=True), []
 

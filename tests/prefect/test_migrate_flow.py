@@ -99,6 +99,7 @@ def test_a_cutover_that_the_comparison_speaks_against_must_be_accepted(
     assert_cut_over(url, run(url, cutover=True, accept=True))
 
 
+@pytest.mark.full
 def test_what_only_a_cutover_reads_is_refused_without_one_before_any_work(url: str) -> None:
     before = of_readers(url)
     state = run(url, accept=True)
@@ -144,6 +145,7 @@ def test_a_run_that_failed_is_neither_compared_nor_cut_over(url: str, tmp_path: 
     assert of_readers(url) == before
 
 
+@pytest.mark.full
 def test_a_group_that_is_not_there_fails_the_run_in_one_sentence(url: str) -> None:
     state = run(url, groups=["nothing"])
     assert state.is_failed()

@@ -90,6 +90,7 @@ async def test_a_nightly_run_writes_the_page_on_everything_and_links_to_it(
     assert "| shoebox | 3 | 3 | " in published
 
 
+@pytest.mark.full
 async def test_a_file_that_is_no_page_is_refused_before_a_nightly_run_does_anything(
     archives: Path, tmp_path: Path
 ) -> None:

@@ -101,6 +101,7 @@ async def test_what_the_set_up_makes_is_created_if_it_is_missing(
     assert (await client.read_global_concurrency_limit_by_name(MODEL_LIMIT)).limit == 5
 
 
+@pytest.mark.full
 async def test_other_limits_blocks_and_variables_are_named_with_what_to_do(
     client: PrefectClient,
 ) -> None:

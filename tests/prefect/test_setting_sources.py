@@ -77,6 +77,7 @@ async def test_lake_graph_and_key_come_from_blocks_and_variables_and_are_not_sho
     assert "hidden.lbug" not in text
 
 
+@pytest.mark.full
 async def test_the_password_of_a_graph_comes_from_a_block_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +94,7 @@ async def test_the_password_of_a_graph_comes_from_a_block_or_the_environment(
     ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("source", ["secret/absent", "variable/absent"])
 async def test_a_missing_block_or_variable_is_named_with_its_setting(source: str) -> None:
     with pytest.raises(BadUsage, match=r"`absent`.*`llm.model`"):

@@ -52,6 +52,7 @@ def covered_bytes(spans: Iterable[Span]) -> set[int]:
     return {offset for start, end, _ in spans for offset in range(start, end)}
 
 
+@pytest.mark.full
 def test_known_secrets_are_found_across_the_boundaries_of_chunks() -> None:
     secrets = {fresh(24).encode(): "a" for _ in range(25)}
     step = 4 << 20

@@ -12,7 +12,8 @@ from turnetl.redact.known_literals import RequiredLiterals, required_literals
 from turnetl.redact.literal_search import LiteralSearch, RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.pii import PII_RULES
 from turnetl.redact.prefilter import candidates
-from turnetl.redact.rules import RULES, SecretRule
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import SecretScanner
 
 SCANNER = SecretScanner()
@@ -89,6 +90,7 @@ def test_every_match_of_a_rule_starts_with_a_required_literal(
     assert required is None or matches_near_literal(required, rule, match)
 
 
+@pytest.mark.full
 @given(st.sampled_from(RULES), st.data())
 def test_a_rule_is_searched_for_wherever_it_matches(rule: SecretRule, data: st.DataObject) -> None:
     matches = st.from_regex(rule.pattern.encode())

@@ -75,6 +75,7 @@ async def test_a_request_says_what_is_new_what_ended_and_what_else_holds() -> No
     assert "format 399" not in others
 
 
+@pytest.mark.full
 async def test_what_a_request_says_is_bounded_whatever_the_entities_hold() -> None:
     model = model_of_summaries()
     long = [

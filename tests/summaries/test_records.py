@@ -65,6 +65,7 @@ def test_without_the_latest_turns_the_summaries_are_as_before_them(history: list
         assert replay(records[:count]) == expected
 
 
+@pytest.mark.full
 @given(st.lists(turns, max_size=6), st.integers(0, 6))
 def test_the_records_of_one_run_or_of_several_lead_to_the_same(
     history: list[Turn], split: int

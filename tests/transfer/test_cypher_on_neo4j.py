@@ -7,7 +7,7 @@ import pytest
 from tests.servers.neo4j_server import Neo4jServer
 from tests.transfer.contents import HOSTILE, content
 from turnetl.transfer.content import ExportContent
-from turnetl.transfer.cypher import to_cypher
+from turnetl.transfer.file_formats import to_cypher
 
 
 @pytest.fixture

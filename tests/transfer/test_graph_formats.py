@@ -9,8 +9,7 @@ from hypothesis import given
 
 from tests.transfer.contents import HOSTILE, TEXTS, content
 from turnetl.transfer.content import ExportContent
-from turnetl.transfer.cypher import literal, to_cypher
-from turnetl.transfer.graphml import to_graphml, xml_text
+from turnetl.transfer.file_formats import literal, to_cypher, to_graphml, xml_text
 
 STRING = re.compile(r"'((?:[^'\\]|\\u[0-9a-f]{4}|\\[\\'])*)'")
 

@@ -16,7 +16,7 @@ from turnetl.base.model import GroupId
 from turnetl.lake import turn_from_row
 from turnetl.parsing.redaction import NAME_FIELDS, RUN_NAME_FIELDS
 from turnetl.transfer.content import ExportContent, ExportedTurn
-from turnetl.transfer.jsonl import to_jsonl
+from turnetl.transfer.file_formats import to_jsonl
 from turnetl.transfer.redaction import content_hash, redacted_content, redacted_tables, turns_frame
 
 WORD = "hunter2"

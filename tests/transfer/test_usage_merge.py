@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.activity_report.test_subagents import METADATA, USAGE
 from tests.fakes.redactors import NoRedactor
 from turnetl.base.model import MessageCounts
-from turnetl.transfer.merge import merged_usage
+from turnetl.transfer.lake_import import merged_usage
 
 FIRST, SECOND = MessageCounts("m1", 10, 0, 7, 5, None), MessageCounts("m2", 1, 2, 3, 4, 5)
 

@@ -71,6 +71,7 @@ async def test_without_a_query_the_page_of_errors_lists_those_of_most_turns(
     assert ERROR not in links(await visitor.page("fix", group="shoebox"))
 
 
+@pytest.mark.full
 async def test_the_report_is_made_of_what_there_is_now_and_leads_to_the_pages(
     visitor: Visitor,
 ) -> None:
@@ -220,6 +221,7 @@ async def test_the_resume_command_can_be_copied_by_the_script_and_by_hand(visito
     assert "<button>Copy" not in response.text
 
 
+@pytest.mark.full
 async def test_without_the_lake_the_text_is_that_of_the_graph_and_the_page_says_so(
     sample_settings: turnetl.Settings, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -307,7 +309,7 @@ async def test_the_lines_of_a_turn_are_shown_without_secrets(visitor: Visitor) -
     assert "line-3" in page.attributes("id")
     assert "parentUuid" in page.text
     wrong = await visitor.page("lines", 404, id=SESSION)
-    assert "is no turn: only turns have lines" in wrong.text
+    assert "is no turn: only turns, and facts" in wrong.text
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,12 @@ async def test_the_timeline_has_every_turn_once_newest_first(long: Visitor) -> N
     assert await numbers(long, "timeline?group=shop") == [*range(TURNS)][::-1]
 
 
+@pytest.mark.full
 async def test_a_session_has_every_turn_once_oldest_first(long: Visitor) -> None:
     assert await numbers(long, "session?id=s1") == [*range(TURNS)]
 
 
+@pytest.mark.full
 async def test_a_file_has_every_turn_that_is_about_it_once_newest_first(long: Visitor) -> None:
     assert await numbers(long, "file?path=cart.py") == [*range(TURNS)][::-1]
 

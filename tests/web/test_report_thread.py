@@ -78,6 +78,7 @@ async def test_the_caller_gets_the_error() -> None:
         await run_in_thread(work)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["awaits", "steps"])
 async def test_work_whose_caller_is_cancelled_ends_and_releases_what_it_opened(kind: str) -> None:
     work = StoppedWork()

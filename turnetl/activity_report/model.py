@@ -234,9 +234,8 @@ class TokenCount:
     ] = 0
 
     @property
-    def tokens(
-        self,
-    ) -> Annotated[int, described("Input, cache write, cache read and output.", name="total")]:
+    @described("Input, cache write, cache read and output.", name="total")
+    def tokens(self) -> int:
         cache = (self.cache_write_tokens or 0) + (self.cache_read_tokens or 0)
         return self.input_tokens + cache + self.output_tokens
 

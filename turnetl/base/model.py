@@ -4,10 +4,11 @@ All times are aware and UTC, with microseconds. All texts are redacted: no value
 holds a secret.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
+from operator import itemgetter
 from typing import Annotated, NamedTuple, NewType
 
 from turnetl.base.results import described
@@ -87,6 +88,41 @@ class SubagentRun:
     last_line: int
 
 
+class AgentCall(NamedTuple):
+    """A tool call of a turn, and which of its agents made it."""
+
+    call: ToolCall
+    run: SubagentRun | None = None
+    """Of the subagent; None: the agent of the turn made it."""
+
+    @property
+    def step(self) -> "SubagentStep | None":
+        """Who made it and where it stands, if a subagent made it."""
+        if self.run is None or not isinstance(self.call, SubagentCall):
+            return None
+        return SubagentStep(self.run.type or "", self.run.archive, self.call.line)
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStep:
+    """A tool call of a subagent: part of the turn that started it."""
+
+    subagent: Annotated[str, described("Type of the subagent; empty if unknown.", name="type")]
+    archive: Annotated[str, described("The archive of the subagent.")]
+    line: Annotated[int, described("Line of the call in it.")]
+
+    @property
+    def by(self) -> str:
+        """The subagent as texts name it."""
+        return by_subagent([self.subagent])
+
+
+def by_subagent(types: Iterable[str]) -> str:
+    """Return who made calls, as texts say it: `by subagent Explore`; the types may be unknown."""
+    names = sorted({*types} - {""})
+    return f"by subagent {', '.join(names)}".rstrip() if names else "by a subagent"
+
+
 @dataclass(frozen=True, slots=True)
 class MessageUsage:
     """Tokens of one API message. None: not recorded."""
@@ -152,6 +188,34 @@ class Turn:
     """Those that the turn started, and those that these started, oldest first. Only the episodes
     table has them: stage 2 joins them to their turns."""
 
+    @property
+    def agent_calls(self) -> Sequence[AgentCall]:
+        """The calls of all its agents in the order of their results.
+
+        A call without a time follows the one before it of the same agent.
+        """
+        own = [AgentCall(call) for call in self.tool_calls]
+        if not self.subagents:
+            return own
+        timed = [*_timed(own, self.started_at)]
+        for run in self.subagents:
+            calls = [AgentCall(call, run) for call in run.tool_calls]
+            timed += _timed(calls, run.started_at or self.started_at)
+        return [call for _, call in sorted(timed, key=itemgetter(0))]
+
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+
+
+def _timed(
+    calls: Iterable[AgentCall], started_at: datetime | None
+) -> Iterator[tuple[datetime, AgentCall]]:
+    """Yield the calls of one agent with times that do not run backwards."""
+    time = started_at or _EARLIEST
+    for one in calls:
+        time = max(time, one.call.ended_at or time)
+        yield time, one
+
 
 @dataclass(frozen=True, slots=True)
 class Episode:
@@ -209,6 +273,10 @@ class Entity:
         return self.uuid[:ID_CHARS]
 
 
+STEP_ATTRIBUTES = ("subagent", "subagent_archive", "subagent_line")
+"""Attributes of a fact that say from which `SubagentStep` it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fact:
     """A statement about two entities: Graphiti's RELATES_TO edge."""
@@ -242,6 +310,21 @@ class Fact:
     """By the names of the ontology."""
     embedding: Vector | None = None
     """Embedding of the text."""
+
+    @property
+    def step(
+        self,
+    ) -> Annotated[
+        SubagentStep | None,
+        described(
+            "The first step of a subagent from which the fact is; null: of none.",
+            name="subagent_step",
+        ),
+    ]:
+        by, archive, line = (self.attributes.get(name) for name in STEP_ATTRIBUTES)
+        if not isinstance(archive, str) or not isinstance(line, int):
+            return None
+        return SubagentStep(str(by or ""), archive, line)
 
     @property
     def id(

@@ -10,22 +10,26 @@ keeps its place.
         cascade: bool
 
         @property
-        def turns(self) -> Annotated[int, described("Turns to undo.")]:
+        @described("Turns to undo.")
+        def turns(self) -> int:
             return sum(len(group.turns) for group in self.groups)
 """
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from enum import Enum, StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin
 
 from turnetl.base.clock import encoded_time
 from turnetl.base.control_characters import displayed_json
 from turnetl.base.object_url import path_text
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +50,16 @@ class Description:
     inlined: bool = False
     """The keys of this result are keys of the object itself."""
 
+    def __call__(self, getter: Callable[P, T]) -> Callable[P, T]:
+        """Describe what a property returns, as `Annotated` would in its type."""
+        returned: Any = getter.__annotations__["return"]
+        getter.__annotations__["return"] = Annotated[returned, self]
+        return getter
+
 
 described = Description
-"""As it reads in the type of a field: `Annotated[int, described("Turns to undo.")]`."""
+"""As it reads in the type of a field, `Annotated[int, described("Turns to undo.")]`, and above the
+getter of a property."""
 
 INLINED = described("", inlined=True)
 

@@ -1,7 +1,8 @@
 """Tables separated by tabs that a user writes: every error names the file and the line."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,21 +24,32 @@ def read_tsv(
 
     Each row needs a value in the required columns; `row_needs` says so as the end of a sentence.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-            _check_columns(path, reader.fieldnames or (), required, row_needs)
-            rows = [TsvRow(reader.line_num, _values(row, (*required, *optional))) for row in reader]
-    except OSError as error:
-        raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
+    with open_tsv(path, is_quoted=False) as reader:
+        _check_columns(path, reader.fieldnames or (), required, row_needs)
+        rows = [TsvRow(reader.line_num, _values(row, (*required, *optional))) for row in reader]
     for row in rows:
         if not all(row.values[name] for name in required):
             raise BadUsage(f"`{path}`, line {row.line}: a row needs {row_needs}")
     if not rows:
         raise BadUsage(f"`{path}` has no row below its first line: a row needs {row_needs}")
     return rows
+
+
+@contextmanager
+def open_tsv(path: Path, *, is_quoted: bool) -> "Iterator[csv.DictReader[str]]":
+    """Open a table, of which cells may be quoted; one that a row lacks is empty."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield csv.DictReader(
+                file,
+                delimiter="\t",
+                restval="",
+                quoting=csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE,
+            )
+    except OSError as error:
+        raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
 
 
 def _check_columns(

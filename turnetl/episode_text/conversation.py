@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from turnetl.base.model import Turn
+from turnetl.base.model import SubagentStep, Turn
 from turnetl.base.results import described
 from turnetl.episode_text.passages import split_messages
 
@@ -32,6 +32,10 @@ class ConversationStep:
     outcome: Annotated[str, described("Head and tail of the result.")]
     is_error: Annotated[bool, described("Whether the call failed.")]
     ended_at: Annotated[datetime | None, described("Time of the result; null if unknown.")]
+    subagent: Annotated[
+        SubagentStep | None,
+        described("The subagent that made the call; null: the agent of the turn, or unknown."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,11 @@ def from_turn(turn: Turn) -> Conversation:
         source=TextSource.LAKE,
         prompt=turn.user_text,
         steps=tuple(
-            ConversationStep(call.name, call.input, call.result, call.is_error, call.ended_at)
-            for call in turn.tool_calls
+            ConversationStep(
+                call.name, call.input, call.result, call.is_error, call.ended_at, one.step
+            )
+            for one in turn.agent_calls
+            for call in [one.call]
         ),
         steering=(*turn.steering, *turn.user_answers),
         answer=turn.assistant_text,

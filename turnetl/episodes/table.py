@@ -155,7 +155,7 @@ def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -
 
 def rendered_columns(turns: pl.DataFrame, filters: Filters) -> pl.DataFrame:
     """Return `RENDERED` of turns, given with at least the columns of `schema.TURNS`."""
-    rendered = turns.select(TURN_KIND.alias("kind"), render_texts(turns, filters))
+    rendered = turns.select(turn_kinds(turns), render_texts(turns, filters))
     chunked = rendered.with_columns(chunking.chunk_texts(rendered["text"]))
     measured = chunked.with_columns(
         pl.col("text").str.len_chars().cast(pl.Int64).alias("chars_after"),
@@ -169,7 +169,7 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
     """Return `text`, one per row, without what the patterns for its group and kind match."""
     if not filters.overrides or turns.is_empty():
         return text.render_turns(turns, filters.patterns)
-    rows = turns.with_row_index("position").with_columns(TURN_KIND.alias("kind"))
+    rows = turns.with_row_index("position").with_columns(turn_kinds(turns))
     by_kind = rows.partition_by("group_id", "kind", as_dict=True)
     rendered = [
         alike.select(
@@ -178,6 +178,16 @@ def render_texts(turns: pl.DataFrame, filters: Filters) -> pl.Series:
         for (group, kind), alike in by_kind.items()
     ]
     return pl.concat(rendered).sort("position")["text"]
+
+
+def turn_kinds(turns: pl.DataFrame) -> pl.Series:
+    """Return `kind`, to which the calls of subagents count."""
+    if text.has_subagents(turns):
+        fields = (field.name for field in schema.TOOL_CALL.fields)
+        calls = pl.element().struct.field("tool_calls").explode().drop_nulls().struct
+        of_runs = pl.col("subagents").list.eval(pl.struct(calls.field(name) for name in fields))
+        turns = turns.with_columns(pl.col("tool_calls").list.concat(of_runs))
+    return turns.select(TURN_KIND.alias("kind"))["kind"]
 
 
 def _digests(chunked: pl.DataFrame) -> pl.Series:

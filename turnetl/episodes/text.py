@@ -136,6 +136,10 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     """Return `calls`, one list per turn: its calls in order, each once with all its results."""
     rows = turns.select("cwd", "tool_calls").with_row_index()
     calls = rows.explode("tool_calls").drop_nulls("tool_calls").unnest("tool_calls")
+    if has_subagents(turns):
+        calls = pl.concat(
+            [calls.with_columns(by=pl.lit("")), _subagent_steps(turns)], how="diagonal"
+        )
     # What turnetl itself answered was said in other turns, and at other times.
     is_aside = pl.col("name").is_in(BOOKKEEPING_TOOLS) | pl.col("name").str.contains(HISTORY_CALL)
     relevant = calls.filter(~is_aside).with_columns(
@@ -143,6 +147,11 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     )
     # In steps, because polars evaluates an expression at each use.
     cleaned = clean_inputs(relevant).with_columns(tool_role())
+    if "by" in cleaned.columns:
+        is_answer = (pl.col("by") != "") & (pl.col("name") == _ANSWER)
+        role = pl.when(is_answer).then(pl.lit("report")).otherwise("role")
+        kept = (pl.col("by") == "") | is_answer | pl.col("role").is_in(_SUBAGENT_ROLES)
+        cleaned = cleaned.filter(kept).with_columns(role=role)
     condensed = _with_call(cleaned).with_columns(condense_results(cleaned))
     distinct = condensed.group_by("index", "call", maintain_order=True).agg(
         pl.col("result").unique(maintain_order=True)
@@ -155,6 +164,52 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     )
     none = pl.lit([], dtype=pl.List(pl.String))
     return joined.select(pl.coalesce("calls", none).alias("calls"))["calls"]
+
+
+_SUBAGENT_ROLES = ("edit", "run")
+"""Of rendered steps of subagents: what they read is in their answers, as far as it counts."""
+_ANSWER = "answer"
+"""In place of a tool: the last text of a subagent that is the result of no call."""
+_COMPARED = 200
+"""Characters of an answer by which the result of a call is known to hold it."""
+
+
+def has_subagents(turns: pl.DataFrame) -> bool:
+    """Return whether a turn has subagents; the column may be missing."""
+    return "subagents" in turns.columns and bool((turns["subagents"].list.len() > 0).any())
+
+
+def _subagent_steps(turns: pl.DataFrame) -> pl.DataFrame:
+    """Return the calls of subagents with `by`, and answers that are the result of no call."""
+    results = pl.col("tool_calls").list.eval(pl.element().struct.field("result")).list.join("\n")
+    runs = (
+        turns.select("cwd", "subagents", results=results)
+        .with_row_index()
+        .explode("subagents")
+        .drop_nulls("subagents")
+        .unnest("subagents")
+        .with_columns(by=pl.format(" (by {})", _subagent()))
+    )
+    steps = runs.select("index", "cwd", "by", "tool_calls").explode("tool_calls")
+    answer = pl.col("answer")
+    is_known = pl.col("results").str.contains(answer.str.head(_COMPARED), literal=True)
+    answers = runs.filter((answer != "") & ~is_known).select(
+        "index",
+        "cwd",
+        by=pl.format(" (by {})", _subagent()),
+        name=pl.lit(_ANSWER),
+        input=pl.lit(""),
+        result="answer",
+        is_error=pl.lit(value=False),
+    )
+    return pl.concat(
+        [steps.drop_nulls("tool_calls").unnest("tool_calls").drop("line"), answers], how="diagonal"
+    )
+
+
+def _subagent() -> pl.Expr:
+    kind = pl.col("type").fill_null("")
+    return pl.when(kind == "").then(pl.lit("a subagent")).otherwise("subagent " + kind)
 
 
 def _with_joined_results(calls: pl.DataFrame) -> pl.DataFrame:
@@ -174,7 +229,9 @@ def _with_call(calls: pl.DataFrame) -> pl.DataFrame:
     readable = apply_where(calls, is_json, _from_json().alias("input"), _relative(call))
     name = pl.col("name").str.replace(r"^mcp__.*__", "")
     one_line = _without_middle(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "))
-    return readable.with_columns(call=(name + " " + one_line).str.strip_chars_end())
+    by = [pl.col("by")] if "by" in calls.columns else []
+    line = (name + " " + one_line).str.strip_chars_end()
+    return readable.with_columns(call=pl.concat_str(line, *by))
 
 
 def _without_middle(call: pl.Expr) -> pl.Expr:

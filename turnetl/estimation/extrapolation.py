@@ -17,7 +17,6 @@ from turnetl.estimation.sample import PendingTurn, Stratum, merged, stratify
 from turnetl.estimation.usage_range import (
     CONFIDENCE,
     MIN_SAMPLE,
-    StratumUsage,
     UsageByPrompt,
     UsageRange,
     minimum_usage,
@@ -281,9 +280,9 @@ def _predict_parts(
     known: Mapping[TurnId, UsageByPrompt],
 ) -> PredictedUsage:
     """Predict the turns of each part from the usages beside them; add what is known."""
-    strata = [StratumUsage(tuple(drawn), len(others)) for others, drawn in parts]
+    strata = [(drawn, len(others)) for others, drawn in parts]
     added = list(known.values())
-    names = prompts_of([*added, *(usage for one in strata for usage in one.drawn)])
+    names = prompts_of([*added, *(usage for _, drawn in parts for usage in drawn)])
     by_turn = {turn: sum(usage.values(), Usage()) for turn, usage in known.items()}
     for others, drawn in parts:
         mean = _mean(drawn)

@@ -13,7 +13,7 @@ import polars as pl
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.usage_range import MIN_SAMPLE
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import TurnStore
 from turnetl.ingestion import group
 from turnetl.ingestion.admission import with_context
 from turnetl.ingestion.group import GroupPlan
@@ -149,7 +149,7 @@ class Workload:
     """Its turns to commit are the turns of the estimate."""
     undo: UndoPlan | None = None
     """What a redo undoes before it ingests them; None for an ingest."""
-    store: GraphStore | None = None
+    store: TurnStore | None = None
     """In which the run finds the group, if it is not the graph itself."""
 
     @property
@@ -171,7 +171,7 @@ class Workload:
         loaded = group.load_episodes(self.plan.rows, required, batch_rows=self.plan.batch_rows)
         yield from with_context(loaded, context)
 
-    async def contents(self, store: GraphStore, embedder: Embedder) -> GroupContents:
+    async def contents(self, store: TurnStore, embedder: Embedder) -> GroupContents:
         """Return the group as the run would find it. Writes nothing."""
         contents = await (self.store or store).load(self.group)
         if self.undo is not None:

@@ -136,19 +136,18 @@ _METRICS: Mapping[str, Callable[[Usage], float]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class StratumUsage:
-    """What the drawn turns of a stratum use, and how many turns they stand for."""
-
-    drawn: tuple[UsageByPrompt, ...]
-    others: int
-
-
 def predict_usage(
-    strata: Sequence[StratumUsage], known: Iterable[UsageByPrompt], prompt: str | None = None
+    strata: Sequence[tuple[Sequence[UsageByPrompt], int]],
+    known: Iterable[UsageByPrompt],
+    prompt: str | None = None,
 ) -> UsageRange:
-    """Return the usage of the turns that were not drawn plus the known one; None: all prompts."""
-    drawn = [([_select(one, prompt) for one in part.drawn], part.others) for part in strata]
+    """Return the usage of the turns that were not drawn plus the known one.
+
+    Args:
+        strata: what the drawn turns of each use, and how many turns they stand for.
+        prompt: of the requests; None: all.
+    """
+    drawn = [([_select(one, prompt) for one in usages], others) for usages, others in strata]
     added = sum((_select(one, prompt) for one in known), Usage())
 
     def total(metric: Callable[[Usage], float]) -> Range:

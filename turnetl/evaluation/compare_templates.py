@@ -68,21 +68,14 @@ class LabelScore:
     """A label of their turn."""
 
     @property
-    def recall(
-        self,
-    ) -> Annotated[
-        float | None, described("Share of the labels that were found; null without labels.")
-    ]:
+    @described("Share of the labels that were found; null without labels.")
+    def recall(self) -> float | None:
         found = sum(one.is_found for one in self.checked)
         return found / len(self.checked) if self.checked else None
 
     @property
-    def precision(
-        self,
-    ) -> Annotated[
-        float | None,
-        described("Share of the facts of turns with labels that a label says; null without facts."),
-    ]:
+    @described("Share of the facts of turns with labels that a label says; null without facts.")
+    def precision(self) -> float | None:
         return self.matching / self.extracted if self.extracted else None
 
 
@@ -203,12 +196,8 @@ class TemplateComparison:
     compared_at: Annotated[datetime, described("When they were compared.")]
 
     @property
-    def status(
-        self,
-    ) -> Annotated[
-        Literal["complete", "stopped", "failed"],
-        described("`stopped`: by the budget; `failed`: no turn could be compared."),
-    ]:
+    @described("`stopped`: by the budget; `failed`: no turn could be compared.")
+    def status(self) -> Literal["complete", "stopped", "failed"]:
         if self.stopped is not None:
             return "stopped"
         return "complete" if self.turns else "failed"

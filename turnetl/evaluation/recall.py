@@ -175,24 +175,18 @@ class StageRecall:
     """Questions whose turn is among the first `k` hits, by `k`."""
 
     @property
-    def recall_at_1(
-        self,
-    ) -> Annotated[
-        float | None,
-        described("Share with the right turn first; null without questions.", digits=4),
-    ]:
+    @described("Share with the right turn first; null without questions.", digits=4)
+    def recall_at_1(self) -> float | None:
         return self.at(1)
 
     @property
-    def recall_at_5(
-        self,
-    ) -> Annotated[float | None, described("The same among the first five hits.", digits=4)]:
+    @described("The same among the first five hits.", digits=4)
+    def recall_at_5(self) -> float | None:
         return self.at(5)
 
     @property
-    def recall_at_10(
-        self,
-    ) -> Annotated[float | None, described("The same among the first ten hits.", digits=4)]:
+    @described("The same among the first ten hits.", digits=4)
+    def recall_at_10(self) -> float | None:
         return self.at(10)
 
     def at(self, depth: int) -> float | None:
@@ -283,23 +277,18 @@ class EvaluationReport:
     unread: UnreadField = None
 
     @property
-    def recalls(
-        self,
-    ) -> Annotated[tuple[StageRecall, ...], described("All questions, by stage.", name="stages")]:
+    @described("All questions, by stage.", name="stages")
+    def recalls(self) -> tuple[StageRecall, ...]:
         return self._recalls(None)
 
     @property
-    def group_recalls(
-        self,
-    ) -> Annotated[tuple[GroupRecall, ...], described("The groups, by name.", name="groups")]:
+    @described("The groups, by name.", name="groups")
+    def group_recalls(self) -> tuple[GroupRecall, ...]:
         return tuple(GroupRecall(group, self._recalls(group)) for group in self.groups)
 
     @property
-    def comparison(
-        self,
-    ) -> Annotated[
-        BaselineComparison | None, described("Null without --baseline.", name="baseline")
-    ]:
+    @described("Null without --baseline.", name="baseline")
+    def comparison(self) -> BaselineComparison | None:
         if self.baseline is None:
             return None
         pairs = [self.baseline_recall(stage) for stage in self.stages]

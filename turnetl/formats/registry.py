@@ -22,7 +22,36 @@ class Format:
     version: int
     """Increased when the same bytes give different turns, so that archives are read again."""
     reader: str
-    """Its `formats.port.Reader`: the module within this package, a colon and the class."""
+    """Its `formats.port.Reader`, or the class: the module in this package, a colon and the name."""
+
+    @property
+    def versions(
+        self,
+    ) -> Annotated[
+        str, described("Versions of the agent whose archives were seen; empty if they name none.")
+    ]:
+        return _VERSIONS.get(self.name, "")
+
+    @property
+    def records(
+        self,
+    ) -> Annotated[
+        tuple[str, ...], described("What the agent records and turnetl reads, beside prompts.")
+    ]:
+        return tuple(name for name in RECORDED if name not in self.not_recorded)
+
+    @property
+    def not_recorded(
+        self,
+    ) -> Annotated[tuple[str, ...], described("What the agent does not record.")]:
+        missing, _ = _NOT_RECORDED.get(self.name, ("", ""))
+        return tuple(name for name in RECORDED if name in missing.split())
+
+    @property
+    def note(
+        self,
+    ) -> Annotated[str, described("What it records in a part of its sessions only; often empty.")]:
+        return _NOT_RECORDED.get(self.name, ("", ""))[1]
 
     def sniff(self, probe: "Probe") -> bool:
         return self._reader().sniff(probe)
@@ -32,8 +61,15 @@ class Format:
 
     def _reader(self) -> "Reader":
         module, _, name = self.reader.partition(":")
-        reader: Reader = getattr(import_module(f"turnetl.formats.{module}"), name)()
-        return reader
+        found: Reader | type[Reader] = getattr(import_module(f"turnetl.formats.{module}"), name)
+        return found() if isinstance(found, type) else found
+
+
+RECORDED = (
+    *("answers", "calls", "results", "errors", "times", "tokens", "subagents", "session"),
+    *("folder", "model"),
+)
+"""What an agent may record beside prompts. Results and errors are those of calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +86,7 @@ CODEX_HISTORY = "codex_history"
 PROMPT_HISTORIES = (PROMPT_HISTORY, CODEX_HISTORY)
 
 FORMATS = (
-    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 5, "claude:ClaudeCode"),
+    Format("claude_code", "Claude Code sessions (JSONL)", 5, "claude:ClaudeCode"),
     Format("claude_web", "sessions exported from claude.ai/code (JSON)", 4, "claude:ClaudeWeb"),
     Format(
         PROMPT_HISTORY,
@@ -60,8 +96,8 @@ FORMATS = (
     ),
     Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 4, "codex:Codex"),
     Format("codex_json", "rollouts of the first Codex CLI (JSON)", 4, "codex:CodexDocument"),
-    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 4, "gemini:GeminiJson"),
-    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 4, "gemini:GeminiJsonl"),
+    Format("gemini_json", "Gemini CLI sessions (JSON)", 4, "gemini:GeminiJson"),
+    Format("gemini_jsonl", "Gemini CLI sessions (JSONL)", 4, "gemini:GeminiJsonl"),
     Format(
         "gemini_stream",
         "Gemini CLI runs printed with --output-format stream-json (JSONL)",
@@ -71,7 +107,9 @@ FORMATS = (
     Format("cline", "Cline and Roo Code tasks (JSON)", 1, "agents.cline:Cline"),
     Format("amp", "Amp threads (JSON)", 1, "agents.amp:Amp"),
     Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
-    Format("goose", "Goose sessions (JSONL)", 1, "agents.goose:Goose"),
+    Format("goose", "Goose sessions (JSONL, database)", 1, "agents.goose:Goose"),
+    Format("zed", "threads of Zed's agent (its database)", 1, "agents.zed:Zed"),
+    Format("hermes", "Hermes sessions (its database)", 1, "agents.hermes:HERMES"),
     Format(
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
@@ -82,7 +120,7 @@ FORMATS = (
         4,
         "opencode:OpenCode",
     ),
-    Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:CopilotCli"),
+    Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 1, "agents.copilot:COPILOT_CLI"),
     Format(
         "copilot_chat",
         "GitHub Copilot chats in VS Code (JSON, JSONL)",
@@ -90,23 +128,77 @@ FORMATS = (
         "agents.copilot_chat:CopilotChat",
     ),
     Format(
-        "pi", "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)", 1, "agents.pi:Pi"
+        "pi",
+        "Pi, OpenClaw, OMP, Factory Droid; Hugging Face traces (JSONL)",
+        1,
+        "agents.pi:PI_AGENT",
     ),
-    Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CursorCli"),
-    Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QwenCode"),
-    Format("kiro", "Kiro CLI sessions (JSONL)", 1, "agents.kiro:KiroCli"),
-    Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:Antigravity"),
-    Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:Kimi"),
+    Format(
+        "cursor",
+        "Cursor: transcripts of its CLI, chats of its editor",
+        1,
+        "agents.cursor:CURSOR_CLI",
+    ),
+    Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QWEN_CODE"),
+    Format("kiro", "Kiro CLI sessions (JSONL, database)", 1, "agents.kiro:KIRO_CLI"),
+    Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:ANTIGRAVITY"),
+    Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:KIMI"),
     Format("continue", "Continue sessions (JSON)", 1, "agents.continue_dev:Continue"),
-    Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:Windsurf"),
-    Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:Grok"),
-    Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DeepSeek"),
+    Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:WINDSURF"),
+    Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:GROK"),
+    Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DEEPSEEK"),
     Format("atif", "trajectories in Harbor's ATIF (JSON)", 1, "agents.atif:Atif"),
     Format("chatgpt", "the export of ChatGPT (JSON)", 1, "agents.chatgpt:ChatGptExport"),
     Format("claude_ai", "the export of Claude.ai (JSON)", 1, "agents.claude_ai:ClaudeAiExport"),
     Format(CODEX_HISTORY, "prompts in Codex CLI's history.jsonl (JSONL)", 1, "codex:CodexHistory"),
 )
 """Every format, in the order in which they are tried: the first that fits reads an archive."""
+
+_VERSIONS = {
+    "claude_code": "1.0 to 2.1",
+    "codex": "0.42 to 0.153",
+    "gemini_json": "up to 0.39",
+    "gemini_jsonl": "since 0.40",
+    "opencode": "0.1 to 2.0",
+    "copilot": "1.0",
+    "qwen": "0.4 to 0.15",
+    "atif": "1.0 to 1.7",
+}
+_PROMPTS_ONLY = "answers calls results errors tokens subagents model"
+_NOT_RECORDED = {
+    PROMPT_HISTORY: (_PROMPTS_ONLY, ""),
+    CODEX_HISTORY: (f"{_PROMPTS_ONLY} folder", ""),
+    "codex_json": ("tokens subagents folder model", ""),
+    "gemini_stream": ("subagents folder", ""),
+    "openai_conv": ("tokens subagents session folder", "times and model only in some"),
+    "sharegpt": ("errors times tokens subagents session folder model", ""),
+    "cline": ("tokens", "tasks in VS Code: no session, and in Cline no times"),
+    "aider": (
+        "errors tokens subagents session folder",
+        "times only of the first prompt of a session (local, read as UTC); no outputs of commands",
+    ),
+    "goose": ("tokens model", ""),
+    "zed": ("times tokens", ""),
+    "hermes": ("errors tokens subagents", ""),
+    "copilot": ("tokens", "their sums of a session are not read"),
+    "copilot_chat": ("tokens", "those of the last request of a turn are not read"),
+    "pi": ("", "Factory Droid: no tokens"),
+    "cursor": (
+        "tokens",
+        "CLI: no results, errors, subagents, session, folder, model; times only of newer prompts",
+    ),
+    "kiro": ("tokens subagents", "times only of prompts; session only in its database"),
+    "antigravity": ("tokens subagents session folder", ""),
+    "kimi": ("session", ""),
+    "continue": ("times tokens subagents model", ""),
+    "windsurf": ("times tokens subagents session model", "folder only after a command"),
+    "grok": ("tokens subagents model", ""),
+    "deepseek": ("tokens model", ""),
+    "atif": ("", "errors only in exports of turnetl"),
+    "chatgpt": ("errors tokens subagents folder", ""),
+    "claude_ai": ("tokens subagents folder model", ""),
+}
+"""By name of the format: words of `RECORDED`, and what is recorded in part only."""
 
 
 def sniff(data: bytes) -> Format | None:

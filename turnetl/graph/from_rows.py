@@ -326,7 +326,17 @@ def communities_from_rows(
     `members` are pairs of uuids: community, entity.
     """
     uuids = _by_first(members)
-    nodes = (_community_from_row(row, uuids.get(row["uuid"], ())) for row in rows)
+    nodes = (
+        Community(
+            uuid=row["uuid"],
+            group_id=GroupId(row["group_id"]),
+            name=row.get("name") or "",
+            summary=row.get("summary") or "",
+            created_at=row["created_at"],
+            members=tuple(sorted(set(uuids.get(row["uuid"], ())))),
+        )
+        for row in rows
+    )
     return tuple(sorted(nodes, key=attrgetter("created_at", "uuid")))
 
 
@@ -355,17 +365,6 @@ def _episode_properties(row: Mapping[str, Any]) -> dict[str, Any]:
         "created_at": row["created_at"],
         "valid_at": row["valid_at"],
     }
-
-
-def _community_from_row(row: Mapping[str, Any], members: Sequence[str]) -> Community:
-    return Community(
-        uuid=row["uuid"],
-        group_id=GroupId(row["group_id"]),
-        name=row.get("name") or "",
-        summary=row.get("summary") or "",
-        created_at=row["created_at"],
-        members=tuple(sorted(set(members))),
-    )
 
 
 def _with_times(image: Mapping[str, Any]) -> dict[str, Any]:

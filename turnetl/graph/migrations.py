@@ -121,13 +121,25 @@ MigrationStep = (
 class StepPatterns:
     """Cypher of a store for the steps; each pattern binds `item`."""
 
-    nodes: Mapping[MovedKind, LiteralString]
+    fact: LiteralString
     """The one with the uuid `uuid`."""
     edges: Mapping[MovedKind, Sequence[LiteralString]]
-    """Those that are moved with it."""
+    """Those that are moved with a node, by its kind."""
     is_used: LiteralString
     """Whether something uses an entity."""
     delete_fact: LiteralString = "DETACH DELETE item"
+
+    def item(self, kind: MovedKind) -> LiteralString:
+        """Return the pattern of the node or fact with the uuid `uuid`."""
+        return _NODES.get(kind, self.fact)
+
+
+_NODES: Mapping[MovedKind, LiteralString] = {
+    MovedKind.COMMUNITIES: "MATCH (item:Community {uuid: uuid})",
+    MovedKind.SAGAS: "MATCH (item:Saga {uuid: uuid})",
+    MovedKind.ENTITIES: "MATCH (item:Entity {uuid: uuid})",
+    MovedKind.EPISODES: "MATCH (item:Episodic {uuid: uuid})",
+}
 
 
 _Parametrised = tuple[LiteralString, dict[str, Any]]
@@ -161,14 +173,14 @@ SET m.group_id = $group_id, m.state = $state
 """
 
 
-def step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
+def _step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
     match step:
         case MoveStep(kind, uuids, source, target):
             groups = {"uuids": list(uuids), "source": source, "target": target}
-            for pattern in (patterns.nodes[kind], *patterns.edges.get(kind, ())):
+            for pattern in (patterns.item(kind), *patterns.edges.get(kind, ())):
                 yield _EACH + pattern + _MOVE, groups
         case MarkStep(group, uuids, granularity):
-            mark = f"{patterns.nodes[MovedKind.EPISODES]}{_OF_GROUP}"
+            mark = f"{_NODES[MovedKind.EPISODES]}{_OF_GROUP}"
             yield (
                 f"{_EACH}{mark} SET item.turnetl_granularity = $granularity",
                 {"uuids": list(uuids), "group_id": group, "granularity": granularity},
@@ -193,7 +205,7 @@ def step_statements(step: MigrationStep, patterns: StepPatterns) -> Iterator[_Pa
 
 def _deletion(step: DeleteStep, patterns: StepPatterns) -> Iterator[_Parametrised]:
     of_group = {"uuids": list(step.uuids), "group_id": step.group}
-    found = f"{_EACH}{patterns.nodes[step.kind]}{_OF_GROUP}"
+    found = f"{_EACH}{patterns.item(step.kind)}{_OF_GROUP}"
     if step.kind is MovedKind.ENTITIES:
         inherit = f"{found} AND {patterns.is_used} SET item.group_id = $heir"
         yield inherit, of_group | {"heir": step.heir}
@@ -314,15 +326,13 @@ class TurnMigration:
     layout: int = LAYOUT
 
     @property
-    def turns_group(
-        self,
-    ) -> Annotated[GroupId, described("Group that holds the turns before the cutover.")]:
+    @described("Group that holds the turns before the cutover.")
+    def turns_group(self) -> GroupId:
         return ids.turns_group(self.group_id)
 
     @property
-    def sessions_group(
-        self,
-    ) -> Annotated[GroupId, described("Group that holds the old data after the cutover.")]:
+    @described("Group that holds the old data after the cutover.")
+    def sessions_group(self) -> GroupId:
         return ids.sessions_group(self.group_id, self.migration_id)
 
     @property
@@ -347,6 +357,16 @@ def migration_row(migration: TurnMigration) -> dict[str, str]:
         "group_id": migration.group_id,
         "state": msgspec.json.encode(migration).decode(),
     }
+
+
+def change_statements(
+    step: MigrationStep | None, migration: TurnMigration | None, patterns: StepPatterns
+) -> Iterator[_Parametrised]:
+    """Yield the statements of `GraphStore.migrate`: of the step, then those that save the state."""
+    if step is not None:
+        yield from _step_statements(step, patterns)
+    if migration is not None:
+        yield SAVE_MIGRATION, migration_row(migration)
 
 
 def decoded(states: Sequence[str]) -> list[TurnMigration]:

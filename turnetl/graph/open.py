@@ -11,7 +11,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph.upgrade_report import GraphUpgrade
 
 if TYPE_CHECKING:  # only for a run with a model
-    from turnetl.llm.shared_limits import LimitsStore
+    from turnetl.llm.shared_limits.store import LimitsStore
 
 _NEO4J = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
 _LADYBUG = "ladybug://"

@@ -56,8 +56,8 @@ class ReceiptStore(Protocol):
         """Return the parts of those recipes that are recorded, by digest."""
 
 
-class GraphStore(ReceiptStore, Protocol):
-    """A graph that holds groups of turns.
+class TurnStore(ReceiptStore, Protocol):
+    """The part of a `GraphStore` with which turns are ingested.
 
     No method reads a clock: `now` is the current time, and a lease runs until `ttl` later. What
     writes under a lease is one transaction, and extends the lease. It raises
@@ -66,54 +66,14 @@ class GraphStore(ReceiptStore, Protocol):
     - GraphBusy if the graph did not respond: reading shows whether it was written.
     """
 
-    async def prepare(self) -> None:
-        """Create missing indexes, constraints and tables. Idempotent."""
-
     async def load(self, group: GroupId) -> GroupContents:
         """Return the complete group, including vectors."""
-
-    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
-        """Return the group's episodes, mentions and communities, which only a search reads."""
-
-    async def communities(self, group: GroupId) -> Sequence[Community]:
-        """Return the group's communities with their members, by (created_at, uuid)."""
 
     async def profile(self, group: GroupId) -> GroupProfile | None:
         """Return the embedder and the recipe of the group; None if nothing was ever written."""
 
-    async def versions(self) -> Mapping[GroupId, GroupVersion]:
-        """Return the version of every group that was ever leased, by group. Reads no text: cheap.
-
-        A group without turns has `turns` 0. A commit that is under way is not in it.
-        """
-
-    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
-        """Return the turns committed after a number, by their own, at most `limit` of them.
-
-        `after` is a `sequence` of the group; 0 for all turns. `limit` is positive: what it returns
-        is held in memory, with all texts.
-        """
-
-    async def commit_records(
-        self, group: GroupId, turns: Collection[TurnId] | None = None
-    ) -> Sequence[CommitRecord]:
-        """Return what is recorded about the committed turns of a group, by `sequence`.
-
-        Reads no text and no vector: 10,000 turns fit into memory. Of `turns`, those that are not
-        committed are omitted; None for all.
-        """
-
-    async def tables(self, group: GroupId) -> "GroupTables":
-        """Return all rows of the group, whether or not they fit together. Reads no vector."""
-
     async def turn_ids(self, group: GroupId) -> frozenset[TurnId]:
         """Return the ids of all committed turns of the group."""
-
-    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
-        """Return those that the group holds, with embeddings, by (created_at, uuid)."""
-
-    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
-        """Return those that the group holds, as `entities`."""
 
     async def acquire(
         self,
@@ -163,6 +123,92 @@ class GraphStore(ReceiptStore, Protocol):
             False, with nothing written, if the turn was committed before.
         """
 
+    async def save_run(self, run: TurnRun) -> None:
+        """Write a run, or replace it. Needs no lease: a run is written by itself only."""
+
+    async def run_totals(self) -> Mapping[str, RunTotals]:
+        """Return what the graph holds of each run now, by run id; only runs with a turn."""
+
+    async def write_summaries(
+        self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
+    ) -> None:
+        """Write summaries, and what turns record about them. May be repeated.
+
+        There are records of at least one turn, in the order of the commits. The latest of the
+        turns, which must be that of the group, gets the next number of a commit, so that an index
+        reads it again.
+
+        Raises:
+            GraphUnusable: also if a turn is not committed.
+        """
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        """Return all migrations without their episodes; order and errors as of `migrations`."""
+
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep | None,
+        migration: TurnMigration | None,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        """Make a step and write the state after it. May be repeated.
+
+        Args:
+            leases: of all groups of the step that a writer may lease, sorted by group.
+            step: what is written; None: only the state.
+            migration: the state; None: it does not change, and is not written, since it names each
+                episode of the old data.
+            now: the current time.
+            ttl: of all leases.
+        """
+
+
+class GraphStore(TurnStore, Protocol):
+    """A graph that holds groups of turns."""
+
+    async def prepare(self) -> None:
+        """Create missing indexes, constraints and tables. Idempotent."""
+
+    async def load_subgraphs(self, group: GroupId) -> Subgraphs:
+        """Return the group's episodes, mentions and communities, which only a search reads."""
+
+    async def communities(self, group: GroupId) -> Sequence[Community]:
+        """Return the group's communities with their members, by (created_at, uuid)."""
+
+    async def versions(self) -> Mapping[GroupId, GroupVersion]:
+        """Return the version of every group that was ever leased, by group. Reads no text: cheap.
+
+        A group without turns has `turns` 0. A commit that is under way is not in it.
+        """
+
+    async def commits(self, group: GroupId, after: int, limit: int) -> Sequence[CommittedTurn]:
+        """Return the turns committed after a number, by their own, at most `limit` of them.
+
+        `after` is a `sequence` of the group; 0 for all turns. `limit` is positive: what it returns
+        is held in memory, with all texts.
+        """
+
+    async def commit_records(
+        self, group: GroupId, turns: Collection[TurnId] | None = None
+    ) -> Sequence[CommitRecord]:
+        """Return what is recorded about the committed turns of a group, by `sequence`.
+
+        Reads no text and no vector: 10,000 turns fit into memory. Of `turns`, those that are not
+        committed are omitted; None for all.
+        """
+
+    async def tables(self, group: GroupId) -> "GroupTables":
+        """Return all rows of the group, whether or not they fit together. Reads no vector."""
+
+    async def entities(self, group: GroupId, uuids: Collection[str]) -> Sequence[Entity]:
+        """Return those that the group holds, with embeddings, by (created_at, uuid)."""
+
+    async def facts(self, group: GroupId, uuids: Collection[str]) -> Sequence[Fact]:
+        """Return those that the group holds, as `entities`."""
+
     async def revert(
         self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
     ) -> Reverted | None:
@@ -182,14 +228,8 @@ class GraphStore(ReceiptStore, Protocol):
             GraphUnusable: also if the graph does not hold a fact to restore.
         """
 
-    async def save_run(self, run: TurnRun) -> None:
-        """Write a run, or replace it. Needs no lease: a run is written by itself only."""
-
     async def runs(self) -> Sequence[TurnRun]:
         """Return all runs that wrote to the graph, by (started_at, run_id), newest first."""
-
-    async def run_totals(self) -> Mapping[str, RunTotals]:
-        """Return what the graph holds of each run now, by run id; only runs with a turn."""
 
     async def repair(
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
@@ -198,19 +238,6 @@ class GraphStore(ReceiptStore, Protocol):
 
         Does nothing about what is not as it was when the repair was found: an entity or a fact that
         is in use stays, and links to an episode that is gone are not created.
-        """
-
-    async def write_summaries(
-        self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
-    ) -> None:
-        """Write summaries, and what turns record about them. May be repeated.
-
-        There are records of at least one turn, in the order of the commits. The latest of the
-        turns, which must be that of the group, gets the next number of a commit, so that an index
-        reads it again.
-
-        Raises:
-            GraphUnusable: also if a turn is not committed.
         """
 
     async def write_communities(
@@ -257,31 +284,8 @@ class GraphStore(ReceiptStore, Protocol):
             GraphUnusable: the state of one cannot be read at all.
         """
 
-    async def migration_summaries(self) -> Sequence[MigrationSummary]:
-        """Return all migrations without their episodes; order and errors as of `migrations`."""
-
     async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
         """Return what uses nodes of these groups and is no part of them, by (node, other)."""
-
-    async def migrate(
-        self,
-        leases: Sequence[Lease],
-        step: MigrationStep | None,
-        migration: TurnMigration | None,
-        *,
-        now: datetime,
-        ttl: timedelta,
-    ) -> None:
-        """Make a step and write the state after it. May be repeated.
-
-        Args:
-            leases: of all groups of the step that a writer may lease, sorted by group.
-            step: what is written; None: only the state.
-            migration: the state; None: it does not change, and is not written, since it names each
-                episode of the old data.
-            now: the current time.
-            ttl: of all leases.
-        """
 
     async def pause(self) -> None:
         """Let other processes write until the next read, if it is open for reading only.

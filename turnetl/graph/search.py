@@ -155,8 +155,8 @@ class SearchIndexes:
         self.neighbourhood = Neighbourhood(graph.facts, graph.mentions)
 
 
-class GroupSearch(SearchInterface):
-    """Every search and reranker that one of Graphiti's recipes uses. No filter is supported."""
+class GroupSearch(SearchInterface, GraphOperationsInterface):
+    """Every search and read that one of Graphiti's recipes uses. No filter is supported."""
 
     _indexes: SearchIndexes = PrivateAttr()
 
@@ -309,14 +309,6 @@ class GroupSearch(SearchInterface):
         fused, _ = rrf(node_uuids)
         mentions = self._indexes.neighbourhood.mentions
         return _best_first([(uuid, float(mentions(uuid))) for uuid in fused], min_score)
-
-
-class GroupVectors(GraphOperationsInterface):
-    _indexes: SearchIndexes = PrivateAttr()
-
-    def __init__(self, indexes: SearchIndexes) -> None:
-        super().__init__()
-        self._indexes = indexes
 
     @override
     async def node_load_embeddings_bulk(
@@ -519,8 +511,7 @@ async def run_recipe(
     )
     indexes = SearchIndexes(complete)
     driver = MirrorDriver()
-    driver.search_interface = GroupSearch(indexes)
-    driver.graph_operations_interface = GroupVectors(indexes)
+    driver.search_interface = driver.graph_operations_interface = GroupSearch(indexes)
     clients = GraphitiClients(
         driver=driver,
         llm_client=NoModel(),
@@ -538,7 +529,13 @@ async def run_recipe(
         bfs_origin_node_uuids=None if center is None else [center],
     )
     driver.check()
-    return _scored(results, _fact_scores(results, config, indexes, center))
+    fact_scores = _fact_scores(results, config, indexes, center)
+    return ScoredResults(
+        facts=_pairs(results.edges, fact_scores),
+        entities=_pairs(results.nodes, results.node_reranker_scores),
+        episodes=_pairs(results.episodes, results.episode_reranker_scores),
+        communities=_pairs(results.communities, results.community_reranker_scores),
+    )
 
 
 def _fact_scores(
@@ -556,15 +553,6 @@ def _fact_scores(
     if reranker is EdgeReranker.episode_mentions:
         return [float(len(edge.episodes)) for edge in results.edges]
     return results.edge_reranker_scores
-
-
-def _scored(results: SearchResults, fact_scores: Sequence[float]) -> ScoredResults:
-    return ScoredResults(
-        facts=_pairs(results.edges, fact_scores),
-        entities=_pairs(results.nodes, results.node_reranker_scores),
-        episodes=_pairs(results.episodes, results.episode_reranker_scores),
-        communities=_pairs(results.communities, results.community_reranker_scores),
-    )
 
 
 def _pairs(values: Iterable[Node | Edge], scores: Iterable[float]) -> list[ScoredUuid]:

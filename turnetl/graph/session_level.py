@@ -112,16 +112,12 @@ def session_level_data(
             of_turns.add(mention.entity)
     named = {mention.entity for mention in mentioned}
     named |= {end for fact in kept for end in (fact.source, fact.target)}
+    found = {entity.uuid: entity for entity in entities if entity.uuid in named}
     return SessionLevelData(
         group_id=group,
         episodes=tuple(sorted(episodes, key=lambda episode: episode.uuid)),
-        entities=_by_uuid(entity for entity in entities if entity.uuid in named),
+        entities=tuple(found[uuid] for uuid in sorted(found)),
         facts=tuple(sorted(kept, key=lambda fact: fact.uuid)),
         mentions=tuple(sorted(mentioned, key=lambda link: (link.episode, link.entity))),
         shared_entities=frozenset(named & of_turns),
     )
-
-
-def _by_uuid(entities: Iterable[Entity]) -> tuple[Entity, ...]:
-    found = {entity.uuid: entity for entity in entities}
-    return tuple(found[uuid] for uuid in sorted(found))

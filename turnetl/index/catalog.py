@@ -21,7 +21,6 @@ from turnetl.index.catalog_queries import Selector, microseconds, time_of
 from turnetl.index.catalog_state import CatalogState
 from turnetl.index.conditions import fold
 from turnetl.index.index_report import IndexedGroup
-from turnetl.index.lookup import Lookup
 from turnetl.index.port import (
     ENTITIES,
     FACTS,
@@ -182,9 +181,6 @@ class Catalog(CatalogState):
         for of_turn in facts.values():
             of_turn.sort(key=lambda indexed: (indexed.fact.created_at, indexed.fact.uuid))
         return facts
-
-    def lookup(self) -> Lookup:
-        return Lookup(self.connection)
 
     def receipts(self, group: GroupId) -> list[Receipt]:
         """Return the receipts of a group, by (started_at, turn_id)."""

@@ -5,8 +5,7 @@ A column `folded` holds `selection.fold` of a name.
 
 import sqlite3
 import zlib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from turnetl.base import private_files
 from turnetl.base.errors import IndexUnusable
-from turnetl.base.sqlite import sqlite_path
+from turnetl.base.sqlite import sqlite_path, transaction
 from turnetl.index.files import IndexEmbedder
 from turnetl.index.port import Keys
 from turnetl.index.vectors import ValidRows
@@ -71,21 +70,23 @@ class CatalogState:
         (version,) = self.connection.execute("PRAGMA user_version").fetchone()
         return int(version)
 
+    def check_version(self, folder: Path) -> None:
+        """Raise OtherVersion unless this version of turnetl made the index in the folder."""
+        if self.version != VERSION:
+            is_newer = self.version > VERSION
+            update = "update turnetl, or " if is_newer else ""
+            raise OtherVersion(
+                f"the search index `{folder}` has version {self.version}, and this turnetl "
+                f"supports version {VERSION}: {update}run `turnetl index --rebuild`, which reads "
+                "the graph again",
+                is_newer=is_newer,
+            )
+
     def close(self) -> None:
         self.connection.close()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Commit at the end of the block; roll back on any exception."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self.connection.execute("COMMIT")
-        except BaseException:
-            # SQLite may have rolled back by itself, for example with a full disk.
-            if self.connection.in_transaction:
-                self.connection.execute("ROLLBACK")
-            raise
+    def transaction(self) -> AbstractContextManager[None]:
+        return transaction(self.connection)
 
     def embedder(self) -> IndexEmbedder:
         return IndexEmbedder(self.setting("embedder") or "", self.setting("dimensions") or 0)
@@ -157,16 +158,6 @@ class OtherVersion(IndexUnusable):
     def __init__(self, message: str, *, is_newer: bool) -> None:
         super().__init__(message)
         self.is_newer = is_newer
-
-
-def other_version(folder: Path, version: int) -> OtherVersion:
-    is_newer = version > VERSION
-    update = "update turnetl, or " if is_newer else ""
-    return OtherVersion(
-        f"the search index `{folder}` has version {version}, and this turnetl supports version "
-        f"{VERSION}: {update}run `turnetl index --rebuild`, which reads the graph again",
-        is_newer=is_newer,
-    )
 
 
 def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connection:

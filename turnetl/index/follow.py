@@ -1,4 +1,4 @@
-"""Bring an index up to date with a graph, a batch of commits at a time.
+"""Bring an index up to date with a graph, a batch of commits at a time; estimate what that takes.
 
 What was committed while it runs may be missed, and is read by the next catch-up. A batch is written
 in the order vectors, words, catalog: what a killed writer left of the first two has keys that the
@@ -18,11 +18,12 @@ from turnetl.base.batched import batched
 from turnetl.base.graph_model import CommittedTurn, GroupVersion
 from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.base.terms import Tokenizer
+from turnetl.episode_text.passages import split_passages
 from turnetl.index.catalog import Catalog, StoredQuestions, text_digest
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.documents import TurnDocument, turn_document
 from turnetl.index.files import IndexEmbedder, check_embedder
-from turnetl.index.index_report import CatchUpReport, unread_commits
+from turnetl.index.index_report import CatchUpReport, IndexedGroup, unread_commits
 from turnetl.index.integrity import check_parts
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
@@ -369,3 +370,34 @@ class Follower:
             self._parts.reload()
             self._parts.remove_words()
             self._removed += len(keys)
+
+
+_SAMPLE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingEstimate:
+    """The texts that a catch-up has to embed."""
+
+    turns: int
+    passages: int
+    tokens: int
+    """Of the passages, rather too many than too few."""
+
+
+async def estimate_embedding(
+    graph: FollowedGraph, groups: Sequence[IndexedGroup]
+) -> EmbeddingEstimate:
+    from turnetl.llm.meter import estimate_tokens  # noqa: PLC0415 - a search does without
+
+    versions = await graph.versions()
+    turns, passages, tokens = 0, 0.0, 0.0
+    for group, unread in sorted(unread_commits(groups, versions).items()):
+        sample = await graph.commits(group, unread.start - 1, _SAMPLE) if unread else ()
+        if sample:
+            pending = min(len(unread), versions[group].turns)
+            turns += pending
+            texts = [passage.text for turn in sample for passage in split_passages(turn.text)]
+            passages += pending * len(texts) / len(sample)
+            tokens += pending * estimate_tokens(*texts) / len(sample)
+    return EmbeddingEstimate(turns, round(passages), round(tokens))

@@ -16,10 +16,8 @@ import numpy as np
 from turnetl.base.private_files import open_regular
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.passages import split_passages
-from turnetl.index import catalog_state
 from turnetl.index.catalog import Catalog
 from turnetl.index.catalog_queries import microseconds
-from turnetl.index.catalog_state import other_version
 from turnetl.index.conditions import fold
 from turnetl.index.documents import turn_texts
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, DamagedFile, no_step, translated_errors
@@ -53,8 +51,7 @@ def check_index(folder: Path) -> bool:
         if _is_missing(path):
             return False
     with translated_errors(folder), closing(Catalog.open_for_reading(path)) as catalog:
-        if catalog.version != catalog_state.VERSION:
-            raise other_version(folder, catalog.version)
+        catalog.check_version(folder)
         _check_catalog(catalog)
         _check_words(folder / LEXICAL)
         dimensions = catalog.embedder().dimensions

@@ -173,7 +173,9 @@ class LexicalIndex:
     def has_terms(self, key: int, field: Field, terms: Collection[str]) -> bool:
         """Return whether the turn has all these terms in one text of the field."""
         index = self._indexes[_PASSAGES if field is Field.PASSAGE else _TURNS]
-        wanted = _all_of(index.schema, field, terms)
+        wanted = tantivy.Query.boolean_query(
+            [(tantivy.Occur.Must, _term(index.schema, field, term)) for term in terms]
+        )
         query = _restricted(index.schema, wanted, np.array([key], dtype=np.int64))
         return bool(index.searcher().search(query, 1, count=False).hits)
 
@@ -271,18 +273,13 @@ def _document(key: int, fields: Mapping[Field, str]) -> tantivy.Document:
 
 
 def _any_of(schema: tantivy.Schema, field: Field, weights: Mapping[str, float]) -> tantivy.Query:
-    queries = [
-        tantivy.Query.boost_query(
-            tantivy.Query.term_query(schema, field.value, term, "freq"), weight
-        )
-        for term, weight in weights.items()
-    ]
-    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
+    terms = ((_term(schema, field, term), weight) for term, weight in weights.items())
+    boosted = [tantivy.Query.boost_query(query, weight) for query, weight in terms]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in boosted])
 
 
-def _all_of(schema: tantivy.Schema, field: Field, terms: Collection[str]) -> tantivy.Query:
-    queries = [tantivy.Query.term_query(schema, field.value, term, "freq") for term in terms]
-    return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
+def _term(schema: tantivy.Schema, field: Field, term: str) -> tantivy.Query:
+    return tantivy.Query.term_query(schema, field.value, term, "freq")
 
 
 def idf(matching: int, texts: int) -> float:

@@ -1,32 +1,40 @@
-"""The index on disk: a folder that one process writes and others read."""
+"""The index on disk: a folder that one process creates, replaces or writes, and others read."""
 
 import os
+import sqlite3
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base import private_files
+from turnetl.base.errors import IndexBusy, IndexUnusable
 from turnetl.base.model import SessionId, TurnId
-from turnetl.index import catalog_state
-from turnetl.index.catalog import Catalog
-from turnetl.index.catalog_state import other_version
+from turnetl.index.catalog import Catalog, StoredQuestions
 from turnetl.index.conditions import Selection
-from turnetl.index.creation import create_index, open_current, translated_or_busy
 from turnetl.index.files import (
     CATALOG,
+    LEXICAL,
+    LOCK,
+    DamagedIndex,
     IndexEmbedder,
     check_embedder,
+    delete_folder,
+    identity,
     lake_of,
     no_step,
+    share,
     translated_errors,
     write_lock,
 )
 from turnetl.index.follow import BatchWriter, Follower, batches_with_questions, forget
 from turnetl.index.index_report import CatchUpReport, IndexedGroup, IndexStatus
+from turnetl.index.lexical import LexicalIndex
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import (
@@ -39,8 +47,12 @@ from turnetl.index.port import (
     PassageTokens,
     ProgressCallback,
 )
-from turnetl.index.snapshot import index_status
+from turnetl.index.snapshot import index_status, open_snapshot
 from turnetl.llm.embedders import Embedder
+
+GraphState = Literal["graph_state", "content_state"]
+"""Of an embedded graph's file at the last catch-up; of the graph's content at the last look for
+session-level episodes."""
 
 
 class PersistentIndex:
@@ -84,28 +96,15 @@ class PersistentIndex:
         """Whether another process rebuilt the index since it was opened."""
         return self._parts.is_replaced
 
-    @property
-    def graph_state(self) -> str | None:
-        """The state of an embedded graph's file at the last catch-up, as `mark` recorded it."""
+    def recorded(self, state: GraphState) -> str | None:
+        """Return what was recorded last: if it is the same, there is nothing to read."""
         with self._errors():
-            state: str | None = self._parts.catalog.setting("graph_state")
-            return state
+            recorded: str | None = self._parts.catalog.setting(state)
+            return recorded
 
-    def mark(self, graph_state: str | None) -> None:
-        """Record the state of the graph's file: if it is the same, there is nothing to read."""
+    def record(self, state: GraphState, value: str | None) -> None:
         with self._errors(), self._parts.catalog.transaction():
-            self._parts.catalog.record("graph_state", graph_state)
-
-    @property
-    def content_state(self) -> str | None:
-        """The state of the graph's content at the last look for session-level episodes."""
-        with self._errors():
-            state: str | None = self._parts.catalog.setting("content_state")
-            return state
-
-    def mark_content(self, state: str) -> None:
-        with self._errors(), self._parts.catalog.transaction():
-            self._parts.catalog.record("content_state", state)
+            self._parts.catalog.record(state, value)
 
     @property
     def caught_up_at(self) -> datetime | None:
@@ -127,12 +126,12 @@ class PersistentIndex:
         embedder: Embedder,
         *,
         now: datetime,
-        on_progress: ProgressCallback | None = None,
+        on_progress: ProgressCallback = lambda _done, _total: None,
     ) -> CatchUpReport:
         """Read what changed in the graph since the last call. May be stopped at any point."""
         with self.writing() as parts:
             parts.remove_words()
-            report = await Follower(parts, graph, embedder).catch_up(on_progress or _no_progress)
+            report = await Follower(parts, graph, embedder).catch_up(on_progress)
             with parts.catalog.transaction():
                 parts.catalog.record("caught_up_at", now.isoformat())
             return report
@@ -255,7 +254,7 @@ class PersistentIndex:
 
     def lookup(self) -> Lookup:
         with self._reading() as parts:
-            return parts.catalog.lookup()
+            return Lookup(parts.catalog.connection)
 
     def close(self) -> None:
         self._parts.close()
@@ -264,17 +263,13 @@ class PersistentIndex:
         path, read_only = self._folder / CATALOG, self.is_read_only
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
-            self._check(catalog)
+            catalog.check_version(self._folder)
+            check_embedder(catalog.embedder(), self._index_embedder)
             size, step = self._index_embedder.dimensions, self._before_step
             return IndexParts(self._folder, catalog, size, step, read_only=read_only)
         except BaseException:
             catalog.close()
             raise
-
-    def _check(self, catalog: Catalog) -> None:
-        if catalog.version != catalog_state.VERSION:
-            raise other_version(self._folder, catalog.version)
-        check_embedder(catalog.embedder(), self._index_embedder)
 
     def _errors(self) -> AbstractContextManager[None]:
         return translated_or_busy(self._folder, lambda: self._parts.is_replaced)
@@ -304,5 +299,122 @@ class PersistentIndex:
                 self._is_writing = False
 
 
-def _no_progress(_done: int, _total: int) -> None:
-    """Ignore the progress."""
+def open_current(
+    folder: Path, embedder: IndexEmbedder, open_parts: Callable[[], IndexParts], *, read_only: bool
+) -> IndexParts:
+    """Open an index, or create it; open it again if another process replaced it meanwhile."""
+    path = folder / CATALOG
+    while True:
+        if not read_only:
+            ensure_index(folder, embedder)
+        before = identity(path)
+        try:
+            parts = open_parts()
+        except Exception:
+            if before is None or identity(path) == before:
+                raise
+            continue
+        if identity(path) == before:
+            return parts
+        parts.close()
+
+
+@contextmanager
+def translated_or_busy(folder: Path, is_replaced: Callable[[], bool]) -> Iterator[None]:
+    """As `translated_errors`, but raise IndexBusy about an index that was replaced: try again."""
+    try:
+        with translated_errors(folder):
+            yield
+    except IndexUnusable as error:
+        if not is_replaced():
+            raise
+        message = f"another turnetl process replaced the search index `{folder}`"
+        raise IndexBusy(message) from error
+
+
+_WAIT = 10.0
+"""Seconds for which another process may create the index."""
+_INTERVAL = 0.02
+_NEW = f"{CATALOG}-new"
+
+
+def ensure_index(folder: Path, embedder: IndexEmbedder) -> None:
+    """Create an empty index in a folder unless there is one; wait while another process does so."""
+    deadline = time.monotonic() + _WAIT
+    while not index_exists(folder):
+        try:
+            with write_lock(folder):
+                create_index(folder, embedder)
+        except IndexBusy:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(_INTERVAL)
+
+
+def create_index(folder: Path, embedder: IndexEmbedder) -> None:
+    """Create an empty index unless there is one. The caller holds the lock."""
+    if index_exists(folder):
+        return
+    _delete_files(folder)
+    LexicalIndex(folder / LEXICAL, create=True)
+    # The catalog last, and in one step: without it, there is no index.
+    Catalog.create(folder / _NEW, embedder)
+    share(folder, folder / _NEW)
+    (folder / _NEW).replace(folder / CATALOG)
+
+
+def replace_index(folder: Path, embedder: IndexEmbedder) -> None:
+    """Replace the index of a folder, whatever its state, by an empty one with its questions."""
+    with translated_errors(folder):
+        private_files.create_folder(folder, lake_of(folder))
+        with write_lock(folder):
+            _replace(folder, embedder)
+
+
+def repair_index(folder: Path, embedder: IndexEmbedder, damaged_id: str | None) -> bool:
+    """Replace an index as `replace_index` does, unless it is another one than the damaged one."""
+    with translated_errors(folder), write_lock(folder):
+        if index_id(folder) not in (None, damaged_id):
+            return False
+        _replace(folder, embedder)
+        return True
+
+
+def index_id(folder: Path) -> str | None:
+    """Return the random id that every new index gets; None if it cannot be read."""
+    if not index_exists(folder):
+        return None
+    with suppress(sqlite3.Error), closing(Catalog.open_for_reading(folder / CATALOG)) as catalog:
+        recorded: str | None = catalog.setting("index_id")
+        return recorded
+    return None
+
+
+def index_exists(folder: Path) -> bool:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return (folder / CATALOG).stat().st_size > 0
+    return False
+
+
+def _replace(folder: Path, embedder: IndexEmbedder) -> None:
+    questions = _readable_questions(folder)
+    _delete_files(folder)
+    create_index(folder, embedder)
+    with closing(Catalog.open(folder / CATALOG)) as catalog, catalog.transaction():
+        catalog.questions.put(questions)
+
+
+def _readable_questions(folder: Path) -> Sequence[StoredQuestions]:
+    with suppress(DamagedIndex), open_snapshot(folder) as snapshot:
+        return snapshot.questions() if snapshot is not None else ()
+    return ()
+
+
+def _delete_files(folder: Path) -> None:
+    # The catalog first: what a killed process leaves is no index then, and is deleted later.
+    paths = sorted(folder.iterdir(), key=lambda path: path.name != CATALOG)
+    for path in paths:
+        if path.is_dir():
+            delete_folder(path)
+        elif not path.name.startswith(LOCK):
+            path.unlink(missing_ok=True)

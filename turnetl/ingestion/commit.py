@@ -205,7 +205,7 @@ def build_receipt(
         ended_at=turn.ended_at,
         cwd=turn.cwd,
         git_branch=turn.git_branch,
-        tools=tuple(dict.fromkeys(call.name for call in turn.tool_calls)),
+        tools=tuple(dict.fromkeys(one.call.name for one in turn.agent_calls)),
         archive=turn.archive,
         first_line=turn.first_line,
         last_line=turn.last_line,

@@ -91,14 +91,8 @@ class ForgetReport:
     ] = None
 
     @property
-    def is_refused(
-        self,
-    ) -> Annotated[
-        bool,
-        described(
-            "Whether nothing may be removed because later turns built on them.", name="refused"
-        ),
-    ]:
+    @described("Whether nothing may be removed because later turns built on them.", name="refused")
+    def is_refused(self) -> bool:
         return self.undo.is_refused
 
     @property

@@ -25,7 +25,7 @@ from turnetl.base.model import ClosedBy, Episode, GroupId, TurnId, Usage
 from turnetl.base.progress import RunCost
 from turnetl.extraction.port import Extractor
 from turnetl.formats import PROMPT_HISTORIES
-from turnetl.graph.port import GraphStore, ReceiptStore
+from turnetl.graph.port import GraphStore, ReceiptStore, TurnStore
 from turnetl.ingestion import plan
 from turnetl.ingestion.admission import TurnAdmission, with_context
 from turnetl.ingestion.ingest_report import (
@@ -68,6 +68,12 @@ class IngestResources:
     """How entities are summarised; None: not by turnetl."""
     ahead: "AheadModel | None" = None
     """Receives the requests of the extractor; None: no turn is resolved ahead."""
+    shadow: TurnStore | None = None
+    """Where turns are committed; None: in `store`."""
+
+    @property
+    def turn_store(self) -> TurnStore:
+        return self.shadow or self.store
 
     def run_cost(self, used: Usage) -> RunCost:
         unused = 0 if self.ahead is None else self.ahead.unused_tokens
@@ -184,7 +190,7 @@ async def ingest_group(
     """
     quarantine = Quarantine(resources.lake.files, plan.group)
     pipeline = TurnPipeline(
-        resources.store,
+        resources.turn_store,
         resources.extractor,
         resources.embedder,
         quarantine,
@@ -206,7 +212,7 @@ async def ingest_group(
             )
         except TurnetlError as caught:
             error = caught
-    counts, done = await _known_counts(resources.store, plan.group), pipeline.done
+    counts, done = await _known_counts(resources.turn_store, plan.group), pipeline.done
     report = replace(
         group_report(
             plan.turns,

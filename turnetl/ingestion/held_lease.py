@@ -12,7 +12,7 @@ from turnetl.base.graph_model import GroupProfile, Lease
 from turnetl.base.ids import final_group
 from turnetl.base.model import GroupId
 from turnetl.graph.migrations import MigrationPhase
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import TurnStore
 from turnetl.ingestion.ingest_run import IngestRun
 
 _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.FINISHED)
@@ -21,7 +21,7 @@ _WRITABLE = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING, MigrationPhase.F
 
 @asynccontextmanager
 async def held_lease(
-    store: GraphStore,
+    store: TurnStore,
     group: GroupId,
     profile: GroupProfile,
     run: IngestRun,
@@ -55,7 +55,7 @@ async def held_lease(
 
 @asynccontextmanager
 async def migration_leases(
-    store: GraphStore, groups: Iterable[GroupId], profile: GroupProfile, run: IngestRun
+    store: TurnStore, groups: Iterable[GroupId], profile: GroupProfile, run: IngestRun
 ) -> AsyncIterator[list[Lease]]:
     """Hold the leases of a group and of its shadow group, so that no other command writes one."""
     async with AsyncExitStack() as held:
@@ -65,7 +65,7 @@ async def migration_leases(
         ]
 
 
-async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
+async def _check_not_migrated(store: TurnStore, group: GroupId) -> None:
     """Raise GraphUnusable if a writer would mix the turns of a migration with other data."""
     final = final_group(group)
     for migration in await store.migration_summaries():
@@ -82,7 +82,7 @@ async def _check_not_migrated(store: GraphStore, group: GroupId) -> None:
             )
 
 
-async def _renew(store: GraphStore, lease: Lease, run: IngestRun) -> None:
+async def _renew(store: TurnStore, lease: Lease, run: IngestRun) -> None:
     """Renew the lease during long requests; the fence protects the group, not the renewal."""
     while True:
         await asyncio.sleep(run.lease_ttl.total_seconds() / 3)

@@ -205,37 +205,24 @@ class TurnsOfGroup:
         return self.pending_reasons.get(PendingReason.READY, 0)
 
     @property
-    def uncommitted_reasons(
-        self,
-    ) -> Annotated[
-        Mapping[PendingReason, int],
-        described("Pending and quarantined turns by reason.", keys=PendingReason),
-    ]:
+    @described("Pending and quarantined turns by reason.", keys=PendingReason)
+    def uncommitted_reasons(self) -> Mapping[PendingReason, int]:
         failed = {PendingReason.QUARANTINED: self.quarantined} if self.quarantined else {}
         return {**self.pending_reasons, **failed}
 
     @property
-    def stale(
-        self,
-    ) -> Annotated[int, described("Turns in the graph that a run would commit differently today.")]:
+    @described("Turns in the graph that a run would commit differently today.")
+    def stale(self) -> int:
         return sum(self.stale_reasons.values())
 
     @property
-    def summary_refreshed(
-        self,
-    ) -> Annotated[
-        Mapping[GateReason, int],
-        described("Decisions to write the summary of an entity, by reason.", keys=GateReason),
-    ]:
+    @described("Decisions to write the summary of an entity, by reason.", keys=GateReason)
+    def summary_refreshed(self) -> Mapping[GateReason, int]:
         return refreshed(self.summaries)
 
     @property
-    def summary_skipped(
-        self,
-    ) -> Annotated[
-        Mapping[GateReason, int],
-        described("Decisions to keep the summary of an entity, by reason.", keys=GateReason),
-    ]:
+    @described("Decisions to keep the summary of an entity, by reason.", keys=GateReason)
+    def summary_skipped(self) -> Mapping[GateReason, int]:
         return skipped(self.summaries)
 
 
@@ -345,12 +332,8 @@ class IngestReport(TurnTotals):
         return RunUsage(self.usage_by_prompt, self.journal_hits, self.cost or RunCost(0, None))
 
     @property
-    def request_tokens(
-        self,
-    ) -> Annotated[
-        int | None,
-        described("Estimated tokens of those requests that the journal does not answer."),
-    ]:
+    @described("Estimated tokens of those requests that the journal does not answer.")
+    def request_tokens(self) -> int | None:
         if self.requests is None:
             return None
         return sum(preview.tokens for preview in self.requests if not preview.is_cached)

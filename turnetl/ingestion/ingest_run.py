@@ -14,7 +14,7 @@ from turnetl.base.graph_model import RunOutcome, RunTotals, TurnRun
 from turnetl.base.model import Usage
 from turnetl.base.repeat import repeat_until
 from turnetl.extraction.port import DiscardReason
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import TurnStore
 from turnetl.ingestion.ingest_report import IngestReport, Invalidation
 from turnetl.summaries.reasons import GateReason, reason_texts
 
@@ -90,7 +90,7 @@ _NOTHING = RunTotals(0, 0, 0, 0, Usage())
 class RunRecorder:
     """Writes the TurnRun of one run. A run that takes no lease writes nothing."""
 
-    store: GraphStore
+    store: TurnStore
     describe: Callable[[], TurnRun]
     """Returns the run as it starts; called once, by the first lease."""
     clock: Callable[[], datetime]

@@ -62,23 +62,18 @@ class StalePart:
     turns: Annotated[int, described("Stale turns; a turn may be counted for several parts.")]
 
     @property
-    def old_value(
-        self,
-    ) -> Annotated[
-        str | None, described("Its value in the receipts; null if it had none.", name="old")
-    ]:
+    @described("Its value in the receipts; null if it had none.", name="old")
+    def old_value(self) -> str | None:
         return self.old.value if self.old else None
 
     @property
-    def new_value(
-        self,
-    ) -> Annotated[str | None, described("Its value today; null if it has none.", name="new")]:
+    @described("Its value today; null if it has none.", name="new")
+    def new_value(self) -> str | None:
         return self.new.value if self.new else None
 
     @property
-    def name(
-        self,
-    ) -> Annotated[str, described("Name of the template today; empty for other parts.")]:
+    @described("Name of the template today; empty for other parts.")
+    def name(self) -> str:
         named = self.new or self.old
         return named.name if named else ""
 

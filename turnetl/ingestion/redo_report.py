@@ -198,18 +198,13 @@ class GroupRedo:
         return self.ingested.committed if self.ingested else 0
 
     @property
-    def quarantined_turns(
-        self,
-    ) -> Annotated[tuple[QuarantineEntry, ...], described("Turns that were undone and failed.")]:
+    @described("Turns that were undone and failed.")
+    def quarantined_turns(self) -> tuple[QuarantineEntry, ...]:
         return self.ingested.quarantined_turns if self.ingested else ()
 
     @property
-    def pending(
-        self,
-    ) -> Annotated[
-        int,
-        described("Turns that were undone and not ingested again; the next ingest takes them."),
-    ]:
+    @described("Turns that were undone and not ingested again; the next ingest takes them.")
+    def pending(self) -> int:
         return self.ingested.ready if self.ingested else self.undone
 
 
@@ -243,15 +238,13 @@ class RedoReport:
         return sum(group.turns for group in self.groups)
 
     @property
-    def extraction(
-        self,
-    ) -> Annotated[RequestCounts, described("Requests that extract all turns.")]:
+    @described("Requests that extract all turns.")
+    def extraction(self) -> RequestCounts:
         return sum((group.extraction for group in self.groups), RequestCounts())
 
     @property
-    def used(
-        self,
-    ) -> Annotated[Usage, described("Usage of all turns when they were ingested.")]:
+    @described("Usage of all turns when they were ingested.")
+    def used(self) -> Usage:
         return sum((group.used for group in self.groups), Usage())
 
     @property

@@ -39,25 +39,15 @@ class RecordedRun:
     """None also if it did so in another lake."""
 
     @property
-    def summary_refreshed(
-        self,
-    ) -> Annotated[
-        Mapping[GateReason, int],
-        described(
-            "Summaries of entities that it wrote, by reason; empty without an end.", keys=GateReason
-        ),
-    ]:
+    @described(
+        "Summaries of entities that it wrote, by reason; empty without an end.", keys=GateReason
+    )
+    def summary_refreshed(self) -> Mapping[GateReason, int]:
         return refreshed(reason_counts(self.run.summary_reasons))
 
     @property
-    def summary_skipped(
-        self,
-    ) -> Annotated[
-        Mapping[GateReason, int],
-        described(
-            "Its decisions to keep a summary, by reason; empty without an end.", keys=GateReason
-        ),
-    ]:
+    @described("Its decisions to keep a summary, by reason; empty without an end.", keys=GateReason)
+    def summary_skipped(self) -> Mapping[GateReason, int]:
         return skipped(reason_counts(self.run.summary_reasons))
 
 

@@ -41,27 +41,18 @@ class SummaryAudit:
         return len(self.summaries)
 
     @property
-    def alike(
-        self,
-    ) -> Annotated[
-        int, described(f"Of `audited`, those whose cosine with the new one is at least {ALIKE}.")
-    ]:
+    @described(f"Of `audited`, those whose cosine with the new one is at least {ALIKE}.")
+    def alike(self) -> int:
         return sum(one.cosine >= ALIKE for one in self.summaries)
 
     @property
-    def mean_cosine(
-        self,
-    ) -> Annotated[
-        float | None, described("Mean cosine between both texts; null if none was compared.")
-    ]:
+    @described("Mean cosine between both texts; null if none was compared.")
+    def mean_cosine(self) -> float | None:
         return fmean(one.cosine for one in self.summaries) if self.summaries else None
 
     @property
-    def missing_facts(
-        self,
-    ) -> Annotated[
-        int, described("Facts that only the new summaries list, over all that were compared.")
-    ]:
+    @described("Facts that only the new summaries list, over all that were compared.")
+    def missing_facts(self) -> int:
         return sum(one.missing_facts for one in self.summaries)
 
 
@@ -100,12 +91,8 @@ class DeferredSummaries:
     exit_code: int = ExitCode.DONE
 
     @property
-    def edited_entities(
-        self,
-    ) -> Annotated[
-        tuple[str, ...],
-        described("The names of the entities of `edited`, sorted, ten at most."),
-    ]:
+    @described("The names of the entities of `edited`, sorted, ten at most.")
+    def edited_entities(self) -> tuple[str, ...]:
         return self.edited[:LISTED_EDITED]
 
 

@@ -25,7 +25,7 @@ from turnetl.base.ids import recipe_digest
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.reason import add_counts
 from turnetl.extraction.port import Extractor
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import TurnStore
 from turnetl.ingestion.admission import PrefetchedTurn, TurnAdmission, prefetch_turns, with_context
 from turnetl.ingestion.commit import (
     MAX_CONSECUTIVE_FAILURES,
@@ -77,7 +77,7 @@ class _LeasedGroup:
 class TurnPipeline:
     """Ingests turns of one group into one graph."""
 
-    store: GraphStore
+    store: TurnStore
     extractor: Extractor[Any]
     embedder: Embedder
     quarantine: Quarantine

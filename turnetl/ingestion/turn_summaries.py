@@ -12,7 +12,7 @@ from turnetl.base import ids
 from turnetl.base.errors import RunStopped
 from turnetl.base.graph_model import GroupContents, Lease
 from turnetl.base.model import Change, Entity, Episode, SummaryWrites, TurnId, Usage, Vector
-from turnetl.graph.port import GraphStore
+from turnetl.graph.port import TurnStore
 from turnetl.ingestion.commit import time_of
 from turnetl.ingestion.ingest_run import IngestRun
 from turnetl.ingestion.summarize_report import AuditedSummary, SummaryAudit
@@ -195,7 +195,7 @@ class TurnSummaries:
 
     async def write_deferred(
         self,
-        store: GraphStore,
+        store: TurnStore,
         lease: Lease,
         run: IngestRun,
         *,

@@ -280,10 +280,6 @@ class UndoReport:
         return sum(len(group.dependents) for group in self.groups)
 
     @property
-    def is_refused(
-        self,
-    ) -> Annotated[
-        bool,
-        described("Whether nothing may be undone because later turns built on it.", name="refused"),
-    ]:
+    @described("Whether nothing may be undone because later turns built on it.", name="refused")
+    def is_refused(self) -> bool:
         return bool(self.dependents) and not self.cascade

@@ -164,6 +164,9 @@ class AheadModel(ModelWrapper):
             for call in calls:
                 call.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
+            # From Python 3.12 on it returns before the callbacks of calls that had ended already,
+            # which count what was paid for.
+            await asyncio.sleep(0)
 
     async def _response_or_guess(
         self, attempt: _Attempt, key: str, request: ChatRequest

@@ -313,7 +313,9 @@ def nested_value(value: Any, *path: str | int) -> Any:
     return value
 
 
-def token_count(value: Any) -> int:
+def token_count(body: Any, *path: str) -> int:
+    """Return the count under a path of keys in parsed JSON; 0 if there is none."""
+    value = nested_value(body, *path)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value <= _MAX_TOKENS else 0

@@ -144,8 +144,6 @@ class Connections:
 _SINGLE = httpx.Limits(max_connections=1, max_keepalive_connections=1, keepalive_expiry=30)
 
 
-__all__ = ["Endpoint", "HttpModel", "Timeouts"]
-
 log = logging.getLogger(__name__)
 
 _MAX_BYTES = 32 << 20

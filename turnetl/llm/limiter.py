@@ -212,11 +212,7 @@ class Limiter:
         clock: Callable[[], float] = time.monotonic,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Admit requests within limits.
-
-        `max_wait` is in seconds: if a provider asks for a longer pause, requests fail until it
-        ends.
-        """
+        """If a provider asks for a pause above `max_wait` seconds, requests fail until it ends."""
         self._limits = limits
         self._admitting = asyncio.Lock()
         self._queues: defaultdict[str, _ModelQueue] = defaultdict(_ModelQueue)

@@ -73,7 +73,8 @@ def _turn(found: TurnDetails) -> Iterator[str]:
 
 def _step(step: ConversationStep) -> Iterator[str]:
     failed = " FAILED" if step.is_error else ""
-    title = f"step {text_name(step.tool)}{failed}"
+    by = f" {text_name(step.subagent.by)}" if step.subagent else ""
+    title = f"step {text_name(step.tool)}{by}{failed}"
     if len(step.input) + len(step.outcome) <= _SHORT_STEP:
         outcome = text_lines(step.outcome)
         yield "\n".join(
@@ -110,6 +111,8 @@ def _fact(found: FactDetails) -> Iterator[str]:
     names = " -> ".join(text_name(one.name) for one in (source, target))
     yield f"{fact_line(found.indexed.fact)}\nbetween: {names}"
     yield from text_parts("full text", found.indexed.fact.text)
+    if step := found.indexed.fact.step:
+        yield f"step: {_lines_text(step.archive, step.line, step.line)}"
     for turn in found.turns:
         yield turn_entry(turn, mark="stated by: ")
 
@@ -201,8 +204,12 @@ def project_text(group: GroupId) -> str:
 
 
 def lineage_text(turn: Receipt | SearchHit) -> str:
-    archive = text_line(url_text(turn.archive) or turn.archive, 4 * _NAME_CHARS)
-    return f"{archive}:{turn.first_line}-{turn.last_line}"
+    return _lines_text(turn.archive, turn.first_line, turn.last_line)
+
+
+def _lines_text(archive: str, first: int, last: int) -> str:
+    name = text_line(url_text(archive) or archive, 4 * _NAME_CHARS)
+    return f"{name}:{first}-{last}"
 
 
 def fact_line(fact: Fact) -> str:

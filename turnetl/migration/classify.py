@@ -239,12 +239,8 @@ class ClassifiedEpisode:
     """Whether a person decided the class."""
 
     @property
-    def session_id(
-        self,
-    ) -> Annotated[
-        SessionId | None,
-        described("Its session, or the one that it resembles most; null if none."),
-    ]:
+    @described("Its session, or the one that it resembles most; null if none.")
+    def session_id(self) -> SessionId | None:
         return self.session.session_id if self.session else None
 
     @property
@@ -252,12 +248,8 @@ class ClassifiedEpisode:
         return self.session.format if self.session else None
 
     @property
-    def runner_up_id(
-        self,
-    ) -> Annotated[
-        SessionId | None,
-        described("Id of the session that it resembles next; null if none.", name="runner_up"),
-    ]:
+    @described("Id of the session that it resembles next; null if none.", name="runner_up")
+    def runner_up_id(self) -> SessionId | None:
         return self.runner_up.session_id if self.runner_up else None
 
 

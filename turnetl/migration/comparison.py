@@ -200,11 +200,8 @@ class GroupComparison:
         return sum(len(session.lost_facts) for session in self.sessions)
 
     @property
-    def expressed(
-        self,
-    ) -> Annotated[
-        float, described("Share of the old facts that new facts express; 1 without old facts.")
-    ]:
+    @described("Share of the old facts that new facts express; 1 without old facts.")
+    def expressed(self) -> float:
         return 1 - self.lost_facts / self.old.facts if self.old.facts else 1.0
 
     @property
@@ -216,12 +213,8 @@ class GroupComparison:
         return sum((session.new_dates for session in self.sessions), FactDates())
 
     @property
-    def old_hit_rate(
-        self,
-    ) -> Annotated[
-        float | None,
-        described("Share of the probes that lead to their session in the old data; null without."),
-    ]:
+    @described("Share of the probes that lead to their session in the old data; null without.")
+    def old_hit_rate(self) -> float | None:
         return hit_rate([one.old_rank for one in self.probes])
 
     @property

@@ -29,14 +29,17 @@ from turnetl.graph.migrations import (
 from turnetl.graph.port import GraphStore, new_creation_id
 from turnetl.ingestion.held_lease import migration_leases
 from turnetl.ingestion.ingest_run import IngestRun
-from turnetl.migration.changes import (
+from turnetl.migration.moves import (
+    BATCH,
     DISCARDABLE,
+    MigrationChange,
+    MigrationCommand,
+    Moves,
     planned_cutover,
     planned_finish,
     planned_rollback,
     selected_migration,
 )
-from turnetl.migration.moves import BATCH, MigrationChange, MigrationCommand, Moves
 from turnetl.pipeline.index import check_graph
 from turnetl.pipeline.index_updates import update_existing_index
 from turnetl.pipeline.run_options import new_ingest_run

@@ -235,7 +235,8 @@ class _Sides:
         receipts = self._receipts.get(session, [])
         old = self._old_facts.get(session, [])
         new = self._new_facts.get(session, []) if session is not None else []
-        old_entities = self._entities_of_old(session, old)
+        mentioned = {one.entity for one in self._mentions.get(session, [])}
+        old_entities = _found(mentioned | _ends(old), self._old_entities)
         new_entities = _found(_ends(new), self._new_entities)
         said = stated(new, new_entities)
         span = _span(receipts)
@@ -263,10 +264,6 @@ class _Sides:
             old_dates=_dates(old, span),
             new_dates=_dates(new, span),
         )
-
-    def _entities_of_old(self, session: SessionId | None, facts: Sequence[Fact]) -> list[Entity]:
-        mentioned = {one.entity for one in self._mentions.get(session, [])}
-        return _found(mentioned | _ends(facts), self._old_entities)
 
 
 def _first(fact: Fact, sessions: Mapping[str, SessionId]) -> SessionId | None:

@@ -39,27 +39,21 @@ class GroupMigration:
         return [episode for episode in self.episodes if episode.kind is kind]
 
     @property
-    def sessions(
-        self,
-    ) -> Annotated[
-        list[ArchivedSession],
-        described("Sessions that episodes are matched to.", counted=True),
-    ]:
+    @described("Sessions that episodes are matched to.", counted=True)
+    def sessions(self) -> list[ArchivedSession]:
         """The sessions that episodes are matched to, each once, by (format, session_id)."""
         matched = (one.session for one in self.of_kind(EpisodeClass.MATCHED))
         by_id = {(one.format, one.session_id): one for one in matched if one is not None}
         return [by_id[key] for key in sorted(by_id)]
 
     @property
-    def turns(
-        self,
-    ) -> Annotated[int, described("Turns of these sessions that a migration would ingest.")]:
+    @described("Turns of these sessions that a migration would ingest.")
+    def turns(self) -> int:
         return sum(session.turns for session in self.sessions)
 
     @property
-    def tokens(
-        self,
-    ) -> Annotated[int, described("Estimated tokens of the texts of these turns.")]:
+    @described("Estimated tokens of the texts of these turns.")
+    def tokens(self) -> int:
         return sum(session.tokens for session in self.sessions)
 
 

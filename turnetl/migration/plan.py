@@ -1,8 +1,8 @@
 """Plan a migration: compare the session-level data of a graph with archives; estimate its run."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
@@ -70,7 +70,8 @@ async def plan_migration(
     settled = read_plan(options.plan_file) if options.plan_file is not None else {}
     async with wiring.store(settings, write=False) as store:
         selected = select_groups(await store.episode_groups(), options.groups)
-        with _temporary_tables(settings) as tables:
+        with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
+            tables = _with_lake(settings, folder / "lake")
             parsed = parse_archives(
                 archives, tables, format_name=options.format_name, progress=progress
             )
@@ -122,11 +123,9 @@ async def _group(
     return [GroupMigration(group, classified, entities, facts, sizes)]
 
 
-@contextmanager
-def _temporary_tables(settings: Settings) -> Iterator[Settings]:
-    """Yield settings with an empty lake, which is deleted afterwards."""
-    with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
-        yield settings.model_copy(update={"lake": folder / "lake", "graph": settings.graph_url})
+def _with_lake(settings: Settings, lake: Path) -> Settings:
+    """Return the settings with another lake, and the same graph."""
+    return settings.model_copy(update={"lake": lake, "graph": settings.graph_url})
 
 
 async def _dimensions(settings: Settings) -> int | None:
@@ -267,8 +266,7 @@ class MigrationPlanning(MigrationWork):
         return planned.plans.get(group)
 
     def _tables(self, plan: GroupMigration, lake: Path) -> Settings:
-        graph = self.settings.graph_url
-        tables = self.settings.model_copy(update={"lake": lake, "graph": graph})
+        tables = _with_lake(self.settings, lake)
         lake.mkdir(mode=0o700)
         source = wiring.lake(self.settings)
         source.files.fetch([source.root / FILE])

@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from turnetl.base.errors import BadUsage
+from turnetl.base.tsv_file import open_tsv
 
 COLUMNS = (
     *("episode", "session", "format", "first", "second"),
@@ -85,20 +86,14 @@ def _unquoted(cell: str) -> str:
 
 def read_plan(path: Path) -> dict[str, Settlement]:
     """Return the decisions of a file by the uuid of the episode; none of rows without a session."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, delimiter="\t", restval="")
-            missing = {"episode", "session"} - set(reader.fieldnames or ())
-            if missing:
-                raise BadUsage(
-                    f"`{path}` has no column `{min(missing)}`; `turnetl migrate plan --write "
-                    "FILE` writes a file with all columns, separated by tabs"
-                )
-            return _settlements(path, reader)
-    except OSError as error:
-        raise BadUsage(f"`{path}` cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadUsage(f"`{path}` is no table of UTF-8 text separated by tabs: {error}") from error
+    with open_tsv(path, is_quoted=True) as reader:
+        missing = {"episode", "session"} - set(reader.fieldnames or ())
+        if missing:
+            raise BadUsage(
+                f"`{path}` has no column `{min(missing)}`; `turnetl migrate plan --write FILE` "
+                "writes a file with all columns, separated by tabs"
+            )
+        return _settlements(path, reader)
 
 
 def _settlements(path: Path, reader: "csv.DictReader[str]") -> dict[str, Settlement]:

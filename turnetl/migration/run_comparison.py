@@ -265,8 +265,9 @@ async def probe_results(
     if not probes:
         return ()
     with shared_temporary_folder(Path(gettempdir()), _TEMPORARY) as folder:
-        of_turns = PersistentIndex(_folder(folder, "turns"), embedder.name, embedder.dimensions)
-        of_old = SessionIndex(_folder(folder, "sessions"), embedder.name, embedder.dimensions)
+        indexes, of_embedder = folder / "lake" / "index", (embedder.name, embedder.dimensions)
+        of_turns = PersistentIndex(indexes / "turns", *of_embedder)
+        of_old = SessionIndex(indexes / "sessions", *of_embedder)
         with closing(of_turns) as turns, closing(of_old) as sessions:
             await turns.catch_up(_LoadedTurns(new), embedder, now=now)
             await sessions.follow(
@@ -286,10 +287,6 @@ async def _rank(index: PersistentIndex, probe: SearchProbe, embedder: Embedder) 
     found = await search(index, probe.question, embedder, limit=limit, nearest=True)
     rank = rank_of(probe, (hit.session_id or None for hit in found.hits))
     return rank if rank is not None and rank <= PROBE_SESSIONS else None
-
-
-def _folder(folder: Path, name: str) -> Path:
-    return folder / "lake" / "index" / name
 
 
 class _LoadedTurns:

@@ -92,7 +92,7 @@ class _Run(MigrationWork):
         store = scope.resources.store
         for group in (state.group_id for state in begun_with.migrations):
             shadow = replace(
-                scope, resources=replace(scope.resources, store=ShadowStore(store, group))
+                scope, resources=replace(scope.resources, shadow=ShadowStore(store, group))
             )
             try:
                 state = await self._begin(scope, plans[group], begun_with.plan.dimensions)
@@ -148,7 +148,7 @@ class _Run(MigrationWork):
         files = {group: wiring.lake(self.settings).turn_files(group)}
         options = self._options(state)
         return await plan_groups_in(
-            shadow.store, files, self.settings, options, self.clock, verify=True
+            shadow.turn_store, files, self.settings, options, self.clock, verify=True
         )
 
     def _options(self, state: TurnMigration) -> RunOptions:
@@ -190,16 +190,16 @@ class _Run(MigrationWork):
         # Without the lease of the shadow group no command writes the state.
         resources, run = shadow.resources, shadow.run
         profile = await run_profile(resources.extractor, resources.embedder, state.group_id)
-        async with held_lease(resources.store, state.group_id, profile, run) as lease:
+        async with held_lease(resources.turn_store, state.group_id, profile, run) as lease:
             recorded = {one.migration_id: one for one in await store.migrations()}
             current = recorded.get(state.migration_id, state)
             if replace(current, verdict=state.verdict, updated_at=state.updated_at) != state:
                 # Another command changed it between the ingest and now: what it wrote holds.
                 return current
-            turns = len(await resources.store.turn_ids(state.group_id))
+            turns = len(await resources.turn_store.turn_ids(state.group_id))
             now = self.clock()
             ended = replace(current, phase=MigrationPhase.READY, turns=turns, updated_at=now)
-            await resources.store.migrate([lease], None, ended, now=now, ttl=run.lease_ttl)
+            await resources.turn_store.migrate([lease], None, ended, now=now, ttl=run.lease_ttl)
         return ended
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -64,11 +63,10 @@ def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSes
             text=pl.col("text").str.join("\n"),
         )
     )
-    return [_session(row) for row in sessions.iter_rows(named=True)]
-
-
-def _session(row: dict[str, Any]) -> ArchivedSession:
-    return ArchivedSession(**{**row, "archives": tuple(map(Path, row["archives"]))})
+    return [
+        ArchivedSession(**{**row, "archives": tuple(map(Path, row["archives"]))})
+        for row in sessions.iter_rows(named=True)
+    ]
 
 
 def loaded_sessions(

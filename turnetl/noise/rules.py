@@ -46,17 +46,13 @@ class NoiseRule:
         object.__setattr__(self, "condition", self.condition.fill_null(value=False))
 
     @property
-    def revision(
-        self,
-    ) -> Annotated[
-        str, described("Version of the rule; of a rule of your own a digest.", name="version")
-    ]:
+    @described("Version of the rule; of a rule of your own a digest.", name="version")
+    def revision(self) -> str:
         return ids.digest(self.definition)[:12] if self.definition else str(self.version)
 
     @property
-    def is_own(
-        self,
-    ) -> Annotated[bool, described("Whether it is a rule of your own.", name="user_defined")]:
+    @described("Whether it is a rule of your own.", name="user_defined")
+    def is_own(self) -> bool:
         return bool(self.definition)
 
     @property

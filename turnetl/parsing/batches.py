@@ -483,7 +483,8 @@ def rows_to_retain(
     if previous is None and not stored.files:
         return None
     if stored.is_misplaced:
-        raise TableUnusable(stored.files[-1], "it holds the turns of another archive")
+        message = "it holds the turns of another archive: run `turnetl verify --fix`"
+        raise TableUnusable(stored.files[-1], message)
     if previous is not None and _identity(previous) != _identity(metadata):
         return None
     try:

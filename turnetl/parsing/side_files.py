@@ -42,6 +42,8 @@ class SideFile:
     """Whether its folder precedes that of the archive, which is one of a virtual machine."""
 
 
+_VIRTUAL = "/sessions/"
+"""Folders of Cowork's virtual machines, each of one session: no project."""
 _TASK = r"(.*)/api_conversation_history\.json"
 SIDE_FILES = {
     "claude_code": (
@@ -86,8 +88,11 @@ def add_side_files(
         needs_model = bool(side.model) and _lacks(parsed, "model")
         if not needs_folder and not needs_model and not (side.call_id and parsed.runs):
             continue
-        found = re.fullmatch(side.archive, path.as_posix(), re.DOTALL)
-        values = _read(Path(found.expand(side.file)), files) if found is not None else None
+        if (found := re.fullmatch(side.archive, path.as_posix(), re.DOTALL)) is None:
+            continue
+        values = _read(Path(found.expand(side.file)), files)
+        if side.is_preferred and (parsed.cwd or "").startswith(_VIRTUAL):
+            parsed.cwd = None
         if folder := _plain(_value(values, side.folder)):
             parsed.cwd = folder if side.is_preferred else parsed.cwd or folder
         for turn in parsed.turns:

@@ -108,12 +108,8 @@ class Fixes:
     found: Hits = Hits()  # noqa: RUF009 - a frozen value
 
     @property
-    def turns(
-        self,
-    ) -> Annotated[
-        tuple[SearchHit, ...],
-        described("Without an error that matches, the turns that a search finds, best first."),
-    ]:
+    @described("Without an error that matches, the turns that a search finds, best first.")
+    def turns(self) -> tuple[SearchHit, ...]:
         return self.found.hits
 
 

@@ -24,6 +24,7 @@ from turnetl.graph.port import GraphStore
 from turnetl.graph.session_ids import named_sessions
 from turnetl.index.conditions import Selection
 from turnetl.index.files import DamagedIndex
+from turnetl.index.follow import estimate_embedding
 from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex
@@ -147,7 +148,7 @@ async def _caught_up(
 ) -> OpenIndex:
     """Read from the graph what the index lacks; raises `Retryable` if the index has no turns."""
     index, state = opened.index, wiring.graph_state(settings)
-    if state is not None and state == index.graph_state:
+    if state is not None and state == index.recorded("graph_state"):
         return opened
     try:
         async with wiring.store(settings, write=False, wait=not has_turns(index)) as store:
@@ -203,7 +204,7 @@ async def _catch_up(
             added, removed = added + changes.added, removed + changes.removed
             current = await store.migration_summaries()
         # The state before: what is written meanwhile is read the next time.
-        opened.index.mark(state)
+        opened.index.record("graph_state", state)
     return CatchUpReport(added, removed)
 
 
@@ -213,8 +214,6 @@ async def state_cost(
     """Log what the catch-up embeds, and its cost; the built-in embedder is too fast for that."""
     if wiring.is_built_in(settings):
         return
-    from turnetl.index.estimate import estimate_embedding  # noqa: PLC0415 - imports a meter
-
     estimate = await estimate_embedding(store, opened.index.groups())
     if not estimate.turns:
         return
@@ -293,7 +292,7 @@ async def follow_session_level(
     """Bring the index of session-level data, if there are any, up to date after that of turns."""
     index, embedder = opened.index, opened.embedder
     state = await _state(store, migrations)
-    if state == index.content_state:
+    if state == index.recorded("content_state"):
         return
     moving = {one.group_id for one in migrations if one.phase.moves_data}
     groups = await store.session_level_groups()
@@ -305,7 +304,7 @@ async def follow_session_level(
             announce = partial(_announce, embedder, settings)
             await sessions.follow(store, embedder, names, announce, moving)
     # The state before: what is written meanwhile is read the next time.
-    index.mark_content(state)
+    index.record("content_state", state)
 
 
 async def forget_replaced_data(
@@ -319,7 +318,8 @@ async def forget_replaced_data(
     A search during the update then finds a part of the turns, and never old data beside them.
     """
     replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
-    if not replaced or await _state(store, migrations) == opened.index.content_state:
+    seen = opened.index.recorded("content_state")
+    if not replaced or await _state(store, migrations) == seen:
         return
     sessions = wiring.session_index(settings, opened.embedder)
     if sessions is not None:

@@ -137,7 +137,7 @@ class IndexReader:
     def _is_known_current(self, files: _OpenFiles) -> bool:
         """Return whether the file of an embedded graph is as it was when the index read it."""
         state = wiring.graph_state(self.settings)
-        return state is not None and state == files.index.graph_state
+        return state is not None and state == files.index.recorded("graph_state")
 
     @property
     def _is_updating(self) -> bool:

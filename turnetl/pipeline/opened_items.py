@@ -22,7 +22,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, texts_of_archive
 from turnetl.parsing.archive_paths import StandsFor, archive_machine, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index, warn_of_empty_graph
-from turnetl.retrieval.details import Details, TurnDetails, details
+from turnetl.retrieval.details import Details, FactDetails, TurnDetails, details
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -89,10 +89,10 @@ async def show_archive_lines(
     redacted: bool = True,
     progress: Progress = ignore_progress,
 ) -> ArchiveLines:
-    """Return the lines of a turn as its archive has them.
+    """Return the lines of a turn, or the line of a subagent's step, as the archive has them.
 
     Raises:
-        BadUsage: the text does not lead to one turn.
+        BadUsage: the text leads neither to one turn nor to a fact from such a step.
         BadArchive: the archive is missing or cannot be read.
     """
     found = await read_index(
@@ -104,13 +104,24 @@ async def show_archive_lines(
 def archived_turn(index: PersistentIndex, text: str, directory: Path) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
-    A path that starts with a dot is relative to the directory. Raises `BadUsage` without such a
-    turn.
+    That of a fact from a step of a subagent says where the step is. A path that starts with a dot
+    is relative to the directory. Raises `BadUsage` without such a turn or fact.
     """
-    found = details(index, text, directory, limit=1)
-    if not isinstance(found, TurnDetails):
-        raise BadUsage(f"`{text}` is no turn: only turns have lines in an archive")
-    return found.summary.receipt
+    match details(index, text, directory, limit=1):
+        case TurnDetails() as found:
+            return found.summary.receipt
+        case FactDetails() as found if (step := found.indexed.fact.step) and found.turns:
+            return replace(
+                found.turns[-1].receipt,
+                archive=step.archive,
+                first_line=step.line,
+                last_line=step.line,
+            )
+        case _:
+            raise BadUsage(
+                f"`{text}` is no turn: only turns, and facts from steps of subagents, have lines "
+                "in an archive"
+            )
 
 
 def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:

@@ -232,7 +232,7 @@ class GroupWork:
         return await ingesting.plan_group(
             self.group,
             resources.lake,
-            resources.store,
+            resources.turn_store,
             self.turns,
             recipe=resources.extractor.recipe_parts,
             context_turns=self.scope.settings.context_turns,

@@ -260,7 +260,7 @@ def accept_graph(settings: Settings, problems: Sequence[FileProblem]) -> None:
     if path is None or not any(problem.check in accepted for problem in problems):
         return
     from turnetl.graph.ladybug import checksum  # noqa: PLC0415 - as above
-    from turnetl.graph.ladybug.file_lock import lock_graph  # noqa: PLC0415 - as above
+    from turnetl.graph.ladybug.file import lock_graph  # noqa: PLC0415 - as above
 
     lock = lock_graph(path, write=True)
     try:

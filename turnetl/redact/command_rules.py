@@ -1,6 +1,6 @@
 """Rules for passwords in the options of commands, and in the files that commands read."""
 
-from collections.abc import Callable
+from functools import partial
 
 from turnetl.redact import chosen, plausible
 from turnetl.redact.announced_rules import IN_QUOTES
@@ -25,15 +25,7 @@ _ORACLE = (
 )
 
 
-def _rule(
-    pattern: str,
-    description: str,
-    is_secret: Callable[[str], bool] = chosen.is_chosen_argument,
-    before: str = "",
-) -> SecretRule:
-    return SecretRule("flag", pattern, description, is_secret, before=before)
-
-
+_rule = partial(SecretRule, "flag", plausible=chosen.is_chosen_argument)
 COMMAND_RULES = (
     _rule(
         rf"(?i)(?:(?:password|passwd|passphrase|storepass|keypass|pass|secret-string)[0-9]?|pw)"
@@ -46,7 +38,7 @@ COMMAND_RULES = (
         rf"|\\*[\"'][^\"'\r\n]{{1,60}}\\*[\"'])"
         rf"[ \t](?:{_OPTIONS})?(?:-[pPw]|--pw|/p)[ \t]?{_ARGUMENT}",
         "The password after the user, in the options of any command.",
-        chosen.is_password_option,
+        plausible=chosen.is_password_option,
         before=r"\A(?![^\x00]*(?:mysql|mariadb|docker run|ssh |git ))[^\x00]*",
     ),
     _rule(

@@ -231,6 +231,8 @@ _MAX_GAP = 3
 """Lines without a part of the key, in a row: its headers, lines of other programs."""
 _MAX_BYTES = 60_000
 """Bytes around a mark that are searched: prefixes may be longer than the lines of the key."""
+_READ_AT_ONCE = 1_000
+"""Bytes of them: a text may consist of ends of keys, and most keys have no more lines."""
 _WIDTHS = (64, 70)
 """Characters of the lines of PEM and of OpenSSH. Data in base64 usually have 76."""
 _MIN_LINES, _MAX_LINES = 3, 60
@@ -268,7 +270,7 @@ def lines_from(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]
 
 def lines_before(data: bytes, match: re.Match[bytes]) -> Iterator[tuple[int, int]]:
     first = max(0, match.start() - _MAX_BYTES)
-    yield from _parts(data, reversed([*_lines(data, first, match.start())]))
+    yield from _parts(data, _lines_backwards(data, first, match.start()))
 
 
 def is_middle(data: bytes, end: int) -> bool:
@@ -327,6 +329,20 @@ def _lines(data: bytes, start: int, end: int | None = None) -> Iterator[tuple[in
         yield start, match.start()
         start = match.end()
     yield start, end
+
+
+def _lines_backwards(data: bytes, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the lines from the last one on, and read little more than what is consumed."""
+    size = _READ_AT_ONCE
+    while end - size > first:
+        # The window may start within a line or a line break.
+        _, *lines = _lines(data, end - size, end)
+        if len(lines) > 1:
+            yield from reversed(lines[1:])
+            end = lines[0][1]
+        else:
+            size *= 2
+    yield from reversed([*_lines(data, first, end)])
 
 
 def _parts(data: bytes, lines: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -31,7 +31,8 @@ from turnetl.redact.normalised import (
     normalised_texts,
 )
 from turnetl.redact.pii import SUBJECTS
-from turnetl.redact.rules import RULES, SecretRule
+from turnetl.redact.rule import SecretRule
+from turnetl.redact.rules import RULES
 from turnetl.redact.scanner import SecretScanner
 from turnetl.redact.spans import Span, occurrences
 

@@ -12,8 +12,6 @@ from turnetl.redact.rule import SecretRule
 from turnetl.redact.said_rules import SAID_RULES, SENTENCE_RULES
 from turnetl.redact.table_rules import TABLE_RULES
 
-__all__ = ["RULES", "SecretRule"]
-
 _PEM = r"[A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _PEM_LINES = (
     r"(?:[^A-Za-z0-9+/=]{0,8}(?:[A-Za-z0-9+/=]{1,63}[^A-Za-z0-9+/=]{1,8})?[A-Za-z0-9+/=]{40,})+"

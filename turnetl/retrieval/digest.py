@@ -80,36 +80,24 @@ class SessionDigest:
     """On one line."""
 
     @property
-    def outcome_turn_id(
-        self,
-    ) -> Annotated[
-        TurnId | None, described("Id of the turn in which it stated that; null: nothing.")
-    ]:
+    @described("Id of the turn in which it stated that; null: nothing.")
+    def outcome_turn_id(self) -> TurnId | None:
         return None if self.outcome_turn is None else self.outcome_turn.receipt.turn_id
 
     @property
-    def intent(
-        self,
-    ) -> Annotated[
-        str,
-        described("First line of the first prompt, with the next one if it ends with a colon."),
-    ]:
+    @described("First line of the first prompt, with the next one if it ends with a colon.")
+    def intent(self) -> str:
         return next((turn.prompt for turn in self.turns if turn.prompt), "")
 
     @property
-    def last_prompt(
-        self,
-    ) -> Annotated[str, described("The same of the last prompt; empty if there is only one.")]:
+    @described("The same of the last prompt; empty if there is only one.")
+    def last_prompt(self) -> str:
         turn = self.last_prompt_turn
         return "" if turn is None else turn.prompt
 
     @property
-    def last_prompt_turn_id(
-        self,
-    ) -> Annotated[
-        TurnId | None,
-        described("Id of the turn of the last prompt; null if there is only one."),
-    ]:
+    @described("Id of the turn of the last prompt; null if there is only one.")
+    def last_prompt_turn_id(self) -> TurnId | None:
         turn = self.last_prompt_turn
         return None if turn is None else turn.receipt.turn_id
 

@@ -325,24 +325,16 @@ class CombinedHits:
     """With episodes."""
 
     @property
-    def hits(
-        self,
-    ) -> Annotated[
-        tuple[SearchHit, ...],
-        described("The hits, one per turn: best first, or newest first without a query."),
-    ]:
+    @described("The hits, one per turn: best first, or newest first without a query.")
+    def hits(self) -> tuple[SearchHit, ...]:
         return tuple(hit for hit in self.results if isinstance(hit, SearchHit))
 
     @property
-    def session_hits(
-        self,
-    ) -> Annotated[
-        tuple[SessionHit, ...],
-        described(
-            "Session-level episodes of whose sessions no turn is a hit, in the same order. They "
-            "count for --limit; the scores tell where they are among the hits."
-        ),
-    ]:
+    @described(
+        "Session-level episodes of whose sessions no turn is a hit, in the same order. They "
+        "count for --limit; the scores tell where they are among the hits."
+    )
+    def session_hits(self) -> tuple[SessionHit, ...]:
         return tuple(hit for hit in self.results if isinstance(hit, SessionHit))
 
 

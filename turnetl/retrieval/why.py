@@ -64,17 +64,13 @@ class BlamedCommit:
         return self.commit is not None
 
     @property
-    def committed_at(
-        self,
-    ) -> Annotated[datetime | None, described("Author time of the commit.", name="authored_at")]:
+    @described("Author time of the commit.", name="authored_at")
+    def committed_at(self) -> datetime | None:
         return self.authored_at if self.is_committed else None
 
     @property
-    def line_numbers(
-        self,
-    ) -> Annotated[
-        list[int], described("Numbers of the file's lines that come from it.", name="lines")
-    ]:
+    @described("Numbers of the file's lines that come from it.", name="lines")
+    def line_numbers(self) -> list[int]:
         return [line.number for line in self.lines]
 
 

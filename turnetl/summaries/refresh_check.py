@@ -1,7 +1,5 @@
 """The request of `turnetl model check` for the prompt that refreshes summaries."""
 
-from datetime import datetime
-
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.llm.checks.check import SAMPLE_FACT, SAMPLE_NAMES, SAMPLE_TIME, CheckRequest, check_of
 from turnetl.summaries.model_summariser import RefreshedSummaries, refresh_request
@@ -21,10 +19,10 @@ def refresh_check() -> CheckRequest:
         is_complete = all(one.summary.strip() for one in response.entity_summaries)
         return "" if is_complete else "returns an empty summary"
 
-    return check_of(refresh_request([_sample(SAMPLE_TIME)]), RefreshedSummaries, find_problem)
+    return check_of(refresh_request([_sample()]), RefreshedSummaries, find_problem)
 
 
-def _sample(at: datetime) -> SummaryInput:
+def _sample() -> SummaryInput:
     file, store = SAMPLE_NAMES
     fact = Fact(
         uuid="uses",
@@ -34,8 +32,8 @@ def _sample(at: datetime) -> SummaryInput:
         relation="USES",
         text=SAMPLE_FACT,
         turns=(),
-        created_at=at,
-        valid_at=at,
+        created_at=SAMPLE_TIME,
+        valid_at=SAMPLE_TIME,
     )
-    entity = Entity(file, _GROUP, file, ("File",), "", at)
+    entity = Entity(file, _GROUP, file, ("File",), "", SAMPLE_TIME)
     return SummaryInput(entity, f"{file} keeps orders.", (fact,), frozenset({fact.uuid}), ())

@@ -17,27 +17,23 @@ import polars as pl
 from turnetl import wiring
 from turnetl.base import ids, schema
 from turnetl.base.errors import BadUsage, Fatal, TableUnusable
-from turnetl.base.model import GroupId, SubagentUsage
+from turnetl.base.model import GroupId, MessageCounts, SubagentUsage
 from turnetl.base.object_url import path_text
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.formats.kit.usage import Tokens, greatest, place_of, usage_of_messages
 from turnetl.formats.port import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile, is_object
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten
 from turnetl.lake.manifests import metadata_or_none
 from turnetl.lake.parallel import in_parallel
 from turnetl.lake.paths import TURNS
+from turnetl.parsing.archive_paths import local_path
 from turnetl.parsing.forgetting import rows_not_forgotten
+from turnetl.parsing.redaction import with_models
 from turnetl.redact import Redactor
 from turnetl.settings import Settings
-from turnetl.transfer.merge import (
-    merged_usage,
-    missing_rows,
-    outcome_of,
-    redacted_together,
-    rows_digest,
-)
 from turnetl.transfer.output import WRITERS, read_manifest
-from turnetl.transfer.redaction import BATCH_FILES, RedactedNames, redacted_tables
+from turnetl.transfer.redaction import BATCH_FILES, RedactedNames, redacted_models, redacted_tables
 from turnetl.transfer.transfer_report import ImportedFile, ImportOutcome, ImportReport
 
 
@@ -171,7 +167,8 @@ class _Import:
                 rows = self.source.read_turns_file(file.path)
             except TableUnusable:
                 return _damaged(file.path)
-            problem = problem_of_rows(file, rows)
+            if (rows["group_id"] != file.metadata.group).any():
+                problem = "it has turns of another group"
         if problem is not None:
             return f"`{file.path}` is not a turns file of a lake: {problem}"
         kept = self._not_forgotten(rows)
@@ -318,7 +315,10 @@ def machine_of(source: Lake, given: str | None) -> str:
         try:
             manifest = read_manifest(source.root)
         except OSError as error:
-            raise Fatal(f"`{source.root}` cannot be read ({error.strerror})") from error
+            raise Fatal(
+                f"`{source.root}` cannot be read ({error.strerror}): name a folder that `turnetl "
+                "export --format parquet` wrote, and that you may read"
+            ) from error
         given = manifest.machine if manifest is not None else ""
     if not given:
         raise BadUsage(
@@ -366,13 +366,6 @@ def original_digest(file: TurnFile) -> str:
     return file.metadata.original_digest or file.path.stem
 
 
-def problem_of_rows(file: TurnFile, rows: pl.DataFrame) -> str | None:
-    """Return why rows cannot be those of the turns file; None: they can."""
-    if (rows["group_id"] != file.metadata.group).any():
-        return "it has turns of another group"
-    return None
-
-
 def _has_counts(metadata: ArchiveMetadata) -> bool:
     try:
         counts = ParseCounts.from_mapping(metadata.counts)
@@ -387,7 +380,7 @@ def _has_usage(metadata: ArchiveMetadata) -> bool:
         _DIGEST.fullmatch(one.subagent or _NOBODY)
         and (not one.session or _DIGEST.fullmatch(one.session))
         and (one.started_at is None or one.started_at.tzinfo is not None)
-        and all(map(_is_count, _counts(one)))
+        and all(count is None or 0 <= count < _MANY for count in _counts(one))
         for one in metadata.subagent_usage or ()
     )
 
@@ -397,10 +390,6 @@ def _counts(usage: SubagentUsage) -> Iterator[int | None]:
     yield from (usage.cache_write_tokens, usage.cache_read_tokens, usage.reasoning_tokens)
     for _, *counts in usage.messages:
         yield from counts
-
-
-def _is_count(value: int | None) -> bool:
-    return value is None or 0 <= value < _MANY
 
 
 class _Version(msgspec.Struct):
@@ -425,3 +414,111 @@ def check_versions(paths: Sequence[Path]) -> None:
                 f"version {schema.TURNS.version}: update turnetl on the other machine, run "
                 "`turnetl parse` there with a new lake, and import that"
             )
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def missing_rows(
+    rows: pl.DataFrame,
+    metadata: ArchiveMetadata,
+    path: Path,
+    stored: ArchiveMetadata | None,
+    lake: Lake,
+) -> pl.DataFrame:
+    """Return the rows of an earlier import that these rows lack: it was of a larger selection.
+
+    Another format, or version of its reader, gives the same turns other ids: no row is missing.
+
+    Args:
+        stored: metadata of the imported file; None: it has none, or does not exist.
+    """
+    if not path.exists():
+        return rows.clear()
+    before = lake.read_turns_file(path)
+    if stored is not None and _reader(stored) != _reader(metadata):
+        return rows.clear()
+    return before.filter(~pl.col("turn_id").is_in(rows["turn_id"].implode()))
+
+
+def redacted_together(
+    rows: pl.DataFrame, missing: pl.DataFrame, archive: str, redactor: Redactor
+) -> tuple[pl.DataFrame, int]:
+    """Return rows and their `missing_rows` without secrets, and the number of redactions.
+
+    A secret that one of them reveals is redacted in all of them.
+    """
+    # Not after its machine, whose name stays: its redaction would count again in every import.
+    without_machine = missing.with_columns(archive=pl.lit(local_path(archive)))
+    return redacted_tables([pl.concat([rows, without_machine])], redactor)[0]
+
+
+def merged_usage(
+    new: ArchiveMetadata, stored: ArchiveMetadata | None, redactor: Redactor
+) -> tuple[SubagentUsage, ...] | None:
+    """Return tokens of subagents with those of an earlier import of more turns by the same reader.
+
+    Of the same subagent, model and day, all messages count once. Where an older turnetl recorded no
+    messages, the entry with most tokens counts.
+    """
+    usage = new.subagent_usage
+    is_same_reader = stored is not None and _reader(stored) == _reader(new)
+    before = stored.subagent_usage if stored is not None and is_same_reader else None
+    if usage is None and before is None:
+        return None
+    merged: dict[tuple[str, str, str, str], SubagentUsage] = {}
+    for one in (*_redacted_again(before or (), usage or (), redactor), *(usage or ())):
+        key = place_of(one.subagent, one.session, one.model, one.started_at)
+        merged[key] = _merged(merged[key], one) if key in merged else one
+    return tuple(merged[key] for key in sorted(merged))
+
+
+def _merged(one: SubagentUsage, other: SubagentUsage) -> SubagentUsage:
+    """Return all messages of two entries of the same subagent, model and day."""
+    if not (one.messages and other.messages):
+        return max(one, other, key=lambda usage: usage.input_tokens + usage.output_tokens)
+    counts: dict[str, Tokens] = {}
+    for message in (*one.messages, *other.messages):
+        tokens = Tokens(*message[1:])
+        counts[message.message] = greatest(counts.get(message.message, tokens), tokens)
+    messages = [MessageCounts(name, *tokens) for name, tokens in counts.items()]
+    times = [time for time in (one.started_at, other.started_at) if time is not None]
+    return usage_of_messages(replace(one, started_at=min(times, default=None)), messages)
+
+
+def _redacted_again(
+    before: tuple[SubagentUsage, ...], new: tuple[SubagentUsage, ...], redactor: Redactor
+) -> tuple[SubagentUsage, ...]:
+    """Return earlier tokens with redacted models. Those that the new tokens have are redacted."""
+    clean = {one.model for one in new}
+    models = redacted_models([one for one in before if one.model not in clean], redactor)
+    return with_models(before, models) or ()
+
+
+def rows_digest(rows: pl.DataFrame) -> str:
+    """Return a digest of all columns: a new reader can change others than the texts."""
+    return ids.digest(*map(_encode, rows.iter_rows()))
+
+
+def outcome_of(before: Sequence[ArchiveMetadata], new: ArchiveMetadata) -> ImportOutcome:
+    """Return what is done, given the metadata of the earlier files of the same archive."""
+    if not before:
+        return ImportOutcome.NEW
+    same = all(_content(one) == _content(new) for one in before)
+    return ImportOutcome.UNCHANGED if same else ImportOutcome.CHANGED
+
+
+def _content(metadata: ArchiveMetadata) -> tuple[object, ...]:
+    return (
+        *_reader(metadata),
+        metadata.redactor_version,
+        metadata.sha256,
+        metadata.group,
+        metadata.archive,
+        metadata.cwd,
+        metadata.subagent_usage,
+    )
+
+
+def _reader(metadata: ArchiveMetadata) -> tuple[str, int]:
+    return metadata.format, metadata.reader_version

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from turnetl.base import ids
 from turnetl.base.control_characters import displayed_text
-from turnetl.base.model import Entity, Fact, ToolCall, Turn, TurnId
+from turnetl.base.model import AgentCall, Entity, Fact, Turn, TurnId
 from turnetl.base.text import format_minute
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
 
@@ -94,7 +94,7 @@ def _turn(
     yield f"Turn {inline(turn.turn_id)}, lines {turn.first_line} to {turn.last_line}."
     yield from _part("Prompt", [turn.user_text])
     yield from _part("While the agent worked", [*turn.steering, *turn.user_answers])
-    yield from _steps(turn.tool_calls)
+    yield from _steps(turn.agent_calls)
     yield from _part("Answer", [turn.assistant_text])
     facts = content.facts_by_turn.get(turn.turn_id, ())
     if facts:
@@ -114,12 +114,14 @@ def _part(title: str, texts: Iterable[str]) -> Iterator[str]:
         yield from ("", fenced(text))
 
 
-def _steps(calls: Sequence[ToolCall]) -> Iterator[str]:
+def _steps(calls: Sequence[AgentCall]) -> Iterator[str]:
     if calls:
         yield from ("", "### Steps")
-    for call in calls:
+    for one in calls:
+        call, step = one.call, one.step
+        by = f", {inline(step.by)}" if step else ""
         failed = " (failed)" if call.is_error else ""
-        yield from ("", f"{inline(call.name)}{failed}:", "", fenced(call.input))
+        yield from ("", f"{inline(call.name)}{by}{failed}:", "", fenced(call.input))
         if call.result.strip():
             yield from ("", fenced(_shortened(call.result)))
 

@@ -69,14 +69,17 @@ def write_folder(
     try:
         before = _read_manifest(folder)
         present = _present(folder, before.files, digests)
-        if present == digests and before == _manifest(format_name, _single(digests), machine):
+        written = ExportManifest(
+            _VERSION, format_name, {name: [digests[name]] for name in sorted(digests)}, machine
+        )
+        if present == digests and before == written:
             return WrittenFiles(len(files), _size(files), 0, 0)
         create_folder(folder)
         planned = {
             name: [digest for digest in (present.get(name), digests.get(name)) if digest]
             for name in sorted({*present, *digests})
         }
-        _write_manifest(folder, _manifest(format_name, planned, machine))
+        _write_manifest(folder, msgspec.structs.replace(written, files=planned))
         changed = [name for name in files if present.get(name) != digests[name]]
         in_parallel(
             lambda name: replace_file(folder / name, partial(_write_data, files[name]), folder),
@@ -88,7 +91,7 @@ def write_folder(
         removed = [name for name in present if name not in files]
         for name in removed:
             (folder / name).unlink(missing_ok=True)
-        _write_manifest(folder, _manifest(format_name, _single(digests), machine))
+        _write_manifest(folder, written)
     except OSError as error:
         raise _write_error(folder, error) from error
     return WrittenFiles(len(files), _size(files), len(changed), len(removed))
@@ -181,14 +184,6 @@ def _check_is_export(path: Path, mark: bytes) -> None:
         raise BadUsage(
             f"`{path}` exists and is no export in this format: name another file with --output"
         )
-
-
-def _manifest(format_name: str, files: dict[str, list[str]], machine: str) -> ExportManifest:
-    return ExportManifest(_VERSION, format_name, files, machine)
-
-
-def _single(digests: Mapping[str, str]) -> dict[str, list[str]]:
-    return {name: [digests[name]] for name in sorted(digests)}
 
 
 def _write_manifest(folder: Path, manifest: ExportManifest) -> None:

@@ -25,7 +25,7 @@ from turnetl.pipeline.search import check_conditions, find_turns
 from turnetl.redact import Redactor
 from turnetl.retrieval.hits import held
 from turnetl.settings import Settings
-from turnetl.transfer import cypher, graphml, jsonl
+from turnetl.transfer import file_formats
 from turnetl.transfer.atif import to_atif
 from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 from turnetl.transfer.markdown import to_markdown
@@ -36,9 +36,9 @@ from turnetl.transfer.transfer_report import ExportFormat, ExportReport
 _FACT_TURNS = 2_000
 """Turns whose facts are read together."""
 _SINGLE_FILES = {
-    ExportFormat.JSONL: (".jsonl", jsonl.MARK, jsonl.to_jsonl),
-    ExportFormat.GRAPHML: (".graphml", graphml.MARK, graphml.to_graphml),
-    ExportFormat.CYPHER: (".cypher", cypher.MARK, cypher.to_cypher),
+    ExportFormat.JSONL: (".jsonl", file_formats.JSONL_MARK, file_formats.to_jsonl),
+    ExportFormat.GRAPHML: (".graphml", file_formats.GRAPHML_MARK, file_formats.to_graphml),
+    ExportFormat.CYPHER: (".cypher", file_formats.CYPHER_MARK, file_formats.to_cypher),
 }
 """Of the formats that are one file, with the beginning and the function of each."""
 _FOLDERS = {ExportFormat.MARKDOWN: to_markdown, ExportFormat.ATIF: to_atif}

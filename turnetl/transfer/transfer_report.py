@@ -100,27 +100,18 @@ class ImportReport:
     """Whether personal data was redacted, not only secrets."""
 
     @property
-    def added(
-        self,
-    ) -> Annotated[
-        int, described("Turns added, with those that other archives of the lake hold too.")
-    ]:
+    @described("Turns added, with those that other archives of the lake hold too.")
+    def added(self) -> int:
         return sum(max(file.added, 0) for file in self.files)
 
     @property
-    def forgotten(
-        self,
-    ) -> Annotated[
-        int, described("Turns that were left out, because this lake has forgotten them.")
-    ]:
+    @described("Turns that were left out, because this lake has forgotten them.")
+    def forgotten(self) -> int:
         return sum(file.forgotten for file in self.files)
 
     @property
-    def outcomes(
-        self,
-    ) -> Annotated[
-        dict[ImportOutcome, int], described("Turns files by outcome.", keys=ImportOutcome)
-    ]:
+    @described("Turns files by outcome.", keys=ImportOutcome)
+    def outcomes(self) -> dict[ImportOutcome, int]:
         found = [file.outcome for file in self.files]
         return {outcome: found.count(outcome) for outcome in ImportOutcome}
 

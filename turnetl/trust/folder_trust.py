@@ -121,15 +121,13 @@ class TrustEntry:
         return self.trust.folder
 
     @property
-    def state(
-        self,
-    ) -> Annotated[TrustState, described("Its configuration is used only if this is `trusted`.")]:
+    @described("Its configuration is used only if this is `trusted`.")
+    def state(self) -> TrustState:
         return self.trust.state
 
     @property
-    def changes(
-        self,
-    ) -> Annotated[Sequence[str], described("What changed since then, a phrase for each kind.")]:
+    @described("What changed since then, a phrase for each kind.")
+    def changes(self) -> Sequence[str]:
         return self.trust.changes if self.state == TrustState.CHANGED else ()
 
     @property

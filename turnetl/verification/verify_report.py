@@ -82,18 +82,13 @@ class GroupVerification:
     ] = None
 
     @property
-    def repair_sentences(
-        self,
-    ) -> Annotated[
-        list[str],
-        described("What `--fix` can repair in the graph, a sentence each.", name="repairs"),
-    ]:
+    @described("What `--fix` can repair in the graph, a sentence each.", name="repairs")
+    def repair_sentences(self) -> list[str]:
         return [repair_sentence(repair) for repair in self.repairs]
 
     @property
-    def wrong(
-        self,
-    ) -> Annotated[int, described("Errors: the sum of the findings that are wrong.")]:
+    @described("Errors: the sum of the findings that are wrong.")
+    def wrong(self) -> int:
         return sum(finding.count for finding in self.findings if finding.check.is_wrong)
 
     @property
@@ -142,9 +137,8 @@ class VerifyReport:
     ] = None
 
     @property
-    def wrong(
-        self,
-    ) -> Annotated[int, described("All errors; the exit code is 3 if there are any.")]:
+    @described("All errors; the exit code is 3 if there are any.")
+    def wrong(self) -> int:
         files = sum(finding.count for finding in self.files if finding.check.is_wrong)
         return sum(group.wrong for group in self.groups) + len(self.loose_files) + files
 

@@ -12,11 +12,12 @@ from turnetl.retrieval.details import (
     FactDetails,
     SessionDetails,
     TurnDetails,
+    TurnFacts,
     facts_beside_prompt,
 )
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views.nodes import Lines, Node, View, line, section, unwrapped
-from turnetl.views.turns import fact_text, files_line, lineage, turns_grid
+from turnetl.views.turns import fact_text, files_line, lineage, step_lineage, turns_grid
 
 _HEAD, _TAIL = 3, 3
 """Lines of an outcome that is folded."""
@@ -40,7 +41,7 @@ def entity_view(found: EntityDetails) -> View:
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
     counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
-    rows = ((one.turn, [*map(fact_text, facts_beside_prompt(one))]) for one in found.turns)
+    rows = ((one.turn, [*_stated(one)]) for one in found.turns)
     return [
         line((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
         unwrapped((f"entity {entity.uuid}", "dim")),
@@ -49,6 +50,11 @@ def entity_view(found: EntityDetails) -> View:
         "",
         turns_grid(rows, with_group=False),
     ]
+
+
+def _stated(found: TurnFacts) -> Iterator[Node]:
+    for fact in facts_beside_prompt(found):
+        yield from (fact_text(fact), *step_lineage(fact))
 
 
 def _turn(found: TurnDetails, *, full: bool, neighbours: bool) -> Iterator[Node]:
@@ -86,7 +92,8 @@ def _conversation(conversation: Conversation, *, full: bool) -> Iterator[Node]:
 def _step(step: ConversationStep, *, full: bool) -> Iterator[Node]:
     failed = ("  failed", "red") if step.is_error else ""
     call = "\n".join(_folded(step.input, full=full))
-    yield line((step.tool, "bold"), f" {call}", failed)
+    by = (f"  {step.subagent.by}", "cyan") if step.subagent else ""
+    yield line((step.tool, "bold"), f" {call}", by, failed)
     yield Lines([line((text, "dim")) for text in _folded(step.outcome, full=full)], indent=4)
 
 
@@ -129,6 +136,7 @@ def _fact(found: FactDetails) -> Iterator[Node]:
     fact, source, target = found.indexed.fact, found.indexed.source, found.indexed.target
     yield line((fact.text, "bold"))
     yield unwrapped((f"fact {fact.uuid}  {fact.group_id}", "dim"))
+    yield from step_lineage(fact)
     yield f"{source.name} —{fact.relation}→ {target.name}"
     until = f", until {format_minute(fact.invalid_at)}" if fact.invalid_at else ""
     yield line((f"from {format_minute(fact.valid_at)}{until}", "cyan"))

@@ -9,7 +9,7 @@ from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views import search_hits
 from turnetl.views.nodes import Caption, HangingIndent, Lines, Node, View, line
-from turnetl.views.turns import fact_text, lineage
+from turnetl.views.turns import fact_text, lineage, step_lineage
 
 _NO_ERRORS = "no error in the graph matches; `turnetl search` finds turns by other words"
 _TURNS = "no error in the graph matches; these are the turns that `turnetl search` finds:"
@@ -44,6 +44,7 @@ def _occurrence(found: Occurrence) -> Iterator[Node]:
     yield line(
         ("failed ", "dim"), (format_minute(found.fact.valid_at), "cyan"), " ", found.fact.text
     )
+    yield from step_lineage(found.fact)
     yield from _turn("in ", found.turn)
     if found.resolved_by is not None and found.resolved_by != found.turn:
         yield from _turn("resolved in ", found.resolved_by)

@@ -186,12 +186,11 @@ def _superseded_prompts(group: TurnsOfGroup) -> list[str]:
 
 def no_time_message(group: TurnsOfGroup) -> str:
     count = group.uncommitted_reasons[PendingReason.NO_TIME]
-    remedy = "with --assume-time, an ISO time or `mtime`"
-    if count == 1:
-        return f"group `{group.group}`: 1 turn has no time and is pending; set its time {remedy}"
+    what = "1 turn has" if count == 1 else f"{count:,} turns have"
+    whose = ("its", "its file") if count == 1 else ("their", "their files")
     return (
-        f"group `{group.group}`: {count:,} turns have no time and are pending; set their time "
-        f"{remedy}"
+        f"group `{group.group}`: {what} no time and {'is' if count == 1 else 'are'} pending; set "
+        f"{whose[0]} time with `--assume-time mtime`, that of {whose[1]}, or with an ISO time"
     )
 
 

@@ -52,6 +52,12 @@ def lineage(receipt: Receipt) -> Line:
     return unwrapped(LineRange(receipt.archive, receipt.first_line, receipt.last_line))
 
 
+def step_lineage(fact: Fact) -> View:
+    """Return where the step of a subagent stands from which a fact is, if it is from one."""
+    step = fact.step
+    return [unwrapped(LineRange(step.archive, step.line, step.line))] if step else []
+
+
 def timeline_view(timeline: Timeline) -> View:
     if not timeline.turns:
         return [Caption(_NO_TURNS)]

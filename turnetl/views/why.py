@@ -8,7 +8,7 @@ from turnetl.formats.kit.tool_input import ADDED_CHARS
 from turnetl.pipeline.origin import FileAuthorship
 from turnetl.retrieval.why import Attribution, Certainty
 from turnetl.views.nodes import Caption, Lines, Node, View, line
-from turnetl.views.turns import fact_text, files_line, lineage, turns_grid
+from turnetl.views.turns import fact_text, files_line, lineage, step_lineage, turns_grid
 
 _COMMIT_CHARS = 10
 _HOW = {
@@ -56,7 +56,8 @@ def _turns(found: Attribution) -> Iterator[Node]:
             rows = ((turn, files_line(turn.files)) for turn in found.candidates)
             yield turns_grid(rows, with_group=False)
         return
-    yield from map(fact_text, found.facts)
+    for fact in found.facts:
+        yield from (fact_text(fact), *step_lineage(fact))
     rows = ((turn, [lineage(turn.receipt)]) for turn in found.turns)
     yield turns_grid(rows, with_group=False)
     yield line((_HOW[found.certainty], "dim"))

@@ -17,7 +17,7 @@ from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
 from turnetl.index.conditions import Selection
 from turnetl.index.index_report import IndexedGroup
-from turnetl.index.overview import Overview, StatedEntity
+from turnetl.index.lookup import Overview, StatedEntity
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids

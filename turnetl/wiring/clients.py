@@ -22,7 +22,8 @@ from turnetl.llm.limiter import AdmissionLimits, Limiter, OwnLimits, ProviderLim
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import PriceFile, Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
-from turnetl.llm.shared_limits import LimitsStore, SharedLimits, SqliteLimits
+from turnetl.llm.shared_limits import SharedLimits
+from turnetl.llm.shared_limits.store import LimitsStore, SqliteLimits
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
 from turnetl.settings.credentials import check_key_encrypted

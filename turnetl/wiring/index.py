@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 from turnetl.graph.open import embedded_file
-from turnetl.index import creation
+from turnetl.index import persistent
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex, IndexEmbedder, index_folder
 from turnetl.index.persistent import PersistentIndex
@@ -37,7 +37,7 @@ def session_index(
 ) -> SessionIndex | None:
     """Open the index of session-level episodes; without `create` None if there is none."""
     folder = session_index_folder(_folder(settings))
-    if not create and not creation.index_exists(folder):
+    if not create and not persistent.index_exists(folder):
         return None
     return SessionIndex(folder, embedder.name, _dimensions(settings, embedder))
 
@@ -86,12 +86,12 @@ def check_index(
 
 
 def has_index(settings: Settings) -> bool:
-    return creation.index_exists(_folder(settings))
+    return persistent.index_exists(_folder(settings))
 
 
 def index_id(settings: Settings) -> str | None:
     """Return the id of the index, which a rebuild changes; None if it cannot be read."""
-    return creation.index_id(_folder(settings))
+    return persistent.index_id(_folder(settings))
 
 
 def repair_index(
@@ -106,7 +106,7 @@ def repair_index(
         IndexUnusable: a file cannot be deleted.
     """
     index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
-    is_replaced = creation.repair_index(_folder(settings), index_embedder, damaged_id)
+    is_replaced = persistent.repair_index(_folder(settings), index_embedder, damaged_id)
     if is_replaced:
         log.warning("%s; it is rebuilt from the graph", error.damage)
     return is_replaced
@@ -118,7 +118,7 @@ def replace_index(settings: Settings, embedder: Embedder) -> None:
     Questions of turns are kept as far as they can be read: the graph does not hold them.
     """
     index_embedder = IndexEmbedder(embedder.name, embedder.dimensions)
-    creation.replace_index(_folder(settings), index_embedder)
+    persistent.replace_index(_folder(settings), index_embedder)
 
 
 def graph_state(settings: Settings) -> str | None:

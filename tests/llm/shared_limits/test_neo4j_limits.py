@@ -9,7 +9,7 @@ from tests.llm.shared_limits.test_store_contract import add
 from tests.servers.neo4j_server import Neo4jServer
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.graph.open import open_graph, server_limits
-from turnetl.llm.shared_limits import LimitsStore
+from turnetl.llm.shared_limits.store import LimitsStore
 
 
 def limits(url: str, **values: str) -> LimitsStore:

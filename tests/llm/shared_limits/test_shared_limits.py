@@ -12,8 +12,7 @@ from tests.llm import virtual_clock
 from tests.llm.shared_limits.workers import MINUTE, CountedProvider, Worker, until
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.limiter import ProviderLimits
-from turnetl.llm.shared_limits import MemoryLimits
-from turnetl.llm.shared_limits.store import Change
+from turnetl.llm.shared_limits.store import Change, MemoryLimits
 
 MINUTES = 5
 ENDLESS = 10**9
@@ -75,6 +74,7 @@ def test_almost_all_requests_per_minute_are_used_and_never_more(
     assert used(workers.provider) >= 0.95 * per_minute
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("count", "active"), [(2, 2), (2, 1), (4, 4)])
 def test_almost_all_tokens_per_minute_are_used_and_never_more(count: int, active: int) -> None:
     workers = fleet(count, ProviderLimits(None, 100_000, 100))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.llm.shared_limits.test_store_contract import add, read, seconds
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.llm.shared_limits import SqliteLimits
+from turnetl.llm.shared_limits.store import SqliteLimits
 
 
 @pytest.fixture

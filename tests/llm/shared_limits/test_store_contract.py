@@ -9,7 +9,7 @@ import pytest
 
 from turnetl.base import clock
 from turnetl.graph.open import server_limits
-from turnetl.llm.shared_limits import LimitsStore, MemoryLimits, SqliteLimits
+from turnetl.llm.shared_limits.store import LimitsStore, MemoryLimits, SqliteLimits
 
 MakeStore = Callable[[], LimitsStore]
 

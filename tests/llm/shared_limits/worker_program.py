@@ -20,7 +20,8 @@ from turnetl.ingestion import held_lease
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
 from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.shared_limits import LimitsStore, SharedLimits, SqliteLimits
+from turnetl.llm.shared_limits import SharedLimits
+from turnetl.llm.shared_limits.store import LimitsStore, SqliteLimits
 
 REQUEST_SECONDS = 30.0
 

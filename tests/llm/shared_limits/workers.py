@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from tests.llm import virtual_clock
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.limiter import LimitedModel, Limiter, ProviderLimits
-from turnetl.llm.shared_limits import LimitsStore, SharedLimits
+from turnetl.llm.shared_limits import SharedLimits
+from turnetl.llm.shared_limits.store import LimitsStore
 
 MINUTE = 60.0
 REQUEST_SECONDS = 120.0

@@ -22,7 +22,7 @@ __getattr__ = lazy_exports(
 )
 
 _VERSION = "structural 5"
-"""Increase it with every change of a rule that changes the output."""
+"""Increase it with every change of a rule that changes the output of turns that did not change."""
 MAX_ENTITIES = 50
 """Entities of a turn."""
 MAX_FACTS = 50

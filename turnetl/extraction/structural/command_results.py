@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -21,7 +21,7 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
 )
 from turnetl.extraction.structural.shell_commands import ShellCommand, commands
-from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
+from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, by_its_agent
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
 _COMMIT_RANK, _FAILURE_RANK, _PACKAGE_RANK, _RUN_RANK = 3, 4, 6, 12
@@ -40,6 +40,7 @@ _FILTERED_RUN = re.compile(
 @dataclass(frozen=True, slots=True)
 class _CommandRun:
     call_index: int
+    call: ClassifiedCall
     command: ShellCommand
     at: datetime | None
     failed: bool
@@ -90,7 +91,7 @@ def _runs(features: TurnFeatures) -> Iterator[_CommandRun]:
             errors = _failures(command, call) if is_suspect else ()
             failed = is_suspect and (call.call.is_error or bool(errors))
             # Commands after the failed one did not run; those before it succeeded.
-            yield _CommandRun(index, command, features.at(call), failed, errors)
+            yield _CommandRun(index, call, command, features.at(call), failed, errors)
             if failed:
                 break
 
@@ -125,7 +126,8 @@ def _failure_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[
         source = _entity(failed[0].command)
         target = EntityKey(CONCEPT if failure.is_test else ERROR, failure.name)
         location = (features.paths.mentioned(failure.location) or "") if failure.location else ""
-        yield FactDraft(
+        calls = [run.call for run in failed]
+        draft = FactDraft(
             _FAILURE_RANK,
             source,
             "FAILED_WITH",
@@ -136,10 +138,12 @@ def _failure_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[
             invalid_at=_invalidated_at(runs, failed, failure),
             attributes={"line": line},
         )
+        yield by_its_agent(draft, calls)
         if location and not failure.is_test and "/" in location:
             text = f"`{failure.name}` occurred in `{location}` when `{line}` was run"
             file = EntityKey(FILE, location)
-            yield FactDraft(_FAILURE_RANK + 1, target, "OCCURRED_IN", file, text, at)
+            occurred = FactDraft(_FAILURE_RANK + 1, target, "OCCURRED_IN", file, text, at)
+            yield by_its_agent(occurred, calls)
 
 
 def _invalidated_at(
@@ -164,7 +168,7 @@ def _run_facts(
     features: TurnFeatures, runs: list[_CommandRun], recorded: set[str]
 ) -> Iterator[FactDraft]:
     lines: dict[str, Counter[str]] = defaultdict(Counter)
-    last: dict[str, _CommandRun] = {}
+    ran: dict[str, list[_CommandRun]] = defaultdict(list)
     for run in runs:
         if (
             run.command.name not in recorded
@@ -172,15 +176,16 @@ def _run_facts(
             and (not run.failed or not run.failures)
         ):
             lines[run.command.name][run.command.line] += 1
-            last[run.command.name] = run
+            ran[run.command.name].append(run)
     for name, counts in lines.items():
-        run = last[name]
+        run = ran[name][-1]
         line = min(counts, key=lambda text: (-counts[text], text))
         ending = " and failed" if run.failed else (" and passed" if run.command.is_test else "")
         times = f", {counts.total()} times" if counts.total() > 1 else ""
         source, command = _program(features, run.command), _entity(run.command)
         text = f"`{line}` was run{ending}{times}"
-        yield FactDraft(_RUN_RANK, source, "RAN", command, text, run.at)
+        draft = FactDraft(_RUN_RANK, source, "RAN", command, text, run.at)
+        yield by_its_agent(draft, [one.call for one in ran[name]])
 
 
 def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
@@ -197,7 +202,8 @@ def _package_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[
             verb = "added as a dependency" if is_dependency else "installed"
             text = f"`{package}` was {verb} with `{run.command.line}`"
             source = EntityKey(PACKAGE, package)
-            yield FactDraft(_PACKAGE_RANK, source, "ADDED", features.project, text, run.at)
+            draft = FactDraft(_PACKAGE_RANK, source, "ADDED", features.project, text, run.at)
+            yield by_its_agent(draft, [run.call])
 
 
 def _commit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
@@ -213,7 +219,9 @@ def _commit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
                 source = EntityKey(COMMAND, name)
                 target = features.entity_in(message, source)
                 text = f"{verb}: {message}"
-                yield FactDraft(_COMMIT_RANK, source, "RECORDED", target, text, features.at(call))
+                at = features.at(call)
+                draft = FactDraft(_COMMIT_RANK, source, "RECORDED", target, text, at)
+                yield by_its_agent(draft, [call])
 
 
 def _message(arguments: str) -> str:
@@ -239,20 +247,21 @@ def file_change_facts(features: TurnFeatures) -> Iterator[FactDraft]:
             for path in call.targets:
                 calls[features.paths.file(path) or ""].append(call)
     for name in features.edited_files:
-        yield _file_change(features, name, calls[name])
+        yield by_its_agent(_file_change(features, name, calls[name]), calls[name])
         for call in calls[name]:
             for package in shell_commands.in_manifest(name, call.detail):
                 text = f"`{package}` was added as a dependency in `{name}`"
                 source = EntityKey(PACKAGE, package)
                 at = features.at(call)
-                yield FactDraft(_MANIFEST_RANK, source, "ADDED", features.project, text, at)
+                draft = FactDraft(_MANIFEST_RANK, source, "ADDED", features.project, text, at)
+                yield by_its_agent(draft, [call])
 
 
 def _file_change(features: TurnFeatures, name: str, calls: list[ClassifiedCall]) -> FactDraft:
     file = EntityKey(FILE, name)
     is_created = any(call.kind is CallKind.CREATE for call in calls)
     verb = "written" if is_created else "edited"
-    sentence = features.sentence_about(name)
+    sentence = features.sentence_about(name, calls)
     why = prose.shorten(sentence, 260) if sentence else prose.shorten(features.prompt_summary, 160)
     change = max((_first_added(call.detail) for call in calls), key=lambda c: (len(c), c))
     text = f"`{name}` was {verb}: {why}" if sentence else f"`{name}` was {verb} when asked: {why}"
@@ -270,30 +279,38 @@ def _first_added(change: str) -> str:
 
 def tool_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     """Yield a fact for each MCP server, skill, web search and web page that the agent used."""
-    servers: dict[str, set[str]] = defaultdict(set)
+    servers: dict[str, list[ClassifiedCall]] = defaultdict(list)
     for call in features.calls:
         at = features.at(call)
         match call.kind:
             case _ if not call.targets or call.call.is_error:
                 continue
             case CallKind.MCP:
-                servers[prose.shorten(call.targets[0], 60)].add(call.detail)
+                servers[prose.shorten(call.targets[0], 60)].append(call)
             case CallKind.SKILL:
                 skill = prose.shorten(call.targets[0], 60)
-                yield _use(features, skill, f"The skill `{skill}` was used", at)
+                yield _use(features, skill, f"The skill `{skill}` was used", at, [call])
             case CallKind.SEARCH:
                 text = f"The web was searched for: {prose.shorten(call.targets[0], 200)}"
-                yield _use(features, "web search", text, at)
+                yield _use(features, "web search", text, at, [call])
             case CallKind.FETCH:
                 yield from _fetch_facts(features, call)
-    for server, names in servers.items():
-        text = f"`{server}` was used: {', '.join(f'`{name}`' for name in sorted(names)[:6])}"
-        yield _use(features, server, text, features.turn.started_at)
+    for server, calls in servers.items():
+        names = sorted({call.detail for call in calls})[:6]
+        text = f"`{server}` was used: {', '.join(f'`{name}`' for name in names)}"
+        yield _use(features, server, text, features.turn.started_at, calls)
 
 
-def _use(features: TurnFeatures, name: str, text: str, at: datetime | None) -> FactDraft:
+def _use(
+    features: TurnFeatures,
+    name: str,
+    text: str,
+    at: datetime | None,
+    calls: Sequence[ClassifiedCall],
+) -> FactDraft:
     tool = EntityKey(TOOL, name)
-    return FactDraft(_USE_RANK, tool, "USED", features.subject_beside(tool), text, at)
+    draft = FactDraft(_USE_RANK, tool, "USED", features.subject_beside(tool), text, at)
+    return by_its_agent(draft, calls)
 
 
 def _fetch_facts(features: TurnFeatures, call: ClassifiedCall) -> Iterator[FactDraft]:
@@ -302,4 +319,4 @@ def _fetch_facts(features: TurnFeatures, call: ClassifiedCall) -> Iterator[FactD
         page = f"{url.group(1)}{url.group(2) or ''}".rstrip("/")
         why = prose.shorten(prose.plain(call.detail[:1000]), 160)
         text = f"`{page}` was read" + (f" to learn: {why}" if why else "")
-        yield _use(features, url.group(1), text, features.at(call))
+        yield _use(features, url.group(1), text, features.at(call), [call])

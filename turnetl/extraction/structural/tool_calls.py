@@ -2,11 +2,20 @@
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from turnetl.base.model import ToolCall
+from turnetl.base.model import (
+    STEP_ATTRIBUTES,
+    AgentCall,
+    Attribute,
+    SubagentRun,
+    ToolCall,
+    by_subagent,
+)
+from turnetl.extraction.structural.findings import FactDraft
 
 
 class CallKind(StrEnum):
@@ -30,6 +39,8 @@ class ClassifiedCall:
     detail: str
     """By kind: the text written to a file, the tool of the MCP server, or the prompt for a page."""
     call: ToolCall
+    run: SubagentRun | None = None
+    """Of the subagent that made it; None: the agent of the turn made it."""
 
     @property
     def rejected(self) -> bool:
@@ -73,14 +84,39 @@ _MAX_TEXT_LENGTH = 20_000
 _MAX_CALLS = 400
 
 
-def classify_calls(calls: tuple[ToolCall, ...]) -> list[ClassifiedCall]:
-    """Classify the calls of a turn, in order; only the first and the last 200 of more than 400."""
+def classify_calls(calls: Sequence[AgentCall]) -> list[ClassifiedCall]:
+    """Classify calls, in order; of an agent with more than 400 the first and the last 200."""
     if len(calls) > _MAX_CALLS:
-        calls = calls[: _MAX_CALLS // 2] + calls[-_MAX_CALLS // 2 :]
+        calls = _limited(calls)
     return [
-        replace(call, targets=tuple(filter(_VISIBLE.search, call.targets)))
-        for call in map(_classify, calls)
+        replace(call, targets=tuple(filter(_VISIBLE.search, call.targets)), run=one.run)
+        for one in calls
+        for call in [_classify(one.call)]
     ]
+
+
+def by_its_agent(draft: FactDraft, calls: Sequence[ClassifiedCall]) -> FactDraft:
+    """Return the fact that calls state; marked, with the first, if subagents made all of them."""
+    steps = [step for call in calls if (step := AgentCall(call.call, call.run).step) is not None]
+    if not steps or len(steps) < len(calls):
+        return draft
+    values = (steps[0].subagent, steps[0].archive, steps[0].line)
+    first: dict[str, Attribute] = dict(zip(STEP_ATTRIBUTES, values, strict=True))
+    mark = by_subagent(step.subagent for step in steps)
+    return replace(draft, text=f"{draft.text} ({mark})", attributes={**draft.attributes, **first})
+
+
+def _limited(calls: Sequence[AgentCall]) -> Sequence[AgentCall]:
+    of_agents: dict[str | None, list[int]] = {}
+    for place, one in enumerate(calls):
+        of_agents.setdefault(one.run.agent_id if one.run else None, []).append(place)
+    half = _MAX_CALLS // 2
+    kept = {
+        place
+        for places in of_agents.values()
+        for place in (places if len(places) <= _MAX_CALLS else places[:half] + places[-half:])
+    }
+    return [one for place, one in enumerate(calls) if place in kept]
 
 
 def _classify(call: ToolCall) -> ClassifiedCall:

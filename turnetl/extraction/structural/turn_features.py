@@ -7,7 +7,7 @@ files have no name.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from posixpath import normpath
@@ -199,15 +199,31 @@ class TurnFeatures:
     other_files: tuple[str, ...]
     """Files that were only read or mentioned."""
     concepts: tuple[EntityKey, ...]
+    reports: Mapping[str, tuple[str, ...]]
+    """The informative sentences of the last answers of subagents that wrote files, by agent."""
 
     def at(self, call: ClassifiedCall) -> datetime | None:
         return call.call.ended_at or self.turn.started_at
 
-    def sentence_about(self, file: str) -> str:
-        """Return the sentence that best describes the change of the file, or an empty string."""
-        base = file.rpartition("/")[2]
-        about = [sentence for sentence in self.sentences if base in sentence]
-        return next(filter(_CHANGE.search, about), about[0] if about else "")
+    def sentence_about(self, file: str, calls: Iterable[ClassifiedCall]) -> str:
+        """Return the sentence that best describes the change of the file by calls, or an empty one.
+
+        What the agent of the turn says is asked first, then what the subagents said that made them.
+        """
+        agents = dict.fromkeys(call.run.agent_id for call in calls if call.run is not None)
+        return next(
+            filter(
+                None,
+                (
+                    _sentence_about(file, sentences)
+                    for sentences in (
+                        self.sentences,
+                        *(self.reports.get(agent, ()) for agent in agents),
+                    )
+                ),
+            ),
+            "",
+        )
 
     def entity_in(self, sentence: str, exclude: EntityKey) -> EntityKey:
         """Return another entity that the sentence names: a concept or a file, else a subject."""
@@ -233,7 +249,7 @@ class TurnFeatures:
 def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
     """Return the features of a turn; a bare "yes" continues the `previous` one of its session."""
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
-    calls = tuple(classify_calls(turn.tool_calls))
+    calls = tuple(classify_calls(turn.agent_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
     other = _other_files(paths, calls, turn, edited)
     project = EntityKey(CONCEPT, turn.group_id)
@@ -254,7 +270,20 @@ def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
         edited_files=edited,
         other_files=other,
         concepts=tuple(named),
+        reports=_reports(calls),
     )
+
+
+def _reports(calls: Iterable[ClassifiedCall]) -> Mapping[str, tuple[str, ...]]:
+    writers = (call.run for call in calls if call.kind in _WRITE_KINDS and call.run is not None)
+    answers = {run.agent_id: run.answer for run in writers}
+    return {agent: _informative_sentences(answer) for agent, answer in answers.items()}
+
+
+def _sentence_about(file: str, sentences: Iterable[str]) -> str:
+    base = file.rpartition("/")[2]
+    about = [sentence for sentence in sentences if base in sentence]
+    return next(filter(_CHANGE.search, about), about[0] if about else "")
 
 
 def _informative_sentences(response: str) -> tuple[str, ...]:
@@ -279,7 +308,9 @@ def _files(
 def _other_files(
     paths: ProjectPaths, calls: Iterable[ClassifiedCall], turn: Turn, edited: tuple[str, ...]
 ) -> tuple[str, ...]:
-    read = _files(paths, calls, frozenset({CallKind.READ}))
+    # What subagents only read comes after what the agent of the turn did.
+    own = _files(paths, (call for call in calls if call.run is None), frozenset({CallKind.READ}))
+    read = tuple(dict.fromkeys((*own, *_files(paths, calls, frozenset({CallKind.READ})))))
     by_base_name = {name.rpartition("/")[2].casefold(): name for name in reversed((*edited, *read))}
     mentioned: list[str] = []
     for path in concepts.file_mentions(f"{turn.user_text[:8000]}\n{turn.assistant_text[-30_000:]}"):

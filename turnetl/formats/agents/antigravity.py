@@ -4,17 +4,17 @@ Results follow their calls in order, without a key. Arguments are JSON in texts.
 """
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import elements, first_of, objects, text_of, without_elements
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text
+from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.times import parse_time
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class AntigravityStep(msgspec.Struct):
@@ -29,7 +29,6 @@ class AntigravityStep(msgspec.Struct):
     step_index: int | None = None
 
 
-_STEPS = RowDecoder(AntigravityStep, Envelope(own=(("source", "created_at"),)))
 _SOURCES = ("USER_EXPLICIT", "MODEL", "SYSTEM")
 _REQUEST = "USER_REQUEST"
 _ADDED = ("ADDITIONAL_METADATA", "USER_SETTINGS_CHANGE", "EPHEMERAL_MESSAGE", "SYSTEM_MESSAGE")
@@ -43,18 +42,13 @@ _SKIPPED = {
 }
 
 
-class Antigravity:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by a step of the user or the model with a time."""
-        return any(
-            {"source", "created_at", "content"} <= row.keys()
-            and row.get("source") in _SOURCES[:2]
-            and "role" not in row
-            for row in probe.rows
-        )
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _STEPS, _read)
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a step of the user or the model with a time."""
+    return (
+        {"source", "created_at", "content"} <= row.keys()
+        and row.get("source") in _SOURCES[:2]
+        and "role" not in row
+    )
 
 
 def _read(talk: Conversation, step: AntigravityStep) -> SkipReason | None:
@@ -92,3 +86,6 @@ def _call(talk: Conversation, call: dict[str, Any]) -> SkipReason | None:
 
 def _value(value: object) -> object:
     return decode_text(value, value) if isinstance(value, str) else value
+
+
+ANTIGRAVITY = LineReader(AntigravityStep, (("source", "created_at"),), _is_row, _read)

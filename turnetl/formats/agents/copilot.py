@@ -1,16 +1,15 @@
 """Sessions of GitHub Copilot CLI: `session-state/<id>/events.jsonl`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, first_of, objects
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_time
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class CopilotEvent(msgspec.Struct, rename="camel"):
@@ -23,7 +22,6 @@ class CopilotEvent(msgspec.Struct, rename="camel"):
     data: dict[str, Any] = {}
 
 
-_EVENTS = RowDecoder(CopilotEvent, Envelope(own=(("type", "data", "timestamp"),)))
 _KINDS = ("session.start", "session.resume", "user.message", "assistant.message", "tool.execution_")
 _SKIPPED = {
     "system.message": SkipReason.SYSTEM,
@@ -41,17 +39,10 @@ _SKIPPED = {
 }
 
 
-class CopilotCli:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by an event with data, an id and that of its parent."""
-        return any(
-            {"data", "id", "parentId", "timestamp"} <= row.keys()
-            and str(row.get("type")).startswith(_KINDS)
-            for row in probe.rows
-        )
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _EVENTS, _read)
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is an event with data, an id and that of its parent."""
+    is_event = {"data", "id", "parentId", "timestamp"} <= row.keys()
+    return is_event and str(row.get("type")).startswith(_KINDS)
 
 
 def _read(talk: Conversation, event: CopilotEvent) -> SkipReason | None:
@@ -110,3 +101,6 @@ def _read_result(talk: Conversation, data: dict[str, Any]) -> SkipReason | None:
     texts = (at(result, "content"), at(result, "text_result_for_llm"), at(error, "message"))
     output = next((text for text in texts if text), error or result)
     return talk.result(data.get("toolCallId"), output, is_error=failed)
+
+
+COPILOT_CLI = LineReader(CopilotEvent, (("type", "data", "timestamp"),), _is_row, _read)

@@ -1,16 +1,15 @@
 """Sessions of DeepSeek's agent: `sessions/--<folder>--/session-<id>/session.jsonl`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, first_of, objects
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class DeepSeekEvent(msgspec.Struct, rename="camel"):
@@ -25,7 +24,6 @@ class DeepSeekEvent(msgspec.Struct, rename="camel"):
     data: dict[str, Any] = {}
 
 
-_EVENTS = RowDecoder(DeepSeekEvent, Envelope(own=(("type", "seq", "data"),)))
 _MESSAGES = ("user/message", "assistant/message")
 _SKIPPED = {
     "assistant/chunk": SkipReason.PROGRESS,
@@ -35,17 +33,10 @@ _SKIPPED = {
 }
 
 
-class DeepSeek:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by its header, or by a message with a number."""
-        return any(
-            (row.get("type") == "session" and "delegationDepth" in row)
-            or (row.get("type") in _MESSAGES and "seq" in row)
-            for row in probe.rows
-        )
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _EVENTS, _read)
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is the header, or a message with a number."""
+    kind = row.get("type")
+    return (kind == "session" and "delegationDepth" in row) or (kind in _MESSAGES and "seq" in row)
 
 
 def _read(talk: Conversation, event: DeepSeekEvent) -> SkipReason | None:
@@ -76,3 +67,6 @@ def _read_event(
             return first_of(map(talk.returned, objects(content)))
         case kind:
             return _SKIPPED.get(kind, SkipReason.EVENT)
+
+
+DEEPSEEK = LineReader(DeepSeekEvent, (("type", "seq", "data"),), _is_row, _read)

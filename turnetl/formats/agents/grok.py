@@ -1,16 +1,15 @@
 """Sessions of Grok CLI: `sessions/<folder>/<id>/updates.jsonl`, updates of the client protocol."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, objects, text_of
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class GrokUpdate(msgspec.Struct):
@@ -20,20 +19,13 @@ class GrokUpdate(msgspec.Struct):
     params: dict[str, Any] = {}
 
 
-_UPDATES = RowDecoder(GrokUpdate, Envelope(own=(("timestamp", "params"),)))
 _DONE = ("completed", "failed")
 
 
-class Grok:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by an update of a session with a time."""
-        return any(
-            "timestamp" in row and text_of(at(row.get("params"), "update", "sessionUpdate"))
-            for row in probe.rows
-        )
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _UPDATES, _read)
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is an update of a session with a time."""
+    kind = at(row.get("params"), "update", "sessionUpdate")
+    return "timestamp" in row and text_of(kind) is not None
 
 
 def _read(talk: Conversation, row: GrokUpdate) -> SkipReason | None:
@@ -76,3 +68,6 @@ def _result(talk: Conversation, update: Any) -> SkipReason | None:
     output = "\n".join(filter(None, map(text_of, texts))) or at(update, "rawOutput")
     is_error = at(update, "status") == "failed"
     return talk.result(at(update, "toolCallId"), output, is_error=is_error)
+
+
+GROK = LineReader(GrokUpdate, (("timestamp", "params"),), _is_row, _read)

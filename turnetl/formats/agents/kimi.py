@@ -1,17 +1,16 @@
 """Sessions of Kimi Code: `sessions/wd_*/<session>/agents/main/wire.jsonl`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, plain_text
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.usage import KimiUsage
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class KimiRecord(msgspec.Struct, rename="camel"):
@@ -27,7 +26,6 @@ class KimiRecord(msgspec.Struct, rename="camel"):
     event: dict[str, Any] = {}
 
 
-_RECORDS = RowDecoder(KimiRecord, Envelope(own=(("type", "time"), ("type", "protocol_version"))))
 _SKIPPED = {
     "metadata": SkipReason.SESSION_METADATA,
     "usage.record": SkipReason.TOKEN_USAGE,
@@ -36,17 +34,10 @@ _SKIPPED = {
 }
 
 
-class Kimi:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by its header, or by a record that adds to the context."""
-        return any(
-            (row.get("type") == "metadata" and "protocol_version" in row)
-            or str(row.get("type")).startswith("context.append_")
-            for row in probe.rows
-        )
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _RECORDS, _read)
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is the header, or a record that adds to the context."""
+    is_header = row.get("type") == "metadata" and "protocol_version" in row
+    return is_header or str(row.get("type")).startswith("context.append_")
 
 
 def _read(talk: Conversation, record: KimiRecord) -> SkipReason | None:
@@ -101,3 +92,6 @@ def _read_event(talk: Conversation, event: dict[str, Any]) -> SkipReason | None:
 
 def _reasoning(part: Any) -> Any:
     return {"type": "reasoning"} if at(part, "type") == "think" else part
+
+
+KIMI = LineReader(KimiRecord, (("type", "time"), ("type", "protocol_version")), _is_row, _read)

@@ -11,12 +11,10 @@ import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, first_of, objects, without_elements
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_time, parse_timestamp
 from turnetl.formats.kit.usage import PiUsage
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class PiRow(msgspec.Struct, rename="camel"):
@@ -32,7 +30,6 @@ class PiRow(msgspec.Struct, rename="camel"):
     message: dict[str, Any] = {}
 
 
-_ROWS = RowDecoder(PiRow, Envelope(own=(("type", "id", "parentId"),)))
 _HEADERS = ("session", "session_start")
 _HEADER_KEYS = ({"id", "version", "cwd"}, {"id", "harness"})
 _SKIPPED = {
@@ -58,16 +55,8 @@ _sender = re.compile(
 ).sub
 
 
-class Pi:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by its header with a version, or by a message in its tree."""
-        return any(map(_is_row, probe.rows))
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _ROWS, _read)
-
-
 def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a header with version or harness, or a message of a tree."""
     if not isinstance(row.get("id"), str) or "message" not in row:
         is_header = row.get("type") in _HEADERS and "createdAt" not in row
         return is_header and any(keys <= row.keys() for keys in _HEADER_KEYS)
@@ -127,3 +116,6 @@ def _words(text: str) -> str:
     if _FILE.match(text):
         return ""
     return without_elements(_sender("", text), "system-reminder".__eq__)
+
+
+PI_AGENT = LineReader(PiRow, (("type", "id", "parentId"),), _is_row, _read)

@@ -1,18 +1,17 @@
 """Sessions of Qwen Code: `projects/<slug>/chats/<id>.jsonl`, rows like Claude Code's with parts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import at, first_of, objects, text_of
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_time
 from turnetl.formats.kit.tool_input import error_text
 from turnetl.formats.kit.usage import QwenUsage
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class QwenRow(msgspec.Struct, rename="camel"):
@@ -34,7 +33,6 @@ class QwenRow(msgspec.Struct, rename="camel"):
     system_payload: dict[str, Any] = {}
 
 
-_ROWS = RowDecoder(QwenRow, Envelope(own=(("sessionId", "type", "message"),)))
 _SKIPPED = {
     "chat_compression": SkipReason.COMPACTION,
     "slash_command": SkipReason.LOCAL_COMMAND,
@@ -52,18 +50,13 @@ _FILES = "--- Content from referenced files ---"
 """Before the content of files that a prompt names."""
 
 
-class QwenCode:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by a row of a session whose message has parts."""
-        return any(
-            isinstance(row.get("sessionId"), str)
-            and row.get("type") in ("user", "assistant", "tool_result")
-            and isinstance(at(row.get("message"), "parts"), list)
-            for row in probe.rows
-        )
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _ROWS, _read)
+def _is_row(row: Mapping[str, Any]) -> bool:
+    """Return whether a row names a session, and its message has parts."""
+    return (
+        isinstance(row.get("sessionId"), str)
+        and row.get("type") in ("user", "assistant", "tool_result")
+        and isinstance(at(row.get("message"), "parts"), list)
+    )
 
 
 def _read(talk: Conversation, row: QwenRow) -> SkipReason | None:
@@ -126,3 +119,6 @@ def _result(talk: Conversation, result: object) -> SkipReason | None:
     error = at(response, "error")
     output = error_text(error) if error else at(response, "output") or response
     return talk.result(at(result, "id"), output, is_error=bool(error))
+
+
+QWEN_CODE = LineReader(QwenRow, (("sessionId", "type", "message"),), _is_row, _read)

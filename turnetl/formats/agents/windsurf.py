@@ -10,10 +10,8 @@ import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
-from turnetl.formats.kit.conversation_archives import read_conversation
+from turnetl.formats.kit.conversation_archives import LineReader
 from turnetl.formats.kit.message_parts import first_of
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
-from turnetl.formats.port import ParsedArchive, Probe
 
 
 class WindsurfStep(msgspec.Struct):
@@ -32,7 +30,6 @@ class WindsurfStep(msgspec.Struct):
     mcp_tool: dict[str, Any] = {}
 
 
-_STEPS = RowDecoder(WindsurfStep, Envelope(own=(("type", "status"),)))
 _TOOLS = (
     *("run_command", "code_action", "view_file", "list_directory", "find", "grep_search"),
     "mcp_tool",
@@ -42,16 +39,8 @@ _ARGUMENTS = {"original_content": "old_string", "new_content": "new_string"}
 """Windsurf's names of what a change replaces, and those of other agents."""
 
 
-class Windsurf:
-    def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by a step of the user or the planner."""
-        return any(map(_is_step, probe.rows))
-
-    def read(self, data: bytes) -> ParsedArchive:
-        return read_conversation(data, _STEPS, _read)
-
-
 def _is_step(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a step of the user or the planner."""
     kind = row.get("type")
     is_known = kind in ("user_input", "planner_response")
     return is_known and row.keys() == {"type", "status", kind}
@@ -88,3 +77,6 @@ def _read_tool(
 
 def _path(value: object) -> object:
     return value.removeprefix("file://") if isinstance(value, str) else value
+
+
+WINDSURF = LineReader(WindsurfStep, (("type", "status"),), _is_step, _read)

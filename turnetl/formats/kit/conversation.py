@@ -36,7 +36,7 @@ _ASKING = frozenset(
     }
 )
 """Tools whose result is what the user replied to a question of the agent."""
-_SUBAGENT = ("subagent_type", "subagentType", "agent_type", "agentType")
+_SUBAGENT = ("subagent_type", "subagentType", "agent_type", "agentType", "agentName")
 """Arguments of a tool that starts a subagent; its `prompt` is for the subagent."""
 
 

@@ -3,8 +3,8 @@
 Most exports are a single line. A line of an export is used if any message on it is.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -19,8 +19,8 @@ from turnetl.formats.kit.json_archives import (
     read_lines,
 )
 from turnetl.formats.kit.message_parts import first_of
-from turnetl.formats.kit.row_decoder import RowDecoder, decode_text, unread_reason
-from turnetl.formats.port import ParsedArchive, SourceSpan
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_text, unread_reason
+from turnetl.formats.port import ParsedArchive, Probe, SourceSpan
 
 _Row = TypeVar("_Row", bound=msgspec.Struct)
 Handle = Callable[[Conversation, _Row], SkipReason | None]
@@ -34,6 +34,33 @@ def read_conversation(
     talk = Conversation()
     read_lines(data, decoder, _reading(talk, handle), talk.builder.counts)
     return talk.finish()
+
+
+class LineReader(Generic[_Row]):
+    """The reader of an agent that writes a row on each line, made of what is its own.
+
+    Args:
+        row: the fields that are used.
+        keys: sets of keys; an object with all keys of one of them is a row, wherever it is.
+        is_row: whether a row is one that only this agent writes. One is enough.
+        handle: reads one row into the conversation.
+    """
+
+    def __init__(
+        self,
+        row: type[_Row],
+        keys: Collection[Collection[str]],
+        is_row: Callable[[Mapping[str, Any]], bool],
+        handle: Handle[_Row],
+    ) -> None:
+        self._decoder = RowDecoder(row, Envelope(own=keys))
+        self._is_row, self._handle = is_row, handle
+
+    def sniff(self, probe: Probe) -> bool:
+        return any(map(self._is_row, probe.rows))
+
+    def read(self, data: bytes) -> ParsedArchive:
+        return read_conversation(data, self._decoder, self._handle)
 
 
 def read_messages(

@@ -167,17 +167,14 @@ class LadybugClient:
             raise _translated(error) from error
 
 
-class LadybugAccess:
-    _client: LadybugClient
-
-
 def in_thread(
     operation: Callable[Concatenate[LadybugClient, P], T],
-) -> Callable[Concatenate[LadybugAccess, P], Coroutine[Any, Any, T]]:
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """Return a method that runs the operation in the thread of its object's client."""
 
-    async def method(self: LadybugAccess, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._client.run(lambda client: operation(client, *args, **kwargs))
+    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        client: LadybugClient = self._client
+        return await client.run(lambda client: operation(client, *args, **kwargs))
 
     return method
 

@@ -212,7 +212,11 @@ def open_for_reading(path: Path, *, low_memory: bool = False) -> Any:
         raise Unrecovered(f"cannot open graph `{path}`: its log is damaged")
     if state is not FileState.DAMAGED_LOG:
         return open_database(path, write=False, low_memory=low_memory)
-    log.warning(_ignored(path))
+    log.warning(
+        "the log of graph `%s` ends in an incomplete transaction, as after a kill or a full "
+        "disk: it is not read, and the next command that writes the graph removes it",
+        path,
+    )
     return open_database(path, write=False, strict=False, low_memory=low_memory)
 
 
@@ -313,13 +317,6 @@ def _cut(path: Path, logs: Sequence[Path], contents: Sequence[bytes], *, write: 
                     "for lack of memory; stop other programs, then repeat the command"
                 )
     raise GraphUnusable(cannot_open(path, "the database ends the process"))
-
-
-def _ignored(path: Path) -> str:
-    return (
-        f"the log of graph `{path}` ends in an incomplete transaction, as after a kill or a full "
-        "disk: it is not read, and the next command that writes the graph removes it"
-    )
 
 
 def _dropped(path: Path, tail: DroppedTail, copy: Path) -> str:

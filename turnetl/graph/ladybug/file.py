@@ -1,10 +1,13 @@
 """Open a Ladybug file, so that no process reads it while another one writes it.
 
-A process that holds the lock (`file_lock`) and finds a log knows that the last writer did not
-close the file.
+A lock on a file beside the graph is exclusive for its writer, and shared by its readers: Ladybug
+itself excludes a second writing process, but neither a reader beside a writer nor a second writer
+in the same process. Who holds it and finds a log knows that the last writer did not close the file.
 """
 
+import os
 import shutil
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing, suppress
@@ -28,6 +31,7 @@ from turnetl.graph.ladybug.database import (
     SeparateConnections,
     Unrecovered,
     abandon,
+    busy,
     cannot_open,
     connect,
     create_tables,
@@ -37,11 +41,14 @@ from turnetl.graph.ladybug.database import (
     open_for_reading,
     prepare_for_writing,
 )
-from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT, lock_graph
 from turnetl.graph.ladybug.log import DiskSpace
 from turnetl.graph.ladybug.probe import FileState, probe
 from turnetl.graph.ladybug.table_dump import BESIDE
 
+LOCK_TIMEOUT = 2.0
+"""Seconds to wait for a process that is about to finish."""
+_LOCK_INTERVAL = 0.05
+"""Seconds between two attempts."""
 _SUFFIXES = (*BESIDE, ".tmp")
 """Of the files that the database makes beside its own."""
 
@@ -277,3 +284,95 @@ def _ensure_file(path: Path, like: Path | None = None) -> None:
     # What cannot be written is reported by the database.
     with suppress(OSError):
         private_files.ensure_file(path, like)
+
+
+if sys.platform != "win32":
+    import fcntl
+
+
+def lock_graph(
+    path: Path,
+    *,
+    write: bool,
+    timeout: float = LOCK_TIMEOUT,
+    sleep: Callable[[float], None] = time.sleep,
+) -> IO[bytes] | None:
+    """Lock the file beside the graph: exclusively for writing, shared for reading.
+
+    Raises:
+        GraphBusy: another process has it locked.
+        GraphUnusable: the lock cannot be used.
+    """
+    if sys.platform == "win32":  # only Ladybug's own exclusion there
+        return None
+    lock = _lock_file(path, write=write)
+    if lock is None:
+        return None
+    deadline = time.monotonic() + timeout
+    while not _try_lock(lock, path, write=write):
+        if time.monotonic() >= deadline:
+            lock.seek(0)
+            pid = lock.read().decode(errors="replace").strip()
+            lock.close()
+            raise busy(path, pid)
+        sleep(_LOCK_INTERVAL)
+    if write:
+        _write_owner(lock, path)
+    return lock
+
+
+def _write_owner(lock: IO[bytes], path: Path) -> None:
+    """Write the process id, which another process names when it finds the file locked."""
+    try:
+        lock.truncate(0)
+        lock.write(f"{os.getpid()}\n".encode())
+        lock.flush()
+    except OSError as error:
+        # What is buffered cannot be written either.
+        with suppress(OSError):
+            lock.close()
+        raise GraphUnusable(
+            f"cannot open graph `{path}`: its lock file cannot be written ({error.strerror}); free "
+            "some disk space, then repeat the command"
+        ) from error
+
+
+def _lock_file(path: Path, *, write: bool) -> IO[bytes] | None:
+    """Open the file beside the graph; None if there is none and a reader cannot create it."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        private_files.create_folder(path.parent)
+        return private_files.open_or_create(lock, like=path if path.exists() else None)
+    except OSError as error:
+        if lock.is_symlink():
+            raise GraphUnusable(
+                f"cannot open graph `{path}`: its lock file `{lock}` is a symbolic link, which "
+                "turnetl never makes; remove it"
+            ) from error
+        if lock.exists() and not lock.is_file():
+            raise GraphUnusable(
+                f"cannot open graph `{path}`: its lock file `{lock}` is no regular file; move it "
+                "away, and turnetl makes another one"
+            ) from error
+        if not write and path.exists():
+            return private_files.open_no_follow(lock, write=False) if lock.exists() else None
+        raise GraphUnusable(
+            f"cannot open graph `{path}`: {error.strerror}; name another file with --graph"
+        ) from error
+
+
+def _try_lock(lock: IO[bytes], path: Path, *, write: bool) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(lock, (fcntl.LOCK_EX if write else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        lock.close()
+        raise GraphUnusable(
+            f"cannot lock graph `{path}` ({error.strerror}): its disk has no locks, as some "
+            "network file systems, and two processes could write to it at the same time; keep the "
+            "lake on a disk of this machine, or use a Neo4j graph"
+        ) from error
+    return True

@@ -1,6 +1,6 @@
 """Reads of a Ladybug graph, and the writing of communities. Runs in the client's thread."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import chain
@@ -33,6 +33,7 @@ from turnetl.graph.ladybug import cypher
 from turnetl.graph.ladybug import rows as ladybug_rows
 from turnetl.graph.ladybug.client import LadybugClient
 from turnetl.graph.ladybug.rows import embedded, with_zone
+from turnetl.graph.migrations import MIGRATIONS, OWN_TYPES, OtherRelation
 from turnetl.graph.port import LeaseState
 from turnetl.graph.session_level import (
     SessionLevelData,
@@ -177,13 +178,12 @@ def _commit(client: LadybugClient, group: GroupId, turn: str) -> CommittedTurn:
     [row] = client.query(cypher.COMMIT, {"group_id": group, "turn_id": turn})
     json, *recorded = row
     receipt = ladybug_rows.receipt(json, group)
-    contents = {uuid: _content(client, uuid) for uuid in from_rows.chunk_ids(receipt)}
+    contents = {
+        uuid: str(content)
+        for uuid in from_rows.chunk_ids(receipt)
+        for (content,) in client.query(cypher.EPISODE_CONTENT, {"uuid": uuid})
+    }
     return from_rows.committed_turn(receipt, Recorded(*recorded), contents)
-
-
-def _content(client: LadybugClient, uuid: str) -> str:
-    rows: list[Any] = client.query(cypher.EPISODE_CONTENT, {"uuid": uuid})
-    return str(rows[0][0]) if rows else ""
 
 
 def _fact_count(client: LadybugClient) -> int:
@@ -411,11 +411,65 @@ def _facts(client: LadybugClient, group: GroupId) -> pl.DataFrame:
 
 
 def _read(client: LadybugClient, query: str, group: GroupId, columns: pl.Schema) -> pl.DataFrame:
-    frame = pl.from_arrow(client.table(query, {"group_id": group}))
-    if not isinstance(frame, pl.DataFrame):
-        raise TypeError("a query returned no table")
+    frame = pl.DataFrame(pl.from_arrow(client.table(query, {"group_id": group})))
     # Ladybug's times are in UTC, without a zone.
     zoned = frame.with_columns(
         pl.col(pl.Datetime).dt.cast_time_unit("us").dt.replace_time_zone("UTC")
     )
     return zoned.select(pl.col(name).cast(dtype) for name, dtype in columns.items())
+
+
+_RELATION_TABLES = "CALL show_tables() WHERE type = 'REL' RETURN name"
+_ITEM = "(item:Entity:Episodic:Saga:Community)"
+_FROM_OTHER_GROUPS = (
+    "(other:Episodic)-[:MENTIONS]->(item:Entity)",
+    "(other:Community)-[:HAS_MEMBER]->(item:Entity)",
+    "(other:Community)-[:HAS_MEMBER]->(item:Community)",
+    "(other:Saga)-[:HAS_EPISODE]->(item:Episodic)",
+    "(other:Episodic)-[:NEXT_EPISODE]->(item:Episodic)",
+    "(other:RelatesToNode_)-[:RELATES_TO]->(item:Entity)",
+    "(item:Entity)-[:RELATES_TO]->(other:RelatesToNode_)",
+)
+_ARE_APART = """
+WHERE item.group_id IN $groups AND NOT coalesce(other.group_id, '') IN $groups
+RETURN DISTINCT item.uuid
+"""
+
+
+def other_relations(client: LadybugClient, groups: Sequence[GroupId]) -> list[OtherRelation]:
+    parameters = {"groups": list(groups)}
+    found = {
+        OtherRelation(uuid, None)
+        for pattern in _FROM_OTHER_GROUPS
+        for (uuid,) in client.query(f"MATCH {pattern} {_ARE_APART}", parameters)
+    }
+    found |= {*_of_other_types(client, groups)}
+    return sorted(found, key=lambda relation: (relation.node, relation.other or ""))
+
+
+def migrations(client: LadybugClient) -> list[str]:
+    """Return the states of all migrations as they were saved."""
+    # A file that was only read since an older version of turnetl wrote it has no such table.
+    if ["TurnMigration"] not in client.query(cypher.TABLES):
+        return []
+    return [state for (state,) in client.query(MIGRATIONS)]
+
+
+def _of_other_types(client: LadybugClient, groups: Sequence[GroupId]) -> Iterator[OtherRelation]:
+    names = {name for (name,) in client.query(_RELATION_TABLES)} - set(OWN_TYPES)
+    for name in sorted(names):
+        pattern = f"MATCH {_ITEM}-[:`{name.replace('`', '``')}`]-(other)"
+        # Only of a node with a known label: in another table, `uuid` may have another type.
+        query = f"""{pattern} WHERE item.group_id IN $groups
+        RETURN DISTINCT item.uuid, label(other), id(other)"""
+        found = client.query(query, {"groups": list(groups)})
+        inside = _inside(client, groups) if found else {}
+        for uuid, label, key in found:
+            yield OtherRelation(uuid, inside.get((label, key["table"], key["offset"])))
+
+
+def _inside(client: LadybugClient, groups: Sequence[GroupId]) -> dict[tuple[str, int, int], str]:
+    """Return the uuids of the nodes of the groups, by label and place."""
+    query = f"MATCH {_ITEM} WHERE item.group_id IN $groups RETURN label(item), id(item), item.uuid"
+    nodes = client.query(query, {"groups": list(groups)})
+    return {(label, key["table"], key["offset"]): uuid for label, key, uuid in nodes}

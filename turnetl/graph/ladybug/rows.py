@@ -52,7 +52,12 @@ def statements(
         *((cypher.SAVE_ENTITY, entity_parameters(entity), False) for entity in change.entities),
         *((cypher.SET_SUMMARY, row, True) for row in to_rows.summary_rows(change.summary_texts)),
         *((cypher.SET_SAGA_SUMMARY, row, True) for row in saga_texts),
-        *_facts(change, changed),
+        *(
+            (cypher.UPDATE_FACT, changed_fact_parameters(fact), True)
+            if fact.uuid in changed
+            else (cypher.CREATE_FACT, _fact_parameters(fact), True)
+            for fact in change.facts
+        ),
         *((cypher.UNLINK_NEXT, _link_params(link), False) for link in outdated),
         *((query, asdict(link) | shared, must_match) for query, link, must_match in links),
         (cypher.CREATE_TURN_COMMIT, parameters(commit), False),
@@ -152,14 +157,6 @@ def as_utc(time: datetime | None) -> datetime | None:
     return None if time is None else time.replace(tzinfo=UTC)
 
 
-def _facts(change: Change, changed: set[str]) -> Iterable[LadybugStatement]:
-    for fact in change.facts:
-        if fact.uuid in changed:
-            yield cypher.UPDATE_FACT, changed_fact_parameters(fact), True
-        else:
-            yield cypher.CREATE_FACT, _fact_parameters(fact), True
-
-
 def _saga_boundaries(change: Change) -> Iterable[LadybugStatement]:
     links = to_rows.saga_links(change)
     if change.previous_turn is None:
@@ -206,14 +203,11 @@ def with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _vectors_of(column: Any) -> list[Vector | None]:
-    """Return the bytes of each list of float32 in an Arrow column."""
-    return [vector for chunk in column.chunks for vector in _chunk_vectors(chunk)]
-
-
-def _chunk_vectors(chunk: Any) -> Iterable[Vector | None]:
-    numbers = chunk.values.cast("float32")
-    data = memoryview(numbers.buffers()[1] or b"")[numbers.offset * _FLOAT_BYTES :]
-    slices = pairwise(offset * _FLOAT_BYTES for offset in chunk.offsets.to_pylist())
-    for (start, end), is_valid in zip(slices, chunk.is_valid().to_pylist(), strict=True):
-        yield Vector(bytes(data[start:end])) if is_valid else None
+def _vectors_of(column: Any) -> Iterator[Vector | None]:
+    """Yield the bytes of each list of float32 in an Arrow column."""
+    for chunk in column.chunks:
+        numbers = chunk.values.cast("float32")
+        data = memoryview(numbers.buffers()[1] or b"")[numbers.offset * _FLOAT_BYTES :]
+        slices = pairwise(offset * _FLOAT_BYTES for offset in chunk.offsets.to_pylist())
+        for (start, end), is_valid in zip(slices, chunk.is_valid().to_pylist(), strict=True):
+            yield Vector(bytes(data[start:end])) if is_valid else None

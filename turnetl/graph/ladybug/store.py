@@ -1,11 +1,12 @@
 """The store in Ladybug, the embedded graph: one file, one connection, one thread that uses it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from turnetl.base.graph_model import (
     CommunityBatch,
@@ -22,17 +23,44 @@ from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.group_tables import GroupTables
 from turnetl.graph.ladybug import cypher, reads, rows
-from turnetl.graph.ladybug import lease as ladybug_lease
-from turnetl.graph.ladybug import reversal as ladybug_reversal
+from turnetl.graph.ladybug import reversal as reversals
 from turnetl.graph.ladybug.client import LadybugClient, Reopen, in_thread
-from turnetl.graph.ladybug.file import LadybugFile
-from turnetl.graph.ladybug.file_lock import LOCK_TIMEOUT
+from turnetl.graph.ladybug.file import LOCK_TIMEOUT, LadybugFile
 from turnetl.graph.ladybug.log import change_size
-from turnetl.graph.ladybug.migrations import LadybugMigrations
-from turnetl.graph.port import LeaseState, grant_lease, new_creation_id
+from turnetl.graph.migrations import (
+    MigrationStep,
+    MigrationSummary,
+    MovedKind,
+    StepPatterns,
+    TurnMigration,
+    change_statements,
+    decoded,
+    summaries,
+)
+from turnetl.graph.port import LeaseState, check_lease, grant_lease, new_creation_id
+
+_PATTERNS = StepPatterns(
+    fact="MATCH (item:RelatesToNode_ {uuid: uuid})",
+    # A pattern without a table would read all of them.
+    edges={
+        MovedKind.COMMUNITIES: (
+            "MATCH (:Community {uuid: uuid})-[item:HAS_MEMBER]->(:Entity)",
+            "MATCH (:Community {uuid: uuid})-[item:HAS_MEMBER]->(:Community)",
+        ),
+        MovedKind.SAGAS: ("MATCH (:Saga {uuid: uuid})-[item:HAS_EPISODE]->(:Episodic)",),
+        MovedKind.EPISODES: (
+            "MATCH (:Episodic {uuid: uuid})-[item:MENTIONS]->(:Entity)",
+            "MATCH (:Episodic {uuid: uuid})-[item:NEXT_EPISODE]->(:Episodic)",
+        ),
+    },
+    is_used="""
+    (EXISTS { MATCH (item)-[:RELATES_TO]-(:RelatesToNode_) }
+     OR EXISTS { MATCH (:Episodic)-[:MENTIONS]->(item) })
+    """,
+)
 
 
-class LadybugStore(LadybugMigrations):
+class LadybugStore:
     """`GraphStore` over a Ladybug file."""
 
     def __init__(self, file: LadybugFile, reopen: Reopen | None = None) -> None:
@@ -85,6 +113,7 @@ class LadybugStore(LadybugMigrations):
     content_state = in_thread(reads.content_state)
     session_level_groups = in_thread(reads.session_level_groups)
     session_level = in_thread(reads.session_level)
+    other_relations = in_thread(reads.other_relations)
 
     async def tables(self, group: GroupId) -> GroupTables:
         return await self._client.run_in_low_memory(lambda client: reads.tables(client, group))
@@ -116,10 +145,10 @@ class LadybugStore(LadybugMigrations):
         await self._write_row(cypher.SAVE_RECIPE, to_rows.recipe_row(parts))
 
     async def renew(self, lease: Lease, *, now: datetime, ttl: timedelta) -> None:
-        await self._write_row(cypher.RENEW, ladybug_lease.parameters(lease, until=now + ttl))
+        await self._write_row(cypher.RENEW, _lease_parameters(lease, until=now + ttl))
 
     async def release(self, lease: Lease) -> None:
-        await self._write_row(cypher.RELEASE, ladybug_lease.parameters(lease))
+        await self._write_row(cypher.RELEASE, _lease_parameters(lease))
 
     async def commit(
         self, lease: Lease, change: Change, receipt: Receipt, *, now: datetime, ttl: timedelta
@@ -128,9 +157,9 @@ class LadybugStore(LadybugMigrations):
             self._check_space(change_size(change))
             with client.transaction():
                 if _is_committed(client, change.episode.turn_id):
-                    ladybug_lease.check(client, lease)
+                    _check(client, lease)
                     return False
-                sequence = ladybug_lease.next_sequence(client, lease, now + ttl)
+                sequence = _next_sequence(client, lease, now + ttl)
                 statements = rows.statements(change, receipt, now, sequence=sequence)
                 for query, parameters, must_match in statements:
                     if not client.query(query, parameters) and must_match:
@@ -145,11 +174,11 @@ class LadybugStore(LadybugMigrations):
         def revert(client: LadybugClient) -> Reverted | None:
             self._check_space()
             with client.transaction():
-                ladybug_lease.check(client, lease)
+                _check(client, lease)
                 if not _is_committed(client, reversal.receipt.turn_id):
                     return None
-                ladybug_lease.extend(client, lease, now + ttl)
-                return ladybug_reversal.revert(client, reversal, now)
+                _extend(client, lease, now + ttl)
+                return reversals.revert(client, reversal, now)
 
         return await self._client.run(revert)
 
@@ -160,7 +189,7 @@ class LadybugStore(LadybugMigrations):
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            ladybug_reversal.repair(client, lease.group_id, repair, now)
+            reversals.repair(client, lease.group_id, repair, now)
 
         await self._write_under(lease, now + ttl, write)
 
@@ -168,7 +197,7 @@ class LadybugStore(LadybugMigrations):
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
     ) -> None:
         def write(client: LadybugClient) -> None:
-            sequence = ladybug_lease.next_sequence(client, lease, now + ttl)
+            sequence = _next_sequence(client, lease, now + ttl)
             rows.write_summaries(client, writes)
             *_, latest = writes.records
             client.query(cypher.RENUMBER, {"turn_id": latest, "sequence": str(sequence)})
@@ -183,11 +212,87 @@ class LadybugStore(LadybugMigrations):
 
         await self._write_under(lease, now + ttl, write)
 
+    async def migrations(self) -> Sequence[TurnMigration]:
+        return decoded(await self._client.run(reads.migrations))
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        return summaries(await self._client.run(reads.migrations))
+
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep | None,
+        migration: TurnMigration | None,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        first, *others = leases
+
+        def write(client: LadybugClient) -> None:
+            for lease in others:
+                _check(client, lease)
+                _extend(client, lease, now + ttl)
+            for query, parameters in change_statements(step, migration, _PATTERNS):
+                client.query(query, rows.parameters(parameters))
+
+        await self._write_under(first, now + ttl, write)
+
     async def pause(self) -> None:
         await self._client.pause()
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def _write_row(self, statement: str, parameters: Mapping[str, Any]) -> None:
+        def write(client: LadybugClient) -> None:
+            self._check_space()
+            client.query(statement, parameters)
+
+        await self._client.run(write)
+
+    async def _write_under(
+        self, lease: Lease, until: datetime, write: Callable[[LadybugClient], None]
+    ) -> None:
+        """Write in one transaction under the lease, which it extends."""
+
+        def run(client: LadybugClient) -> None:
+            self._check_space()
+            with client.transaction():
+                _check(client, lease)
+                _extend(client, lease, until)
+                write(client)
+
+        await self._client.run(run)
+
+    def _check_space(self, size: int = 0) -> None:
+        if self._space is not None:
+            self._space.check(size)
+
+
+def _check(client: LadybugClient, lease: Lease) -> None:
+    """Check that nobody took the group; raises as `check_lease`."""
+    holder = client.query(cypher.HOLDER, {"group_id": lease.group_id})
+    check_lease(lease, *(holder[0] if holder else (None, None)))
+
+
+def _extend(client: LadybugClient, lease: Lease, until: datetime) -> None:
+    """Let the lease run until then, if nobody took the group."""
+    client.query(cypher.RENEW, _lease_parameters(lease, until=until))
+
+
+def _next_sequence(client: LadybugClient, lease: Lease, until: datetime) -> int:
+    """Number the next commit of the group; extend the lease. Raises as `check_lease`."""
+    new_end = {"group_id": lease.group_id, "until": rows.without_zone(until)}
+    [[fence, owner, sequence]] = client.query(cypher.NEXT_SEQUENCE, new_end) or [[None, None, 0]]
+    check_lease(lease, fence, owner)
+    return int(sequence)
+
+
+def _lease_parameters(lease: Lease, *, until: datetime | None = None) -> dict[str, Any]:
+    """Return the parameters of a statement about the lease, with its new end if there is one."""
+    of_lease = {"group_id": lease.group_id, "owner": lease.owner, "fence": str(lease.fence)}
+    return of_lease if until is None else of_lease | {"until": rows.without_zone(until)}
 
 
 def _is_committed(client: LadybugClient, turn: TurnId) -> bool:

@@ -25,11 +25,9 @@ from turnetl.graph.ladybug import checksum, log, swap, table_dump
 from turnetl.graph.ladybug.checksum import ChecksumMatch
 from turnetl.graph.ladybug.client import error_reason
 from turnetl.graph.ladybug.database import REMEDY, busy, cannot_open, connect, open_database
-from turnetl.graph.ladybug.file import check_no_links, check_regular
-from turnetl.graph.ladybug.file_lock import lock_graph
+from turnetl.graph.ladybug.file import check_no_links, check_regular, lock_graph
 from turnetl.graph.ladybug.log import RESERVE
-from turnetl.graph.ladybug.storage_version import INSTALLED, RELEASE, remedy, storage_version
-from turnetl.graph.ladybug.table_copy import (
+from turnetl.graph.ladybug.rewrite import (
     building,
     check_counts,
     check_merged,
@@ -37,6 +35,7 @@ from turnetl.graph.ladybug.table_copy import (
     copy_tables,
     foreign_table,
 )
+from turnetl.graph.ladybug.storage_version import INSTALLED, RELEASE, remedy, storage_version
 from turnetl.graph.ladybug.table_dump import TablePart, read_tables
 from turnetl.graph.upgrade_report import GraphUpgrade
 
@@ -134,7 +133,9 @@ def upgrade_file(
         return _Upgrade(path, version, lock).run(reader, progress)
     except (RuntimeError, OSError) as error:
         raise GraphUnusable(
-            f"graph `{path}` cannot be carried over: {error_reason(error)}; it stays as it is"
+            f"graph `{path}` cannot be carried over: {error_reason(error)}; it stays as it is. "
+            "Make sure that its folder can be written, and run again, or name another file "
+            "with --graph"
         ) from error
     finally:
         if lock is not None:

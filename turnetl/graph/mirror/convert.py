@@ -1,13 +1,14 @@
 """Between turnetl's values and Graphiti's: entities and nodes, facts and edges."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import CommunityNode, EntityNode, EpisodeType, EpisodicNode
 
 from turnetl.base.graph_model import Community, EpisodeNode
-from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId
-from turnetl.graph import graphiti_names, to_rows
+from turnetl.base.model import Entity, Episode, Fact
+from turnetl.graph import from_rows, graphiti_names, to_rows
 
 
 def to_node(entity: Entity) -> EntityNode:
@@ -17,15 +18,8 @@ def to_node(entity: Entity) -> EntityNode:
 
 def from_node(node: EntityNode) -> Entity:
     """Return the entity of a node, without its vector."""
-    return Entity(
-        uuid=node.uuid,
-        group_id=GroupId(node.group_id),
-        name=node.name,
-        labels=graphiti_names.without_base_label(node.labels),
-        summary=node.summary,
-        created_at=node.created_at,
-        attributes=graphiti_names.plain_attributes(node.attributes),
-    )
+    attributes = graphiti_names.plain_attributes(node.attributes)
+    return replace(from_rows.entity_from_row(vars(node), {}, None), attributes=attributes)
 
 
 def to_edge(fact: Fact) -> EntityEdge:
@@ -35,21 +29,9 @@ def to_edge(fact: Fact) -> EntityEdge:
 
 def from_edge(edge: EntityEdge) -> Fact:
     """Return the fact of an edge, without its vector. Each turn appears once."""
-    return Fact(
-        uuid=edge.uuid,
-        group_id=GroupId(edge.group_id),
-        source=edge.source_node_uuid,
-        target=edge.target_node_uuid,
-        relation=edge.name,
-        text=edge.fact,
-        turns=tuple(TurnId(turn) for turn in dict.fromkeys(edge.episodes)),
-        created_at=edge.created_at,
-        valid_at=edge.valid_at,
-        invalid_at=edge.invalid_at,
-        expired_at=edge.expired_at,
-        reference_time=edge.reference_time,
-        attributes=graphiti_names.plain_attributes(edge.attributes),
-    )
+    fact = from_rows.fact_from_row(vars(edge), {}, None)
+    attributes = graphiti_names.plain_attributes(edge.attributes)
+    return replace(fact, turns=tuple(dict.fromkeys(fact.turns)), attributes=attributes)
 
 
 def to_episodic_node(episode: Episode, text: str, chunk: int = 0) -> EpisodicNode:

@@ -5,7 +5,7 @@ waits for a lock, and a server that sends nothing at all is given up a little la
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Generator, Iterable
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, LiteralString
 
@@ -140,14 +140,6 @@ async def write_rows(
     result = await (await transaction.run(query, sent)).single()
     if result is not None and result["done"] != len(parameters["rows"]):
         raise to_rows.incomplete_graph(parameters["group"])
-
-
-async def write_all(
-    transaction: AsyncTransaction, statements: Iterable[tuple[LiteralString, dict[str, Any]]]
-) -> None:
-    """Run the statements of a turn, given with their parameters; raises as `write_rows`."""
-    for query, parameters in statements:
-        await write_rows(transaction, query, parameters)
 
 
 _INDEX_SECONDS = 300

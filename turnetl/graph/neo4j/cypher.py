@@ -21,6 +21,7 @@ from typing import Any, LiteralString
 from typing_extensions import override
 
 from turnetl.base import schema
+from turnetl.graph import migrations
 from turnetl.graph.from_rows import FACT_TIMES
 
 NODE: LiteralString = "item.group_id IS NOT NULL"
@@ -67,6 +68,9 @@ def microsecond(time: str) -> LiteralString:
     The driver needs 40 µs to build a time, and less than 1 µs to read an integer.
     """
     return f"item.{time}.epochSeconds * 1000000 + item.{time}.microsecond"
+
+
+OWN_TYPES: LiteralString = f"[{', '.join(repr(kind) for kind in migrations.OWN_TYPES)}]"
 
 
 class _Items(list[Any]):

@@ -28,9 +28,17 @@ from turnetl.base.model import Entity, Fact, GroupId, TurnId, Vector
 from turnetl.graph import from_rows, group_tables, to_rows
 from turnetl.graph.from_rows import FACT_TIMES, in_order
 from turnetl.graph.group_tables import GroupTables
+from turnetl.graph.migrations import (
+    MIGRATIONS,
+    MigrationSummary,
+    OtherRelation,
+    TurnMigration,
+    decoded,
+    summaries,
+)
 from turnetl.graph.neo4j import cypher, rows
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import ENDS, LINK, SMALL_PAGE, in_pages, microsecond
+from turnetl.graph.neo4j.cypher import ENDS, LINK, OWN_TYPES, SMALL_PAGE, in_pages, microsecond
 from turnetl.graph.neo4j.rows import ENTITY_TIMES, EPISODE_TIMES, from_microseconds
 from turnetl.graph.session_level import (
     SessionLevelData,
@@ -140,6 +148,7 @@ _COMMIT_TABLE: LiteralString = in_pages(
     ]""",
 )
 _SEQUENCES: LiteralString = in_pages(cypher.COMMIT_ITEMS, "[item.turn_id, item.sequence]")
+_SEQUENCE_COLUMNS = pl.Schema({"turn_id": pl.String(), "sequence": pl.Int64()})
 _ENTITY_TABLE: LiteralString = in_pages(
     cypher.ENTITY_ITEMS, "[item.uuid, item.name, labels(item), size(item.name_embedding)]"
 )
@@ -174,6 +183,22 @@ _SAGA_LINKS: LiteralString = in_pages(
 _NEXT_LINKS: LiteralString = in_pages(
     "MATCH (:Episodic {group_id: $group})-[item:NEXT_EPISODE]->(:Episodic)", ENDS, is_there=LINK
 )
+
+_RELATIONS: LiteralString = f"""
+MATCH (item:Entity|Episodic|Saga|Community)-[r]-(other)
+WHERE item.group_id IN $groups
+WITH item, r, other, type(r) IN {OWN_TYPES} AS is_own,
+     (other:Entity OR other:Episodic OR other:Saga OR other:Community)
+     AND coalesce(other.group_id IN $groups, false) AS is_inside
+WHERE CASE
+    WHEN NOT is_own THEN true
+    WHEN type(r) = 'RELATES_TO' THEN NOT is_inside OR NOT coalesce(r.group_id IN $groups, false)
+    ELSE NOT is_inside AND endNode(r) = item
+END
+RETURN DISTINCT item.uuid AS node,
+    CASE WHEN NOT is_own AND is_inside THEN other.uuid END AS other
+ORDER BY node, other
+"""
 
 
 class Neo4jReader:
@@ -286,9 +311,9 @@ class Neo4jReader:
         """Return the tables, read one after the other, in the order that `GroupTables` requires."""
 
         async def read(query: LiteralString, columns: pl.Schema) -> pl.DataFrame:
-            return await _read(self._client, query, columns, group)
+            return await _frame(self._client.pages(query, group=group), columns)
 
-        commits = await _commits(self._client, group, without=[])
+        commits = await self._commit_table(group, without=[])
         return GroupTables(
             commits=commits,
             entities=await read(_ENTITY_TABLE, group_tables.ENTITIES),
@@ -298,8 +323,25 @@ class Neo4jReader:
             sagas=await read(_SAGA_TABLE, group_tables.SAGAS),
             saga_links=await read(_SAGA_LINKS, group_tables.LINKS),
             next_links=await read(_NEXT_LINKS, group_tables.LINKS),
-            commits_after=await _commits_after(self._client, group, commits),
+            commits_after=await self._commits_after(
+                group, commits, await read(_SEQUENCES, _SEQUENCE_COLUMNS)
+            ),
         )
+
+    async def _commit_table(self, group: GroupId, *, without: list[str]) -> pl.DataFrame:
+        pages = self._client.pages(_COMMIT_TABLE, group=group, without=without)
+        commits = ([group_tables.commit_row(row) for row in page] async for page in pages)
+        return await _frame(commits, group_tables.COMMITS)
+
+    async def _commits_after(
+        self, group: GroupId, before: pl.DataFrame, present: pl.DataFrame
+    ) -> pl.DataFrame:
+        """Return those of `before` that are still present, and read those made since."""
+        kept = before.join(present, on=present.columns, how="semi")
+        if kept.height == present.height:
+            return kept
+        new = await self._commit_table(group, without=kept["turn_id"].to_list())
+        return pl.concat([kept, new])
 
     async def episode_groups(self) -> list[GroupId]:
         return [GroupId(row["group_id"]) for row in await self._client.read(_GROUPS)]
@@ -346,6 +388,19 @@ class Neo4jReader:
             [Mention(episode, entity) for episode, entity in mentions],
         )
 
+    async def migrations(self) -> Sequence[TurnMigration]:
+        return decoded(await self._states())
+
+    async def migration_summaries(self) -> Sequence[MigrationSummary]:
+        return summaries(await self._states())
+
+    async def _states(self) -> list[str]:
+        return [row["state"] for row in await self._client.read(MIGRATIONS)]
+
+    async def other_relations(self, groups: Sequence[GroupId]) -> Sequence[OtherRelation]:
+        found = await self._client.read(_RELATIONS, groups=list(groups))
+        return [OtherRelation(row["node"], row["other"]) for row in found]
+
 
 def _embedded(row: Mapping[str, Any]) -> tuple[dict[str, Any], Vector | None]:
     return from_microseconds(row, FACT_TIMES), rows.vector(row.get("vector"))
@@ -363,29 +418,6 @@ async def write_communities(
     result = await transaction.run(_LINK, rows=links, group=group, now=now)
     if (await result.single(strict=True))["done"] != len(links):
         raise to_rows.missing_member(group)
-
-
-async def _commits_after(client: Neo4jClient, group: GroupId, before: pl.DataFrame) -> pl.DataFrame:
-    """Read the commits again: those that are still there from `before`, and those made since."""
-    columns = pl.Schema({name: before.schema[name] for name in ("turn_id", "sequence")})
-    present = await _read(client, _SEQUENCES, columns, group)
-    kept = before.join(present, on=list(columns), how="semi")
-    if kept.height == present.height:
-        return kept
-    new = await _commits(client, group, without=kept["turn_id"].to_list())
-    return pl.concat([kept, new])
-
-
-async def _commits(client: Neo4jClient, group: GroupId, *, without: list[str]) -> pl.DataFrame:
-    pages = client.pages(_COMMIT_TABLE, group=group, without=without)
-    commits = ([group_tables.commit_row(row) for row in page] async for page in pages)
-    return await _frame(commits, group_tables.COMMITS)
-
-
-async def _read(
-    client: Neo4jClient, query: LiteralString, columns: pl.Schema, group: GroupId
-) -> pl.DataFrame:
-    return await _frame(client.pages(query, group=group), columns)
 
 
 async def _frame(pages: AsyncIterator[Sequence[Sequence[Any]]], columns: pl.Schema) -> pl.DataFrame:

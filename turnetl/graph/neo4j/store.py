@@ -1,12 +1,15 @@
 """The store in Neo4j. The driver is passed in; every write is one transaction."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from typing import Any, LiteralString
 
-from neo4j import AsyncDriver
+from neo4j import AsyncDriver, AsyncTransaction
 
+from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import (
     CommunityBatch,
     GroupProfile,
@@ -20,24 +23,50 @@ from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Change, GroupId, SummaryWrites
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
+from turnetl.graph.migrations import (
+    OWN_TYPES,
+    MigrationStep,
+    MovedKind,
+    StepPatterns,
+    TurnMigration,
+    change_statements,
+)
 from turnetl.graph.neo4j import cypher, reads, rows
-from turnetl.graph.neo4j import reversal as neo4j_reversal
+from turnetl.graph.neo4j import reversal as reversals
 from turnetl.graph.neo4j.client import (
     CONNECT_TIMEOUT,
+    LIMIT,
     Neo4jClient,
+    TransactionTimedOut,
     create_schema,
     open_driver,
     translate_errors,
-    write_all,
+    write_rows,
 )
-from turnetl.graph.neo4j.lease import lock_group
-from turnetl.graph.neo4j.migrations import Neo4jMigrations
+from turnetl.graph.neo4j.cypher import abbreviated
 from turnetl.graph.neo4j.reads import Neo4jReader
 from turnetl.graph.neo4j.rows import statements
-from turnetl.graph.port import grant_lease, new_creation_id
+from turnetl.graph.port import check_lease, grant_lease, locked_group, new_creation_id
+
+_PATTERNS = StepPatterns(
+    fact="MATCH ()-[item:RELATES_TO {uuid: uuid}]->()",
+    edges={
+        MovedKind.COMMUNITIES: ("MATCH (:Community {uuid: uuid})-[item:HAS_MEMBER]->()",),
+        MovedKind.SAGAS: ("MATCH (:Saga {uuid: uuid})-[item:HAS_EPISODE]->()",),
+        MovedKind.EPISODES: ("MATCH (:Episodic {uuid: uuid})-[item:MENTIONS|NEXT_EPISODE]->()",),
+    },
+    is_used=f"""
+    (EXISTS {{ (item)-[:RELATES_TO]-() }} OR EXISTS {{ (:Episodic)-[:MENTIONS]->(item) }}
+     OR EXISTS {{
+        MATCH (item)-[r]-(other)
+        WHERE NOT type(r) IN {OWN_TYPES} AND coalesce(other.group_id <> $group_id, true)
+    }})
+    """,
+    delete_fact="DELETE item",
+)
 
 
-class Neo4jStore(Neo4jReader, Neo4jMigrations):
+class Neo4jStore(Neo4jReader):
     """`GraphStore` over a Neo4j server, 5.26 or later."""
 
     def __init__(
@@ -108,7 +137,7 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
     ) -> bool:
         (_, turn), *others = statements(change, receipt, now)
         async with self._locking(lease.group_id) as transaction:
-            locked = await lock_group(
+            locked = await _lock_group(
                 transaction,
                 lease,
                 until=now + ttl,
@@ -119,7 +148,8 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
             )
             if locked["is_committed"]:
                 return False
-            await write_all(transaction, others)
+            for query, parameters in others:
+                await write_rows(transaction, query, parameters)
             await transaction.commit()
         return True
 
@@ -127,7 +157,7 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
         self, lease: Lease, reversal: Reversal, *, now: datetime, ttl: timedelta
     ) -> Reverted | None:
         async with self._locking(lease.group_id) as transaction:
-            locked = await lock_group(
+            locked = await _lock_group(
                 transaction,
                 lease,
                 until=now + ttl,
@@ -136,7 +166,7 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
             )
             if not locked["is_committed"]:
                 return None
-            reverted = await neo4j_reversal.revert(transaction, reversal, now)
+            reverted = await reversals.revert(transaction, reversal, now)
             await transaction.commit()
         return reverted
 
@@ -147,7 +177,7 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
         self, lease: Lease, repair: GroupRepair, *, now: datetime, ttl: timedelta
     ) -> None:
         async with self._writing_under(lease, now + ttl) as transaction:
-            await neo4j_reversal.repair(transaction, lease.group_id, repair, now)
+            await reversals.repair(transaction, lease.group_id, repair, now)
 
     async def write_summaries(
         self, lease: Lease, writes: SummaryWrites, *, now: datetime, ttl: timedelta
@@ -163,8 +193,68 @@ class Neo4jStore(Neo4jReader, Neo4jMigrations):
         async with self._writing_under(lease, now + ttl) as transaction:
             await reads.write_communities(transaction, lease.group_id, batch, now)
 
+    async def migrate(
+        self,
+        leases: Sequence[Lease],
+        step: MigrationStep | None,
+        migration: TurnMigration | None,
+        *,
+        now: datetime,
+        ttl: timedelta,
+    ) -> None:
+        first, *others = leases
+        async with self._writing_under(first, now + ttl) as transaction:
+            for lease in others:
+                await _lock_group(transaction, lease, until=now + ttl)
+            for query, parameters in change_statements(step, migration, _PATTERNS):
+                await (await transaction.run(query, parameters)).consume()
+
     async def pause(self) -> None:
         """Do nothing: a reader of a server excludes nobody."""
 
     async def close(self) -> None:
         await self._client.close()
+
+    @asynccontextmanager
+    async def _locking(self, group: GroupId) -> AsyncGenerator[AsyncTransaction]:
+        """Open a transaction that locks the group; if it does not get the lock, say who has it."""
+        try:
+            async with self._client.transaction() as transaction:
+                yield transaction
+        except TransactionTimedOut as error:
+            found = await self._client.read(cypher.LEASE_STATE, group=group)
+            state = rows.lease_state(found[0]) if found else None
+            owner, until = (state.owner, state.until) if state else (None, None)
+            waited = f"(waited for {self._client.timeout_seconds:g} s; {LIMIT})"
+            raise GraphBusy(f"{locked_group(group, owner, until)} {waited}") from error
+
+    @asynccontextmanager
+    async def _writing_under(
+        self, lease: Lease, until: datetime
+    ) -> AsyncGenerator[AsyncTransaction]:
+        """Open a transaction under the lease, which it extends; commit it at the end."""
+        async with self._locking(lease.group_id) as transaction:
+            await _lock_group(transaction, lease, until=until)
+            yield transaction
+            await transaction.commit()
+
+
+async def _lock_group(
+    transaction: AsyncTransaction,
+    lease: Lease,
+    *,
+    until: datetime,
+    statement: LiteralString = cypher.LOCK_GROUP,
+    **parameters: Any,
+) -> dict[str, Any]:
+    """Lock the TurnGroup, so that what is read of the group stays current; extend the lease.
+
+    The statement is the first of the transaction, and as `cypher.LOCK_GROUP`, but may read more:
+    its row is returned. Raises as `check_lease`.
+    """
+    given = parameters | {"group": lease.group_id, "until": until}
+    result = await transaction.run(statement, abbreviated(given))
+    found = await result.single()
+    row = found.data() if found is not None else {}
+    check_lease(lease, row.get("fence"), row.get("owner"))
+    return row

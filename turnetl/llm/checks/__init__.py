@@ -22,12 +22,8 @@ class CheckResult:
         return not self.problem
 
     @property
-    def found_problem(
-        self,
-    ) -> Annotated[
-        str | None,
-        described("What the model cannot do; null if the check passed.", name="problem"),
-    ]:
+    @described("What the model cannot do; null if the check passed.", name="problem")
+    def found_problem(self) -> str | None:
         return self.problem or None
 
 

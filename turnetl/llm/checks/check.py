@@ -258,9 +258,6 @@ def _quoted(names: Sequence[str], separator: str = " and ") -> str:
     return separator.join(f"`{name}`" for name in names)
 
 
-__all__ = ["CheckResult", "check"]
-
-
 async def check(
     model: ChatModel,
     *,

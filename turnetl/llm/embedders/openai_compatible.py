@@ -112,7 +112,7 @@ class OpenAiEmbedder:
         started, tokens = time.perf_counter(), 0
         try:
             response = await endpoint.post(body)
-            reported = token_count(nested_value(response, "usage", "prompt_tokens"))
+            reported = token_count(response, "usage", "prompt_tokens")
             tokens = reported or estimate_tokens(*body["input"])
             return response
         finally:

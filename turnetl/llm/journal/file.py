@@ -16,9 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from turnetl.base import ids, private_files
+from turnetl.base import ids
 from turnetl.base.errors import JournalUnusable
-from turnetl.base.sqlite import is_busy, primary_code, sqlite_path
+from turnetl.base.sqlite import connect, ensure_private_file, is_busy, primary_code, transaction
 from turnetl.llm.chat import ChatRequest, ChatResponse
 
 TABLE = """
@@ -196,7 +196,7 @@ _SELECT_ALL = f"SELECT key, {READ} FROM responses"  # noqa: S608 - constants
 
 def count_damaged(path: Path) -> tuple[int, int]:
     """Return the number of responses of a journal, and of damaged ones. Writes nothing."""
-    with translated_errors(path, _WAIT), closing(connect(path, _WAIT)) as connection:
+    with translated_errors(path, _WAIT), closing(_connect(path, _WAIT)) as connection:
         connection.execute("PRAGMA query_only = ON")
         check_version(connection, path)
         [found, *_] = connection.execute("PRAGMA integrity_check(1)").fetchone()
@@ -238,15 +238,11 @@ class JournalFile:
 
         Each write waits that many seconds for other processes.
         """
-        private_files.create_folder(path.parent)
-        # SQLite locks this file. Its other files have the mode of this one, and it follows no link
-        # to them.
-        private_files.check_no_link(path)
-        private_files.ensure_file(path)
-        writer = connect(path, wait)
+        ensure_private_file(path)
+        writer = _connect(path, wait)
         try:
             _prepare(writer, path, wait)
-            return cls(connect(path, 0), writer)
+            return cls(_connect(path, 0), writer)
         except BaseException:
             writer.close()
             raise
@@ -289,27 +285,14 @@ class JournalFile:
         self.writer.close()
 
 
-@contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
 def size(path: Path) -> int:
     """Return the bytes on disk, including rows that are still in the WAL."""
     files = (path, path.with_name(path.name + "-wal"))
     return sum(file.stat().st_size for file in files if file.exists())
 
 
-def connect(path: Path, wait: float) -> sqlite3.Connection:
-    name = sqlite_path(path)
-    connection = sqlite3.connect(name, timeout=wait, isolation_level=None, check_same_thread=False)
+def _connect(path: Path, wait: float) -> sqlite3.Connection:
+    connection = connect(path, wait)
     connection.text_factory = _text
     return connection
 

@@ -16,6 +16,7 @@ from turnetl.base.disks import free_bytes
 from turnetl.base.errors import BadUsage, JournalUnusable
 from turnetl.base.model import Usage
 from turnetl.base.results import INLINED, described
+from turnetl.base.sqlite import transaction
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.journal.file import (
     FAILURES,
@@ -29,7 +30,6 @@ from turnetl.llm.journal.file import (
     size,
     to_response,
     to_row,
-    transaction,
     unreadable_row,
 )
 

@@ -68,12 +68,12 @@ class AnthropicAdapter:
 
     def parse_response(self, body: Mapping[str, Any]) -> ChatResponse:
         content, usage = nested_value(body, "content"), nested_value(body, "usage")
-        cached = token_count(nested_value(usage, "cache_read_input_tokens"))
-        written = token_count(nested_value(usage, "cache_creation_input_tokens"))
+        cached = token_count(usage, "cache_read_input_tokens")
+        written = token_count(usage, "cache_creation_input_tokens")
         return ChatResponse(
             text=_response_text(content if isinstance(content, list) else []),
-            prompt_tokens=token_count(nested_value(usage, "input_tokens")) + written + cached,
-            completion_tokens=token_count(nested_value(usage, "output_tokens")),
+            prompt_tokens=token_count(usage, "input_tokens") + written + cached,
+            completion_tokens=token_count(usage, "output_tokens"),
             truncated=nested_value(body, "stop_reason") in _TRUNCATED,
             cached_tokens=cached,
             cache_write_tokens=written,

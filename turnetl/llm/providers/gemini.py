@@ -69,11 +69,11 @@ class GeminiAdapter:
                 for part in (parts if isinstance(parts, list) else [])
                 if not nested_value(part, "thought")
             ),
-            prompt_tokens=token_count(nested_value(usage, "promptTokenCount")),
-            completion_tokens=token_count(nested_value(usage, "candidatesTokenCount"))
-            + token_count(nested_value(usage, "thoughtsTokenCount")),
+            prompt_tokens=token_count(usage, "promptTokenCount"),
+            completion_tokens=token_count(usage, "candidatesTokenCount")
+            + token_count(usage, "thoughtsTokenCount"),
             truncated=finish_reason == "MAX_TOKENS",
-            cached_tokens=token_count(nested_value(usage, "cachedContentTokenCount")),
+            cached_tokens=token_count(usage, "cachedContentTokenCount"),
             refused=finish_reason in _REFUSED
             or bool(nested_value(body, "promptFeedback", "blockReason")),
         )

@@ -71,16 +71,12 @@ class OpenAiCompatibleAdapter:
         finish_reason = nested_value(body, "choices", 0, "finish_reason")
         return ChatResponse(
             text=_response_text(message),
-            prompt_tokens=token_count(nested_value(usage, "prompt_tokens")),
+            prompt_tokens=token_count(usage, "prompt_tokens"),
             completion_tokens=_completion_tokens(usage),
             truncated=finish_reason == "length",
-            cache_write_tokens=token_count(
-                nested_value(usage, "prompt_tokens_details", "cache_write_tokens")
-            ),
-            cached_tokens=token_count(
-                nested_value(usage, "prompt_tokens_details", "cached_tokens")
-                or nested_value(usage, "prompt_cache_hit_tokens")
-            ),
+            cache_write_tokens=token_count(usage, "prompt_tokens_details", "cache_write_tokens"),
+            cached_tokens=token_count(usage, "prompt_tokens_details", "cached_tokens")
+            or token_count(usage, "prompt_cache_hit_tokens"),
             refused=bool(nested_value(message, "refusal"))
             or finish_reason in ("content_filter", "refusal"),
         )
@@ -167,7 +163,5 @@ def _joined(content: Any) -> str:
 
 def _completion_tokens(usage: Any) -> int:
     """Return all generated tokens; some servers count reasoning tokens in the total only."""
-    rest = token_count(nested_value(usage, "total_tokens")) - token_count(
-        nested_value(usage, "prompt_tokens")
-    )
-    return max(token_count(nested_value(usage, "completion_tokens")), rest)
+    rest = token_count(usage, "total_tokens") - token_count(usage, "prompt_tokens")
+    return max(token_count(usage, "completion_tokens"), rest)

@@ -269,35 +269,29 @@ def exchange(state: LimitsState, report: Report, now: float, rules: Rules) -> Gr
     return grant
 
 
+@dataclass
 class _Allocation:
-    def __init__(
-        self,
-        state: LimitsState,
-        report: Report,
-        *,
-        member: Member | None,
-        now: float,
-        limits: ProviderLimits,
-        rules: Rules,
-    ) -> None:
-        self._state = state
-        self._report = report
-        self._now = now
-        self._limits = limits
-        self._rules = rules
-        count = len(state.members) + 1
+    state: LimitsState
+    report: Report
+    member: Member | None
+    now: float
+    limits: ProviderLimits
+    rules: Rules
+
+    def __post_init__(self) -> None:
+        count = len(self.state.members) + 1
         self._pause = max(_PAUSE, count / _EXCHANGES_PER_SECOND)
         self._block_seconds = max(BLOCK_SECONDS, 3 * self._pause)
-        fresh = now - self._block_seconds
+        fresh = self.now - self._block_seconds
         self._present = {
-            owner: other for owner, other in state.members.items() if other.seen >= fresh
+            owner: other for owner, other in self.state.members.items() if other.seen >= fresh
         }
         """Others that take part at the moment."""
-        is_waiting = member is not None and member.unmet > 0
-        self._since = member.waiting_since if member is not None and is_waiting else now
+        is_waiting = self.member is not None and self.member.unmet > 0
+        self._since = self.member.waiting_since if self.member and is_waiting else self.now
 
     def grant(self) -> tuple[Grant, Member]:
-        report, now = self._report, self._now
+        report, now = self.report, self.now
         slots = self._slots()
         wanted = self._wanted(slots)
         requests, tokens = self._requests_and_tokens(wanted)
@@ -321,29 +315,29 @@ class _Allocation:
         pause = self._pause if requests else max(self._pause, self._seconds_to_next())
         pause = min(pause, self._block_seconds / 2)
         is_met = 0 < wanted == requests
-        grant = Grant(now, until, requests, tokens, slots, self._limits, is_met=is_met, pause=pause)
+        grant = Grant(now, until, requests, tokens, slots, self.limits, is_met=is_met, pause=pause)
         return grant, member
 
     def _slots(self) -> int:
-        concurrency, now = self._limits.concurrency, self._now
+        concurrency, now = self.limits.concurrency, self.now
         others = {
             owner: other.wanted_slots if owner in self._present else other.slots
-            for owner, other in self._state.members.items()
+            for owner, other in self.state.members.items()
             if other.slots_until > now
         }
-        wants = {**others, self._report.owner: self._report.slots}
+        wants = {**others, self.report.owner: self.report.slots}
         owners = sorted(wants)
         # Slots that cannot be divided equally go to the first ones, who are others from time to
         # time: with one slot and two processes each has its turn.
         first = int(now / _TURN) % len(owners)
         owners = owners[first:] + owners[:first]
         shares = fair_shares(concurrency, [wants[owner] for owner in owners])
-        free = concurrency - sum(self._state.members[owner].slots for owner in others)
-        return max(0, min(shares[owners.index(self._report.owner)], free))
+        free = concurrency - sum(self.state.members[owner].slots for owner in others)
+        return max(0, min(shares[owners.index(self.report.owner)], free))
 
     def _wanted(self, slots: int) -> int:
         """Return how many requests the process can start; without a slot it needs none."""
-        report = self._report
+        report = self.report
         if not slots:
             return 0
         startable = max(0, slots - report.in_flight) + report.expected
@@ -365,18 +359,18 @@ class _Allocation:
         tokens = self._tokens(requests, elders, len(unmet))
         if not tokens:
             return 0, 0
-        mean = max(self._report.mean_tokens, 1)
+        mean = max(self.report.mean_tokens, 1)
         return min(requests, max(1, tokens // mean)), tokens
 
     def _free_requests(self, unlimited: int) -> int:
         """Return how many requests all processes may start now; `unlimited` without a limit."""
-        per_minute = self._limits.requests_per_minute
+        per_minute = self.limits.requests_per_minute
         if per_minute is None:
             return unlimited
-        rules = self._rules
-        used = sum(requests for requests, _ in self._state.usage.values())
-        granted = sum(other.requests for other in self._state.members.values())
-        ahead = self._now + rules.burst * rules.window - self._state.spaced
+        rules = self.rules
+        used = sum(requests for requests, _ in self.state.usage.values())
+        granted = sum(other.requests for other in self.state.members.values())
+        ahead = self.now + rules.burst * rules.window - self.state.spaced
         spaced = math.floor(ahead * per_minute / rules.window + _EPSILON) + 1
         return max(0, min(per_minute - used - granted, spaced))
 
@@ -385,13 +379,13 @@ class _Allocation:
 
         The next request of a process is served whole or not at all, those that wait longest first.
         """
-        head = self._report.head_tokens
-        wanted = max(head, requests * self._report.mean_tokens, 1)
-        per_minute = self._limits.tokens_per_minute
+        head = self.report.head_tokens
+        wanted = max(head, requests * self.report.mean_tokens, 1)
+        per_minute = self.limits.tokens_per_minute
         if per_minute is None:
             return wanted
-        used = sum(tokens for _, tokens in self._state.usage.values())
-        used += sum(other.tokens for other in self._state.members.values())
+        used = sum(tokens for _, tokens in self.state.usage.values())
+        used += sum(other.tokens for other in self.state.members.values())
         reserved = sum(self._present[owner].head_tokens for owner in elders)
         free = per_minute - used - reserved
         if head > free:
@@ -400,21 +394,21 @@ class _Allocation:
         return min(wanted, max(1, head + (free - head) // competitors), free)
 
     def _seconds_to_next(self) -> float:
-        per_minute = self._limits.requests_per_minute
+        per_minute = self.limits.requests_per_minute
         if per_minute is None:
             return 0.0
-        state, rules = self._state, self._rules
+        state, rules = self.state, self.rules
         spaced = state.spaced - rules.burst * rules.window
         counted = [(bucket_end(number), count) for number, (count, _) in state.usage.items()]
         counted += [(other.until, other.requests) for other in state.members.values()]
         excess = sum(count for _, count in counted) + 1 - per_minute
-        free_at = self._now
+        free_at = self.now
         for end, count in sorted(counted):
             if excess <= 0:
                 break
             excess -= count
             free_at = end + rules.window
-        return max(spaced, free_at) - self._now
+        return max(spaced, free_at) - self.now
 
 
 _EPSILON = 1e-9

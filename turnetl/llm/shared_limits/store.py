@@ -15,9 +15,8 @@ from typing import Protocol
 
 import msgspec
 
-from turnetl.base import private_files
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.base.sqlite import is_busy, primary_code, sqlite_path
+from turnetl.base.sqlite import connect, ensure_private_file, is_busy, primary_code
 from turnetl.llm.retry import Sleep
 
 Change = Callable[[bytes | None, float], bytes]
@@ -216,12 +215,8 @@ class SqliteLimits:
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
-            private_files.create_folder(self._path.parent)
-            private_files.check_no_link(self._path)
-            private_files.ensure_file(self._path)
-            connection = sqlite3.connect(
-                sqlite_path(self._path), timeout=0, isolation_level=None, check_same_thread=False
-            )
+            ensure_private_file(self._path)
+            connection = connect(self._path, 0)
             try:
                 self._prepare(connection)
             except BaseException:

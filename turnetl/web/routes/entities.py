@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.base.text import plural
-from turnetl.index.overview import StatedEntity
+from turnetl.index.lookup import StatedEntity
 from turnetl.retrieval.details import EntityDetails, FactDetails, facts_beside_prompt
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.items import ERROR_LABEL

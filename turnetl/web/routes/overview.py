@@ -6,7 +6,7 @@ from datetime import datetime
 
 from turnetl.base.text import plural
 from turnetl.html.charts import Chart
-from turnetl.index.overview import StatedEntity
+from turnetl.index.lookup import StatedEntity
 from turnetl.web.routes.references import (
     EntityLink,
     LinkedFact,

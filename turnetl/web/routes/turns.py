@@ -52,6 +52,8 @@ class ShownStep:
     input: CutText
     outcome: CutText
     is_error: bool
+    by: str
+    """The subagent that made it; empty: the agent of the turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +184,7 @@ def _step(step: ConversationStep) -> ShownStep:
         input=cut(step.input, _STEP_CHARS),
         outcome=cut(step.outcome.strip("\n"), _STEP_CHARS),
         is_error=step.is_error,
+        by=step.subagent.by if step.subagent else "",
     )
 
 
