@@ -14,6 +14,7 @@ nearest. Others stay turns.
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -323,6 +324,8 @@ def remark_table(
     rules: tuple[NoiseRule, ...],
     stored: Mapping[str, str],
     metadata: Callable[[FilteredGroup], Mapping[str, str]],
+    *,
+    unjoined_archives: int = 0,
 ) -> FilteredGroup:
     """Replace the table of a group by the same with the marks of other rules; return its report.
 
@@ -335,7 +338,9 @@ def remark_table(
         keys = rows.select(*key_columns(rules), *counted, "copies", "variants").collect()
     marks = _marks(keys, rules)
     columns = keys.select(pl.col(f"counted_{name}").alias(name) for name in COUNTED)
-    report = group_report(group, columns.with_columns(marks))
+    report = replace(
+        group_report(group, columns.with_columns(marks)), unjoined_archives=unjoined_archives
+    )
     changed = metadata(report)
     if marks.equals(columns["noise"], null_equal=True) and replace_episodes_metadata(
         lake, group, stored, changed

@@ -19,6 +19,7 @@ The first kind that applies wins, in the order of `filters.KINDS`:
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 
@@ -37,6 +38,7 @@ from turnetl.episodes.filters import (
     Filters,
 )
 from turnetl.episodes.partitions import partition
+from turnetl.episodes.subagents import join_runs, joined
 from turnetl.lake import Lake
 from turnetl.noise import EMPTY
 
@@ -84,16 +86,18 @@ def write_table(
 ) -> FilteredGroup:
     """Write the table of a group from its turns files, with metadata from its report."""
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
+    runs = join_runs(lake, group)
 
     @cache
     def report() -> FilteredGroup:
-        return group_report(group, pl.concat(counted))
+        unjoined = 0 if runs is None else len(runs.unjoined)
+        return replace(group_report(group, pl.concat(counted)), unjoined_archives=unjoined)
 
     turns = partition(lake.turn_batches(group), filters.rules, lake.episodes_folder)
     with closing(turns):
         # The lake calls for the metadata after it has written the last row: only then is the report
         # complete.
-        rows = _episodes(turns, filters, previous, counted)
+        rows = _episodes(joined(turns, runs, lake, group), filters, previous, counted)
         lake.write_episodes(group, rows, lambda: metadata(report()))
     return report()
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from turnetl import formats
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
+from turnetl.base.ids import own_hash
 from turnetl.base.model import ArchivedEdit, GroupId, NotRead, TurnId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.tool_input import added_lines
@@ -64,10 +65,10 @@ def _edits_in(
     if (reader := formats.by_name(format_name)) is None:
         return found
     archive = ArchiveWithPath(reader.read(data), absolute_path_text(path))
-    wanted = {(receipt.turn_id, receipt.content_hash) for receipt in receipts}
+    wanted = {(receipt.turn_id, own_hash(receipt.content_hash)) for receipt in receipts}
     for redactor in redactors:
         keys = _keys(archive, redactor, format_name, group)
-        for key, turn in zip(keys, archive.parsed.turns, strict=True):
+        for key, turn in zip(keys, archive.parsed.rows, strict=True):
             if key in wanted:
                 wanted.remove(key)
                 found[key[0]] = list(_edits(turn))

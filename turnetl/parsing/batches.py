@@ -397,7 +397,7 @@ def _parse(
         raise problems.too_many_rows(path) from None
     add_side_files(parsed, format_.name, path, options.files)
     # No table holds arguments: they are not redacted, and may be long.
-    for call in (call for turn in parsed.turns for call in turn.tool_calls):
+    for call in (call for turn in parsed.rows for call in turn.tool_calls):
         call.arguments = None
     if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
         raise problems.wrong_format(path, format_, detected)
@@ -508,8 +508,11 @@ def with_retained(
     retained = retained.with_columns(archive=pl.lit(metadata.archive))
     table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
     parsed = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+    turns = retained.filter(schema.IS_TURN)["turn_id"]
     return pa.concat_tables([parsed, table]).combine_chunks(), replace(
-        metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
+        metadata,
+        retained_turns=len(turns),
+        retained_digest="" if turns.is_empty() else ids.digest(*turns),
     )
 
 

@@ -91,6 +91,7 @@ def _read(talk: Conversation, row: CursorRow) -> SkipReason | None:
     if row.bubble_id is not None:
         return _bubble(talk, row)
     if row.composer_id is not None:
+        talk.started_by = row.parent_id
         talk.is_subagent = row.parent_id is not None
         return talk.describe(row.composer_id, model=row.model_name)
     if row.type == "turn_ended":
@@ -109,7 +110,7 @@ def _bubble(talk: Conversation, row: CursorRow) -> SkipReason | None:
     if row.is_orphan:
         return SkipReason.ORPHAN
     if talk.is_subagent:
-        return talk.sidechain()
+        return talk.sidechain(lambda run: _bubble(run, row))
     talk.time = parse_timestamp(row.created_at)
     folder = unquote(urlsplit((row.folders or [""])[0]).path) if row.folders else None
     talk.describe(cwd=folder, model=at(row.model_info, "modelName"))

@@ -51,7 +51,7 @@ def _read(talk: Conversation, row: GooseRow) -> SkipReason | None:
         talk.is_subagent = row.session_type == "sub_agent"
         return talk.describe(row.id, row.working_dir)
     if talk.is_subagent:
-        return talk.sidechain()
+        return talk.sidechain(lambda run: _read(run, row))
     if row.metadata.get("userVisible") is False:
         return SkipReason.SYNTHETIC
     tools = [_tool(talk, part) for part in objects(row.content) if part.get("type") in _TOOLS]

@@ -8,7 +8,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_messages
-from turnetl.formats.kit.message_parts import at, first_of, objects, texts_of
+from turnetl.formats.kit.message_parts import at, first_of, objects, text_of, texts_of
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.tool_input import as_text
 from turnetl.formats.port import ParsedArchive, Probe
@@ -39,6 +39,7 @@ class Zed:
 
 
 def _begin(talk: Conversation, fields: dict[str, Any]) -> None:
+    talk.started_by = text_of(fields.get("parent_id"))
     talk.is_subagent = fields.get("parent_id") is not None
     folders = fields.get("folder_paths")
     cwd = folders.split("\n")[0] if isinstance(folders, str) else None
@@ -47,7 +48,7 @@ def _begin(talk: Conversation, fields: dict[str, Any]) -> None:
 
 def _read(talk: Conversation, row: ZedMessage) -> SkipReason | None:
     if talk.is_subagent:
-        return talk.sidechain()
+        return talk.sidechain(lambda run: _read(run, row))
     if row.user is not None:
         texts = [*_texts(row.user.get("content"))]
         return talk.prompt("\n\n".join(texts), row.user.get("id"))
