@@ -92,13 +92,13 @@ class SessionDatabases:
         names = self._read(database, read)
         return None if names is None else [database / _file_name(name) for name in names]
 
-    def states(self, database: Path) -> Mapping[Path, ArchiveFile]:
-        """Return the states of all archives in a database."""
+    def states(self, database: Path) -> Mapping[str, ArchiveFile]:
+        """Return the states of all archives in a database, by their names."""
         return self._states(database, None)
 
     def state(self, path: Path) -> ArchiveFile:
         """Return the state of an archive."""
-        state = self._states(path.parent, unquote(path.name)).get(path)
+        state = self._states(path.parent, unquote(path.name)).get(path.name)
         if state is None:
             raise _missing(path)
         return state
@@ -118,12 +118,14 @@ class SessionDatabases:
             raise _missing(path)
         return data, replace(_file(path, states[session]), size=len(data))
 
-    def _states(self, database: Path, session: str | None) -> dict[Path, ArchiveFile]:
+    def _states(self, database: Path, session: str | None) -> dict[str, ArchiveFile]:
         found = self._read(
             database, lambda opened: session_states(opened.connection, opened.layouts, session)
         )
-        paths = {database / _file_name(name): state for name, state in found.items()}
-        return {path: _file(path, state) for path, state in paths.items()}
+        paths = (database / _file_name(name) for name in found)
+        return {
+            path.name: _file(path, found[name]) for path, name in zip(paths, found, strict=True)
+        }
 
     def _read(self, path: Path, read: Callable[["_OpenDatabase"], _Result]) -> _Result:
         """Return what a function reads in one transaction of a database that stays as it is."""
