@@ -17,9 +17,7 @@ from turnetl.lake import Batch
 def turns(*values: Turn) -> pl.LazyFrame:
     """Return the turns in the given order, in the form of `Lake.scan_turns`."""
     rows = [asdict(value) for value in values]
-    columns = {
-        column.name: [_plain(row[column.name]) for row in rows] for column in schema.TURNS.columns
-    }
+    columns = {name: [_plain(row.get(name)) for row in rows] for name in schema.TURNS.polars}
     return pl.LazyFrame(columns, schema=schema.TURNS.polars)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent_databases import opencode
+from tests.agent_databases import cursor, hermes, opencode, zed
 from tests.agent_sources.homes import NOW, machine, touched, transcript
 from tests.cli.archives import conversation, write_archive
 from tests.fakes.redactors import NoRedactor
@@ -111,7 +111,14 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         path = tmp_path / other
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("[]")
-    opencode(tmp_path / ".local/share/kilo/kilo.db")
+    databases = {
+        ".local/share/kilo/kilo.db": opencode,
+        ".config/Cursor/User/globalStorage/state.vscdb": cursor,
+        ".local/share/zed/threads/threads.db": zed,
+        ".hermes/state.db": hermes,
+    }
+    for target, make in databases.items():
+        make(tmp_path / target)
     report = found(tmp_path)
     numbers = Counter(one.agent for one in report.found for _ in one.archives)
     agents = {location.agent for location in agent_locations(machine(tmp_path))}

@@ -31,15 +31,21 @@ DEFAULTS = {
     "Continue": HOME / ".continue",
     "Windsurf": HOME / ".windsurf",
     "Grok CLI": HOME / ".grok",
+    "Hermes": HOME / ".hermes",
     "DeepSeek": HOME / ".dsh",
     "Amp": HOME / ".local/share/amp",
 }
-XDG = {"OpenCode", "Kilo Code", "Amp", "Goose", "Devin CLI"}
+XDG = {"OpenCode", "Kilo Code", "Kiro CLI", "Zed", "Amp", "Goose", "Devin CLI"}
 """Agents that one variable moves."""
 GOOSE = {
     "linux": HOME / ".local/share/goose",
     "darwin": HOME / ".local/share/goose",
     "win32": HOME / "AppData/Roaming/Block/goose/data",
+}
+ZED = {
+    "linux": ".local/share/zed",
+    "darwin": "Library/Application Support/Zed",
+    "win32": "AppData/Local/Zed",
 }
 EXTENSIONS = {
     "linux": HOME / ".config",
@@ -58,6 +64,8 @@ def test_without_variables_the_folders_are_in_the_home_folder(platform: str) -> 
     found = first_locations(platform)
     for agent in ("Roo Code", "Copilot Chat", "Claude Cowork"):
         assert EXTENSIONS[platform] in found.pop(agent).folder.parents
+    assert EXTENSIONS[platform] in found.pop("Cursor").folder.parents
+    assert found.pop("Zed").folder == HOME / ZED[platform] / "threads"
     assert found.pop("Goose").folder == GOOSE[platform]
     devin = "AppData/Local" if platform == "win32" else ".local/share"
     assert found.pop("Devin CLI").folder == HOME / devin / "devin/cli"

@@ -34,6 +34,7 @@ WITHOUT_CONTRACT = {
     "ReceiptStore": "a part of GraphStore, whose contract suite has its methods",
     "ReportPage": "one implementation, ActivityPageFile, which a command passes in",
     "SessionLevelGraph": "a part of GraphStore, whose contract suite has its methods",
+    "TurnStore": "a part of GraphStore, whose contract suite has its methods",
     "TemplateLoader": "one implementation, TemplateResolver, which imports the module of the port",
     "_Embedded": "attributes that entities and facts have in common",
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",

@@ -247,10 +247,13 @@ HASHED = (
 """The columns of which `content_hash` is a digest; of a call, not the time of its end."""
 
 
+COLUMNS = {column.name for column in schema.TURN_COLUMNS}
+
+
 def test_a_text_depends_on_no_other_column_of_its_turn_than_those_that_are_compared(
     subtests: pytest.Subtests,
 ) -> None:
-    for column in sorted({*schema.TURNS.polars} - {*INPUTS, *HASHED} | {"calls"}):
+    for column in sorted({*COLUMNS} - {*INPUTS, *HASHED} | {"calls"}):
         with subtests.test(column=column):
             calls = (ToolCall("Bash", "make test", "3 failed", is_error=True, ended_at=START),)
             names = {"agent_id": "a", "parent_session_id": "s0"}

@@ -101,6 +101,18 @@ PROMPTS = {
     "grok/short.jsonl": ["Hi"],
     "deepseek/session.jsonl": ["How many readers may enter?", "Paint one"],
     "deepseek/delegated.jsonl": [],
+    "goose/database.jsonl": ["Prompt 1"],
+    "goose/subagent.jsonl": [],
+    "cursor/subagent.jsonl": [],
+    "zed/subagent.json": [],
+    "kiro/database.jsonl": ["Prompt 1", "Stop"],
+    "cursor/database.jsonl": ["Prompt 1", "[image]"],
+    "hermes/session.jsonl": ["Prompt 1", "And the lid?"],
+    "zed/thread.json": [
+        "Why does \n\n[file:///home/dev/shop/till.py]\n\nfail?",
+        "[image]",
+    ],
+    "zed/segments.json": ["Sum the cart"],
     "codex_history/sessions.jsonl": [
         "Add a price to each book",
         "Which tests are slow?",
@@ -110,6 +122,11 @@ PROMPTS = {
     ],
 }
 CALLS = {
+    "zed/thread.json": [("terminal", "pytest -q", "1 failed", True)],
+    "zed/segments.json": [("read_file", "cart.py", "x = 1", False)],
+    "hermes/session.jsonl": [("read", "a.py", "x = 1", False)],
+    "kiro/database.jsonl": [("fs_read", "a.py", "x = 1", False)],
+    "cursor/database.jsonl": [("read_file", "a.py", "x = 1", False)],
     "copilot/tools.jsonl": [
         ("view", "/home/dev/bookshop/till.py", "return int(total * 100)", False),
         ("bash", "pytest -q tests/test_till.py", "1 failed: test_rounding", True),
@@ -383,6 +400,8 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
         ("copilot/subagent.jsonl", 2),
         ("pi/droid_worker.jsonl", 2),
         ("qwen/tools.jsonl", 1),
+        ("goose/subagent.jsonl", 2),
+        ("cursor/subagent.jsonl", 2),
         ("atif/trajectory.json", 2),
         ("amp/short.json", 1),
         ("kimi/tools.jsonl", 1),

@@ -29,7 +29,8 @@ def only(parsed: ParsedArchive) -> RawTurn:
 
 def without_span(turn: RawTurn) -> RawTurn:
     """Return the turn without its lines and bytes."""
-    return replace(turn, first_line=0, last_line=0, first_byte=0, last_byte=0)
+    calls = [replace(call, line=0) for call in turn.tool_calls]
+    return replace(turn, first_line=0, last_line=0, first_byte=0, last_byte=0, tool_calls=calls)
 
 
 def message(role: str, *parts: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -13,33 +13,33 @@ from turnetl.transfer.atif import to_atif
 from turnetl.transfer.content import ExportContent, ExportedTurn
 
 
-class Part(msgspec.Struct, forbid_unknown_fields=True):
+class AtifObject(msgspec.Struct, forbid_unknown_fields=True):
     """What all parts of the schema allow: `extra`, and no field that it does not name."""
 
 
-class ToolCall(Part):
+class ToolCall(AtifObject):
     tool_call_id: str
     function_name: str
     arguments: dict[str, Any]
 
 
-class Result(Part):
+class Result(AtifObject):
     source_call_id: str
     content: str
 
 
-class Observation(Part):
+class Observation(AtifObject):
     results: list[Result]
 
 
-class Metrics(Part):
+class Metrics(AtifObject):
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
     extra: dict[str, int] = {}
 
 
-class Step(Part):
+class Step(AtifObject):
     step_id: int
     source: Literal["user", "agent"]
     message: str
@@ -51,21 +51,21 @@ class Step(Part):
     extra: dict[str, Any] = {}
 
 
-class Agent(Part):
+class Agent(AtifObject):
     name: str
     version: str
     model_name: str | None = None
     extra: dict[str, Any] = {}
 
 
-class Totals(Part):
+class Totals(AtifObject):
     total_prompt_tokens: int
     total_completion_tokens: int
     total_cached_tokens: int
     total_steps: int
 
 
-class Trajectory(Part):
+class Trajectory(AtifObject):
     schema_version: Literal["ATIF-v1.6"]
     session_id: str
     agent: Agent

@@ -175,7 +175,7 @@ class _Reader:
         return select_groups(existing, self.request.groups)
 
     def _subagents(self, files: Sequence[TurnFile]) -> pl.DataFrame:
-        if number := sum(file.metadata.is_older for file in files):
+        if number := sum(not file.metadata.tokens for file in files):
             archives = "archive" if number == 1 else "archives"
             self.missing.add(
                 "an earlier version of turnetl did not record them: run `turnetl parse` with these "

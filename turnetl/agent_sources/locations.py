@@ -74,6 +74,7 @@ def _locations(machine: AgentMachine) -> Iterator[Location]:
         *(_in_home(agent, machine) for agent in _AGENTS),
         *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
         *(_copilot_chat(editor, machine) for editor in _EDITORS),
+        *(_cursor(machine), _kiro_database(machine), _zed(machine)),
         *(_amp(machine), _goose(machine), _devin(machine), _cowork(machine)),
     )
 
@@ -116,6 +117,7 @@ _AGENTS = (
     _Agent("Continue", ".continue", ("sessions/*-*.json",), "CONTINUE_GLOBAL_DIR"),
     _Agent("Windsurf", ".windsurf", ("transcripts",)),
     _Agent("Grok CLI", ".grok", ("sessions/*/*/updates.jsonl",)),
+    _Agent("Hermes", ".hermes", ("state.db", "profiles/*/state.db"), "HERMES_HOME"),
     _Agent("DeepSeek", ".dsh", ("sessions/*/*/session*.jsonl*",), "DSH_HOME"),
 )
 _EXTENSIONS = (("Cline", "saoudrizwan.claude-dev"), ("Roo Code", "rooveterinaryinc.roo-cline"))
@@ -144,6 +146,34 @@ def _in_editor(agent: str, extension: str, machine: AgentMachine) -> Location:
 def _copilot_chat(editor: str, machine: AgentMachine) -> Location:
     folder = _user_data(machine) / editor / "User"
     return Location("Copilot Chat", folder, _below(folder, *_CHATS))
+
+
+def _cursor(machine: AgentMachine) -> Location:
+    folder = _user_data(machine) / "Cursor" / "User" / "globalStorage"
+    return Location("Cursor", folder, _below(folder, "state.vscdb"))
+
+
+def _kiro_database(machine: AgentMachine) -> Location:
+    folder, variable = _local_data(machine, "kiro-cli")
+    return Location("Kiro CLI", folder, _below(folder, "data.sqlite3"), variable)
+
+
+def _zed(machine: AgentMachine) -> Location:
+    folder, variable = _local_data(machine, "zed" if machine.platform == "linux" else "Zed")
+    return Location("Zed", folder / "threads", _below(folder, "threads/threads.db"), variable)
+
+
+def _local_data(machine: AgentMachine, program: str) -> tuple[Path, str]:
+    """Return the folder of a program's data on this machine, and the variable that moves it."""
+    match machine.platform:
+        case "darwin":
+            return _user_data(machine) / program, ""
+        case "win32":
+            local = _folder(machine, "LOCALAPPDATA") or machine.home / "AppData" / "Local"
+            return local / program, ""
+        case _:
+            share, variable = _shared_data(machine)
+            return share / program, variable
 
 
 def _cowork(machine: AgentMachine) -> Location:
@@ -200,7 +230,7 @@ def _managed_settings(machine: AgentMachine) -> Path:
 def _codex(machine: AgentMachine) -> Location:
     given = _folder(machine, "CODEX_HOME")
     folder = given or machine.home / ".codex"
-    archives = _below(folder, "sessions", "archived_sessions")
+    archives = _below(folder, "sessions", "archived_sessions", "thread_history*.sqlite")
     return Location(CODEX, folder, archives, "CODEX_HOME" if given else "")
 
 
@@ -237,12 +267,14 @@ def _amp(machine: AgentMachine) -> Location:
 
 
 def _goose(machine: AgentMachine) -> Location:
-    """Return the sessions of Goose in files; newer versions have a database there."""
+    """Return the sessions of Goose: files, and the database of newer versions."""
     share, variable = _shared_data(machine)
     folder = share / "goose"
     if machine.platform == "win32":
         folder, variable = _user_data(machine) / "Block" / "goose" / "data", ""
-    return Location("Goose", folder, _below(folder, "sessions/*.jsonl"), variable)
+    return Location(
+        "Goose", folder, _below(folder, "sessions/*.jsonl", "sessions/sessions.db"), variable
+    )
 
 
 def _devin(machine: AgentMachine) -> Location:

@@ -49,6 +49,20 @@ def digest(*parts: str | bytes) -> str:
     return hasher.hexdigest()
 
 
+SUBAGENTS = "+"
+"""Before the part of a content hash that is of subagents."""
+
+
+def with_subagents(content_hash: str, runs: Iterable[str]) -> str:
+    """Return the content hash of a turn with these subagents, given the hashes of their runs."""
+    return f"{content_hash}{SUBAGENTS}{digest(*runs)}"
+
+
+def own_hash(content_hash: str) -> str:
+    """Return the content hash of a turn without its subagents: its archive alone decides it."""
+    return content_hash.partition(SUBAGENTS)[0]
+
+
 def message_digest(key: str) -> str:
     """Return what identifies an API message in all archives that hold it."""
     return digest(key)[:16]

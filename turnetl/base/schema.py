@@ -69,9 +69,20 @@ class Table:
 
 
 _CACHE_COLUMNS = frozenset({"cache_write_tokens", "cache_read_tokens", "reasoning_tokens", "usage"})
+_LINK_COLUMNS = frozenset({"subagent_calls", "subagent_type", "call_lines"})
+_LINKS = (
+    Column("subagent_calls", TEXTS, "calls of subagents: id, subagent, type, by tabs"),
+    Column("subagent_type", pl.String, "type of the subagent whose run it is; null: it is a turn"),
+    Column("call_lines", pl.List(pl.Int64), "lines of the tool calls of a run; empty for a turn"),
+)
+"""Of a turns file, which also has the runs of subagents that its archive records: a row each, with
+the session of the agent that started it, and the call as `prompt_id`. `Lake.scan_turns` leaves
+these out."""
+IS_TURN = pl.col("subagent_type").is_null()
+"""Whether a row of a turns file is a turn."""
 TURNS = Table(
     "turns",
-    3,
+    4,
     (
         Column("turn_id", pl.String, "uuid5 of group, format and the prompt's native id"),
         Column("group_id", pl.String, "Graphiti's `group_id`, one for each project by default"),
@@ -109,8 +120,9 @@ TURNS = Table(
         Column("chars", pl.Int64, "characters of all texts, tool inputs and full results"),
         Column("redactions", pl.Int32, "number of redacted secrets"),
         Column("content_hash", pl.String, "digest of the redacted content"),
+        *_LINKS,
     ),
-    {2: _CACHE_COLUMNS},
+    {2: _CACHE_COLUMNS | _LINK_COLUMNS, 3: _LINK_COLUMNS},
 )
 """Lines and bytes refer to the uncompressed archive in UTF-8. For a session in an OpenCode store,
 they refer to its files concatenated in the order of `parsing.opencode_store.session_files`.
@@ -118,11 +130,14 @@ they refer to its files concatenated in the order of `parsing.opencode_store.ses
 Whether an open turn is closed, because its session is inactive or the agent crashed, depends on the
 clock. `ingestion.candidates` decides it; no table records it."""
 
+TURN_COLUMNS = tuple(column for column in TURNS.columns if column not in _LINKS)
+"""The columns of a turn; the others of `TURNS` are of the runs of subagents."""
+
 EPISODES = Table(
     "episodes",
     8,
     (
-        *TURNS.columns,
+        *TURN_COLUMNS,
         Column("subagents", pl.List(SUBAGENT_RUN), "runs of subagents for the turn, oldest first"),
         Column("noise", pl.String, "rule that marks the turn as noise; null if it is kept"),
         Column("copies", pl.Int32, "number of other archives that hold the same turn"),
@@ -133,7 +148,7 @@ EPISODES = Table(
         ),
         Column("text", pl.String, "episode body, as it is sent"),
         Column("chunks", TEXTS, "`text` in chunks of one prompt each; empty: it is one chunk"),
-        Column("chars_before", pl.Int64, "`chars` of the turn"),
+        Column("chars_before", pl.Int64, "`chars` of the turn and of the runs of its subagents"),
         Column("chars_after", pl.Int64, "characters of `text`"),
         Column("tokens", pl.Int64, "estimated tokens of `text`"),
         Column("text_hash", pl.String, "digest of `chunks`"),

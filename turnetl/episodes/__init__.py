@@ -10,7 +10,7 @@ from turnetl.base.lazy_exports import lazy_exports
 if TYPE_CHECKING:
     from turnetl.episodes.filter_report import FilteredGroup, FilterReport, NoiseCount
     from turnetl.episodes.filters import Filters
-    from turnetl.episodes.tables import build, holds_turns, is_current, repair
+    from turnetl.episodes.tables import build, holds_turns, is_current, repair, unjoined_archives
 
 __all__ = [
     "FilterReport",
@@ -21,6 +21,7 @@ __all__ = [
     "holds_turns",
     "is_current",
     "repair",
+    "unjoined_archives",
 ]
 
 __getattr__ = lazy_exports(
@@ -28,6 +29,12 @@ __getattr__ = lazy_exports(
     {
         "turnetl.episodes.filters": ("Filters",),
         "turnetl.episodes.filter_report": ("FilterReport", "FilteredGroup", "NoiseCount"),
-        "turnetl.episodes.tables": ("build", "holds_turns", "is_current", "repair"),
+        "turnetl.episodes.tables": (
+            "build",
+            "holds_turns",
+            "is_current",
+            "repair",
+            "unjoined_archives",
+        ),
     },
 )

@@ -91,6 +91,9 @@ class FilteredGroup:
     chars_before: _BeforeField
     chars_after: _AfterField
     tokens: _TokensField
+    unjoined_archives: Annotated[
+        int, described("Archives of subagents whose turns are in no archive of the group.")
+    ] = 0
     unchanged: Annotated[
         bool, described("Whether nothing changed, so that nothing was written.")
     ] = False

@@ -19,6 +19,7 @@ The first kind that applies wins, in the order of `filters.KINDS`:
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 
@@ -37,6 +38,7 @@ from turnetl.episodes.filters import (
     Filters,
 )
 from turnetl.episodes.partitions import partition
+from turnetl.episodes.subagents import join_runs, joined
 from turnetl.lake import Lake
 from turnetl.noise import EMPTY
 
@@ -84,16 +86,21 @@ def write_table(
 ) -> FilteredGroup:
     """Write the table of a group from its turns files, with metadata from its report."""
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
+    runs = join_runs(lake, group)
 
     @cache
     def report() -> FilteredGroup:
-        return group_report(group, pl.concat(counted))
+        unjoined = 0 if runs is None else len(runs.unjoined)
+        return replace(group_report(group, pl.concat(counted)), unjoined_archives=unjoined)
 
-    turns = partition(lake.turn_batches(group), filters.rules, lake.episodes_folder)
+    owners = () if runs is None else runs.runs["owner"].to_list()
+    turns = partition(
+        lake.turn_batches(group), filters.rules, lake.episodes_folder, with_subagents=owners
+    )
     with closing(turns):
         # The lake calls for the metadata after it has written the last row: only then is the report
         # complete.
-        rows = _episodes(turns, filters, previous, counted)
+        rows = _episodes(joined(turns, runs, lake, group), filters, previous, counted)
         lake.write_episodes(group, rows, lambda: metadata(report()))
     return report()
 
@@ -129,11 +136,16 @@ def episode_rows(
     )
     rows = turns.with_columns(rendered.get_columns()).with_columns(
         pl.coalesce("noise", pl.when(EMPTY.condition).then(pl.lit(EMPTY.name))).alias("noise"),
-        pl.col("chars").alias("chars_before"),
+        _CHARS_BEFORE
+        if "subagent_chars" in turns.columns
+        else pl.col("chars").alias("chars_before"),
     )
     if "subagents" not in rows.columns:
         rows = rows.with_columns(pl.lit([], schema.EPISODES.polars["subagents"]).alias("subagents"))
     return rows.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
+
+
+_CHARS_BEFORE = (pl.col("chars") + pl.col("subagent_chars")).alias("chars_before")
 
 
 def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -> pl.DataFrame:

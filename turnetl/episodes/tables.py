@@ -89,6 +89,12 @@ def holds_turns(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
     return _stored(lake, group).get(_TURNS_DIGEST) == _turns_digest(files)
 
 
+def unjoined_archives(lake: Lake, group: GroupId) -> int:
+    """Return the archives of subagents whose turns the group's table does not have."""
+    report = from_json(_stored(lake, group).get(_REPORT, ""))
+    return 0 if report is None else report.unjoined_archives
+
+
 def _stored(lake: Lake, group: GroupId) -> Mapping[str, str]:
     """Return the metadata of the group's table; empty if there is none, or it is damaged."""
     try:
@@ -137,7 +143,10 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
             lake.verify_changed_turns(group)
             from turnetl.episodes.partitions import remark_table  # noqa: PLC0415 - as below
 
-            return remark_table(lake, group, filters.rules, stored, metadata)
+            unjoined = unjoined_archives(lake, group)
+            return remark_table(
+                lake, group, filters.rules, stored, metadata, unjoined_archives=unjoined
+            )
         keeps_texts = stored.get(_TEXT_DIGEST) == digests[_TEXT_DIGEST]
         return _write(lake, group, filters, metadata, keeps_texts=keeps_texts)
     except TableUnusable as error:

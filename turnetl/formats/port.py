@@ -5,7 +5,7 @@ A format is a package with its reader, registered with name, title and version b
 `turnetl.parsing` does all of that. Texts are therefore complete here.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol
 
@@ -26,6 +26,7 @@ __all__ = [
     "RawTurn",
     "Reader",
     "SourceSpan",
+    "SubagentStart",
     "parse_time",
 ]
 
@@ -39,12 +40,25 @@ class RawToolCall(msgspec.Struct, gc=False):
     result: str = ""
     is_error: bool = False
     ended_at: datetime | None = None
+    line: int = 0
+    """Its line; 0: not recorded."""
     arguments: object = None
     """What `input` shows in part, decoded: see `kit.tool_input.added_lines`. Not redacted."""
 
 
+class SubagentStart(msgspec.Struct, gc=False):
+    """A call that started a subagent, as far as the archive says which."""
+
+    call_id: str | None = None
+    agent_id: str | None = None
+    type: str | None = None
+
+
 class RawTurn(msgspec.Struct, gc=False):
-    """A turn as the archive records it, neither redacted nor truncated. Lists are in file order."""
+    """A turn as the archive records it, neither redacted nor truncated. Lists are in file order.
+
+    A run of a subagent has the same form.
+    """
 
     native_id: str
     """The input of the turn's id: the prompt's own id, or session and ordinal."""
@@ -56,6 +70,7 @@ class RawTurn(msgspec.Struct, gc=False):
     first_byte: int
     last_byte: int
     prompt_id: str | None = None
+    """Of a run: of the call that started it."""
     parent_session_id: str | None = None
     agent_id: str | None = None
     started_at: datetime | None = None
@@ -75,6 +90,9 @@ class RawTurn(msgspec.Struct, gc=False):
     input_chars: int = 0
     """Characters of all tool inputs, as the archive records them."""
     closed_by: ClosedBy | None = None
+    subagent_calls: list[SubagentStart] = []
+    subagent_type: str | None = None
+    """The type of the subagent whose run this is, perhaps empty; None: it is a turn."""
 
     @property
     def chars(self) -> int:
@@ -99,6 +117,13 @@ class ParsedArchive:
     subagent_usage: tuple[SubagentUsage, ...] | None = None
     """Tokens of API messages in no turn: of subagents, and before the first prompt; None if there
     is neither a message nor a row of a subagent."""
+    runs: list[RawTurn] = field(default_factory=list)
+    """Runs of subagents in the form of turns: the prompt, the last answer, the tool calls."""
+
+    @property
+    def rows(self) -> list[RawTurn]:
+        """The turns, then the runs."""
+        return [*self.turns, *self.runs] if self.runs else self.turns
 
 
 class Reader(Protocol):

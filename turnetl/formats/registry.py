@@ -25,6 +25,14 @@ class Format:
     """Its `formats.port.Reader`, or the class: the module in this package, a colon and the name."""
 
     @property
+    def versions(
+        self,
+    ) -> Annotated[
+        str, described("Versions of the agent whose archives were seen; empty if they name none.")
+    ]:
+        return _VERSIONS.get(self.name, "")
+
+    @property
     def records(
         self,
     ) -> Annotated[
@@ -78,7 +86,7 @@ CODEX_HISTORY = "codex_history"
 PROMPT_HISTORIES = (PROMPT_HISTORY, CODEX_HISTORY)
 
 FORMATS = (
-    Format("claude_code", "Claude Code sessions, 1.0 to 2.1 (JSONL)", 5, "claude:ClaudeCode"),
+    Format("claude_code", "Claude Code sessions (JSONL)", 5, "claude:ClaudeCode"),
     Format("claude_web", "sessions exported from claude.ai/code (JSON)", 4, "claude:ClaudeWeb"),
     Format(
         PROMPT_HISTORY,
@@ -88,8 +96,8 @@ FORMATS = (
     ),
     Format("codex", "Codex CLI rollouts, with and without the envelope (JSONL)", 4, "codex:Codex"),
     Format("codex_json", "rollouts of the first Codex CLI (JSON)", 4, "codex:CodexDocument"),
-    Format("gemini_json", "Gemini CLI sessions up to 0.39 (JSON)", 4, "gemini:GeminiJson"),
-    Format("gemini_jsonl", "Gemini CLI sessions since 0.40 (JSONL)", 4, "gemini:GeminiJsonl"),
+    Format("gemini_json", "Gemini CLI sessions (JSON)", 4, "gemini:GeminiJson"),
+    Format("gemini_jsonl", "Gemini CLI sessions (JSONL)", 4, "gemini:GeminiJsonl"),
     Format(
         "gemini_stream",
         "Gemini CLI runs printed with --output-format stream-json (JSONL)",
@@ -99,7 +107,9 @@ FORMATS = (
     Format("cline", "Cline and Roo Code tasks (JSON)", 1, "agents.cline:Cline"),
     Format("amp", "Amp threads (JSON)", 1, "agents.amp:Amp"),
     Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
-    Format("goose", "Goose sessions (JSONL)", 1, "agents.goose:Goose"),
+    Format("goose", "Goose sessions (JSONL, database)", 1, "agents.goose:Goose"),
+    Format("zed", "threads of Zed's agent (its database)", 1, "agents.zed:Zed"),
+    Format("hermes", "Hermes sessions (its database)", 1, "agents.hermes:HERMES"),
     Format(
         "openai_conv", "chats as OpenAI's messages (JSON, JSONL)", 3, "chat:OpenAIConversations"
     ),
@@ -123,9 +133,14 @@ FORMATS = (
         1,
         "agents.pi:PI_AGENT",
     ),
-    Format("cursor", "Cursor CLI transcripts (JSONL)", 1, "agents.cursor:CURSOR_CLI"),
+    Format(
+        "cursor",
+        "Cursor: transcripts of its CLI, chats of its editor",
+        1,
+        "agents.cursor:CURSOR_CLI",
+    ),
     Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QWEN_CODE"),
-    Format("kiro", "Kiro CLI sessions (JSONL)", 1, "agents.kiro:KIRO_CLI"),
+    Format("kiro", "Kiro CLI sessions (JSONL, database)", 1, "agents.kiro:KIRO_CLI"),
     Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:ANTIGRAVITY"),
     Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:KIMI"),
     Format("continue", "Continue sessions (JSON)", 1, "agents.continue_dev:Continue"),
@@ -139,6 +154,16 @@ FORMATS = (
 )
 """Every format, in the order in which they are tried: the first that fits reads an archive."""
 
+_VERSIONS = {
+    "claude_code": "1.0 to 2.1",
+    "codex": "0.42 to 0.153",
+    "gemini_json": "up to 0.39",
+    "gemini_jsonl": "since 0.40",
+    "opencode": "0.1 to 2.0",
+    "copilot": "1.0",
+    "qwen": "0.4 to 0.15",
+    "atif": "1.0 to 1.7",
+}
 _PROMPTS_ONLY = "answers calls results errors tokens subagents model"
 _NOT_RECORDED = {
     PROMPT_HISTORY: (_PROMPTS_ONLY, ""),
@@ -147,20 +172,22 @@ _NOT_RECORDED = {
     "gemini_stream": ("subagents folder", ""),
     "openai_conv": ("tokens subagents session folder", "times and model only in some"),
     "sharegpt": ("errors times tokens subagents session folder model", ""),
-    "cline": ("tokens", "api_conversation_history.json: no session; in Cline, no times"),
+    "cline": ("tokens", "tasks in VS Code: no session, and in Cline no times"),
     "aider": (
         "errors tokens subagents session folder",
         "times only of the first prompt of a session (local, read as UTC); no outputs of commands",
     ),
-    "goose": ("tokens subagents model", ""),
-    "copilot": ("tokens", "only the sums of a session"),
-    "copilot_chat": ("tokens", "only those of the last request of a turn, which are not read"),
+    "goose": ("tokens model", ""),
+    "zed": ("times tokens", ""),
+    "hermes": ("errors tokens subagents", ""),
+    "copilot": ("tokens", "their sums of a session are not read"),
+    "copilot_chat": ("tokens", "those of the last request of a turn are not read"),
     "pi": ("", "Factory Droid: no tokens"),
     "cursor": (
-        "results errors tokens subagents session folder model",
-        "times only of prompts, to the minute, in newer versions",
+        "tokens",
+        "CLI: no results, errors, subagents, session, folder, model; times only of newer prompts",
     ),
-    "kiro": ("tokens subagents session", "times only of prompts"),
+    "kiro": ("tokens subagents", "times only of prompts; session only in its database"),
     "antigravity": ("tokens subagents session folder", ""),
     "kimi": ("session", ""),
     "continue": ("times tokens subagents model", ""),

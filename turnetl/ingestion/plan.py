@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import polars as pl
 
-from turnetl.base import schema
+from turnetl.base import ids, schema
 from turnetl.base.clock import as_utc
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import Receipt
@@ -23,7 +23,8 @@ from turnetl.lake import ArchiveMetadata
 
 MTIME = "mtime"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ROW_KEY = ["archive", "first_byte", "content_hash"]
+_OWN_HASH = pl.col("content_hash").str.split(ids.SUBAGENTS).list.first().alias("own_hash")
+_ROW_KEY = ["archive", "first_byte", "own_hash"]
 """Identifies a row of the turns table; a copy may have another turn's id in the episodes table."""
 
 
@@ -73,16 +74,20 @@ def fill_assumed_times(
     positions = _positions(turns).join(
         _archive_times(archives, assume).lazy(), on="archive", how="left"
     )
-    filled = episodes.join(positions, on=_ROW_KEY, how="left").with_columns(
-        pl.coalesce("started_at", pl.min_horizontal(started_at, "ended_at")).alias("started_at")
+    filled = (
+        episodes.with_columns(_OWN_HASH)
+        .join(positions, on=_ROW_KEY, how="left")
+        .with_columns(
+            pl.coalesce("started_at", pl.min_horizontal(started_at, "ended_at")).alias("started_at")
+        )
     )
-    return filled.drop("position", "archive_started_at").sort(
+    return filled.drop("position", "archive_started_at", "own_hash").sort(
         "started_at", "session_id", "ordinal", "turn_id", nulls_last=True
     )
 
 
 def _positions(turns: pl.LazyFrame) -> pl.LazyFrame:
-    rows = turns.select(_ROW_KEY).with_row_index("position")
+    rows = turns.with_columns(_OWN_HASH).select(_ROW_KEY).with_row_index("position")
     position = (pl.col("position") - pl.col("position").min().over("archive")).cast(pl.Int64)
     return rows.with_columns(position).unique(_ROW_KEY, keep="first", maintain_order=True)
 

@@ -175,7 +175,7 @@ def episode_from_row(row: Mapping[str, Any]) -> Episode:
 
 CHUNK_COUNT = pl.max_horizontal(pl.col("chunks").list.len(), 1)
 """Number of chunks of a row of the episodes table, which lists none if the text is one chunk."""
-_TURN_FIELDS = schema.TURNS.polars.names()
+_TURN_FIELDS = [column.name for column in schema.TURN_COLUMNS]
 _EPISODE_FIELDS = [
     name
     for name in schema.EPISODES.polars.names()

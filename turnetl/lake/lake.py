@@ -71,6 +71,10 @@ class Batch:
                 _verify(path, self.table)
             raise
 
+    def where(self, condition: pl.Expr) -> "Batch":
+        """Return the rows that meet a condition."""
+        return replace(self, rows=self.rows.filter(condition))
+
     def reread(self) -> pl.DataFrame:
         """Return all rows; raise `Retryable` if a file was replaced since the first read."""
         rows = self.read()
@@ -271,7 +275,8 @@ class Lake(EpisodesTables):
 
     def scan_turns(self, group: GroupId) -> pl.LazyFrame:
         """Return the turns of a group: files sorted by name, rows in archive order."""
-        return scan(self._fetched(self.turn_paths(group)), schema.TURNS)
+        rows = scan(self._fetched(self.turn_paths(group)), schema.TURNS)
+        return rows.filter(schema.IS_TURN)
 
     def count_turns(self, group: GroupId) -> int:
         turns: set[str] = set()
@@ -281,6 +286,10 @@ class Lake(EpisodesTables):
 
     def turn_batches(self, group: GroupId) -> list[Batch]:
         """Return the rows of `scan_turns` in batches that fit into memory."""
+        return [batch.where(schema.IS_TURN) for batch in self.row_batches(group)]
+
+    def row_batches(self, group: GroupId) -> list[Batch]:
+        """Return the turns of a group, and the runs of subagents, in batches."""
         return batches(self._fetched(self.turn_paths(group)), schema.TURNS)
 
     def changed_turns(self, group: GroupId) -> list[Path]:

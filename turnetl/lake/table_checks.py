@@ -135,12 +135,13 @@ def _wrong_content(
         return "was not written by turnetl"
     if metadata is not None and metadata.group != group:
         return f"belongs to group `{metadata.group}`"
-    rows = scan_unchecked([path], table).select("group_id").collect()["group_id"]
-    others = sorted(set(rows.unique()) - {group})
+    is_turn = [schema.IS_TURN.alias("is_turn")] if table is schema.TURNS else []
+    rows = scan_unchecked([path], table).select("group_id", *is_turn).collect()
+    others = sorted(set(rows["group_id"].unique()) - {group})
     if others:
         return f"holds turns of group `{others[0]}`"
-    if metadata is not None and metadata.turns != len(rows):
-        return f"holds {len(rows):,} turns instead of {metadata.turns:,}"
+    if metadata is not None and metadata.turns != (turns := int(rows["is_turn"].sum())):
+        return f"holds {turns:,} turns instead of {metadata.turns:,}"
     return None
 
 

@@ -78,8 +78,9 @@ def metadata_text(metadata: Mapping[str, str], table: schema.Table) -> str:
     return msgspec.json.encode(versioned, order="sorted").decode()
 
 
-TOKENS = 1
-"""Tokens of each API message: input without the cache, cache write and read, output."""
+TOKENS = 2
+"""1: tokens of each API message: input without the cache, cache write and read, output. 2: also the
+runs of subagents, and the calls that started them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +120,11 @@ class ArchiveMetadata:
     """Tokens in no turn: of subagents, and of a session before its first prompt. None: there are no
     such rows, or the file is older than this field."""
     tokens: int = 0
-    """What the tokens of the archive mean: `TOKENS`, or 0 if an older turnetl parsed it."""
+    """What is recorded of messages: up to `TOKENS`, or 0 if an older turnetl parsed the archive."""
 
     @property
     def is_older(self) -> bool:
-        """Whether a turnetl parsed the archive that did not record all tokens."""
+        """Whether a turnetl parsed the archive that recorded less, so that it is read again."""
         return self.tokens != TOKENS
 
     @property

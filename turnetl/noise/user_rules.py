@@ -201,7 +201,7 @@ CALL_FIELDS = ("name", "input", "result")
 def searchable_columns() -> tuple[str, ...]:
     """Return the columns of `schema.TURNS` that patterns can search, without `tool_calls`."""
     searchable = (pl.String, schema.TEXTS)
-    return tuple(column.name for column in schema.TURNS.columns if column.dtype in searchable)
+    return tuple(column.name for column in schema.TURN_COLUMNS if column.dtype in searchable)
 
 
 def pattern_matches(column: str, patterns: Sequence[str]) -> pl.Expr:

@@ -43,7 +43,7 @@ from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
 from turnetl.parsing.session_databases import SessionDatabases
-from turnetl.parsing.side_files import add_side_files
+from turnetl.parsing.side_files import add_side_files, add_whole_outputs
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
@@ -396,8 +396,9 @@ def _parse(
     except TooManyRows:
         raise problems.too_many_rows(path) from None
     add_side_files(parsed, format_.name, path, options.files)
+    add_whole_outputs(parsed, format_.name, path, options.files)
     # No table holds arguments: they are not redacted, and may be long.
-    for call in (call for turn in parsed.turns for call in turn.tool_calls):
+    for call in (call for turn in parsed.rows for call in turn.tool_calls):
         call.arguments = None
     if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
         raise problems.wrong_format(path, format_, detected)
@@ -483,7 +484,8 @@ def rows_to_retain(
     if previous is None and not stored.files:
         return None
     if stored.is_misplaced:
-        raise TableUnusable(stored.files[-1], "it holds the turns of another archive")
+        message = "it holds the turns of another archive: run `turnetl verify --fix`"
+        raise TableUnusable(stored.files[-1], message)
     if previous is not None and _identity(previous) != _identity(metadata):
         return None
     try:
@@ -507,8 +509,11 @@ def with_retained(
     retained = retained.with_columns(archive=pl.lit(metadata.archive))
     table = retained.to_arrow().cast(arrow_schema(schema.TURNS))
     parsed = pa.Table.from_batches([rows]) if isinstance(rows, pa.RecordBatch) else rows
+    turns = retained.filter(schema.IS_TURN)["turn_id"]
     return pa.concat_tables([parsed, table]).combine_chunks(), replace(
-        metadata, retained_turns=retained.height, retained_digest=ids.digest(*retained["turn_id"])
+        metadata,
+        retained_turns=len(turns),
+        retained_digest="" if turns.is_empty() else ids.digest(*turns),
     )
 
 

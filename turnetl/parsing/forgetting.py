@@ -9,6 +9,7 @@ import polars as pl
 from turnetl.base import ids
 from turnetl.base.model import GroupId, SessionId, TurnId
 from turnetl.base.reason import SkipReason
+from turnetl.base.schema import IS_TURN
 from turnetl.formats.port import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake
 from turnetl.lake.forgotten import ForgottenTurns
@@ -53,11 +54,11 @@ def delete_stale_episodes(
 
 
 def turns_with(lake: Lake, condition: pl.Expr) -> pl.DataFrame:
-    """Return the rows of all turns files that meet a condition, with all columns."""
+    """Return the turns and runs of all turns files that meet a condition, with all columns."""
     found = [
         rows
         for group in lake.groups()
-        for batch in lake.turn_batches(group)
+        for batch in lake.row_batches(group)
         if not (rows := batch.read().filter(condition)).is_empty()
     ]
     return pl.concat(found) if found else pl.DataFrame()
@@ -76,11 +77,12 @@ def _without(
     rows: pl.DataFrame, included: pl.Series, metadata: ArchiveMetadata
 ) -> tuple[pl.DataFrame, ArchiveMetadata]:
     """Return the other rows, and the metadata that a parse of the archive would write now."""
-    # The retained turns are the last rows of the file.
-    first_retained = rows.height - metadata.retained_turns
-    retained = rows["turn_id"][first_retained:].filter(~included[first_retained:])
+    turns = rows.with_columns(included=included).filter(IS_TURN).select("turn_id", "included")
+    # The retained turns are the last ones of the file.
+    first_retained = turns.height - metadata.retained_turns
+    retained = turns[first_retained:].filter(~pl.col("included"))["turn_id"]
     counts = counted_forgotten(
-        ParseCounts.from_mapping(metadata.counts), int(included[:first_retained].sum())
+        ParseCounts.from_mapping(metadata.counts), int(turns["included"][:first_retained].sum())
     )
     return rows.filter(~included), replace(
         metadata,
@@ -107,7 +109,10 @@ def without_forgotten(
         chars=[turns.chars[number] for number in kept],
         redactions=[turns.redactions[number] for number in kept],
     )
-    return remaining, counted_forgotten(counts, len(turns.turns) - len(kept))
+    before, after = (
+        sum(one.subagent_type is None for one in rows) for rows in (turns.turns, remaining.turns)
+    )
+    return remaining, counted_forgotten(counts, before - after)
 
 
 def counted_forgotten(counts: ParseCounts, turns: int) -> ParseCounts:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from operator import attrgetter
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from turnetl.base.model import SubagentUsage, Turn
-from turnetl.formats.port import ParsedArchive, RawTurn
+from turnetl.formats.port import ParsedArchive, RawTurn, SubagentStart
 from turnetl.parsing.archive_paths import path_texts, redacted_path
 from turnetl.parsing.projects import branch_without_persons, path_without_persons, users_in
 from turnetl.redact import RedactedTexts, Redactor
@@ -43,6 +43,7 @@ class RedactedTurns:
     """The turns of an archive without secrets."""
 
     turns: Sequence[RawTurn]
+    """`ParsedArchive.rows`."""
     chars: Sequence[int]
     """Characters of each turn before redaction."""
     redactions: Sequence[int]
@@ -58,7 +59,7 @@ def archive_texts(archive: ArchiveWithPath) -> list[str]:
     """Return all texts that may hold a secret, in the order that `_redacted_turns` expects."""
     # Names come first: a column of texts that ends with short ones takes twice the memory.
     texts = _names(archive)
-    for turn in archive.parsed.turns:
+    for turn in archive.parsed.rows:
         texts += _turn_texts(turn)
     return texts
 
@@ -76,6 +77,8 @@ def turn_names(turn: RawTurn | Turn) -> set[str]:
     """Return the ids and names in a turn that may hold a secret, those of its tools included."""
     messages = turn.usage.values() if isinstance(turn, RawTurn) else turn.usage or ()
     names = {*_names_of(turn), *(call.name for call in turn.tool_calls)}
+    if isinstance(turn, RawTurn):
+        names |= {*_link_names(turn)}
     names |= {message.model for message in messages}
     for run in turn.subagents if isinstance(turn, Turn) else ():
         names |= {*_run_names_of(run), *(call.name for call in run.tool_calls)}
@@ -100,7 +103,7 @@ def join_texts(texts: Sequence[str]) -> str:
 def _redacted_turns(
     archive: ArchiveWithPath, redacted: RedactedTexts, redactor: Redactor
 ) -> RedactedTurns:
-    turns, (texts, counts) = archive.parsed.turns, redacted
+    turns, (texts, counts) = archive.parsed.rows, redacted
     chars, redactions = [turn.chars for turn in turns], [0] * len(turns)
     if not redactor.redacts_persons and not any(counts):
         return RedactedTurns(
@@ -152,7 +155,7 @@ def _redact_persons(
     archive: ArchiveWithPath, changed: dict[str, str], counts: dict[str, int], redactor: Redactor
 ) -> None:
     """Replace the names of persons in git branches and paths of `changed`, and count them."""
-    turns, replacement = archive.parsed.turns, redactor.person_placeholder
+    turns, replacement = archive.parsed.rows, redactor.person_placeholder
     folders = {archive.parsed.cwd or "", *(turn.cwd or "" for turn in turns)} - {""}
     users = users_in({*folders, archive.path})
     without = {
@@ -207,14 +210,22 @@ def _with_texts(turn: RawTurn, texts: Sequence[str]) -> RawTurn:
 
 def _names(archive: ArchiveWithPath) -> list[str]:
     """Return the distinct ids and names: an archive may hold any text in their place."""
-    turns = archive.parsed.turns
+    turns = archive.parsed.rows
     names = {name for turn in turns for name in _names_of(turn)}
+    names.update(name for turn in turns for name in _link_names(turn))
     names.update(call.name for turn in turns for call in turn.tool_calls)
     names.update(message.model for turn in turns for message in turn.usage.values())
     names.update(one.model for one in archive.parsed.subagent_usage or ())
     names |= {archive.parsed.cwd, *path_texts(archive.path)}
     # An empty part of the path has its place, too.
     return sorted(name for name in names if name is not None)
+
+
+def _link_names(turn: RawTurn) -> Iterator[str | None]:
+    """Yield the ids and names that link subagents to turns."""
+    yield turn.subagent_type
+    for start in turn.subagent_calls:
+        yield from astuple(start)
 
 
 def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
@@ -224,4 +235,14 @@ def _with_names(turn: RawTurn, names: Mapping[str, str]) -> RawTurn:
         key: replace(message, model=names.get(message.model or "", message.model))
         for key, message in turn.usage.items()
     }
-    return replace(turn, tool_calls=calls, usage=usage, **dict(fields))
+    return replace(
+        turn,
+        tool_calls=calls,
+        usage=usage,
+        subagent_calls=[
+            SubagentStart(*(name and names.get(name, name) for name in astuple(start)))
+            for start in turn.subagent_calls
+        ],
+        subagent_type=turn.subagent_type and names.get(turn.subagent_type, turn.subagent_type),
+        **dict(fields),
+    )

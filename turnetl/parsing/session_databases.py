@@ -37,6 +37,8 @@ _HEADER, _VERSION_AT, _WITH_LOG = 20, 18, b"\2\2"
 _PRIMARY = 0xFF
 """Bits of the primary code of an error."""
 _ATTEMPTS = 3
+_UUID = 36
+"""Characters of an id at the end of the name of a file."""
 _Result = TypeVar("_Result")
 
 
@@ -74,20 +76,29 @@ class SessionDatabases:
         """Return the archives in a database, sorted; None: it is no agent's."""
 
         def read(opened: "_OpenDatabase") -> list[str] | None:
-            return session_ids(opened.connection, opened.layouts) if opened.layouts else None
+            if not opened.layouts:
+                return None
+            stored = {
+                file.name.partition(".")[0][-_UUID:]
+                for layout in opened.layouts
+                for pattern in layout.files
+                for file in database.parent.glob(pattern)
+            }
+            names = session_ids(opened.connection, opened.layouts)
+            return [name for name in names if name not in stored]
 
         if not _is_database(database):
             return None
         names = self._read(database, read)
         return None if names is None else [database / _file_name(name) for name in names]
 
-    def states(self, database: Path) -> Mapping[Path, ArchiveFile]:
-        """Return the states of all archives in a database."""
+    def states(self, database: Path) -> Mapping[str, ArchiveFile]:
+        """Return the states of all archives in a database, by their names."""
         return self._states(database, None)
 
     def state(self, path: Path) -> ArchiveFile:
         """Return the state of an archive."""
-        state = self._states(path.parent, unquote(path.name)).get(path)
+        state = self._states(path.parent, unquote(path.name)).get(path.name)
         if state is None:
             raise _missing(path)
         return state
@@ -107,12 +118,14 @@ class SessionDatabases:
             raise _missing(path)
         return data, replace(_file(path, states[session]), size=len(data))
 
-    def _states(self, database: Path, session: str | None) -> dict[Path, ArchiveFile]:
+    def _states(self, database: Path, session: str | None) -> dict[str, ArchiveFile]:
         found = self._read(
             database, lambda opened: session_states(opened.connection, opened.layouts, session)
         )
-        paths = {database / _file_name(name): state for name, state in found.items()}
-        return {path: _file(path, state) for path, state in paths.items()}
+        paths = (database / _file_name(name) for name in found)
+        return {
+            path.name: _file(path, found[name]) for path, name in zip(paths, found, strict=True)
+        }
 
     def _read(self, path: Path, read: Callable[["_OpenDatabase"], _Result]) -> _Result:
         """Return what a function reads in one transaction of a database that stays as it is."""
@@ -126,7 +139,7 @@ class SessionDatabases:
                     result = error
                 except OSError as error:
                     raise problems.unreadable(path, error) from error
-                if access != _access(path):
+                if access != _access(path) or _is_passing(result):
                     continue
                 if isinstance(result, sqlite3.Error):
                     # What is locked now is so for the next session, which need not wait again.
@@ -223,8 +236,18 @@ def _copy(path: Path, folder: str) -> str:
     return copy.as_uri()
 
 
+def _is_passing(result: object) -> bool:
+    """Return whether a read failed because a writer was about to change its log."""
+    codes = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+    return isinstance(result, sqlite3.Error) and _code(result) in codes
+
+
+def _code(error: sqlite3.Error) -> int:
+    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+
+
 def _unusable(path: Path, error: sqlite3.Error) -> BadArchive:
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    code = _code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return problems.bad_archive(path, SkipReason.UNREADABLE, _BUSY)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):

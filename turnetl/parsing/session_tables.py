@@ -46,10 +46,13 @@ class SessionTables:
     columns: Mapping[str, str]
     """By table, the columns by which the layout is recognised."""
     states: Sequence[str]
-    """Queries of `id` and `bytes` of each session, and of `changed`, which changes with its rows.
-    The first one lists all sessions."""
+    """Queries of `id`, `bytes` and `changed` of each session, or of the one that `:id` names.
+    `changed` changes with the rows. The first query lists all sessions."""
     rows: str
     """Query of the rows of the session `:id`, in order."""
+    files: Sequence[str] = ()
+    """Globs, beside the database, of files that end with the ids of the sessions that they hold,
+    more completely."""
 
     def is_in(self, columns: Mapping[str, set[str]]) -> bool:
         """Return whether a database with these columns, by table, has the layout."""
@@ -81,7 +84,9 @@ def layouts_in(database: sqlite3.Connection) -> list[SessionTables]:
 
 def session_ids(database: sqlite3.Connection, layouts: Iterable[SessionTables]) -> list[str]:
     """Return the ids of the sessions, sorted."""
-    listed = (database.execute(f"select id from ({layout.states[0]})") for layout in layouts)
+    listed = (
+        database.execute(f"select id from ({layout.states[0]})", {"id": None}) for layout in layouts
+    )
     return sorted({_text(session) for ids in listed for (session,) in ids})
 
 
@@ -100,8 +105,8 @@ def session_lines(
 ) -> bytes:
     """Return the rows of a session, one on each line; nothing if it does not exist."""
     for layout in layouts:
-        listed = f"select 1 from ({layout.states[0]}) where id = ?"
-        if database.execute(listed, (session,)).fetchone():
+        listed = f"select 1 from ({layout.states[0]}) where id = :id"
+        if database.execute(listed, {"id": session}).fetchone():
             rows = database.execute(layout.rows, {"id": session})
             names = [column[0] for column in rows.description]
             return b"".join(_line(dict(zip(names, row, strict=True))) for row in rows)
@@ -122,7 +127,8 @@ def _parts(
 
 
 def _state(parts: Sequence[tuple[Any, ...]]) -> SessionState:
-    times = [changed for *_, changed in parts if changed in _MILLISECONDS]
+    # A range is searched, endlessly, for what is no integer.
+    times = [at for *_, at in parts if isinstance(at, int) and at in _MILLISECONDS]
     return SessionState(
         tuple(map(repr, parts)),
         sum(size or 0 for _, size, _ in parts),
@@ -237,5 +243,198 @@ _V2_EARLY = replace(
     columns={"session": "fork_session_id", "session_message": _V2.columns["session_message"]},
     rows=_V2.rows.replace("session_v2", "session"),
 )
-LAYOUTS = (_V2, _V2_EARLY, _V1)
+_CODEX = SessionTables(
+    columns={
+        "thread_turns": "thread_id turn_id rollout_ordinal status",
+        "thread_items": "thread_id turn_id item_id rollout_ordinal item_json",
+    },
+    states=(
+        f"""
+        select thread_id as id, {_ROW_BYTES} * count(*) as bytes,
+            group_concat(coalesce($thread_items.updated_at_ordinal, rollout_ordinal)) as changed
+        from thread_items group by thread_id
+        """,
+        """
+        select thread_id as id, 0 as bytes,
+            group_concat(status || coalesce($thread_turns.completed_at, '')) as changed
+        from thread_turns group by thread_id
+        """,
+    ),
+    rows="""
+    with valid as (select rollout_ordinal, item_json as item,
+        json_extract(item_json, '$.type') as kind
+        from thread_items where thread_id = :id and json_valid(item_json)),
+    spelled as (select rollout_ordinal, kind, json_set(item,
+        '$.type', upper(substr(kind, 1, 1)) || substr(kind, 2),
+        '$.aggregated_output', json_extract(item, '$.aggregatedOutput'),
+        '$.exit_code', json_extract(item, '$.exitCode')) as item from valid),
+    items as (select rollout_ordinal, case kind
+        when 'agentMessage' then json_set(item, '$.content',
+            json_array(json_object('type', 'Text', 'text', json_extract(item, '$.text'))))
+        when 'fileChange' then json_set(item, '$.changes', json((
+            select json_group_object(coalesce(json_extract(one.value, '$.path'), ''), json_object(
+                'type', json_extract(one.value, '$.kind.type'),
+                'unified_diff', json_extract(one.value, '$.diff')))
+            from json_each(item, '$.changes') one where one.type = 'object')))
+        else item end as item from spelled)
+    select -1 as _1, 0 as _2, 'session_meta' as type, null as timestamp, :id as "payload.id",
+        (select json_extract(item, '$.cwd') from valid where kind = 'commandExecution' limit 1)
+            as "payload.cwd",
+        null as "payload.type", null as "payload.turn_id", null as "payload.started_at",
+        null as "payload.completed_at", null as "payload.item:json"
+    union all select rollout_ordinal, 0, 'event_msg', null, null, null, 'task_started', turn_id,
+        $thread_turns.started_at, null, null
+    from thread_turns where thread_id = :id
+    union all select rollout_ordinal, 1, 'event_msg',
+        strftime('%Y-%m-%dT%H:%M:%fZ', $thread_items.created_at_ms / 1000.0, 'unixepoch'),
+        null, null, 'item_completed', turn_id, null, null, coalesce(
+            (select item from items i where i.rollout_ordinal = t.rollout_ordinal), item_json)
+    from thread_items t where thread_id = :id
+    union all select (select max(rollout_ordinal) from thread_items i
+            where i.thread_id = :id and i.turn_id = t.turn_id), 2, 'event_msg', null, null, null,
+        iif(status = 'completed', 'task_complete', 'turn_aborted'), turn_id, null,
+        $thread_turns.completed_at, null
+    from thread_turns t where thread_id = :id and status in ('completed', 'interrupted', 'failed')
+    order by 1, 2
+    """,
+    files=("sessions/*/*/*/rollout-*", "archived_sessions/rollout-*"),
+)
+"""Codex's history of threads, with its items in the spelling of the rollouts."""
+_GOOSE = SessionTables(
+    columns={
+        "sessions": "id working_dir",
+        "messages": "id session_id role content_json created_timestamp",
+    },
+    states=(
+        f"""
+        select session_id as id, {_ROW_BYTES} * count(*) as bytes, max(id) as changed
+        from messages group by session_id
+        """,
+        "select id, 0 as bytes, $sessions.updated_at as changed from sessions",
+    ),
+    rows="""
+    select 0 as _1, id, working_dir, $sessions.name as description,
+        $sessions.session_type as session_type, 0 as message_count, null as role, null as created,
+        null as "content:json", null as "metadata:json"
+    from sessions where id = :id
+    union all select id, $messages.message_id, null, null, null, null, role, created_timestamp,
+        content_json, $messages.metadata_json
+    from messages where session_id = :id order by 1
+    """,
+)
+_KIRO = SessionTables(
+    columns={"conversations_v2": "key conversation_id value created_at updated_at"},
+    states=(
+        """
+        select conversation_id as id, sum(length(value)) as bytes, max(updated_at) as changed
+        from conversations_v2 group by conversation_id
+        """,
+    ),
+    rows="""
+    select updated_at as _1, -1 as _2, conversation_id, key, null as "entry:json"
+    from conversations_v2 where conversation_id = :id
+    union all select updated_at, entry.key, null, null, entry.value
+    from conversations_v2 c, json_each(c.value, '$.history') entry
+    where conversation_id = :id order by 1, 2
+    """,
+)
+_KIRO_FIRST = SessionTables(
+    columns={"conversations": "key value"},
+    states=(
+        """
+        select coalesce(iif(json_valid(value), json_extract(value, '$.conversation_id'), null), key)
+            as id, length(value) as bytes, value as changed
+        from conversations
+        """,
+    ),
+    rows="""
+    with one as (select * from conversations where json_valid(value)
+        and coalesce(json_extract(value, '$.conversation_id'), key) = :id)
+    select -1 as _1, :id as conversation_id, key, null as "entry:json" from one
+    union all select entry.key, null, null, entry.value
+    from one, json_each(one.value, '$.history') entry order by 1
+    """,
+)
+"""Kiro CLI before its session files: a conversation for each folder, later several."""
+_CURSOR = SessionTables(
+    columns={"cursorDiskKV": "key value"},
+    states=(
+        """
+        select substr(key, 14) as id, 0 as bytes,
+            iif(json_valid(value), json_extract(value, '$.lastUpdatedAt'), length(value)) as changed
+        from cursorDiskKV where key >= 'composerData:' || coalesce(:id, '')
+            and key <= 'composerData:' || coalesce(:id, '~') and json_valid(value)
+            and (json_array_length(value, '$.fullConversationHeadersOnly') > 0
+                or json_array_length(value, '$.conversation') > 0)
+        """,
+        f"""
+        select substr(key, 10, instr(substr(key, 10), ':') - 1) as id,
+            {_ROW_BYTES} * count(*) as bytes, max(rowid) as changed
+        from cursorDiskKV where key >= 'bubbleId:' || coalesce(:id || ':', '')
+            and key < 'bubbleId:' || coalesce(:id || ';', '~') group by 1
+        """,
+    ),
+    rows="""
+    with composer as (select value from cursorDiskKV where key = 'composerData:' || :id),
+    headers as (select h.key as place, json_extract(h.value, '$.bubbleId') as bubble
+        from composer, json_each(composer.value, '$.fullConversationHeadersOnly') h)
+    select -1 as _1, :id as composerId, json_extract(value, '$.name') as name,
+        json_extract(value, '$.createdAt') as createdAt,
+        json_extract(value, '$.modelConfig.modelName') as modelName,
+        json_extract(value, '$.subagentInfo.parentComposerId') as parentComposerId,
+        null as isOrphan, null as "..."
+    from composer
+    union all select c.key, null, null, null, null, null, null, c.value
+    from composer, json_each(composer.value, '$.conversation') c
+    union all select place, null, null, null, null, null, null, value
+    from headers join cursorDiskKV on key = 'bubbleId:' || :id || ':' || bubble
+    union all select 1 << 40, null, null, null, null, null, 1, value
+    from cursorDiskKV where key >= 'bubbleId:' || :id || ':' and key < 'bubbleId:' || :id || ';'
+        and substr(key, 11 + length(:id)) not in (select bubble from headers)
+    order by 1
+    """,
+)
+"""Cursor's editor. A row that changes gets another number: its key is replaced."""
+_ZED = SessionTables(
+    columns={"threads": "id updated_at data_type data"},
+    states=("select id, length(data) as bytes, updated_at as changed from threads",),
+    rows="""
+    select id, data_type, $threads.created_at as created_at, $threads.folder_paths as folder_paths,
+        $threads.parent_id as parent_id, data as "..."
+    from threads where id = :id
+    """,
+)
+_HERMES = SessionTables(
+    columns={"messages": "id session_id role content tool_call_id tool_calls tool_name timestamp"},
+    states=(
+        f"""
+        select session_id as id, {_ROW_BYTES} * count(*) as bytes,
+            max(id) + sum(coalesce($messages.active, 1)) as changed
+        from messages group by session_id
+        """,
+    ),
+    rows="""
+    select id, session_id, role, content, tool_call_id, tool_calls as "tool_calls:json", tool_name,
+        timestamp, $messages.active as active
+    from messages where session_id = :id order by id
+    """,
+)
+_HERMES_SESSIONS = replace(
+    _HERMES,
+    columns={"sessions": "id source model started_at", **_HERMES.columns},
+    rows="""
+    select 0 as _1, null as id, id as session_id, $sessions.cwd as cwd, model,
+        $sessions.git_branch as git_branch, source, null as role, null as content,
+        null as tool_call_id, null as "tool_calls:json", null as tool_name,
+        started_at as timestamp, null as active
+    from sessions where id = :id
+    union all select id, id, session_id, null, null, null, null, role, content, tool_call_id,
+        tool_calls, tool_name, timestamp, $messages.active
+    from messages where session_id = :id order by 1
+    """,
+)
+LAYOUTS = (
+    *(_V2, _V2_EARLY, _V1, _CODEX, _GOOSE, _KIRO, _KIRO_FIRST, _CURSOR, _ZED),
+    *(_HERMES_SESSIONS, _HERMES),
+)
 """The first that lists a session counts."""

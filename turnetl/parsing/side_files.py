@@ -1,5 +1,7 @@
 """Files in which agents keep what an archive beside them lacks: the folder, and the model.
 
+Claude Code says of a subagent which call started it, and its type.
+
 A session or an id is never taken from one: the same archive without its side file gives the same
 turns. A side file that is missing or damaged adds nothing.
 """
@@ -32,6 +34,10 @@ class SideFile:
     folder: tuple[str, ...] = ()
     """Keys, from the outside in; of a list, the first element counts."""
     model: tuple[str, ...] = ()
+    call_id: tuple[str, ...] = ()
+    """Of the call that started the subagent whose archive it is."""
+    kind: tuple[str, ...] = ()
+    """The type of the subagent."""
     is_preferred: bool = False
     """Whether its folder precedes that of the archive, which is one of a virtual machine."""
 
@@ -47,6 +53,9 @@ SIDE_FILES = {
             folder=("userSelectedFolders",),
             model=("model",),
             is_preferred=True,
+        ),
+        SideFile(
+            r"(.*/agent-[^/]+)\.jsonl", r"\1.meta.json", (), (), ("toolUseId",), ("agentType",)
         ),
     ),
     "cline": (
@@ -76,7 +85,8 @@ def add_side_files(
     """Add the folder and the model to the turns that lack them. Raises no `BadArchive`."""
     for side in SIDE_FILES.get(format_name, ()):
         needs_folder = bool(side.folder) and (side.is_preferred or _lacks(parsed, "cwd"))
-        if not needs_folder and not (side.model and _lacks(parsed, "model")):
+        needs_model = bool(side.model) and _lacks(parsed, "model")
+        if not needs_folder and not needs_model and not (side.call_id and parsed.runs):
             continue
         if (found := re.fullmatch(side.archive, path.as_posix(), re.DOTALL)) is None:
             continue
@@ -88,6 +98,41 @@ def add_side_files(
         for turn in parsed.turns:
             turn.cwd = folder if folder and side.is_preferred else turn.cwd or folder
             turn.model = turn.model or _value(values, side.model)
+        for run in parsed.runs if side.call_id else ():
+            run.prompt_id = run.prompt_id or _value(values, side.call_id)
+            run.subagent_type = run.subagent_type or _value(values, side.kind) or ""
+
+
+_HAS_OUTPUTS = re.compile(r"(.*?)(?:/subagents/.*|\.jsonl(?:\.[a-z]+)?)", re.DOTALL)
+"""An archive of Claude Code; the group is the folder in which its session keeps whole outputs."""
+_SAVED = re.compile(
+    r"\s*(?:<persisted-output>|Error: result \()[^\n]*\n?[^\n]*?"
+    r"saved to:? [^\n]*?tool-results[/\\]([\w-]+(?:\.[\w-]+)*)"
+)
+
+
+def add_whole_outputs(
+    parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
+) -> None:
+    """Replace results that only name the file of the output by it. Raises no `BadArchive`."""
+    found = _HAS_OUTPUTS.fullmatch(path.as_posix()) if format_name == "claude_code" else None
+    for call in (call for row in parsed.rows if found for call in row.tool_calls):
+        saved = _SAVED.match(call.result)
+        data = (
+            _bytes(Path(f"{found[1]}/tool-results/{saved[1]}"), files) if found and saved else None
+        )
+        call.result = call.result if data is None else _output(data)
+
+
+def _output(data: bytes) -> str:
+    """Return a whole output; of the parts of a tool of an MCP server the texts."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "\n".join(part.text for part in msgspec.json.decode(data, type=list[_Part]))
+    return data.decode(errors="replace")
+
+
+class _Part(msgspec.Struct):
+    text: str
 
 
 def _lacks(parsed: ParsedArchive, name: str) -> bool:
@@ -96,11 +141,17 @@ def _lacks(parsed: ParsedArchive, name: str) -> bool:
 
 def _read(path: Path, files: ArchiveFiles) -> Any:
     """Return what a file holds; None if it cannot be read."""
-    with suppress(BadArchive, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        data = _bytes(path, files)
+        return None if data is None else msgspec.json.decode(data)
+    return None
+
+
+def _bytes(path: Path, files: ArchiveFiles) -> bytes | None:
+    with suppress(BadArchive):
         state = files.state(path)
         if state.size <= _MAX_BYTES:
-            data, _ = files.read(state)
-            return msgspec.json.decode(data)
+            return files.read(state)[0]
     return None
 
 

@@ -5,6 +5,7 @@ stay the same, so that a turn leads back to them; offsets in bytes are those of 
 """
 
 import codecs
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -93,18 +94,18 @@ def stat_archives(
     with SessionDatabases() as databases:
 
         @cache
-        def states(database: Path) -> Mapping[Path, ArchiveFile] | BadArchive:
+        def states(database: str) -> Mapping[str, ArchiveFile] | BadArchive:
             try:
-                return databases.states(database)
+                return databases.states(Path(database))
             except BadArchive as error:
                 return error
 
         for path in paths:
-            found = states(path.parent) if is_in_database(path) else {}
+            found = states(os.path.dirname(path)) if is_in_database(path) else {}  # noqa: PTH120
             if isinstance(found, BadArchive):
                 yield found
-            elif path in found:
-                yield _file_stat(path, found[path])
+            elif (file := found.get(path.name)) is not None:
+                yield _file_stat(path, file)
             else:
                 yield _stat_or_error(path, files)
 

@@ -2,7 +2,7 @@
 
 The rows are built column by column, with the tool calls of all turns in one array: a chat has
 thousands of short turns, and building row by row costs more than parsing them. So does building the
-36 columns of each small archive by themselves: many archives have their columns together.
+40 columns of each small archive by themselves: many archives have their columns together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,11 +14,12 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import astuple
 
 from turnetl.base import ids, schema
 from turnetl.base.model import GroupId, Turn
 from turnetl.formats.kit.usage import Tokens, total
-from turnetl.formats.port import RawToolCall, RawTurn
+from turnetl.formats.port import RawToolCall, RawTurn, SubagentStart
 from turnetl.lake import arrow_schema
 from turnetl.lake.parquet_writer import UNIFORM_BYTES, ArrowRows
 from turnetl.parsing.redaction import RedactedTurns, join_texts
@@ -32,6 +33,7 @@ _SAME_NAME = (
     *("session_id", "ordinal", "prompt_id", "parent_session_id", "agent_id"),
     *("started_at", "ended_at", "model", "app_version", "closed_by"),
     *("first_line", "last_line", "first_byte", "last_byte"),
+    "subagent_type",
 )
 """Columns that have the name of a field of `RawTurn`."""
 _NO_TOKENS = Tokens()
@@ -137,6 +139,8 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         "tool_calls": _as_lists(
             [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
         ),
+        "subagent_calls": _text_lists([[*map(_start_text, one.subagent_calls)] for one in turns]),
+        "call_lines": _call_lines(turns),
         "usage": _as_lists(tokens, _message_structs(turns, tokens)),
     }
     arrays = [
@@ -197,6 +201,19 @@ def _token_columns(tokens: Sequence[Sequence[Tokens]]) -> dict[str, Iterable[Any
 
 def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:
     return _as_lists(lists, pa.array(chain.from_iterable(lists), _TEXT))
+
+
+def _start_text(start: SubagentStart) -> str:
+    return "\t".join((value or "").replace("\t", " ") for value in astuple(start))
+
+
+def _call_lines(turns: Sequence[RawTurn]) -> pa.Array:
+    lines = [[call.line for call in turn.tool_calls] if _is_run(turn) else [] for turn in turns]
+    return _as_lists(lines, pa.array(chain.from_iterable(lines), pa.int64()))
+
+
+def _is_run(turn: RawTurn) -> bool:
+    return turn.subagent_type is not None
 
 
 def _as_lists(lists: Iterable[Sequence[object]], values: pa.Array) -> pa.Array:

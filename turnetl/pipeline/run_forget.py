@@ -26,6 +26,7 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import CommitRecord, Receipt, TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.episodes.subagents import of_same_turns
 from turnetl.graph.migrations import check_not_moved, summarised_groups
 from turnetl.graph.open import delete_older_files, embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
@@ -395,6 +396,11 @@ def rows_to_forget(
     if selection.is_empty:
         return listed
     selected = turns_with(lake, _condition(selection, groups))
+    by_group = {} if selected.is_empty() else selected.partition_by("group_id", as_dict=True)
+    for (group,), rows in by_group.items():
+        same = of_same_turns(lake, group, rows["turn_id"].unique().to_list())
+        more = turns_with(lake, pl.col("turn_id").is_in(sorted(same)))
+        selected = pl.concat([selected, more])
     both = [rows for rows in (listed, selected) if not rows.is_empty()]
     return pl.concat(both).unique(("turn_id", "archive"), keep="any") if both else listed
 

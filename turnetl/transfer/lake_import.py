@@ -172,7 +172,7 @@ class _Import:
         if problem is not None:
             return f"`{file.path}` is not a turns file of a lake: {problem}"
         kept = self._not_forgotten(rows)
-        return _RemainingRows(kept, rows.height - kept.height)
+        return _RemainingRows(kept, _turns(rows) - _turns(kept))
 
     def _not_forgotten(self, rows: pl.DataFrame) -> pl.DataFrame:
         kept = rows_not_forgotten(rows, self.forgotten)
@@ -197,7 +197,7 @@ class _Import:
             rows, redactions = redacted_together(read.rows, missing, archive, self.redactor)
         # A parse, too, compares ids of sessions with those of forgotten ones after their redaction.
         kept = self._not_forgotten(rows)
-        forgotten = read.forgotten + rows.height - kept.height
+        forgotten = read.forgotten + _turns(rows) - _turns(kept)
         name = self._name(file)
         kept = kept.with_columns(archive=pl.lit(name))
         metadata = self._metadata(file, name, kept, stored)
@@ -217,8 +217,9 @@ class _Import:
                 previous_files=one.elsewhere,
                 may_replace=lambda current: current == one.stored,
             )
-        added = one.rows.height - sum(found.turns for found in before)
-        name, group, turns = one.metadata.archive, one.metadata.group, one.rows.height
+        turns = _turns(one.rows)
+        added = turns - sum(found.turns for found in before)
+        name, group = one.metadata.archive, one.metadata.group
         done = ImportedFile(name, group, outcome, turns, added)
         return replace(done, redactions=one.redactions, forgotten=one.forgotten)
 
@@ -258,11 +259,16 @@ class _Import:
             original_digest=original_digest(file),
             sha256=rows_digest(rows),
             redactor_version=self.redactor.version,
-            counts={**original.counts, "turns": rows.height},
+            counts={**original.counts, "turns": _turns(rows)},
             subagent_usage=merged_usage(original, stored, self.redactor),
             retained_turns=0,
             retained_digest="",
         )
+
+
+def _turns(rows: pl.DataFrame) -> int:
+    """Return the number of turns: a run of a subagent is none."""
+    return rows.filter(schema.IS_TURN).height
 
 
 def _by_name(lake: Lake) -> Mapping[str, Sequence[Path]]:
@@ -309,7 +315,10 @@ def machine_of(source: Lake, given: str | None) -> str:
         try:
             manifest = read_manifest(source.root)
         except OSError as error:
-            raise Fatal(f"`{source.root}` cannot be read ({error.strerror})") from error
+            raise Fatal(
+                f"`{source.root}` cannot be read ({error.strerror}): name a folder that `turnetl "
+                "export --format parquet` wrote, and that you may read"
+            ) from error
         given = manifest.machine if manifest is not None else ""
     if not given:
         raise BadUsage(

@@ -16,7 +16,7 @@ from typing import Any, Self
 import msgspec
 import polars as pl
 
-from turnetl.base import ids
+from turnetl.base import ids, schema
 from turnetl.base.batched import batched
 from turnetl.base.model import Entity, Fact, GroupId, SubagentUsage
 from turnetl.lake import ArchiveMetadata, Lake, TurnFile
@@ -155,7 +155,8 @@ def to_parquet(
             archive_rows = redacted.with_columns(archive=pl.lit(metadata.archive))
             path = f"{TURNS}/{metadata.group}/{one.file.path.name}"
             files[path] = lake.turns_bytes(archive_rows, metadata)
-            turns, redactions = turns + redacted.height, redactions + found
+            turns += redacted.filter(schema.IS_TURN).height
+            redactions += found
     return ParquetExport(files, turns, redactions, len(selection.left_out))
 
 
@@ -223,7 +224,7 @@ def _changed(metadata: ArchiveMetadata, rows: pl.DataFrame) -> ArchiveMetadata:
     return replace(
         metadata,
         sha256=ids.digest(*rows["content_hash"]),
-        counts={**metadata.counts, "turns": rows.height},
+        counts={**metadata.counts, "turns": rows.filter(schema.IS_TURN).height},
         retained_turns=0,
         retained_digest="",
     )

@@ -49,30 +49,52 @@ def redacted_tables(
     faster than one for each.
     """
     turns = [[turn_from_row(row) for row in table.iter_rows(named=True)] for table in tables]
-    redacted = redacted_archives(turns, redactor)
-    return [_with_turns(table, one) for table, one in zip(tables, redacted, strict=True)]
+    links = [set(_link_names(table).drop_nulls().to_list()) - {""} for table in tables]
+    redacted = _redacted(turns, links, redactor)
+    return [_with_turns(table, *one) for table, one in zip(tables, redacted, strict=True)]
+
+
+_LINKS = ("subagent_calls", "subagent_type")
+"""Columns with ids and names of subagents, which a `Turn` does not have."""
+
+
+def _link_names(table: pl.DataFrame) -> pl.Series:
+    calls = table["subagent_calls"].explode().drop_nulls().str.split("\t").explode()
+    return pl.concat([calls, table["subagent_type"]])
 
 
 def _with_turns(
-    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]]
+    table: pl.DataFrame, redacted: Sequence[tuple[Turn, int]], names: Mapping[str, str]
 ) -> tuple[pl.DataFrame, int]:
     count = sum(found for _, found in redacted)
+    links = {name: clean for name, clean in names.items() if name != clean}
+    if links:
+        found_links = int(_link_names(table).is_in(list(links)).sum())
+        fields = pl.element().str.split("\t").list.eval(pl.element().replace(links))
+        table = table.with_columns(
+            pl.col("subagent_calls").list.eval(fields.list.join("\t")),
+            pl.col("subagent_type").replace(links),
+        )
+        count += found_links
     if not count:
         return table, 0
     changed = [
         replace(turn, content_hash=content_hash(turn)) if found else turn
         for turn, found in redacted
     ]
-    return turns_frame(changed), count
+    links_and_lines = table.select(*_LINKS, "call_lines")
+    return turns_frame(changed).with_columns(links_and_lines.get_columns()), count
 
 
 def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
+    """Return the rows of turns, without links to subagents."""
     rows = [asdict(turn) for turn in turns]
     columns = {
         name: [list(row[name]) if isinstance(row[name], tuple) else row[name] for row in rows]
-        for name in schema.TURNS.polars
+        for name in (column.name for column in schema.TURN_COLUMNS)
     }
-    return pl.DataFrame(columns, schema=schema.TURNS.polars)
+    frame = pl.DataFrame(columns, schema={name: schema.TURNS.polars[name] for name in columns})
+    return pl.concat([pl.DataFrame(schema=schema.TURNS.polars), frame], how="diagonal")
 
 
 def content_hash(turn: Turn) -> str:
@@ -110,8 +132,18 @@ def redacted_archives(
     archives: Sequence[Sequence[Turn]], redactor: Redactor
 ) -> list[list[tuple[Turn, int]]]:
     """Return the turns of several archives without secrets, each with its number of redactions."""
+    return [turns for turns, _ in _redacted(archives, [()] * len(archives), redactor)]
+
+
+def _redacted(
+    archives: Sequence[Sequence[Turn]], more: Sequence[Collection[str]], redactor: Redactor
+) -> list[tuple[list[tuple[Turn, int]], Mapping[str, str]]]:
+    """Return the turns of archives, and what stands for their names and `more` of each archive."""
     # As in a parse: names repeat in every turn, and each is redacted once, before the texts.
-    names = [sorted({name for turn in turns for name in turn_names(turn)}) for turns in archives]
+    names = [
+        sorted({*others, *(name for turn in turns for name in turn_names(turn))})
+        for turns, others in zip(archives, more, strict=True)
+    ]
     texts = [
         [*some, *_texts(turns, _with_turn_texts)]
         for some, turns in zip(names, archives, strict=True)
@@ -122,7 +154,7 @@ def redacted_archives(
         for archive in (turn.archive, *(run.archive for run in turn.subagents)):
             folders.setdefault(archive, set()).update({turn.cwd} if turn.cwd else ())
     paths = redacted_paths(folders, redactor)
-    redacted = []
+    redacted: list[tuple[list[tuple[Turn, int]], Mapping[str, str]]] = []
     for turns, some, one in zip(archives, names, results, strict=True):
         first = len(some)
         clean_names = dict(zip(some, one.texts[:first], strict=True))
@@ -131,7 +163,8 @@ def redacted_archives(
         changed = [_with_names(_with_turn_texts(turn, new), clean_names, paths) for turn in turns]
         if redactor.redacts_persons:
             changed = _without_persons(turns, changed, redactor)
-        redacted.append(_counted(turns, changed, name_counts, one.counts[first:]))
+        counted = _counted(turns, changed, name_counts, one.counts[first:])
+        redacted.append((counted, clean_names))
     return redacted
 
 

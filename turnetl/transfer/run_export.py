@@ -197,7 +197,8 @@ def selected_turns(
     lake: Lake, groups: Iterable[GroupId], where: pl.Expr | None
 ) -> list[ExportedTurn]:
     """Return the turns of the episodes tables of these groups that meet a condition, each once."""
-    columns = (*schema.TURNS.polars, "noise", "copies")
+    of_turn = (column.name for column in schema.TURN_COLUMNS)
+    columns = (*of_turn, "subagents", "noise", "copies")
     turns = []
     for group in groups:
         lake.verify_episodes(group)

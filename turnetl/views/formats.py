@@ -9,9 +9,10 @@ def view(report: FormatsReport) -> View:
     columns = (
         Column("format", is_wrapped=False),
         Column("written by"),
+        Column("versions\nseen"),
         Column("not recorded"),
     )
-    rows = [(one.name, one.title, not_recorded(one)) for one in report.formats]
+    rows = [(one.name, one.title, one.versions, not_recorded(one)) for one in report.formats]
     rest = f"read is all else of: prompts, {', '.join(RECORDED)}"
     return [Table(columns, rows), Caption(rest)]
 

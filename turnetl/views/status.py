@@ -59,6 +59,9 @@ def _rows(group: GroupStatus) -> Iterator[Sequence[Node]]:
 def _archive_lines(group: GroupStatus) -> Iterator[str]:
     if group.missing_archives:
         yield f"(missing archives: {len(group.missing_archives):,}; their turns stay)"
+    if apart := group.unjoined_archives:
+        sessions = "session is" if apart == 1 else "sessions are"
+        yield f"({plural(apart, 'subagent archive')} whose {sessions} not here)"
     if group.retained_turns:
         yield f"(no longer in their archives: {group.retained_turns:,}; they stay)"
 

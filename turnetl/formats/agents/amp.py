@@ -52,12 +52,19 @@ def _read(talk: Conversation, message: AmpMessage) -> SkipReason | None:
     key = None if message.message_id is None else str(message.message_id)
     usage, model = message.usage, message.usage.get("model")
     if message.parent_tool_use_id:
-        return talk.sidechain(message.parent_tool_use_id, key, AmpUsage, usage, model)
-    talk.describe(model=model)
+        agent = message.parent_tool_use_id
+        return talk.sidechain(
+            lambda run: _read_message(run, message, key), agent, key, AmpUsage, usage, model
+        )
+    return _read_message(talk, message, key)
+
+
+def _read_message(talk: Conversation, message: AmpMessage, key: str | None) -> SkipReason | None:
+    talk.describe(model=message.usage.get("model"))
     reason = talk.content(message.role, message.content, key)
     results = (part for part in objects(message.content) if part.get("type") == "tool_result")
     returned = [_result(talk, part) for part in results]
-    talk.usage(key, AmpUsage, usage)
+    talk.usage(key, AmpUsage, message.usage)
     cancelled = [talk.interrupt()] if message.state.get("type") == "cancelled" else []
     return first_of([*returned, reason, *cancelled])
 

@@ -3,6 +3,7 @@
 A step is of the user, the agent or the system. Trajectories of subagents are in the same document.
 """
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_messages
 from turnetl.formats.kit.message_parts import at, first_of, objects, plain_text, text_of
-from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
+from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_lenient
 from turnetl.formats.kit.times import parse_time
 from turnetl.formats.kit.usage import OpenAIUsage
 from turnetl.formats.port import ParsedArchive, Probe
@@ -59,7 +60,9 @@ def _describe(talk: Conversation, fields: dict[str, Any]) -> None:
         for step in objects(one.get("steps")):
             talk.time = parse_time(step.get("timestamp"))
             key, usage = f"{name} {step.get('step_id')}", _usage(step.get("metrics"))
-            talk.sidechain(name, key, OpenAIUsage, usage, at(one, "agent", "model_name"))
+            model = at(one, "agent", "model_name")
+            read = partial(_read, step=decode_lenient(AtifStep, step))
+            talk.sidechain(read, name, key, OpenAIUsage, usage, model)
 
 
 def _read(talk: Conversation, step: AtifStep) -> SkipReason | None:

@@ -90,7 +90,11 @@ def _read(talk: Conversation, message: ClineMessage) -> SkipReason | None:
     talk.time = parse_timestamp(message.ts)
     talk.describe(model=message.model_info.get("id"))
     if talk.is_subagent:
-        return talk.sidechain()
+        return talk.sidechain(lambda run: _read_message(run, message))
+    return _read_message(talk, message)
+
+
+def _read_message(talk: Conversation, message: ClineMessage) -> SkipReason | None:
     if message.role == "user":
         return _read_user(talk, message)
     reason = talk.content(message.role, message.content, words=_without_calls)

@@ -48,7 +48,12 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 def _read(talk: Conversation, event: CopilotEvent) -> SkipReason | None:
     talk.time = parse_time(event.timestamp)
     if event.agent_id or event.data.get("parentToolCallId"):
-        return talk.sidechain()
+        agent = event.agent_id or event.data.get("parentToolCallId")
+        return talk.sidechain(lambda run: _read_event(run, event), agent)
+    return _read_event(talk, event)
+
+
+def _read_event(talk: Conversation, event: CopilotEvent) -> SkipReason | None:
     match event.type:
         case "session.start" | "session.resume" | "session.context_changed":
             return _read_session(talk, event.data)

@@ -8,6 +8,7 @@ what VS Code shows of them is recorded.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 
@@ -189,7 +190,7 @@ def _read_calls(talk: Conversation, metadata: Any, parts: Sequence[dict[str, Any
     shown = [part for part in parts if part.get("kind") == "toolInvocationSerialized"]
     for part in () if any(rounds) else shown:
         if "subAgentInvocationId" in part and at(part, "toolSpecificData", "kind") != "subagent":
-            talk.sidechain()
+            talk.sidechain(partial(_read_shown, part=part), part.get("subAgentInvocationId"))
         else:
             _read_shown(talk, part)
 

@@ -1,30 +1,68 @@
-"""Transcripts of Cursor's command line: `agent-transcripts/<id>/<id>.jsonl`.
+"""Transcripts of Cursor CLI (`agent-transcripts/<id>/<id>.jsonl`), and chats of Cursor's editor.
 
-They have no results of tools, and name no session. Only prompts of newer versions have a time.
+Transcripts have no results of tools, and name no session. Only prompts of newer versions have a
+time. A chat is in the editor's database: rows of its bubbles follow that of its composer.
 """
 
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import LineReader
-from turnetl.formats.kit.message_parts import at, elements, texts_of, without_elements
+from turnetl.formats.kit.message_parts import (
+    at,
+    elements,
+    first_of,
+    text_of,
+    texts_of,
+    without_elements,
+)
+from turnetl.formats.kit.times import parse_timestamp
 
 
-class CursorRow(msgspec.Struct):
-    """A message, or the end of a turn."""
+class CursorRow(
+    msgspec.Struct,
+    rename={
+        "composer_id": "composerId",
+        "model_name": "modelName",
+        "parent_id": "parentComposerId",
+        "is_orphan": "isOrphan",
+        "bubble_id": "bubbleId",
+        "created_at": "createdAt",
+        "tool": "toolFormerData",
+        "folders": "workspaceUris",
+        "model_info": "modelInfo",
+        "token_count": "tokenCount",
+    },
+):
+    """A message, or the end of a turn; a composer, or a bubble of it."""
 
     role: str | None = None
-    type: str | None = None
+    type: Any = None
     status: str | None = None
     message: dict[str, Any] = {}
+    composer_id: str | None = None
+    model_name: str | None = None
+    parent_id: str | None = None
+    is_orphan: int | None = None
+    bubble_id: str | None = None
+    created_at: Any = None
+    text: str | None = None
+    tool: dict[str, Any] | None = None
+    folders: list[str] | None = None
+    model_info: Any = None
+    token_count: Any = None
+    images: Any = None
 
 
+_USER, _AGENT = 1, 2
+"""Types of bubbles."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _time = re.compile(
     r"<timestamp>\s*\w+, (?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2}), (?P<year>\d{4}),? "
@@ -36,7 +74,12 @@ _QUERY = "user_query"
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    """Return whether a row has a role and a message alone, and the message a list `content`."""
+    """Return whether a row has a role and a message alone, and the message a list `content`.
+
+    A composer is known by its id.
+    """
+    if "composerId" in row and "bubbleId" not in row:
+        return True
     if row.keys() != {"role", "message"} or row.get("role") not in ("user", "assistant"):
         return False
     message = row.get("message")
@@ -45,6 +88,12 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 
 
 def _read(talk: Conversation, row: CursorRow) -> SkipReason | None:
+    if row.bubble_id is not None:
+        return _bubble(talk, row)
+    if row.composer_id is not None:
+        talk.started_by = row.parent_id
+        talk.is_subagent = row.parent_id is not None
+        return talk.describe(row.composer_id, model=row.model_name)
     if row.type == "turn_ended":
         return talk.interrupt() if row.status in ("error", "aborted") else SkipReason.EVENT
     content = row.message.get("content")
@@ -54,6 +103,32 @@ def _read(talk: Conversation, row: CursorRow) -> SkipReason | None:
     times = filter(None, map(_written_time, texts_of(parts)))
     talk.time = next(times, None)
     return talk.content("user", content, words=_typed)
+
+
+def _bubble(talk: Conversation, row: CursorRow) -> SkipReason | None:
+    """Read a prompt, a text of the agent or a call, unless the composer does not list it."""
+    if row.is_orphan:
+        return SkipReason.ORPHAN
+    if talk.is_subagent:
+        return talk.sidechain(lambda run: _bubble(run, row))
+    talk.time = parse_timestamp(row.created_at)
+    folder = unquote(urlsplit((row.folders or [""])[0]).path) if row.folders else None
+    talk.describe(cwd=folder, model=at(row.model_info, "modelName"))
+    if row.type == _USER:
+        return talk.prompt(row.text or ("[image]" if row.images else None), row.bubble_id)
+    if row.type != _AGENT:
+        return SkipReason.OTHER
+    tool = row.tool or {}
+    name = text_of(tool.get("name"))
+    if name is None:
+        return talk.answer(row.text)
+    arguments = text_of(tool.get("rawArgs")) or tool.get("params")
+    output = tool.get("error") or tool.get("result")
+    is_error = tool.get("status") == "error"
+    called = talk.call(name, arguments, row.bubble_id)
+    return first_of(
+        [called, talk.result(row.bubble_id, output, is_error=is_error), talk.answer(row.text)]
+    )
 
 
 def _written_time(text: str) -> datetime | None:
@@ -93,4 +168,9 @@ def _said(text: str) -> str:
     return text.strip().removesuffix("[REDACTED]").rstrip()
 
 
-CURSOR_CLI = LineReader(CursorRow, (("role", "message"),), _is_row, _read)
+CURSOR_CLI = LineReader(
+    CursorRow,
+    (("role", "message"), ("composerId", "createdAt"), ("bubbleId",)),
+    _is_row,
+    _read,
+)

@@ -45,7 +45,7 @@ def _read(talk: Conversation, event: DeepSeekEvent) -> SkipReason | None:
         talk.is_subagent = bool(event.delegation_depth)
         return talk.describe(event.id, event.cwd)
     if talk.is_subagent:
-        return talk.sidechain()
+        return talk.sidechain(lambda run: _read_event(run, event, data))
     return _read_event(talk, event, data)
 
 

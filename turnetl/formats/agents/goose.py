@@ -1,4 +1,4 @@
-"""Sessions of Goose before version 1.10: `sessions/<id>.jsonl`. Later ones are in a database."""
+"""Sessions of Goose: `sessions/<id>.jsonl`, and since version 1.10 the rows of its database."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ class GooseRow(msgspec.Struct):
 
     id: str | None = None
     working_dir: str | None = None
+    session_type: str | None = None
     role: str | None = None
     created: int | float | None = None
     content: Any = None
@@ -47,7 +48,10 @@ class Goose:
 def _read(talk: Conversation, row: GooseRow) -> SkipReason | None:
     talk.time = parse_timestamp(row.created)
     if row.role is None:
+        talk.is_subagent = row.session_type == "sub_agent"
         return talk.describe(row.id, row.working_dir)
+    if talk.is_subagent:
+        return talk.sidechain(lambda run: _read(run, row))
     if row.metadata.get("userVisible") is False:
         return SkipReason.SYNTHETIC
     tools = [_tool(talk, part) for part in objects(row.content) if part.get("type") in _TOOLS]

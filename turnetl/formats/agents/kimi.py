@@ -44,7 +44,13 @@ def _read(talk: Conversation, record: KimiRecord) -> SkipReason | None:
     talk.time = parse_timestamp(record.time)
     if record.agent_id not in (None, "main"):
         key, usage = record.event.get("uuid"), record.event.get("usage")
-        return talk.sidechain(record.agent_id, key, KimiUsage, usage)
+        return talk.sidechain(
+            lambda run: _read_record(run, record), record.agent_id, key, KimiUsage, usage
+        )
+    return _read_record(talk, record)
+
+
+def _read_record(talk: Conversation, record: KimiRecord) -> SkipReason | None:
     match record.type:
         case "context.append_message":
             return _read_message(talk, record.message)

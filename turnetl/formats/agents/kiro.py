@@ -1,7 +1,11 @@
-"""Sessions of Kiro CLI: `sessions/cli/<id>.jsonl`. Only prompts have a time."""
+"""Sessions of Kiro CLI: `sessions/cli/<id>.jsonl`, and the conversations of its older database.
 
-from collections.abc import Mapping
-from typing import Any
+In the files only prompts have a time. A row of a conversation is an entry: what the user or a tool
+said, and the agent's response.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeGuard
 
 import msgspec
 
@@ -14,10 +18,13 @@ from turnetl.formats.kit.tool_input import as_text
 
 
 class KiroRow(msgspec.Struct):
-    """A message of a kind."""
+    """A message of a kind; a conversation with its folder, or an entry of it."""
 
     kind: str | None = None
     data: dict[str, Any] = {}
+    conversation_id: str | None = None
+    key: str | None = None
+    entry: Any = None
 
 
 _KINDS = ("Prompt", "AssistantMessage", "ToolResults")
@@ -26,12 +33,20 @@ _OUTPUT = ("stdout", "stderr", "exit_status")
 
 
 def _is_row(row: Mapping[str, Any]) -> bool:
-    """Return whether a row has a version, a kind of Kiro, and data with content."""
+    """Return whether a row has a version, a kind of Kiro and data, or names a conversation."""
+    if row.keys() == {"conversation_id", "key"}:
+        return True
     is_message = row.get("kind") in _KINDS and "version" in row
     return is_message and at(row.get("data"), "content") is not None
 
 
 def _read(talk: Conversation, row: KiroRow) -> SkipReason | None:
+    if row.conversation_id is not None:
+        return talk.describe(row.conversation_id, row.key)
+    return _message(talk, row) if row.entry is None else _entry(talk, row.entry)
+
+
+def _message(talk: Conversation, row: KiroRow) -> SkipReason | None:
     talk.time = parse_timestamp(at(row.data, "meta", "timestamp"))
     parts = objects(row.data.get("content"))
     texts = [part.get("data") for part in parts if part.get("kind") == "text"]
@@ -60,10 +75,55 @@ def _result(talk: Conversation, result: object) -> SkipReason | None:
     return talk.result(at(result, "toolUseId"), "\n".join(parts), is_error=is_error)
 
 
+def _entry(talk: Conversation, entry: object) -> SkipReason | None:
+    """Read an entry, which was a pair before it named its parts."""
+    named = dict(zip(("user", "assistant"), entry, strict=False)) if _is_list(entry) else entry
+    user, assistant, request = (at(named, key) for key in ("user", "assistant", "request_metadata"))
+    started = at(request, "request_start_timestamp_ms")
+    talk.time = parse_timestamp(at(user, "timestamp")) or parse_timestamp(started)
+    cwd = at(user, "env_context", "env_state", "current_working_directory")
+    talk.describe(cwd=cwd, model=at(request, "model_id"))
+    return first_of([*_said(talk, at(user, "content")), *_answered(talk, assistant)])
+
+
+def _said(talk: Conversation, content: object) -> Iterator[SkipReason | None]:
+    """Read a prompt or results; the prompt that cancels calls comes with theirs."""
+    for kind in _contents(content):
+        for result in objects(kind.get("tool_use_results")):
+            values = [value for part in objects(result.get("content")) for value in part.values()]
+            output = "\n".join(map(_output, values))
+            is_error = result.get("status") == "Error"
+            yield talk.result(result.get("tool_use_id"), output, is_error=is_error)
+        if kind.get("prompt"):
+            yield talk.prompt(kind["prompt"])
+
+
+def _answered(talk: Conversation, response: object) -> Iterator[SkipReason | None]:
+    for kind in _contents(response):
+        if kind.get("content"):
+            yield talk.answer(kind["content"])
+        for use in objects(kind.get("tool_uses")):
+            yield talk.call(use.get("name"), use.get("args"), use.get("id"))
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
+
+
+def _contents(value: object) -> list[dict[str, Any]]:
+    """Return what is under the name of each kind, as `{"Prompt": {…}}`."""
+    return objects([*value.values()]) if isinstance(value, dict) else []
+
+
 def _output(value: Any) -> str:
     if not isinstance(value, dict) or "stdout" not in value:
         return as_text(value)
     return "\n".join(text for key in _OUTPUT if (text := as_text(value.get(key))))
 
 
-KIRO_CLI = LineReader(KiroRow, (("version", "kind", "data"),), _is_row, _read)
+KIRO_CLI = LineReader(
+    KiroRow,
+    (("version", "kind", "data"), ("conversation_id", "key"), ("entry",)),
+    _is_row,
+    _read,
+)

@@ -68,10 +68,15 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 def _read(talk: Conversation, row: PiRow) -> SkipReason | None:
     talk.time = parse_time(row.timestamp)
     if row.type in _HEADERS:
-        talk.is_subagent = row.calling_session_id is not None
+        talk.started_by = row.calling_session_id
+        talk.is_subagent = talk.started_by is not None
         return talk.describe(row.id, row.cwd)
     if talk.is_subagent:
-        return talk.sidechain()
+        return talk.sidechain(lambda run: _read_row(run, row))
+    return _read_row(talk, row)
+
+
+def _read_row(talk: Conversation, row: PiRow) -> SkipReason | None:
     match row.type:
         case "model_change":
             return talk.describe(model=row.model or row.model_id)

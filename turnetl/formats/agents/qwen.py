@@ -63,7 +63,14 @@ def _read(talk: Conversation, row: QwenRow) -> SkipReason | None:
     talk.time = parse_time(row.timestamp)
     talk.describe(row.session_id, row.cwd, row.git_branch, row.version)
     if row.is_sidechain or row.agent_id:
-        return talk.sidechain(row.agent_id, row.uuid, QwenUsage, row.usage_metadata, row.model)
+        usage = row.usage_metadata
+        return talk.sidechain(
+            lambda run: _read_row(run, row), row.agent_id, row.uuid, QwenUsage, usage, row.model
+        )
+    return _read_row(talk, row)
+
+
+def _read_row(talk: Conversation, row: QwenRow) -> SkipReason | None:
     talk.describe(model=row.model)
     parts = objects(row.message.get("parts"))
     match row.type:

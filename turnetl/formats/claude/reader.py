@@ -20,6 +20,7 @@ from turnetl.formats.claude.rows import (
     ClaudeBlock,
     ClaudeMessage,
     ClaudeRow,
+    ClaudeToolResult,
     MessageContent,
     blocks_of_any,
     content_of,
@@ -32,22 +33,23 @@ from turnetl.formats.claude.rows import (
     skip_reason_of,
 )
 from turnetl.formats.claude.sessions import (
+    SUBAGENTS,
     SYNTHETIC,
     ClaudeSessions,
     Delivery,
     MessageQueue,
     Replays,
+    Sidechains,
     SkillCalls,
-    add_progress,
+    add_start,
     is_sidechain,
     message_tokens,
-    read_sidechain,
 )
 from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
 from turnetl.formats.kit.row_decoder import RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
+from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import add_message
 from turnetl.formats.port import ParseCounts, ParsedArchive, Probe, RawToolCall, RawTurn, SourceSpan
 
@@ -92,9 +94,6 @@ class ClaudeWeb:
         return reader.finish()
 
 
-_SUBAGENTS = ("Task", "Agent")
-
-
 @dataclass(slots=True)
 class ClaudeReader:
     builder: TurnBuilder = field(default_factory=TurnBuilder)
@@ -110,6 +109,10 @@ class ClaudeReader:
     """By session."""
     replays: Replays = field(default_factory=Replays)
     skill_calls: SkillCalls = field(default_factory=SkillCalls)
+    sidechains: Sidechains = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sidechains = Sidechains(self.builder)
 
     @property
     def counts(self) -> ParseCounts:
@@ -118,7 +121,7 @@ class ClaudeReader:
     def read(self, row: ClaudeRow, span: SourceSpan) -> SkipReason | None:
         self.cwd = self.cwd or row.cwd
         if is_sidechain(row):
-            return read_sidechain(row, self.builder)
+            return self.sidechains.read(row, span, self.sessions.turn(row))
         self.sessions.enter(row)
         if row.type == "queue-operation":
             return self._read_queue(row, span)
@@ -127,7 +130,7 @@ class ClaudeReader:
         if row.attachment is not None:
             return self._read_attachment(row, row.attachment, span)
         if row.data is not None and row.type == "progress":
-            add_progress(row, row.data, self.builder)
+            self.sidechains.add_progress(row, row.data, span, self.sessions.turn(row))
         if row.type == "system" and isinstance(row.content, str):
             self._close_at_exit_command(row, row.content)
         return skip_reason_of(row.type)
@@ -267,8 +270,8 @@ class ClaudeReader:
         call = RawToolCall(block.name or "", format_input(block.input), arguments=block.input)
         self.builder.add_call(turn, call, len(compact_json(block.input)), block.id)
         self.skill_calls.add(call)
-        if call.name in _SUBAGENTS and isinstance(block.input, dict):
-            add_subagent_prompt(turn, block.input.get("prompt"))
+        if call.name in SUBAGENTS:
+            add_start(self.builder, turn, block)
 
     def _add_usage(self, row: ClaudeRow, message: ClaudeMessage) -> None:
         """Add the tokens of an API message, which rows may repeat, to the turn of its first row."""
@@ -349,6 +352,8 @@ class ClaudeReader:
         for block in content.blocks:
             if block.type == "tool_result":
                 answer = self._complete_call(block, time)
+                if isinstance(row.tool_use_result, ClaudeToolResult):
+                    self.builder.link(turn, block.tool_use_id, row.tool_use_result.agent_id)
                 self.builder.add_answer(turn, answer)
                 has_answer = has_answer or answer is not None
             elif block.type == "text" and block.text and not row.is_meta:

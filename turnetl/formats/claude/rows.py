@@ -36,19 +36,12 @@ class ClaudeMessage(msgspec.Struct, gc=False):
     usage: AnthropicUsage | None = None
 
 
-class ProgressMessage(msgspec.Struct, gc=False):
-    """An API message, without its content."""
-
-    model: str | None = None
-    id: str | None = None
-    usage: AnthropicUsage | None = None
-
-
 class ProgressRow(msgspec.Struct, gc=False):
     """The row of a subagent whose progress is reported."""
 
+    type: str | None = None
     timestamp: str | int | float | None = None
-    message: ProgressMessage | None = None
+    message: ClaudeMessage | None = None
     uuid: str | None = None
 
 
@@ -56,6 +49,12 @@ class ClaudeProgress(msgspec.Struct, rename="camel", gc=False):
     """What a progress row reports: only that of a subagent is a message."""
 
     message: ProgressRow | None = None
+    agent_id: str | None = None
+
+
+class ClaudeToolResult(msgspec.Struct, rename="camel", gc=False):
+    """The result of a tool for the client: that of a subagent names it."""
+
     agent_id: str | None = None
 
 
@@ -86,6 +85,7 @@ class ClaudeAttachment(msgspec.Struct, rename="camel"):
 class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     """A line. Most types of rows have only a few of these fields."""
 
+    parent_uuid: str | None = None
     is_sidechain: bool | None = None
     cwd: str | None = None
     session_id: str | None = None
@@ -98,6 +98,7 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     is_meta: bool | None = None
     uuid: str | None = None
     timestamp: str | int | float | None = None
+    tool_use_result: ClaudeToolResult | str | list[msgspec.Raw] | None = None
     message_id: str | None = None
     parent_session_id: str | None = None
     forked_from: ForkOrigin | None = None
@@ -115,6 +116,8 @@ class ClaudeRow(msgspec.Struct, rename="camel", gc=False):
     user_feedback: str | None = None
     parent_tool_use_id: str | None = msgspec.field(default=None, name="parent_tool_use_id")
     """The call that started a subagent, in output for programs. Only subagents have one."""
+    progress_of: str | None = msgspec.field(default=None, name="parentToolUseID")
+    """The call whose progress is reported."""
 
 
 ROWS = RowDecoder(

@@ -11,23 +11,33 @@ drops them without an operation. Operations are matched only with what the user 
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from turnetl.base.model import ClosedBy
 from turnetl.base.reason import SkipReason
-from turnetl.formats.claude.machine_text import is_same_message
+from turnetl.formats.claude.machine_text import (
+    is_agent_text,
+    is_same_message,
+    text_of,
+    without_context,
+    without_error_tag,
+)
 from turnetl.formats.claude.rows import (
+    MESSAGE_TYPES,
+    ClaudeBlock,
     ClaudeMessage,
     ClaudeProgress,
     ClaudeRow,
     MessageContent,
-    ProgressMessage,
+    ProgressRow,
     blocks_of,
     count_calls,
+    joined_text,
 )
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.turn_builder import TurnBuilder
-from turnetl.formats.kit.usage import MessageTokens
-from turnetl.formats.port import RawToolCall, RawTurn
+from turnetl.formats.kit.usage import MessageTokens, add_message
+from turnetl.formats.port import RawToolCall, RawTurn, SourceSpan
 
 
 @dataclass(slots=True)
@@ -87,45 +97,116 @@ def is_sidechain(row: ClaudeRow) -> bool:
     return bool(row.is_sidechain or row.parent_tool_use_id)
 
 
-def read_sidechain(row: ClaudeRow, builder: TurnBuilder) -> SkipReason:
-    builder.counts.sidechain_rows += 1
-    if row.type == "assistant" and row.message is not None:
-        builder.counts.tool_calls += count_calls(blocks_of(row.message.content))
-        tokens = message_tokens(row.message, row.timestamp)
-        _add(
-            row, row.agent_id or row.parent_tool_use_id, row.message.id or row.uuid, tokens, builder
-        )
-    elif row.data is not None:
-        add_progress(row, row.data, builder)
-    return _SIDECHAIN
-
-
-def add_progress(row: ClaudeRow, progress: ClaudeProgress, builder: TurnBuilder) -> None:
-    reported = progress.message
-    if reported is not None and reported.message is not None:
-        tokens = message_tokens(reported.message, reported.timestamp or row.timestamp)
-        _add(row, progress.agent_id, reported.message.id or reported.uuid, tokens, builder)
-
-
-def message_tokens(
-    message: ClaudeMessage | ProgressMessage, timestamp: str | float | None
-) -> MessageTokens | None:
+def message_tokens(message: ClaudeMessage, timestamp: str | float | None) -> MessageTokens | None:
     """Return the tokens of an API message; None: it has none, or the client wrote it."""
     if message.usage is None or message.model == SYNTHETIC:
         return None
     return MessageTokens(message.usage, message.model, parse_timestamp(timestamp))
 
 
-def _add(
-    row: ClaudeRow,
-    agent: str | None,
-    key: str | None,
-    tokens: MessageTokens | None,
-    builder: TurnBuilder,
-) -> None:
-    if tokens is not None:
-        session = row.session_id
-        builder.subagents.add(session, agent, started_by=session, key=key, message=tokens)
+SUBAGENTS = ("Task", "Agent")
+"""Tools that start subagents."""
+_BY_CLIENT = ("acompact", "aprompt_suggestion")
+"""How agents that the client starts for itself are named: they repeat the session, and no call
+started them."""
+
+
+@dataclass(slots=True)
+class Sidechains:
+    """The runs of subagents in one archive, as far as it was read."""
+
+    builder: TurnBuilder
+    _agents: dict[str, str] = field(default_factory=dict)
+    """The subagent of a row by its uuid: early versions name none."""
+
+    def read(self, row: ClaudeRow, span: SourceSpan, turn: RawTurn | None) -> SkipReason:
+        """Read a row of a subagent; `turn` is that of the session, if the archive has it."""
+        self.builder.counts.sidechain_rows += 1
+        if row.message is not None and row.type in MESSAGE_TYPES:
+            agent = row.agent_id or row.parent_tool_use_id or self._agent(row, span)
+            if row.uuid is not None:
+                self._agents[row.uuid] = agent
+            if row.type == "assistant":
+                self.builder.counts.tool_calls += count_calls(blocks_of(row.message.content))
+            reported = ProgressRow(row.type, row.timestamp, row.message, row.uuid)
+            self._add(row, reported, agent, row.parent_tool_use_id, span, turn)
+        elif row.data is not None:
+            self.add_progress(row, row.data, span, turn)
+        return _SIDECHAIN
+
+    def add_progress(
+        self, row: ClaudeRow, progress: ClaudeProgress, span: SourceSpan, turn: RawTurn | None
+    ) -> None:
+        """Read a row of a subagent that the session's archive repeats."""
+        agent, reported = progress.agent_id or row.progress_of, progress.message
+        if agent is not None and reported is not None and reported.message is not None:
+            self._add(row, reported, agent, row.progress_of, span, turn)
+
+    def _agent(self, row: ClaudeRow, span: SourceSpan) -> str:
+        """Return the subagent of a row that names none: that of its parent, else a new one."""
+        return self._agents.get(row.parent_uuid or "") or row.uuid or f"line {span.line}"
+
+    def _add(  # noqa: PLR0917
+        self,
+        row: ClaudeRow,
+        reported: ProgressRow,
+        agent: str,
+        call_id: str | None,
+        span: SourceSpan,
+        turn: RawTurn | None,
+    ) -> None:
+        message, session = reported.message, row.session_id
+        if message is None:
+            return
+        time = parse_timestamp(reported.timestamp or row.timestamp)
+        tokens, key = message_tokens(message, reported.timestamp or row.timestamp), message.id
+        key = key or reported.uuid
+        if tokens is not None:
+            self.builder.subagents.add(session, agent, started_by=session, key=key, message=tokens)
+        if agent.startswith(_BY_CLIENT):
+            return
+        run = self.builder.run(session, agent, span, time, call_id=call_id)
+        if tokens is not None:
+            add_message(run.usage, key or f"{agent} {len(run.usage)}", tokens)
+        if run.first_line == span.line:
+            self.builder.link(turn, call_id, agent)
+        self._add_content(run, message, span, time, is_prompt=reported.type == "user")
+
+    def _add_content(
+        self,
+        run: RawTurn,
+        message: ClaudeMessage,
+        span: SourceSpan,
+        time: datetime | None,
+        *,
+        is_prompt: bool,
+    ) -> None:
+        """Add calls and results; of the texts, only the prompt and the last answer."""
+        blocks, is_by_model = blocks_of(message.content), message.model != SYNTHETIC
+        if is_prompt and not run.user_text:
+            run.user_text = text_of(blocks)
+        if is_by_model:
+            run.model = message.model or run.model
+        for block in blocks:
+            if block.type == "tool_use":
+                self.builder.add_run_call(run, block.name, block.input, span, block.id)
+                if block.name in SUBAGENTS and block.id not in self.builder.starts:
+                    add_start(self.builder, run, block)
+            elif block.type == "tool_result":
+                self.builder.complete_run_call(
+                    block.tool_use_id,
+                    without_error_tag(without_context(joined_text(block.content))),
+                    time,
+                    is_error=block.is_error is True,
+                )
+            elif not is_prompt and block.text and is_agent_text(block.text) and is_by_model:
+                run.assistant_texts = [block.text]
+
+
+def add_start(builder: TurnBuilder, turn: RawTurn, block: ClaudeBlock) -> None:
+    """Add a call that starts a subagent to the turn, or to the run, whose agent made it."""
+    arguments = block.input if isinstance(block.input, dict) else {}
+    builder.add_start(turn, arguments.get("prompt"), block.id, arguments.get("subagent_type"))
 
 
 _KEPT = ("text", "tool_use")

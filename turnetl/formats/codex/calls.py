@@ -18,7 +18,7 @@ from turnetl.formats.codex import rows
 from turnetl.formats.codex.rows import CodexItem
 from turnetl.formats.kit.row_decoder import decode_text
 from turnetl.formats.kit.tool_input import added_lines, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt
+from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.formats.port import RawToolCall, RawTurn
 
 _SCRIPT_TOOL = "exec"
@@ -97,7 +97,9 @@ class CodexCalls:
                     self.builder.calls[key] = known
                 return
         self.builder.add_call(turn, call, size, key)
-        add_subagent_prompt(turn, rows.subagent_prompt(item))
+        if rows.starts_subagent(item):
+            prompt, kind = rows.started_subagent(item)
+            self.builder.add_start(turn, prompt, key, kind)
         if item.type == "custom_tool_call" and call.name == _SCRIPT_TOOL:
             self._scripts[key or ""] = _Script(call, turn, size)
         elif call.name == _WAIT_TOOL and self._items:
@@ -110,6 +112,8 @@ class CodexCalls:
             return
         text, failed = rows.tool_result(item)
         call.ended_at = time
+        if item.call_id in self.builder.starts:
+            self.builder.link(turn, item.call_id, rows.started_thread(item))
         script = self._scripts.pop(item.call_id or "", None)
         if script is not None:
             self._end_script(script, text, failed=failed)
@@ -152,7 +156,7 @@ class CodexCalls:
         new.ended_at = time
         self.builder.add_call(turn, new, len(new.input))
         if (item.tool or "").startswith("spawn"):
-            add_subagent_prompt(turn, item.prompt)
+            self.builder.add_start(turn, item.prompt, key)
         self._items[key] = new
         if not self._scripts:
             self._unclaimed.append(new)

@@ -107,6 +107,8 @@ _EVENT, _OTHER = SkipReason.EVENT, SkipReason.OTHER
 class CodexReader:
     conversation: CodexConversation = field(default_factory=CodexConversation)
     _repeated: RepeatedRows = field(default_factory=RepeatedRows)
+    _run: "CodexReader | None" = None
+    """Reads the rows of a subagent like those of a session."""
 
     @property
     def counts(self) -> ParseCounts:
@@ -135,7 +137,29 @@ class CodexReader:
     def finish(self) -> ParsedArchive:
         conversation = self.conversation
         conversation.finish()
+        sessions, run = conversation.sessions, self._run
+        if sessions.is_subagent and run is not None:
+            run.conversation.finish()
+            conversation.builder.add_run_of(
+                run.conversation.builder.turns,
+                sessions.started_by,
+                sessions.own or "",
+                sessions.role,
+            )
         return conversation.builder.finish(conversation.sessions.own, conversation.cwd)
+
+    def _read_run(self, entry: CodexEntry) -> None:
+        """Read a row of a subagent's own session; copied rows are in its parent's."""
+        if self.conversation.sessions.replaying:
+            return
+        if self._run is None:
+            self._run = CodexReader()
+        run, metadata = self._run, self.conversation.metadata
+        if run.conversation.turn is None and rows.is_call(entry.item.type or ""):
+            time = parse_time(entry.row.timestamp)
+            run.conversation.turn = run.conversation.builder.open("", entry.span, time)
+        run.conversation.metadata = metadata
+        run.read(entry.row, entry.span)
 
     def _read_session(self, meta: CodexItem) -> SkipReason:
         self.conversation.open_held()
@@ -159,6 +183,7 @@ class CodexReader:
             self.conversation.add_subagent_usage(entry)
         elif rows.is_call(item.type or ""):
             self.conversation.count_subagent_call(item)
+        self._read_run(entry)
         return SkipReason.SIDECHAIN
 
     def _read_context(self, entry: CodexEntry) -> SkipReason | None:
@@ -318,6 +343,12 @@ def _task_ended(conversation: CodexConversation, entry: CodexEntry) -> SkipReaso
     return None
 
 
+def _subagent_started(conversation: CodexConversation, entry: CodexEntry) -> SkipReason | None:
+    item = entry.item
+    conversation.builder.link(conversation.turn, item.call_id, rows.started_thread(item))
+    return SkipReason.EVENT
+
+
 EVENTS: dict[str, Handler] = {
     "user_message": _user_message,
     "agent_message": lambda conversation, entry: conversation.add_text(
@@ -331,6 +362,7 @@ EVENTS: dict[str, Handler] = {
     "task_complete": _task_ended,
     "turn_complete": _task_ended,
     "turn_aborted": _task_ended,
+    "collab_agent_spawn_end": _subagent_started,
     "exec_command_end": CodexConversation.complete_call,
     "mcp_tool_call_end": CodexConversation.complete_call,
     "patch_apply_end": CodexConversation.complete_call,

@@ -88,6 +88,9 @@ class CodexItem(msgspec.Struct):
     source: Any = None
     thread_source: Any = None
     forked_from_id: str | None = None
+    parent_thread_id: str | None = None
+    new_thread_id: str | None = None
+    """Of the subagent that a call started."""
     turn_id: str | None = None
     started_at: Any = None
     completed_at: Any = None
@@ -184,13 +187,24 @@ def tool_call(item: CodexItem) -> tuple[RawToolCall, int]:
     return call, len(encoded)
 
 
-def subagent_prompt(item: CodexItem) -> str | None:
-    # Only then: `tool_call` decodes the arguments of all calls.
-    arguments = decoded_json(item.arguments) if item.name in _SUBAGENTS else None
-    if not isinstance(arguments, dict):
-        return None
+def starts_subagent(item: CodexItem) -> bool:
+    return item.name in _SUBAGENTS
+
+
+def started_subagent(item: CodexItem) -> tuple[str | None, object]:
+    """Return the prompt and the type of the subagent that a call starts."""
+    arguments = decoded_json(item.arguments)
+    arguments = arguments if isinstance(arguments, dict) else {}
     prompts = (arguments.get(key) for key in ("message", "prompt"))
-    return next((prompt for prompt in prompts if isinstance(prompt, str) and prompt), None)
+    prompt = next((prompt for prompt in prompts if isinstance(prompt, str) and prompt), None)
+    return prompt, arguments.get("agent_type")
+
+
+def started_thread(item: CodexItem) -> str | None:
+    """Return the thread of the subagent that a call started, of its result or the event after."""
+    output = decoded_json(item.output)
+    named = output.get("agent_id") if isinstance(output, dict) else None
+    return item.new_thread_id or (named if isinstance(named, str) else None)
 
 
 def tool_result(item: CodexItem) -> tuple[str, bool]:

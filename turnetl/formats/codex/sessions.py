@@ -34,6 +34,8 @@ class CodexSessions:
     is_subagent: bool = False
     started_by: str | None = None
     """The session whose agent started the own one, if that is a subagent and says so."""
+    role: str | None = None
+    """The type of the subagent."""
     replaying: bool = False
     """Whether the rows are copies, which have the time of the fork."""
     start: datetime | None = None
@@ -100,7 +102,9 @@ class CodexSessions:
     def _read_own_meta(self, meta: CodexItem, session: str | None) -> None:
         self._has_own, self.own = True, session
         self.is_subagent = _is_subagent(meta)
-        self.started_by = _session_id(_spawning_thread(meta.source) or meta.forked_from_id)
+        parent = _of_spawn(meta.source, "parent_thread_id") or meta.parent_thread_id
+        self.started_by = _session_id(parent or meta.forked_from_id)
+        self.role = _of_spawn(meta.source, "agent_role")
         self.start = parse_time(meta.timestamp)
         origin = _session_id(meta.forked_from_id)
         if origin is not None and session is not None:
@@ -165,8 +169,8 @@ def _is_subagent(meta: CodexItem) -> bool:
     return is_nested or meta.thread_source in _AGENT_THREADS
 
 
-def _spawning_thread(source: Any) -> str | None:
-    """Return the session that started a subagent: `{"subagent": {"thread_spawn": {…}}}`."""
-    for name in ("subagent", "thread_spawn", "parent_thread_id"):
+def _of_spawn(source: Any, key: str) -> str | None:
+    """Return a text about the start of a subagent: `{"subagent": {"thread_spawn": {…}}}`."""
+    for name in ("subagent", "thread_spawn", key):
         source = source.get(name) if isinstance(source, dict) else None
     return source if isinstance(source, str) else None

@@ -1,7 +1,7 @@
 """Readers of Gemini CLI's session files: a document until 0.39, appended lines since 0.40."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from turnetl.base.model import ClosedBy
@@ -26,7 +26,7 @@ from turnetl.formats.kit.counts import MAX_ROWS, TooManyRows
 from turnetl.formats.kit.json_archives import parse_document, read_elements, read_lines
 from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.tool_input import compact_json, format_input
-from turnetl.formats.kit.turn_builder import TurnBuilder, add_subagent_prompt, extend
+from turnetl.formats.kit.turn_builder import TurnBuilder, extend
 from turnetl.formats.kit.usage import GeminiUsage, MessageTokens, add_message
 from turnetl.formats.port import (
     ParseCounts,
@@ -116,7 +116,7 @@ def _build(
     rows.recount(counts, history.reasons)
     for turn in reader.builder.turns:
         turn.cwd = history.folders.get(turn.session_id)
-    return reader.builder.finish(None, next(iter(history.folders.values()), None))
+    return reader.finish(next(iter(history.folders.values()), None))
 
 
 def _header(fields: Mapping[str, bytes]) -> GeminiRow | None:
@@ -166,6 +166,14 @@ class GeminiReader:
     """The ids of all calls: a message that is written again repeats its calls."""
     _command: tuple[GeminiMessage, str] | None = None
     """A message that may be a local command. If the model responds to it, it is a prompt."""
+    _run: "GeminiReader | None" = None
+    """Reads the messages of a subagent like a session's."""
+
+    def finish(self, cwd: str | None) -> ParsedArchive:
+        if self._run is not None:
+            for turn in self._run.builder.turns:
+                self.builder.add_run_of([turn], turn.session_id, turn.session_id)
+        return self.builder.finish(None, cwd)
 
     def read(self, message: GeminiMessage) -> None:
         self.set_reason(message.number, self._read(message))
@@ -193,6 +201,9 @@ class GeminiReader:
                 key=message.native_id,
                 message=_tokens(row, row.tokens),
             )
+        if self._run is None:
+            self._run = GeminiReader(lambda *_: None, TurnBuilder())
+        self._run.read(replace(message, is_sidechain=False))
         return SkipReason.SIDECHAIN
 
     def _read_user(self, message: GeminiMessage) -> SkipReason | None:
@@ -290,7 +301,9 @@ class GeminiReader:
         key = None if has_result else recorded.id
         self.builder.add_call(turn, call, len(compact_json(recorded.args)), key)
         turn.ended_at = latest(turn.ended_at, ended_at)
-        add_subagent_prompt(turn, _subagent_prompt(recorded))
+        if (prompt := _subagent_prompt(recorded)) is not None:
+            self.builder.add_start(turn, prompt, recorded.id, recorded.name)
+            self.builder.link(turn, recorded.id, recorded.agent_id)
         answer = history.user_answer(recorded.name, recorded.args, result)
         self.builder.add_answer(turn, answer)
 

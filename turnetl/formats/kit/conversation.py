@@ -23,7 +23,6 @@ from turnetl.formats.kit.row_decoder import decode_lenient, decode_text
 from turnetl.formats.kit.tool_input import as_text, format_input
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
-    add_subagent_prompt,
     derived_session_id,
     extend,
 )
@@ -59,6 +58,8 @@ class Conversation:
     """The turn opened last in the session; None before its first prompt."""
     is_subagent: bool = False
     """Whether the archive is the session of a subagent."""
+    started_by: str | None = None
+    """The session whose agent started it, if the archive says which."""
     first_cwd: str | None = None
     pending: list[str] = field(default_factory=list)
     """Keys of calls whose results come in the order of the calls, without a key."""
@@ -72,6 +73,8 @@ class Conversation:
     """What the agent said or called first."""
     _messages: int = 0
     """API messages without an id."""
+    _runs: dict[str, "Conversation"] = field(default_factory=dict)
+    """Those of subagents, by their ids."""
 
     def describe(
         self,
@@ -183,7 +186,8 @@ class Conversation:
         self.builder.add_call(turn, call, len(as_text(arguments)), text_of(key))
         self._response = self._response or f"{call.name} {call.input}"
         if isinstance(arguments, dict) and any(name in arguments for name in _SUBAGENT):
-            add_subagent_prompt(turn, arguments.get("prompt"))
+            kind = next(arguments[name] for name in _SUBAGENT if name in arguments)
+            self.builder.add_start(turn, arguments.get("prompt"), text_of(key), kind)
         return None
 
     def result(self, key: object, output: object, *, is_error: bool = False) -> SkipReason | None:
@@ -255,22 +259,36 @@ class Conversation:
         else:
             add_message(self.current.usage, key, message)
 
-    def sidechain(
+    def sidechain(  # noqa: PLR0917
         self,
+        read: Callable[["Conversation"], object],
         agent: object = None,
         message_id: object = None,
         kind: type[Usage] = AnthropicUsage,
         value: object = None,
         model: object = None,
     ) -> SkipReason:
-        """Count a row of a subagent, with its tokens if it has any."""
+        """Count a row of a subagent, with its tokens if it has any; `read` adds it to its run."""
         self.builder.counts.sidechain_rows += 1
+        read(self._run_of(text_of(agent) or self.session or "", text_of(model)))
         if (message := self._tokens(kind, value, text_of(model))) is not None:
             key, session = self._message_key(message_id), self.session
             self.builder.subagents.add(
                 session, text_of(agent), started_by=session, key=key, message=message
             )
         return SkipReason.SIDECHAIN
+
+    def _run_of(self, agent: str, model: str | None) -> "Conversation":
+        """Return the conversation of a subagent, at the row that is read."""
+        run = self._runs.get(agent)
+        if run is None:
+            run = self._runs[agent] = Conversation(session=agent)
+            run.current = run.builder.open("", self.span, self.time)
+            if not self.is_subagent and agent not in self.builder.starts:
+                self.builder.link(self.current, None, agent)
+        run.span, run.time, run.cwd = self.span, self.time, self.cwd
+        run.model = model or run.model or self.model
+        return run
 
     def _tokens(self, kind: type[Usage], value: object, model: str | None) -> MessageTokens | None:
         usage = decode_lenient(kind, value) if isinstance(value, dict) else kind()
@@ -299,6 +317,9 @@ class Conversation:
 
     def finish(self) -> ParsedArchive:
         """Return the turns. Without a time, the first response tells sessions apart, too."""
+        for agent, run in self._runs.items():
+            parent = self.started_by if self.is_subagent else self.session
+            self.builder.add_run_of(run.builder.turns, parent, agent)
         session, first = self.session, next(iter(self.builder.turns), None)
         if session is None and first is not None and first.started_at is None:
             session = derived_session_id(first.user_text, self._response)

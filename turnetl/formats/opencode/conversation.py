@@ -8,6 +8,7 @@ that is never sent to the model as `ignored`.
 
 import re
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,6 @@ from turnetl.formats.kit.times import latest
 from turnetl.formats.kit.tool_input import as_text, compact_json, format_input
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
-    add_subagent_prompt,
     close_by_prompt,
     extend,
 )
@@ -79,6 +79,7 @@ class OpenCodeConversation:
                         session, None, started_by=parent, key=key, message=tokens
                     )
                 self._skip(message, SkipReason.SIDECHAIN)
+            self._read_run(ordered, parent)
             return
         owners = [self._read_prompt(message) for message in ordered]
         for message, owner in zip(ordered, owners, strict=True):
@@ -86,6 +87,13 @@ class OpenCodeConversation:
                 self._read_response(message, self._owners.get(message.info.parent_id or "", owner))
         for turn in self.builder.turns[:-1]:
             close_by_prompt(turn)
+
+    def _read_run(self, messages: list[OpenCodeMessage], parent: str) -> None:
+        """Read the session of a subagent like one of the user, as one run."""
+        session, builder = copy(self.session), TurnBuilder()
+        session.parent_id = None
+        OpenCodeConversation(session, builder, {}).read(messages)
+        self.builder.add_run_of(builder.turns, parent, session.id or "")
 
     def _skip(self, message: OpenCodeMessage, reason: SkipReason) -> None:
         calls = sum(part.type == "tool" for part in message.all_parts)
@@ -235,7 +243,11 @@ def _add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
     builder.add_call(turn, call, size)
     builder.add_answer(turn, _user_answer(state))
     if call.name in _SUBAGENTS and isinstance(state.input, dict):
-        add_subagent_prompt(turn, state.input.get("prompt"))
+        builder.add_start(
+            turn, state.input.get("prompt"), part.id, state.input.get("subagent_type")
+        )
+        agent_id = state.metadata.session_id if state.metadata is not None else None
+        builder.link(turn, part.id, agent_id if isinstance(agent_id, str) else None)
 
 
 def _add_message_usage(message: OpenCodeMessage, turn: RawTurn) -> None:

@@ -109,6 +109,7 @@ class CollectedMessages:
     _messages_by_id: dict[str, OpenCodeMessage] = field(default_factory=dict)
     parts: list[tuple[OpenCodePart, SourceSpan]] = field(default_factory=list)
     _subagents: SubagentMessages = field(default_factory=SubagentMessages)
+    _runs: dict[str, RawTurn] = field(default_factory=dict)
 
     def add_session(self, session: OpenCodeSession, span: SourceSpan) -> None:
         self.reasons[span.start] = SkipReason.ENVELOPE
@@ -128,7 +129,7 @@ class CollectedMessages:
     def finish(self) -> ParsedArchive:
         self._assign_parts()
         turns = [turn for turns in self._turns() for turn in turns]
-        builder = TurnBuilder(self.counts, turns, subagents=self._subagents)
+        builder = TurnBuilder(self.counts, turns, subagents=self._subagents, runs=self._runs)
         return builder.finish(self.own_session.id, self._cwd())
 
     def _assign_parts(self) -> None:
@@ -153,7 +154,7 @@ class CollectedMessages:
             by_session.setdefault(message.info.session_id or own_id, []).append(message)
         for session_id, messages in by_session.items():
             session = self._sessions.get(session_id, self.own_session)
-            builder = TurnBuilder(self.counts, subagents=self._subagents)
+            builder = TurnBuilder(self.counts, subagents=self._subagents, runs=self._runs)
             OpenCodeConversation(session, builder, self.reasons).read(messages)
             yield builder.turns
 

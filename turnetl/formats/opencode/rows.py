@@ -66,6 +66,8 @@ class ToolMetadata(msgspec.Struct, gc=False):
     """A tool's metadata of its result, beside the text for the model."""
 
     answers: Any = None
+    session_id: Any = msgspec.field(default=None, name="sessionId")
+    """Of the subagent that the tool started."""
     error: Any = None
     message: Any = None
     time: Any = None

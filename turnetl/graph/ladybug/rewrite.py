@@ -69,7 +69,8 @@ def _copy(source: Any, copy: Path, path: Path) -> None:
         if (foreign := foreign_table(table_names(source), target)) is not None:
             raise GraphUnusable(
                 f"graph `{path}` holds tables of another program (`{foreign}`), which cannot be "
-                "copied: what was deleted from it stays in the bytes of the file"
+                "copied, so that what was deleted stays in the bytes of the file: let that program "
+                "use a file of its own, and run again"
             )
         check_counts(target, copy_tables(target, read_tables(source)))
 

@@ -133,7 +133,9 @@ def upgrade_file(
         return _Upgrade(path, version, lock).run(reader, progress)
     except (RuntimeError, OSError) as error:
         raise GraphUnusable(
-            f"graph `{path}` cannot be carried over: {error_reason(error)}; it stays as it is"
+            f"graph `{path}` cannot be carried over: {error_reason(error)}; it stays as it is. "
+            "Make sure that its folder can be written, and run again, or name another file "
+            "with --graph"
         ) from error
     finally:
         if lock is not None:
