@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,31 @@ pytestmark = [
         reason="a server that the test may kill needs Java and Maven",
     ),
 ]
+
+
+class LosableServer:
+    """A server that tests may kill, and then start again with its data."""
+
+    def __init__(self, home: Path, stack: ExitStack) -> None:
+        self._home = home
+        self._stack = stack
+        self.server = stack.enter_context(neo4j_server.started(home))
+
+    def restart(self) -> None:
+        restarted = neo4j_server.restarted(self.server, self._home)
+        self.server = self._stack.enter_context(restarted)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LosableServer]:
+    with ExitStack() as stack:
+        yield LosableServer(tmp_path_factory.mktemp("losable"), stack)
+
+
+@pytest.fixture
+def own(running: LosableServer) -> LosableServer:
+    running.server.clear()
+    return running
 
 
 def backfill(folder: Path, server: Neo4jServer) -> CommandResult:
@@ -85,23 +110,24 @@ def check_message(process: "subprocess.Popen[str]") -> None:
     assert "Traceback" not in errors
 
 
-def test_a_run_whose_server_is_killed_is_completed_after_a_restart(folder: Path) -> None:
-    home = folder / "server"
-    with neo4j_server.started(home) as server:
-        with running_backfill(folder, server) as process:
-            signalled(server, signal.SIGKILL)
-            check_message(process)
-        with neo4j_server.restarted(server, home) as again:
-            assert 0 < committed(again) < TURNS
-            check_completion(folder, again)
+def test_a_run_whose_server_is_killed_is_completed_after_a_restart(
+    own: LosableServer, folder: Path
+) -> None:
+    with running_backfill(folder, own.server) as process:
+        signalled(own.server, signal.SIGKILL)
+        check_message(process)
+    own.restart()
+    assert 0 < committed(own.server) < TURNS
+    check_completion(folder, own.server)
 
 
-def test_a_run_whose_server_is_frozen_for_two_minutes_ends_and_is_completed(folder: Path) -> None:
-    with neo4j_server.started(folder / "server") as server:
-        with running_backfill(folder, server) as process:
-            frozen_at = time.monotonic()
-            signalled(server, signal.SIGSTOP)
-            check_message(process)
-        time.sleep(max(0.0, frozen_at + FROZEN - time.monotonic()))
-        signalled(server, signal.SIGCONT)
-        check_completion(folder, server)
+def test_a_run_whose_server_is_frozen_for_two_minutes_ends_and_is_completed(
+    own: LosableServer, folder: Path
+) -> None:
+    with running_backfill(folder, own.server) as process:
+        frozen_at = time.monotonic()
+        signalled(own.server, signal.SIGSTOP)
+        check_message(process)
+    time.sleep(max(0.0, frozen_at + FROZEN - time.monotonic()))
+    signalled(own.server, signal.SIGCONT)
+    check_completion(folder, own.server)

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.cli.archives import row, tool_call, tool_result, write_archive
 from tests.parse.parse_runs import run
+from tests.redact.canaries import fresh
 from turnetl.lake import Lake
 from turnetl.parsing.side_files import SIDE_FILES
+from turnetl.redact import SecretRedactor
 
 ARCHIVES = Path(__file__).parents[1] / "archives"
 KIRO = {"rts_model_state": {"model_info": {"model_id": "claude-sonnet-4.6"}}}
@@ -115,3 +118,51 @@ def test_the_folder_of_a_virtual_machine_is_no_project(tmp_path: Path) -> None:
 
 def test_every_kind_of_side_file_has_a_case() -> None:
     assert SIDE_FILES.keys() == {sample.partition("/")[0] for sample in CASES}
+
+
+TOKEN = "ghp_" + fresh(36)
+FAILED = "FAILED tests/test_cart.py::test_total"
+OUTPUT = "building\n" * 2000 + f"{FAILED}\ntoken={TOKEN}\n" + "done\n" * 900
+PERSISTED = """<persisted-output>
+Output too large (31KB). Full output saved to: /home/dev/s/tool-results/toolu_1.txt
+
+Preview (first 2KB):
+building
+...
+</persisted-output>"""
+OF_SERVER = """Error: result (31,000 characters) exceeds maximum allowed tokens. Output has been \
+saved to /home/dev/s/tool-results/mcp-ci-log-1.txt.
+Format: JSON array with schema: [{type: string, text: string}]"""
+ELSEWHERE = PERSISTED.replace("toolu_1.txt", "../../toolu_1.txt")
+PARTS = json.dumps([{"type": "text", "text": OUTPUT}])
+
+
+@pytest.mark.parametrize("archive", ["s.jsonl", "s/subagents/agent-a1.jsonl"])
+def test_a_whole_output_beside_the_session_is_the_result_of_the_call_that_names_it(
+    archive: str, subtests: pytest.Subtests, tmp_path: Path
+) -> None:
+    cases = {
+        PERSISTED: ("toolu_1.txt", OUTPUT),
+        OF_SERVER: ("mcp-ci-log-1.txt", PARTS),
+        ELSEWHERE: ("../../toolu_1.txt", OUTPUT),
+    }
+    sidechain = {"isSidechain": True, "agentId": "a1"} if "agent" in archive else {}
+    for number, (result, (name, content)) in enumerate(cases.items()):
+        with subtests.test(name=name):
+            folder, lake = tmp_path / str(number), Lake(tmp_path / f"lake{number}")
+            rows = [
+                row("user", "Build it", "u1"),
+                tool_call("c1", "Bash", command="make"),
+                tool_result("r1", "c1", result),
+            ]
+            path = write_archive(
+                folder / archive, [json.dumps(json.loads(text) | sidechain) for text in rows]
+            )
+            (folder / "s/tool-results").mkdir(parents=True)
+            (folder / "s/tool-results" / name).write_text(content)
+            run(lake, path, redactor=SecretRedactor())
+            [batch] = lake.row_batches(lake.groups()[0])
+            stored = batch.read()["tool_calls"][0][0]["result"]
+            assert (FAILED in stored) == (result != ELSEWHERE)
+            assert len(stored) < 4000
+            assert TOKEN not in stored

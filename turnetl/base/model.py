@@ -233,7 +233,7 @@ class Episode:
     chunks: tuple[str, ...]
     """`text` in chunks that fit into one prompt each, mostly one. Each becomes an Episodic node."""
     chars_before: int
-    """Characters of the turn as in the archive."""
+    """Characters of the turn, and of the runs of its subagents, as in the archives."""
     chars_after: int
     """Characters of `text`."""
     tokens: int

@@ -148,7 +148,7 @@ EPISODES = Table(
         ),
         Column("text", pl.String, "episode body, as it is sent"),
         Column("chunks", TEXTS, "`text` in chunks of one prompt each; empty: it is one chunk"),
-        Column("chars_before", pl.Int64, "`chars` of the turn"),
+        Column("chars_before", pl.Int64, "`chars` of the turn and of the runs of its subagents"),
         Column("chars_after", pl.Int64, "characters of `text`"),
         Column("tokens", pl.Int64, "estimated tokens of `text`"),
         Column("text_hash", pl.String, "digest of `chunks`"),

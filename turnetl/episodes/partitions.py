@@ -12,7 +12,7 @@ or the text of a command. What a transcript holds once is the same as one prompt
 nearest. Others stay turns.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -42,6 +42,7 @@ def partition(
     rules: Sequence[NoiseRule],
     folder: Path,
     *,
+    with_subagents: Collection[str] = (),
     max_chars: int = PARTITION_CHARS,
     memory_limit: int = MEMORY_LIMIT,
 ) -> Generator[pl.DataFrame]:
@@ -52,12 +53,13 @@ def partition(
 
     Args:
         folder: receives spilled rows if they exceed the memory limit.
+        with_subagents: ids of the turns for which subagents worked.
     """
     keys, rows = _read(batches, rules, memory_limit)
     keys = merge_recorded(
         keys, lambda: read_prompts(batches) if rows is None else rows.select(prompt_columns())
     )
-    turns = _marked(keys, rules).with_columns(partition_numbers(max_chars))
+    turns = _marked(keys, rules, with_subagents).with_columns(partition_numbers(max_chars))
     del keys
     if rows is None:
         yield from _from_disk(batches, turns, folder)
@@ -113,9 +115,14 @@ def read_prompts(batches: Sequence[Batch]) -> pl.DataFrame:
     return pl.concat([batch.read(*prompt_columns()) for batch in batches])
 
 
-def _marked(keys: pl.DataFrame, rules: Sequence[NoiseRule]) -> pl.DataFrame:
+def _marked(
+    keys: pl.DataFrame, rules: Sequence[NoiseRule], with_subagents: Collection[str]
+) -> pl.DataFrame:
     turns = ordering.order_turns(keys.select("row", *ordering.KEYS))
     resolved = _resolved(keys.drop("row")[turns["row"]], turns)
+    if with_subagents:
+        has_subagents = pl.col("turn_id").is_in(list(with_subagents))
+        resolved = resolved.with_columns(has_subagents.alias(noise.HAS_SUBAGENTS))
     marked = noise.mark(resolved.lazy(), rules).select("noise").collect()
     return turns.with_columns(marked["noise"])
 
@@ -335,6 +342,8 @@ def remark_table(
     rows = lake.scan_episodes(group)
     counted = [pl.col(name).alias(f"counted_{name}") for name in COUNTED]
     with lake.reading_episodes(group):
+        has_subagents = (pl.col("subagents").list.len() > 0).fill_null(value=False)
+        counted.append(has_subagents.alias(noise.HAS_SUBAGENTS))
         keys = rows.select(*key_columns(rules), *counted, "copies", "variants").collect()
     marks = _marks(keys, rules)
     columns = keys.select(pl.col(f"counted_{name}").alias(name) for name in COUNTED)

@@ -53,7 +53,7 @@ class JoinedRuns:
     """Archives with runs whose turns are not there."""
 
     def with_runs(self, turns: pl.DataFrame, batches: Iterable[Batch]) -> pl.DataFrame:
-        """Return the turns with their `subagents`, which `content_hash` covers."""
+        """Return the turns with their `subagents`, which `content_hash` covers, and their chars."""
         wanted = self.runs.join(turns.select(owner="turn_id"), on="owner", how="semi")
         if wanted.is_empty():
             return turns
@@ -70,6 +70,7 @@ class JoinedRuns:
         hashes = zip(joined["content_hash"], joined["runs"], strict=True)
         return joined.with_columns(
             pl.col("subagents").fill_null([]),
+            pl.col("subagent_chars").fill_null(0),
             pl.Series(
                 "content_hash",
                 [own if runs is None else ids.with_subagents(own, runs) for own, runs in hashes],
@@ -156,7 +157,7 @@ def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_turn(runs: pl.DataFrame) -> pl.DataFrame:
-    """Return `subagents` of each `owner`, and `runs`: the hashes of its runs."""
+    """Return `subagents` of each `owner`, their `subagent_chars`, and `runs`: their hashes."""
     calls = (
         runs.select("row", pl.col("tool_calls"), pl.col("call_lines"))
         .explode("tool_calls", "call_lines")
@@ -176,9 +177,9 @@ def _by_turn(runs: pl.DataFrame) -> pl.DataFrame:
         .sort("started_at", "session_id", "agent_id", nulls_last=True)
     )
     fields = (pl.col(names.get(name, name)).alias(name) for name in _RUN_FIELDS)
-    structs = ordered.select("owner", "content_hash", pl.struct(*fields).alias("subagents"))
+    structs = ordered.select("owner", "content_hash", "chars", subagents=pl.struct(*fields))
     by_owner = structs.group_by("owner", maintain_order=True)
-    return by_owner.agg("subagents", runs="content_hash")
+    return by_owner.agg("subagents", runs="content_hash", subagent_chars=pl.col("chars").sum())
 
 
 _RUN_FIELDS = [one.name for one in schema.SUBAGENT_RUN.fields]

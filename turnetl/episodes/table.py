@@ -93,7 +93,10 @@ def write_table(
         unjoined = 0 if runs is None else len(runs.unjoined)
         return replace(group_report(group, pl.concat(counted)), unjoined_archives=unjoined)
 
-    turns = partition(lake.turn_batches(group), filters.rules, lake.episodes_folder)
+    owners = () if runs is None else runs.runs["owner"].to_list()
+    turns = partition(
+        lake.turn_batches(group), filters.rules, lake.episodes_folder, with_subagents=owners
+    )
     with closing(turns):
         # The lake calls for the metadata after it has written the last row: only then is the report
         # complete.
@@ -133,11 +136,16 @@ def episode_rows(
     )
     rows = turns.with_columns(rendered.get_columns()).with_columns(
         pl.coalesce("noise", pl.when(EMPTY.condition).then(pl.lit(EMPTY.name))).alias("noise"),
-        pl.col("chars").alias("chars_before"),
+        _CHARS_BEFORE
+        if "subagent_chars" in turns.columns
+        else pl.col("chars").alias("chars_before"),
     )
     if "subagents" not in rows.columns:
         rows = rows.with_columns(pl.lit([], schema.EPISODES.polars["subagents"]).alias("subagents"))
     return rows.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
+
+
+_CHARS_BEFORE = (pl.col("chars") + pl.col("subagent_chars")).alias("chars_before")
 
 
 def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -> pl.DataFrame:

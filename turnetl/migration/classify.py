@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Annotated
@@ -298,11 +298,11 @@ class EpisodeClassifier:
 
     def _read(self, episode: UnrecordedEpisode) -> "_ReadEpisode":
         """Return what the episode says by itself. Texts are compared unless it names a session."""
-        names = self._ids.find(episode)
-        if names and len(names.sessions) == 1:
-            return _ReadEpisode(episode, names, None)
-        allowed = names.sessions if names and names.sessions else None
-        return _ReadEpisode(episode, names, self._comparison.candidates(episode, allowed))
+        names, candidates = self._ids.find(episode), None
+        if names is None or len(names.sessions) != 1:
+            allowed = names.sessions if names and names.sessions else None
+            candidates = self._comparison.candidates(episode, allowed)
+        return _ReadEpisode(episode, names, candidates, _look(episode))
 
     def _prompt_writers(self, read: Sequence["_ReadEpisode"]) -> set["_Look"]:
         """Return the looks of episodes whose writer summarises each session when it ends."""
@@ -383,11 +383,8 @@ class _ReadEpisode:
     episode: UnrecordedEpisode
     names: NamedSessions | None
     candidates: Candidates | None
+    look: "_Look"
     looks_like_one: bool = False
-    look: "_Look" = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.look = _look(self.episode)
 
     @property
     def is_similar(self) -> bool:

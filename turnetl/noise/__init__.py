@@ -2,6 +2,7 @@
 
 from turnetl.noise.rules import (
     EMPTY,
+    HAS_SUBAGENTS,
     ON_DEMAND,
     RULES,
     ListedRule,
@@ -15,6 +16,7 @@ from turnetl.noise.user_rules import all_rules, find_rule, read_rules, select_ru
 
 __all__ = [
     "EMPTY",
+    "HAS_SUBAGENTS",
     "ON_DEMAND",
     "RULES",
     "ListedRule",

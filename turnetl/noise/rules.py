@@ -90,8 +90,10 @@ _ENOUGH_BYTES = 1000
 _QUESTION_BYTES = 600
 """A longer prompt says something that the history does not have."""
 
+HAS_SUBAGENTS = "has_subagents"
+"""The column that says whether subagents worked for a turn, which rows of `schema.TURNS` lack."""
 no_activity = pl.col("noise:no_activity")
-"""No tool call, and nothing from the user but the prompt. Never null."""
+"""No tool call, no subagent, and nothing from the user but the prompt. Never null."""
 prompt = pl.col("noise:prompt")
 """The prompt without surrounding whitespace; null if the turn has activity."""
 response = pl.col("noise:response")
@@ -118,6 +120,8 @@ _unanswered = pl.col("noise:prompt_without_response")
 
 
 def add_features(turns: pl.LazyFrame) -> pl.LazyFrame:
+    if HAS_SUBAGENTS not in turns.collect_schema():
+        turns = turns.with_columns(pl.lit(value=False).alias(HAS_SUBAGENTS))
     for stage in _STAGES:
         turns = turns.with_columns(**stage)
     return turns
@@ -154,7 +158,12 @@ def _true(condition: pl.Expr) -> pl.Expr:
     return condition.fill_null(value=False)
 
 
-_has_only_prompt = _is_empty("subagent_prompts") & _is_empty("steering") & _is_empty("user_answers")
+_has_only_prompt = (
+    ~pl.col(HAS_SUBAGENTS)
+    & _is_empty("subagent_prompts")
+    & _is_empty("steering")
+    & _is_empty("user_answers")
+)
 _has_no_activity = _is_empty("tool_calls") & _has_only_prompt
 _asks_history = (
     _calls(machine_prompts.HISTORY_CALL).list.any()
@@ -375,11 +384,11 @@ def mark(turns: pl.LazyFrame, rules: Sequence[NoiseRule] = RULES) -> pl.LazyFram
 
     Args:
         turns: rows of one group with at least the columns of `required_columns`, each turn once, in
-            the order of the episodes table.
+            the order of the episodes table; and `HAS_SUBAGENTS`, unless no turn has subagents.
     """
     names = [pl.when(rule.condition).then(pl.lit(rule.name)) for rule in rules]
     noise = pl.coalesce(*names, pl.lit(None, pl.String)).alias("noise")
-    return add_features(turns).with_columns(noise).drop(FEATURE_NAMES)
+    return add_features(turns).with_columns(noise).drop(*FEATURE_NAMES, HAS_SUBAGENTS)
 
 
 def recipes(rules: Sequence[NoiseRule] = RULES) -> tuple[str, ...]:

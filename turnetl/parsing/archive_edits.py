@@ -3,26 +3,29 @@
 The texts are as the archive has them, with their secrets: they are compared, never shown.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import groupby
 
 from turnetl import formats
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import own_hash
-from turnetl.base.model import ArchivedEdit, GroupId, NotRead, TurnId
+from turnetl.base.model import ArchivedEdit, GroupId, NotRead, SubagentRun, TurnId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.tool_input import added_lines
-from turnetl.formats.port import RawTurn
+from turnetl.formats.port import RawToolCall
 from turnetl.lake import absolute_path_text
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
+from turnetl.parsing.side_files import add_whole_outputs
 from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
 
 ArchivedEdits = Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]
+Subagents = Mapping[TurnId, Sequence[SubagentRun]]
 _Source = tuple[str, GroupId, str]
 """Archive, group and format of a turn."""
 
@@ -32,16 +35,71 @@ def archived_edits(
     redactors: Sequence[Redactor],
     stands_for: StandsFor,
     files: ArchiveFiles = LOCAL,
+    subagents: Callable[[Sequence[Receipt]], Subagents] = lambda _: {},
 ) -> ArchivedEdits:
     """Return the edits of turns as their archives have them, or why they cannot be read.
 
-    A turn is read only if its archive still has it as it was committed, by its `content_hash`. Any
-    of the redactors may have redacted it: the digest is of redacted texts.
+    A turn is read only if its archive still has it as it was committed, by its `content_hash`, and
+    if those of its subagents have their calls. Any of the redactors may have redacted it: the
+    digest is of redacted texts.
+
+    Args:
+        subagents: returns those of the turns; asked only about turns that have some.
     """
     found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {}
     for source, of_source in groupby(sorted(receipts, key=_source), key=_source):
         found |= _edits_in(source, list(of_source), redactors, stands_for, files)
+    with_runs = [one for one in receipts if own_hash(one.content_hash) != one.content_hash]
+    runs = subagents(with_runs) if with_runs else {}
+    calls = cache(partial(_subagent_calls, stands_for=stands_for, files=files))
+    for receipt in with_runs:
+        parts = [
+            found[receipt.turn_id],
+            *(
+                _run_edits(run, calls(run.archive, receipt.format))
+                for run in runs.get(receipt.turn_id, ())
+            ),
+        ]
+        if receipt.turn_id not in runs:
+            parts.append(NotRead.MISSING)
+        problem = next((part for part in parts if isinstance(part, NotRead)), None)
+        edits = [edit for part in parts if not isinstance(part, NotRead) for edit in part]
+        found[receipt.turn_id] = problem or edits
     return found
+
+
+_Calls = Mapping[tuple[int, str], Sequence[RawToolCall]]
+"""By line and name."""
+
+
+def _subagent_calls(
+    name: str, format_name: str, stands_for: StandsFor, files: ArchiveFiles
+) -> _Calls | NotRead:
+    """Return the calls of subagents in an archive."""
+    try:
+        data = read_archive(find_archive(name, stands_for, files), files)
+    except BadArchive as error:
+        return _not_read(error)
+    calls: dict[tuple[int, str], list[RawToolCall]] = {}
+    reader = formats.by_name(format_name)
+    for call in (
+        (call for run in reader.read(data).runs for call in run.tool_calls) if reader else ()
+    ):
+        calls.setdefault((call.line, call.name), []).append(call)
+    return calls
+
+
+def _run_edits(run: SubagentRun, calls: _Calls | NotRead) -> Sequence[ArchivedEdit] | NotRead:
+    if isinstance(calls, NotRead):
+        return calls
+    places = dict.fromkeys((call.line, call.name) for call in run.tool_calls)
+    if any(place not in calls for place in places):
+        return NotRead.CHANGED
+    return [edit for place in places for edit in _edits(calls[place])]
+
+
+def _not_read(error: BadArchive) -> NotRead:
+    return NotRead.MISSING if error.reason is SkipReason.MISSING else NotRead.UNREADABLE
 
 
 def _edits_in(
@@ -56,22 +114,22 @@ def _edits_in(
         path = find_archive(name, stands_for, files)
         data = read_archive(path, files)
     except BadArchive as error:
-        is_missing = error.reason is SkipReason.MISSING
-        reason = NotRead.MISSING if is_missing else NotRead.UNREADABLE
-        return {receipt.turn_id: reason for receipt in receipts}
+        return {receipt.turn_id: _not_read(error) for receipt in receipts}
     found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {
         receipt.turn_id: NotRead.CHANGED for receipt in receipts
     }
     if (reader := formats.by_name(format_name)) is None:
         return found
-    archive = ArchiveWithPath(reader.read(data), absolute_path_text(path))
+    parsed = reader.read(data)
+    add_whole_outputs(parsed, format_name, path, files)
+    archive = ArchiveWithPath(parsed, absolute_path_text(path))
     wanted = {(receipt.turn_id, own_hash(receipt.content_hash)) for receipt in receipts}
     for redactor in redactors:
         keys = _keys(archive, redactor, format_name, group)
         for key, turn in zip(keys, archive.parsed.rows, strict=True):
             if key in wanted:
                 wanted.remove(key)
-                found[key[0]] = list(_edits(turn))
+                found[key[0]] = list(_edits(turn.tool_calls))
         if not wanted:
             break
     return found
@@ -87,8 +145,8 @@ def _keys(
     return list(zip(ids, hashes, strict=True))
 
 
-def _edits(turn: RawTurn) -> Iterator[ArchivedEdit]:
-    for call in turn.tool_calls:
+def _edits(calls: Iterable[RawToolCall]) -> Iterator[ArchivedEdit]:
+    for call in calls:
         if not call.is_error:
             for path, lines in added_lines(call.arguments):
                 yield ArchivedEdit(path, tuple(lines), call.ended_at)

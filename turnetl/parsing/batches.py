@@ -43,7 +43,7 @@ from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
 from turnetl.parsing.redaction import ArchiveWithPath, RedactedTurns, redact_turns
 from turnetl.parsing.session_databases import SessionDatabases
-from turnetl.parsing.side_files import add_side_files
+from turnetl.parsing.side_files import add_side_files, add_whole_outputs
 from turnetl.parsing.sources import ArchiveStat
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
@@ -396,6 +396,7 @@ def _parse(
     except TooManyRows:
         raise problems.too_many_rows(path) from None
     add_side_files(parsed, format_.name, path, options.files)
+    add_whole_outputs(parsed, format_.name, path, options.files)
     # No table holds arguments: they are not redacted, and may be long.
     for call in (call for turn in parsed.rows for call in turn.tool_calls):
         call.arguments = None

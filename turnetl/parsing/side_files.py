@@ -103,17 +103,55 @@ def add_side_files(
             run.subagent_type = run.subagent_type or _value(values, side.kind) or ""
 
 
+_HAS_OUTPUTS = re.compile(r"(.*?)(?:/subagents/.*|\.jsonl(?:\.[a-z]+)?)", re.DOTALL)
+"""An archive of Claude Code; the group is the folder in which its session keeps whole outputs."""
+_SAVED = re.compile(
+    r"\s*(?:<persisted-output>|Error: result \()[^\n]*\n?[^\n]*?"
+    r"saved to:? [^\n]*?tool-results[/\\]([\w-]+(?:\.[\w-]+)*)"
+)
+
+
+def add_whole_outputs(
+    parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
+) -> None:
+    """Replace results that only name the file of the output by it. Raises no `BadArchive`."""
+    found = _HAS_OUTPUTS.fullmatch(path.as_posix()) if format_name == "claude_code" else None
+    for call in (call for row in parsed.rows if found for call in row.tool_calls):
+        saved = _SAVED.match(call.result)
+        data = (
+            _bytes(Path(f"{found[1]}/tool-results/{saved[1]}"), files) if found and saved else None
+        )
+        call.result = call.result if data is None else _output(data)
+
+
+def _output(data: bytes) -> str:
+    """Return a whole output; of the parts of a tool of an MCP server the texts."""
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "\n".join(part.text for part in msgspec.json.decode(data, type=list[_Part]))
+    return data.decode(errors="replace")
+
+
+class _Part(msgspec.Struct):
+    text: str
+
+
 def _lacks(parsed: ParsedArchive, name: str) -> bool:
     return any(getattr(turn, name) is None for turn in parsed.turns)
 
 
 def _read(path: Path, files: ArchiveFiles) -> Any:
     """Return what a file holds; None if it cannot be read."""
-    with suppress(BadArchive, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        data = _bytes(path, files)
+        return None if data is None else msgspec.json.decode(data)
+    return None
+
+
+def _bytes(path: Path, files: ArchiveFiles) -> bytes | None:
+    with suppress(BadArchive):
         state = files.state(path)
         if state.size <= _MAX_BYTES:
-            data, _ = files.read(state)
-            return msgspec.json.decode(data)
+            return files.read(state)[0]
     return None
 
 

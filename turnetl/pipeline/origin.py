@@ -15,10 +15,10 @@ from turnetl import wiring
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import TurnId
+from turnetl.base.model import Turn, TurnId
 from turnetl.base.progress import Progress, ignore_progress
 from turnetl.base.results import INLINED, described
-from turnetl.episode_text.conversation import Conversation, from_turn
+from turnetl.episode_text.conversation import from_turn
 from turnetl.index.persistent import PersistentIndex
 from turnetl.parsing.archive_edits import archived_edits
 from turnetl.pipeline.opened_items import IndexAnswer, log, read_index
@@ -198,38 +198,45 @@ async def why(
     dated = [(commit, previous_change(file, commit)) for commit in commits[:limit]]
 
     def read(index: PersistentIndex) -> FileAuthorship:
-        sources = _edit_sources(settings)
+        sources = edit_sources(settings)
         found = attribute(index, dated, str(file.root), sources, by_line=line is not None)
         return FileAuthorship(file, line, found, len(commits))
 
     return await read_index(read, settings, clock, progress)
 
 
-def _edit_sources(settings: Settings) -> EditSources:
+def edit_sources(settings: Settings) -> EditSources:
     redactor = wiring.redactor(settings, stores=False)
     # Turns may have been parsed with or without personal data, whatever the settings say now.
     opposite = settings.model_copy(update={"redact_pii": not settings.redact_pii})
     other = wiring.redactor(opposite, stores=False)
     return EditSources(
         archives=lambda receipts: archived_edits(
-            receipts, (redactor, other), redactor.stands_for, wiring.archive_files()
+            receipts,
+            (redactor, other),
+            redactor.stands_for,
+            wiring.archive_files(),
+            lambda with_runs: {
+                turn_id: turn.subagents
+                for turn_id, turn in _lake_turns(settings, with_runs).items()
+            },
         ),
-        conversations=lambda receipts: _conversations(settings, receipts),
+        conversations=lambda receipts: {
+            turn_id: from_turn(turn) for turn_id, turn in _lake_turns(settings, receipts).items()
+        },
         redact=lambda texts: redactor.redact_many([list(texts)])[0].texts,
     )
 
 
-def _conversations(
-    settings: Settings, receipts: Sequence[Receipt]
-) -> Mapping[TurnId, Conversation]:
-    """Return the conversations of those turns that the lake holds."""
+def _lake_turns(settings: Settings, receipts: Sequence[Receipt]) -> Mapping[TurnId, Turn]:
+    """Return those turns that the lake holds."""
     lake, found = wiring.lake(settings), {}
     group_of = attrgetter("group_id")
     for group, of_group in groupby(sorted(receipts, key=group_of), key=group_of):
         turns = [receipt.turn_id for receipt in of_group]
         try:
             for episode in lake.episodes(group, turns):
-                found[episode.turn_id] = from_turn(episode.turn)
+                found[episode.turn_id] = episode.turn
         except Fatal as error:
             log.warning("%s; the edits are read from the graph", error)
     return found

@@ -44,9 +44,11 @@ def lines(report: ParseReport) -> list[str]:
     if read.lines:
         lines, turns = plural(read.lines, "line"), plural(read.turns, "turn")
         text += f"\n{lines}: {read.used:,} used for {turns}"
-    if read.skipped:
-        reasons = tally(read.skipped.most_common())
-        text += f"; {read.skipped.total():,} skipped: {reasons}"
+    skipped = Counter(read.skipped)
+    if subagents := skipped.pop(SkipReason.SIDECHAIN, 0):
+        text += f", {subagents:,} of subagents"
+    if skipped:
+        text += f"; {skipped.total():,} skipped: {tally(skipped.most_common())}"
     if report.retained_turns:
         text += f"\n{plural(report.retained_turns, 'turn')} no longer in these archives: retained"
     if report.removed_temporary_files:

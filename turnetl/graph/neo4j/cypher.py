@@ -70,7 +70,8 @@ def microsecond(time: str) -> LiteralString:
     return f"item.{time}.epochSeconds * 1000000 + item.{time}.microsecond"
 
 
-OWN_TYPES: LiteralString = f"[{', '.join(repr(kind) for kind in migrations.OWN_TYPES)}]"
+OWN_RELATIONS: LiteralString = f"[{', '.join(repr(kind) for kind in migrations.OWN_TYPES)}]"
+"""The types that Graphiti makes, as a list."""
 
 
 class _Items(list[Any]):

@@ -38,7 +38,7 @@ from turnetl.graph.migrations import (
 )
 from turnetl.graph.neo4j import cypher, rows
 from turnetl.graph.neo4j.client import Neo4jClient
-from turnetl.graph.neo4j.cypher import ENDS, LINK, OWN_TYPES, SMALL_PAGE, in_pages, microsecond
+from turnetl.graph.neo4j.cypher import ENDS, LINK, OWN_RELATIONS, SMALL_PAGE, in_pages, microsecond
 from turnetl.graph.neo4j.rows import ENTITY_TIMES, EPISODE_TIMES, from_microseconds
 from turnetl.graph.session_level import (
     SessionLevelData,
@@ -187,7 +187,7 @@ _NEXT_LINKS: LiteralString = in_pages(
 _RELATIONS: LiteralString = f"""
 MATCH (item:Entity|Episodic|Saga|Community)-[r]-(other)
 WHERE item.group_id IN $groups
-WITH item, r, other, type(r) IN {OWN_TYPES} AS is_own,
+WITH item, r, other, type(r) IN {OWN_RELATIONS} AS is_own,
      (other:Entity OR other:Episodic OR other:Saga OR other:Community)
      AND coalesce(other.group_id IN $groups, false) AS is_inside
 WHERE CASE

@@ -24,7 +24,6 @@ from turnetl.base.model import Change, GroupId, SummaryWrites
 from turnetl.graph import to_rows
 from turnetl.graph.group_repair import GroupRepair
 from turnetl.graph.migrations import (
-    OWN_TYPES,
     MigrationStep,
     MovedKind,
     StepPatterns,
@@ -59,7 +58,7 @@ _PATTERNS = StepPatterns(
     (EXISTS {{ (item)-[:RELATES_TO]-() }} OR EXISTS {{ (:Episodic)-[:MENTIONS]->(item) }}
      OR EXISTS {{
         MATCH (item)-[r]-(other)
-        WHERE NOT type(r) IN {OWN_TYPES} AND coalesce(other.group_id <> $group_id, true)
+        WHERE NOT type(r) IN {cypher.OWN_RELATIONS} AND coalesce(other.group_id <> $group_id, true)
     }})
     """,
     delete_fact="DELETE item",
