@@ -38,9 +38,6 @@ class GroupStatus(TurnsOfGroup):
     retained_turns: Annotated[
         int, described("Turns that their archives held once and no longer hold; they stay.")
     ] = 0
-    unjoined_archives: Annotated[
-        int, described("Archives of subagents whose sessions are not in the group.")
-    ] = 0
     session_level: Annotated[
         SessionLevelCounts | None,
         described(

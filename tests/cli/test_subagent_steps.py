@@ -124,3 +124,15 @@ def test_a_turn_for_which_only_a_subagent_worked_is_no_noise_under_any_rules(
     found(shop, "filter", "--disable-rule", "greeting")
     [group] = found(shop, "filter")["groups"]
     assert group["noise"] == {}
+
+
+def test_a_run_says_that_the_session_of_a_subagent_is_not_here(
+    shop: Repository, tmp_path: Path
+) -> None:
+    folder = shop.folder / "archives" / SESSION / "subagents"
+    first = run_in_process("backfill", str(folder), folder=tmp_path)
+    again = run_in_process("ingest", "--group", "shop", folder=tmp_path)
+    for printed in (first.stdout, again.stdout):
+        assert "(1 subagent archive whose session is not here)" in " ".join(printed.split())
+    joined = run_in_process("backfill", str(folder.parents[1]), "--json", folder=tmp_path).json
+    assert [one["unjoined_archives"] for one in joined["groups"]] == [0]

@@ -181,6 +181,9 @@ class TurnsOfGroup:
     ] = ()
     turns_with_assumed_time: AssumedTimeField = 0
     """In the graph, or eligible for it."""
+    unjoined_archives: Annotated[
+        int, described("Archives of subagents whose sessions are not in the group.")
+    ] = 0
     counts: Annotated[GroupCounts, INLINED] = field(default_factory=GroupCounts)
     usage: Usage | None = None
     """Of the turns in the graph, whenever they were paid for; None if it was not requested."""

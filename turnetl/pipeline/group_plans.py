@@ -92,7 +92,10 @@ async def plan_groups_in(
         if group in selected and not episodes.is_current(lake, group, of_group, filters)
     }
     groups = (
-        _not_ready(report, lake, files[report.group]) if report.group in outdated else report
+        replace(
+            _not_ready(report, lake, files[report.group]) if report.group in outdated else report,
+            unjoined_archives=episodes.unjoined_archives(lake, report.group),
+        )
         for report in reports
     )
     return PlannedGroups(IngestReport(None, tuple(groups)), plans)

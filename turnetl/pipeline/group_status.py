@@ -23,7 +23,6 @@ from turnetl.base.errors import (
 from turnetl.base.model import GroupId
 from turnetl.base.object_url import url_text
 from turnetl.base.reason import SkipReason
-from turnetl.episodes import unjoined_archives
 from turnetl.graph.port import GraphStore
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import DamagedIndex
@@ -69,7 +68,6 @@ async def status(
                 group,
                 missing_archives=missing_archives(archives.get(group.group, ()), is_present),
                 retained_turns=sum(one.retained_turns for one in archives.get(group.group, ())),
-                unjoined_archives=unjoined_archives(lake, group.group),
             )
             for group in report.groups
         ),

@@ -59,9 +59,6 @@ def _rows(group: GroupStatus) -> Iterator[Sequence[Node]]:
 def _archive_lines(group: GroupStatus) -> Iterator[str]:
     if group.missing_archives:
         yield f"(missing archives: {len(group.missing_archives):,}; their turns stay)"
-    if apart := group.unjoined_archives:
-        sessions = "session is" if apart == 1 else "sessions are"
-        yield f"({plural(apart, 'subagent archive')} whose {sessions} not here)"
     if group.retained_turns:
         yield f"(no longer in their archives: {group.retained_turns:,}; they stay)"
 
@@ -124,6 +121,9 @@ def uncommitted_lines(group: TurnsOfGroup, archives: Sequence[str] = ()) -> list
     if group.turns_with_assumed_time:
         lines.append(f"(assumed time: {group.turns_with_assumed_time:,})")
     lines += archives
+    if apart := group.unjoined_archives:
+        sessions = "session is" if apart == 1 else "sessions are"
+        lines.append(f"({plural(apart, 'subagent archive')} whose {sessions} not here)")
     if group.error:
         lines.append(_STOPPED)
     return lines
