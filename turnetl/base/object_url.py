@@ -117,8 +117,12 @@ def discard_copy(path: Path) -> None:
 
 def path_text(path: Path) -> str:
     """Return a path as text that every table can store, even if its bytes are not valid UTF-8."""
-    text = str(path)
-    return (url_text(text) or text).encode("utf-8", "backslashreplace").decode()
+    return storable_text(str(path))
+
+
+def storable_text(path: str) -> str:
+    """Return `path_text` of a path that is a text."""
+    return (url_text(path) or path).encode("utf-8", "backslashreplace").decode()
 
 
 # A second `/` is optional, because a `Path` of a URL has only one. One letter is a drive.

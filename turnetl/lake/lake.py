@@ -169,7 +169,12 @@ class Lake(EpisodesTables):
             tree = self.files.tree(folder)
         else:
             tree = {str(group): self.files.names(folder / group)}
-        return [folder / name / file for name in tree for file in tree[name] if is_table(file)]
+        return [
+            path / file
+            for path, names in ((folder / name, tree[name]) for name in tree)
+            for file in names
+            if is_table(file)
+        ]
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
         """Return the turns files that turnetl wrote, with their metadata, sorted by path."""

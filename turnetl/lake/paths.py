@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from turnetl.base import ids
-from turnetl.base.object_url import path_text, url_text
+from turnetl.base.object_url import path_text, storable_text, url_text
 
 TURNS = "turns"
 """Name of the folder of turns files, which has a folder for each group."""
@@ -25,21 +25,25 @@ def archive_digest(archive: Path) -> str:
 
 def archive_digests(archives: Iterable[Path]) -> list[str]:
     """Return `archive_digest` of many archives. The links of each folder are resolved once."""
-    folders: dict[Path, Path] = {}
-    return [ids.digest(path_text(_resolved(path, folders))) for path in archives]
+    folders: dict[str, str] = {}
+    return [ids.digest(storable_text(_resolved(path, folders))) for path in archives]
 
 
-def _resolved(path: Path, folders: dict[Path, Path]) -> Path:
-    """Return the real path; `folders` caches the real paths of folders."""
-    if is_object(path):
-        return path
+def _resolved(path: Path, folders: dict[str, str]) -> str:
+    """Return the real path; `folders` caches the real paths of folders.
+
+    Texts and not paths, whose making would cost most of what is done for an unchanged archive.
+    """
+    text = str(path)
+    if url_text(text) is not None:
+        return text
+    folder, name = os.path.split(text)
     # Not `resolve`, which raises for a link that leads to itself.
-    if path.name in ("", "..") or os.path.islink(path):  # noqa: PTH114 - as above
-        return Path(os.path.realpath(path))
-    folder = path.parent
+    if name in ("", "..") or os.path.islink(text):  # noqa: PTH114 - as above
+        return os.path.realpath(text)
     if folder not in folders:
-        folders[folder] = Path(os.path.realpath(folder))
-    return folders[folder] / path.name
+        folders[folder] = os.path.realpath(folder)
+    return os.path.join(folders[folder], name)  # noqa: PTH118 - as above
 
 
 def is_object(path: Path) -> bool:
