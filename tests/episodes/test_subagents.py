@@ -192,6 +192,23 @@ def test_a_subagent_without_its_parent_is_counted_kept_and_joined_when_the_paren
     assert [(one.unjoined_archives, one.unchanged) for one in report.groups] == [(1, True)]
 
 
+@pytest.mark.parametrize("folder", ["src/cart", ".claude/worktrees/agent-a1"])
+def test_a_subagent_in_a_folder_to_which_its_session_changed_is_of_the_same_group(
+    tmp_path: Path, folder: str
+) -> None:
+    lake, project = Lake(tmp_path / "lake"), tmp_path / "projects/-home-dev-shop"
+    paths = write(project)
+    flat = project / "agent-b2.jsonl"
+    paths[2].rename(flat)
+    for path in (paths[1], flat):
+        path.write_text(path.read_text().replace("/home/dev/shop", f"/home/dev/shop/{folder}"))
+    parse(lake, *paths[:2], flat)
+    assert [[run.agent_id for run in one.subagents] for one in turns(lake)] == [
+        ["a1", "b2"],
+        ["c3", "e0"],
+    ]
+
+
 def test_the_digest_of_a_turn_changes_with_its_subagents_only(tmp_path: Path) -> None:
     lake, paths = Lake(tmp_path / "lake"), write(tmp_path / "archives")
     parse(lake, paths[0])
