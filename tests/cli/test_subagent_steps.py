@@ -102,6 +102,20 @@ def test_steps_of_a_subagent_are_shown_and_named_in_their_turn(shop: Repository)
     assert "Bash pytest -q  by subagent Explore  failed\n" in stdout
 
 
+@pytest.mark.parametrize("format_", ["jsonl", "parquet"])
+def test_an_export_by_the_tool_of_a_subagent_holds_the_turn_and_its_steps(
+    shop: Repository, tmp_path: Path, format_: str
+) -> None:
+    options = ("--format", format_, "--tool", "write", "--output", str(tmp_path / "export"))
+    assert found(shop, "export", *options)["turns"] == 1
+    if format_ == "parquet":
+        run_in_process("import", str(tmp_path / "export"), "--lake", "other", folder=tmp_path)
+        [group] = run_in_process("filter", "--lake", "other", "--json", folder=tmp_path).json[
+            "groups"
+        ]
+        assert (group["turns"], group["unjoined_archives"]) == (1, 0)
+
+
 @pytest.mark.full
 def test_without_the_archive_of_the_subagent_an_excerpt_of_its_edit_is_compared(
     shop: Repository,

@@ -15,6 +15,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
+from turnetl.episodes.subagents import of_same_turns
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.lake import Lake, turn_from_row
@@ -43,7 +44,10 @@ _SINGLE_FILES = {
 """Of the formats that are one file, with the beginning and the function of each."""
 _FOLDERS = {ExportFormat.MARKDOWN: to_markdown, ExportFormat.ATIF: to_atif}
 """Of the formats that are a folder."""
-_TOOLS = pl.col("tool_calls").list.eval(pl.element().struct.field("name").str.to_lowercase())
+_NAME = pl.element().struct.field("name").str.to_lowercase()
+_CALLS = pl.element().struct.field("tool_calls").explode().struct
+_TOOLS = pl.col("tool_calls").list.eval(_NAME)
+_TOOLS_OF_RUNS = pl.col("subagents").list.eval(_CALLS.field("name").str.to_lowercase())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +96,16 @@ async def export(
         )
     stated = await _stated(settings, options, clock, existing, progress)
     groups = [group for group in stated.groups if group in existing]
-    where = condition(options.selection, stated.in_graph if stated.needs_graph else None)
-    turns = selected_turns(lake, groups, where)
+    turn_ids = stated.in_graph if stated.needs_graph else None
+    where = condition(options.selection, turn_ids)
+    turns = selected_turns(lake, groups, condition(options.selection, turn_ids, of_episodes=True))
     progress(ProgressUpdate("export", "steps", 1, 2))
     exported = {one.turn.turn_id for one in turns}
     content = _of_turns(ordered(replace(stated.knowledge, turns=turns)), exported)
     run = _Export(options, wiring.redactor(settings, stores=False), content)
     if options.format is ExportFormat.PARQUET:
-        report = run.write_turns_files(lake, groups, where)
+        rows = where if where is None else where | _rows_of(lake, groups, exported)
+        report = run.write_turns_files(lake, groups, rows)
     else:
         report = run.write_content()
     progress(ProgressUpdate("export", "steps", 2, 2))
@@ -170,8 +176,10 @@ def _file(options: ExportOptions) -> Path:
     return options.output
 
 
-def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr | None:
-    """Return the condition on rows of `schema.TURNS`; None: there is none.
+def condition(
+    selection: Selection, turn_ids: Collection[str] | None, *, of_episodes: bool = False
+) -> pl.Expr | None:
+    """Return the condition on rows of `schema.TURNS`, or of `schema.EPISODES`; None: there is none.
 
     Conditions on facts are left out: `turn_ids` meet them; None: all turns do.
     """
@@ -187,7 +195,8 @@ def condition(selection: Selection, turn_ids: Collection[str] | None) -> pl.Expr
     if selection.branch is not None:
         met.append(pl.col("git_branch") == selection.branch)
     if selection.tool is not None:
-        met.append(_TOOLS.list.contains(selection.tool.lower()))
+        tool, names = selection.tool.lower(), (_TOOLS, _TOOLS_OF_RUNS)[: 1 + of_episodes]
+        met.append(pl.any_horizontal(one.list.contains(tool) for one in names))
     if turn_ids is not None:
         met.append(pl.col("turn_id").is_in(sorted(turn_ids)))
     return pl.all_horizontal(*(one.fill_null(value=False) for one in met)) if met else None
@@ -211,6 +220,16 @@ def selected_turns(
             for row in rows.iter_rows(named=True)
         ]
     return turns
+
+
+def _rows_of(lake: Lake, groups: Iterable[GroupId], turns: Collection[str]) -> pl.Expr:
+    """Return the condition on rows of `schema.TURNS` that they are these turns, or runs for them.
+
+    The columns of a run are its own: it has no branch, for instance.
+    """
+    same = {row for group in groups for row in of_same_turns(lake, group, turns)}
+    is_run = ~schema.IS_TURN & pl.col("turn_id").is_in(sorted(same))
+    return is_run | pl.col("turn_id").is_in(sorted(turns))
 
 
 async def _stated(
