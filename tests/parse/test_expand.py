@@ -309,6 +309,7 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
         ".factory/sessions/-srv-shop/1.settings.json",
         ".kiro/sessions/cli/1.json",
         ".openclaw/agents/main/sessions/sessions.json",
+        ".openclaw/agents/main/sessions/1.checkpoint.2.jsonl",
         ".cline/data/sessions/1/1.json",
         "saoudrizwan.claude-dev/tasks/1/task_metadata.json",
         "User/workspaceStorage/1a/workspace.json",
@@ -323,6 +324,6 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
     (tmp_path / "shop" / "session.jsonl.zstd").write_bytes(b"")
     found = parsing.expand([tmp_path])
     assert names(found) == [".aider.chat.history.md", "session.jsonl.zstd"]
-    assert found.other_files == {SkipReason.BESIDE_SESSION: 12}
+    assert found.other_files == {SkipReason.BESIDE_SESSION: 13}
     history = tmp_path / ".codex" / "history.jsonl"
     assert names(parsing.expand([history])) == ["history.jsonl"]

@@ -181,6 +181,18 @@ def test_a_row_that_is_damaged_loses_no_other_row(tmp_path: Path, lake: Lake) ->
     assert "\ufffd bytes" in answer
 
 
+def test_parts_that_name_no_session_belong_to_that_of_their_message(
+    tmp_path: Path, lake: Lake
+) -> None:
+    path = opencode(tmp_path / "opencode.db", 2)
+    write(path, [], "drop index part_session_idx; alter table part drop column session_id")
+    assert outcomes(parse(lake, path)) == ["new", "new"]
+    assert prompts(lake) == ["Prompt 1", "Prompt 2"]
+    assert outcomes(parse(lake, path)) == ["unchanged", "unchanged"]
+    write(path, [("delete from part where id = 'prt_2_1_0'", ())])
+    assert outcomes(parse(lake, path)) == ["unchanged", "changed"]
+
+
 def test_a_database_of_another_program_or_layout_is_counted(tmp_path: Path) -> None:
     write(tmp_path / "opencode.db", [], "create table session (id text)")
     write(tmp_path / "shop.sqlite", [], "create table books (id text)")

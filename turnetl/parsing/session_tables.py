@@ -79,7 +79,9 @@ def layouts_in(database: sqlite3.Connection) -> list[SessionTables]:
         _text(table): {_text(name) for _, name in names}
         for table, names in groupby(database.execute(listed), key=lambda row: row[0])
     }
-    return [layout.of(columns) for layout in LAYOUTS if layout.is_in(columns)]
+    found = [layout.of(columns) for layout in LAYOUTS if layout.is_in(columns)]
+    # Of those that list the same sessions, the first is enough.
+    return [*{layout.states[0]: layout for layout in reversed(found)}.values()][::-1]
 
 
 def session_ids(database: sqlite3.Connection, layouts: Iterable[SessionTables]) -> list[str]:
@@ -219,6 +221,20 @@ _V1 = SessionTables(
     """,
 )
 """OpenCode 1.2 and Kilo: the rows are those of the files before, each message before its parts."""
+_V1_BY_MESSAGE = replace(
+    _V1,
+    columns={**_V1.columns, "part": "id message_id data"},
+    states=(
+        _V1.states[0],
+        _V1.states[1].replace(
+            "from part",
+            """from (select m.session_id, p.rowid, p.* from part p
+                join message m on m.id = p.message_id)""",
+        ),
+    ),
+    rows=_V1.rows.replace("p.session_id", "m.session_id"),
+)
+"""Parts name only their message."""
 _V2 = SessionTables(
     columns={
         "session_v2": "id directory time_created",
@@ -434,7 +450,7 @@ _HERMES_SESSIONS = replace(
     """,
 )
 LAYOUTS = (
-    *(_V2, _V2_EARLY, _V1, _CODEX, _GOOSE, _KIRO, _KIRO_FIRST, _CURSOR, _ZED),
+    *(_V2, _V2_EARLY, _V1, _V1_BY_MESSAGE, _CODEX, _GOOSE, _KIRO, _KIRO_FIRST, _CURSOR, _ZED),
     *(_HERMES_SESSIONS, _HERMES),
 )
 """The first that lists a session counts."""

@@ -172,7 +172,7 @@ _is_beside_session = re.compile(
     r"|/\.codex/history\.jsonl\Z"
     r"|/agent-transcripts/[^/]+/subagents/[^/]+\.jsonl\Z"
     r"|/\.factory/sessions/(?:.*/)?[^/]+\.settings\.json\Z|/\.kiro/sessions/cli/[^/]+\.json\Z"
-    r"|/\.openclaw/agents/[^/]+/sessions/sessions\.json\Z"
+    r"|/\.?openclaw/agents/[^/]+/sessions/(?:sessions\.json|[^/]+\.checkpoint\.[^/]+)\Z"
     r"|/[0-9a-f]{2}/[0-9a-f]{10}/(?:\d+/)?metadata\.json\Z"
     r"|/\.cline/data/sessions/[^/]+/[^/]+(?<!\.messages)\.json\Z"
     r"|/tasks/[^/]+/(?:history_item|task_metadata|ui_messages)\.json\Z"
