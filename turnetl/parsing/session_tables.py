@@ -330,11 +330,13 @@ _GOOSE = SessionTables(
     ),
     rows="""
     select 0 as _1, id, working_dir, $sessions.name as description,
-        $sessions.session_type as session_type, 0 as message_count, null as role, null as created,
-        null as "content:json", null as "metadata:json"
+        $sessions.session_type as session_type, 0 as message_count,
+        iif(json_valid($sessions.model_config_json),
+            json_extract($sessions.model_config_json, '$.model_name'), null) as model,
+        null as role, null as created, null as "content:json", null as "metadata:json"
     from sessions where id = :id
-    union all select id, $messages.message_id, null, null, null, null, role, created_timestamp,
-        content_json, $messages.metadata_json
+    union all select id, $messages.message_id, null, null, null, null, null, role,
+        created_timestamp, content_json, $messages.metadata_json
     from messages where session_id = :id order by 1
     """,
 )

@@ -41,9 +41,9 @@ class ClineMessage(msgspec.Struct, rename="camel"):
 
 _MESSAGES = RowDecoder(ClineMessage, Envelope(shared=(("role", "content"),)))
 _FIRST = re.compile(r"\s*<(?:task|user_message|feedback)>")
-_TAGGED = re.compile(r"\s*<(task|feedback|answer|user_message|user_input)>\n.*\n</\1>\s*", re.DOTALL)
 _WORDS = ("task", "feedback", "answer", "user_message", "user_input")
 """Tags around what the user wrote."""
+_TAGGED = re.compile(rf"\s*<({'|'.join(_WORDS)})>\n.*\n</\1>\s*", re.DOTALL)
 _DETAILS = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.DOTALL)
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^()\n]+)\)")
 _RESULT = re.compile(r"\[(\w+)(?: for [^\n]{0,999}?)?\] Result:\s*")
