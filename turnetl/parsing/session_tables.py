@@ -352,7 +352,8 @@ _KIRO = SessionTables(
     select updated_at as _1, -1 as _2, conversation_id, key, null as "entry:json"
     from conversations_v2 where conversation_id = :id
     union all select updated_at, entry.key, null, null, entry.value
-    from conversations_v2 c, json_each(c.value, '$.history') entry
+    from conversations_v2 c, json_each(iif(json_valid(c.value), c.value,
+        json_object('history', json_array(cast(c.value as text)))), '$.history') entry
     where conversation_id = :id order by 1, 2
     """,
 )
