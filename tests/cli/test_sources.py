@@ -197,7 +197,7 @@ def test_at_80_columns_the_missing_agents_are_named_in_few_lines() -> None:
     text = printed(view.view(SourcesReport((first, *missing), NOW), Path("/home/dev")))
     names = text.partition("\nnot found: ")[2].splitlines()
     assert "Codex CLI, Gemini CLI" in names[0]
-    assert len(names) <= 4
+    assert len(names) <= 5
 
 
 def test_transcripts_of_subagents_and_histories_of_prompts_are_no_sessions() -> None:

@@ -21,7 +21,12 @@ from turnetl.episodes import FilterReport, build
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
-from turnetl.parsing.forgetting import delete_stale_episodes, remove_forgotten_turns
+from turnetl.parsing.forgetting import (
+    delete_stale_episodes,
+    keys_of_runs,
+    remove_forgotten_turns,
+    turns_with,
+)
 from turnetl.pipeline.run_forget import rows_to_forget
 from turnetl.redact import Redactor
 
@@ -187,6 +192,23 @@ def test_a_subagent_without_its_parent_is_counted_kept_and_joined_when_the_paren
     assert [(one.unjoined_archives, one.unchanged) for one in report.groups] == [(1, True)]
 
 
+@pytest.mark.parametrize("folder", ["src/cart", ".claude/worktrees/agent-a1"])
+def test_a_subagent_in_a_folder_to_which_its_session_changed_is_of_the_same_group(
+    tmp_path: Path, folder: str
+) -> None:
+    lake, project = Lake(tmp_path / "lake"), tmp_path / "projects/-home-dev-shop"
+    paths = write(project)
+    flat = project / "agent-b2.jsonl"
+    paths[2].rename(flat)
+    for path in (paths[1], flat):
+        path.write_text(path.read_text().replace("/home/dev/shop", f"/home/dev/shop/{folder}"))
+    parse(lake, *paths[:2], flat)
+    assert [[run.agent_id for run in one.subagents] for one in turns(lake)] == [
+        ["a1", "b2"],
+        ["c3", "e0"],
+    ]
+
+
 def test_the_digest_of_a_turn_changes_with_its_subagents_only(tmp_path: Path) -> None:
     lake, paths = Lake(tmp_path / "lake"), write(tmp_path / "archives")
     parse(lake, paths[0])
@@ -227,6 +249,30 @@ def test_forgetting_a_text_of_a_subagent_takes_its_turn_and_the_runs_for_it(
         write_forgotten(lake.files, forgotten)
         shutil.rmtree(tmp_path / "lake" / "turns")
         parse(lake, *write(tmp_path / "archives"))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "of_runs", "left"),
+    [
+        ("Mend the cart, please.", True, ["And the prices?"]),
+        # An earlier turnetl listed turns alone: their archive then says which runs were for them.
+        ("And the prices?", False, ["Mend the cart, please."]),
+    ],
+)
+def test_runs_that_are_read_after_their_turn_was_forgotten_stay_forgotten(
+    prompt: str, left: list[str], tmp_path: Path, *, of_runs: bool
+) -> None:
+    lake, paths = Lake(tmp_path / "lake"), write(tmp_path / "archives")
+    parse(lake, paths[0])
+    chosen = turns_with(lake, pl.col("user_text") == prompt)
+    listed = [*chosen["turn_id"], *(keys_of_runs(chosen) if of_runs else ())]
+    lake = Lake(tmp_path / "later")
+    write_forgotten(lake.files, NOTHING.extended((chosen["group_id"][0], one) for one in listed))
+    parse(lake, *(paths[:2] if of_runs else paths[:1]))
+    assert [turn.user_text for turn in turns(lake)] == left
+    rows = pl.concat(batch.read() for one in lake.groups() for batch in lake.row_batches(one))
+    runs = {"Find the prices.", "Look around."} if of_runs else set()
+    assert {*rows.filter(~schema.IS_TURN)["user_text"]} == runs
 
 
 def test_the_file_beside_a_subagents_archive_says_which_call_started_it(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ class ForgetReport:
             "Texts of the turns that no other turn holds, searched for afterwards.", counted=True
         ),
     ] = field(default=(), repr=False)
+    keys_of_runs: frozenset[str] = field(default=frozenset(), repr=False)
+    """What says of runs of subagents, when they are read later, that these turns started them."""
     damaged_tables: Annotated[
         tuple[Path, ...],
         described("Damaged turns files that were kept, which may hold the turns: deleted too."),

@@ -1,10 +1,11 @@
 """Remove forgotten turns from the tables of a lake, in steps that may be repeated after a kill."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
+from msgspec.structs import asdict, astuple
 
 from turnetl.base import ids
 from turnetl.base.model import GroupId, SessionId, TurnId
@@ -16,6 +17,7 @@ from turnetl.lake.forgotten import ForgottenTurns
 from turnetl.parsing.redaction import RedactedTurns
 
 _KEYS = ("turn_id", "session_id")
+_RUN_KEYS = ("session_id", "prompt_id", "agent_id", "user_text")
 
 
 def remove_forgotten_turns(lake: Lake, forgotten: ForgottenTurns) -> list[GroupId]:
@@ -98,11 +100,15 @@ def without_forgotten(
     """Return the turns that are not forgotten; the prompts' lines of others count as skipped."""
     if not forgotten:
         return turns, counts
-    kept = [
-        number
-        for number, turn in enumerate(turns.turns)
-        if not forgotten.includes_native(format_name, turn.native_id, turn.session_id)
-    ]
+    kept, keys = list[int](), set[str]()
+    for number, turn in enumerate(turns.turns):
+        if forgotten.includes_native(format_name, turn.native_id, turn.session_id) or (
+            turn.subagent_type is not None and _is_run_for(asdict(turn), forgotten, keys)
+        ):
+            starts = [astuple(start) for start in turn.subagent_calls]
+            keys |= {*_keys(turn.session_id, turn.agent_id, starts, turn.subagent_prompts)}
+        else:
+            kept.append(number)
     remaining = replace(
         turns,
         turns=[turns.turns[number] for number in kept],
@@ -130,8 +136,45 @@ def rows_not_forgotten(rows: pl.DataFrame | None, forgotten: ForgottenTurns) -> 
     return None if remaining.is_empty() else remaining
 
 
+def keys_of_runs(rows: pl.DataFrame) -> set[str]:
+    """Return what says of runs that these rows started them, so that they stay forgotten too."""
+    links = rows.select("session_id", "agent_id", "subagent_calls", "subagent_prompts")
+    return {
+        key
+        for session, agent, calls, prompts in links.iter_rows()
+        for key in _keys(session, agent, [call.split("\t") for call in calls or ()], prompts)
+    }
+
+
+def _keys(
+    session: str, agent: str | None, starts: Sequence[Sequence[str | None]], prompts: Iterable[str]
+) -> Iterator[str]:
+    """Yield keys of runs, whose session may be the agent; by prompt if one has no other."""
+    names = {name for call_id, agent_id, _ in starts for name in (call_id, agent_id) if name}
+    if not starts or not all(agent_id for _, agent_id, _ in starts):
+        names |= {*prompts}
+    for place in {session, agent or session}:
+        yield from (ids.digest(place, name) for name in names)
+    if agent:
+        yield ids.digest(agent)
+
+
+def _is_run_for(
+    run: Mapping[str, str | None], forgotten: ForgottenTurns, keys: Collection[str] = ()
+) -> bool:
+    """Return whether a row of a run says that a forgotten turn, or a run for one, started it."""
+    session = run["session_id"] or ""
+    names = filter(None, (run[name] for name in _RUN_KEYS[1:]))
+    own = {ids.digest(session), *(ids.digest(session, name) for name in names)}
+    return not own.isdisjoint(keys) or any(forgotten.includes(TurnId(key), None) for key in own)
+
+
 def is_forgotten(rows: pl.DataFrame, forgotten: ForgottenTurns) -> pl.Series:
     """Return for each row, by its `turn_id` and `session_id`, whether its turn is forgotten."""
     keys = zip(rows["turn_id"], rows["session_id"], strict=True)
     included = [forgotten.includes(TurnId(turn), SessionId(session)) for turn, session in keys]
+    if "subagent_type" in rows.columns and forgotten:
+        runs = rows.with_row_index("row").filter(~IS_TURN).select("row", *_RUN_KEYS)
+        for run in runs.iter_rows(named=True):
+            included[run["row"]] = included[run["row"]] or _is_run_for(run, forgotten)
     return pl.Series(included, dtype=pl.Boolean)

@@ -9,7 +9,7 @@ turns. A side file that is missing or damaged adds nothing.
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -79,10 +79,29 @@ SIDE_FILES = {
 """By format; Pi's is that of Factory Droid."""
 
 
+_OF_PROJECT = re.compile(r"(?:.*?/)?([^/]+)/(?:[^/]+/subagents/.*|agent-[^/]*)", re.DOTALL)
+"""An archive of a subagent; the group is the folder of its project, named after that."""
+
+
+def folder_of_session(cwd: str | None, path: Path) -> str | None:
+    """Return the folder where the session of a subagent began: it may since have changed it.
+
+    It is the one at or above the subagent's after which Claude Code named the folder of archives.
+    """
+    found = _OF_PROJECT.fullmatch(path.as_posix())
+    if cwd is None or found is None:
+        return cwd
+    own = PureWindowsPath(cwd) if "\\" in cwd else PurePosixPath(cwd)
+    above = map(str, (own, *own.parents))
+    return next((one for one in above if re.sub(r"[^A-Za-z0-9]", "-", one) == found[1]), cwd)
+
+
 def add_side_files(
     parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
 ) -> None:
     """Add the folder and the model to the turns that lack them. Raises no `BadArchive`."""
+    if format_name == "claude_code" and parsed.runs and not parsed.turns:
+        parsed.cwd = folder_of_session(parsed.cwd, path)
     for side in SIDE_FILES.get(format_name, ()):
         needs_folder = bool(side.folder) and (side.is_preferred or _lacks(parsed, "cwd"))
         needs_model = bool(side.model) and _lacks(parsed, "model")

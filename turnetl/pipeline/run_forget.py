@@ -40,6 +40,7 @@ from turnetl.lake.byte_search import FoundText, files_under, holds_any, search_f
 from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,
+    keys_of_runs,
     listed_turns,
     remove_forgotten_turns,
     turns_with,
@@ -187,6 +188,7 @@ async def _preview(
         tuple(sorted(turns.values(), key=lambda turn: (turn.archive, turn.first_line))),
         UndoReport(tuple(undone), cascade),
         samples=unique_pieces(lake, rows),
+        keys_of_runs=frozenset(() if rows.is_empty() else keys_of_runs(rows)),
         damaged_tables=tuple(set_aside_files(lake.files, _affected(turns.values(), forgotten))),
         is_resumed=not forgotten.is_complete,
         summarised=tuple(summarised_groups(migrations, sessions)),
@@ -218,7 +220,9 @@ def _extended(forgotten: ForgottenTurns, preview: ForgetReport) -> ForgottenTurn
         for turn in preview.turns
         if by_session and turn.session_id.startswith(selection.session or "")
     }
-    return forgotten.extended(((turn.group, turn.turn_id) for turn in preview.turns), sessions)
+    listed = [(turn.group, turn.turn_id) for turn in preview.turns]
+    keys = [(listed[0][0], TurnId(key)) for key in preview.keys_of_runs if listed]
+    return forgotten.extended([*listed, *keys], sessions)
 
 
 def _completed(
