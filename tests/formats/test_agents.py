@@ -78,6 +78,7 @@ PROMPTS = {
     ],
     "cline/tasks.json": ["fix it"],
     "cline/xml.json": ["Add a till"],
+    "cline/bare.json": ["Name the shop"],
     "cline/roo.json": ["Add a till", "Now print the receipt"],
     "cline/session.json": ["Weigh the parcels", "Try sudo"],
     "cline/delegated.json": [],

@@ -79,7 +79,7 @@ SIDE_FILES = {
 """By format; Pi's is that of Factory Droid."""
 
 
-_OF_PROJECT = re.compile(r"(?:.*/)?([^/]+)/(?:[^/]+/subagents/.*|agent-[^/]*)", re.DOTALL)
+_OF_PROJECT = re.compile(r"(?:.*?/)?([^/]+)/(?:[^/]+/subagents/.*|agent-[^/]*)", re.DOTALL)
 """An archive of a subagent; the group is the folder of its project, named after that."""
 
 
