@@ -1,7 +1,7 @@
 """Labels of what a good graph of real sessions has; guide.md says how they are judged.
 
-A person wrote them from the archives, without having seen what turnetl extracts. They hold no text
-of the archives but names and key terms: without the archives nothing can be measured.
+They were written by reading the archives, before anything that turnetl extracts was seen. They hold
+no text of the archives but names and key terms: without the archives nothing can be measured.
 """
 
 import csv
