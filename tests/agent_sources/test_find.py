@@ -132,6 +132,19 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
     }
 
 
+def test_the_archive_of_a_subagent_is_no_session_before_and_after_it_was_parsed(
+    tmp_path: Path,
+) -> None:
+    sessions = tmp_path / ".codex" / "sessions"
+    sessions.mkdir(parents=True)
+    for name in ("items", "subagent"):
+        shutil.copy(ARCHIVES / "codex" / f"{name}.jsonl", sessions / f"rollout-{name}.jsonl")
+    codex = source(found(tmp_path), "Codex CLI")
+    assert (len(codex.archives), codex.sessions) == (2, 1)
+    parse(tmp_path, *sessions.iterdir())
+    assert source(found(tmp_path), "Codex CLI").sessions == 1
+
+
 def test_turns_of_new_archives_are_counted(tmp_path: Path) -> None:
     transcript(tmp_path / ".claude", "s1")
     transcript(tmp_path / ".claude", "s2")
