@@ -443,12 +443,14 @@ _HERMES_SESSIONS = replace(
     columns={"sessions": "id source model started_at", **_HERMES.columns},
     rows="""
     select 0 as _1, null as id, id as session_id, $sessions.cwd as cwd, model,
-        $sessions.git_branch as git_branch, source, null as role, null as content,
+        $sessions.git_branch as git_branch, source, iif(json_valid($sessions.model_config),
+            json_extract($sessions.model_config, '$._delegate_from'), null) as delegate_from,
+        null as role, null as content,
         null as tool_call_id, null as "tool_calls:json", null as tool_name,
         started_at as timestamp, null as active
     from sessions where id = :id
-    union all select id, id, session_id, null, null, null, null, role, content, tool_call_id,
-        tool_calls, tool_name, timestamp, $messages.active
+    union all select id, id, session_id, null, null, null, null, null, role, content,
+        tool_call_id, tool_calls, tool_name, timestamp, $messages.active
     from messages where session_id = :id order by 1
     """,
 )
