@@ -86,6 +86,9 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".local/share/devin/cli/transcripts/kind-shelf.json": "atif/trajectory.json",
         ".local/share/goose/sessions/1.jsonl": "goose/tools.jsonl",
         f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": "cline/roo.json",
+        f".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": (
+            "cline/roo.json"
+        ),
     }
     beside = (
         ".gemini/tmp/0123abc/logs.json",
@@ -122,7 +125,7 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
     report = found(tmp_path)
     numbers = Counter(one.agent for one in report.found for _ in one.archives)
     agents = {location.agent for location in agent_locations(machine(tmp_path))}
-    several = {"Codex CLI": 2, "Copilot Chat": 3, "Claude Cowork": 2}
+    several = {"Codex CLI": 2, "Copilot Chat": 3, "Claude Cowork": 2, "Roo Code": 2}
     assert numbers == dict.fromkeys(agents, 1) | several
     assert {one.state for source in report.found for one in source.archives} == {ArchiveState.NEW}
     assert {str(Path(path).relative_to(tmp_path)) for path in report.paths} >= {
