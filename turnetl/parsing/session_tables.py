@@ -416,7 +416,14 @@ _CURSOR = SessionTables(
 """Cursor's editor. A row that changes gets another number: its key is replaced."""
 _ZED = SessionTables(
     columns={"threads": "id updated_at data_type data"},
-    states=("select id, length(data) as bytes, updated_at as changed from threads",),
+    states=(
+        """
+        select id, length(data) as bytes, coalesce(
+            cast(round((julianday(updated_at) - 2440587.5) * 86400000) as integer), updated_at
+        ) as changed
+        from threads
+        """,
+    ),
     rows="""
     select id, data_type, $threads.created_at as created_at, $threads.folder_paths as folder_paths,
         $threads.parent_id as parent_id, data as "..."
