@@ -322,7 +322,7 @@ def hermes(path: Path, sessions: int = 1) -> Path:
     """Make the database of Hermes."""
     schema = """
         create table sessions (id text primary key, source text not null, model text, cwd text,
-            started_at real not null);
+            model_config text, started_at real not null);
         create table messages (id integer primary key autoincrement, session_id text not null,
             role text not null, content text, tool_call_id text, tool_calls text, tool_name text,
             timestamp real not null, active integer not null default 1);
@@ -335,7 +335,7 @@ def _hermes_rows(sessions: int) -> Iterable[tuple[str, Sequence[object]]]:
     for number in range(1, sessions + 1):
         session, at = f"20260302_{number}", AT / 1000 + number
         yield (
-            "insert into sessions values (?, 'cli', 'large', '/home/dev/shop', ?)",
+            "insert into sessions values (?, 'cli', 'large', '/home/dev/shop', null, ?)",
             (session, at),
         )
         for row in (

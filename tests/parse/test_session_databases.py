@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.agent_databases import MAKERS, kiro, opencode, opencode_2, write
+from tests.agent_databases import AT, MAKERS, hermes, kiro, opencode, opencode_2, write, zed
 from tests.parse.parse_runs import counts_every_line, outcomes, run
 from turnetl import parsing
 from turnetl.base.errors import BadArchive
@@ -190,6 +190,26 @@ def test_a_damaged_conversation_of_kiro_is_a_row_that_is_not_read(
     assert outcomes(report) == ["new", "new"]
     assert report.read.skipped[SkipReason.INVALID_JSON] == 1
     assert counts_every_line(report)
+
+
+def test_a_session_that_hermes_delegated_is_no_turn(tmp_path: Path, lake: Lake) -> None:
+    path = hermes(tmp_path / "state.db", 3)
+    update = "update sessions set model_config = ? where id = ?"
+    write(path, [(update, ('{"_delegate_from": "20260302_1"}', "20260302_2"))])
+    write(path, [(update, ("{cut", "20260302_3"))])
+    read = parse(lake, path).read
+    assert (read.turns, read.sidechain_rows) == (2, 4)
+
+
+def test_a_thread_of_zed_has_the_time_of_its_last_change_not_that_of_the_database(
+    tmp_path: Path,
+) -> None:
+    path = zed(tmp_path / "threads.db", 2)
+    write(path, [("update threads set updated_at = 'unknown' where id = 'z2'", ())])
+    with SessionDatabases() as databases:
+        states = databases.states(path)
+    assert states["z1"].mtime_ns == (AT + 1000) * 1_000_000
+    assert states["z2"].mtime_ns == path.stat().st_mtime_ns
 
 
 def test_parts_that_name_no_session_belong_to_that_of_their_message(

@@ -179,7 +179,7 @@ _NOT_RECORDED = {
     ),
     "goose": ("tokens", "their sums of a session are not read; model only in newer databases"),
     "zed": ("times tokens", "those of the last request of a turn are not read"),
-    "hermes": ("errors tokens subagents", ""),
+    "hermes": ("errors tokens", "a session's sums of tokens are not read"),
     "copilot": ("tokens", "their sums of a session are not read"),
     "copilot_chat": ("tokens", "those of the last request of a turn are not read"),
     "pi": ("", "Factory Droid: no tokens"),

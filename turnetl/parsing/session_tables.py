@@ -416,7 +416,14 @@ _CURSOR = SessionTables(
 """Cursor's editor. A row that changes gets another number: its key is replaced."""
 _ZED = SessionTables(
     columns={"threads": "id updated_at data_type data"},
-    states=("select id, length(data) as bytes, updated_at as changed from threads",),
+    states=(
+        """
+        select id, length(data) as bytes, coalesce(
+            cast(round((julianday(updated_at) - 2440587.5) * 86400000) as integer), updated_at
+        ) as changed
+        from threads
+        """,
+    ),
     rows="""
     select id, data_type, $threads.created_at as created_at, $threads.folder_paths as folder_paths,
         $threads.parent_id as parent_id, data as "..."
@@ -443,12 +450,14 @@ _HERMES_SESSIONS = replace(
     columns={"sessions": "id source model started_at", **_HERMES.columns},
     rows="""
     select 0 as _1, null as id, id as session_id, $sessions.cwd as cwd, model,
-        $sessions.git_branch as git_branch, source, null as role, null as content,
+        $sessions.git_branch as git_branch, source, iif(json_valid($sessions.model_config),
+            json_extract($sessions.model_config, '$._delegate_from'), null) as delegate_from,
+        null as role, null as content,
         null as tool_call_id, null as "tool_calls:json", null as tool_name,
         started_at as timestamp, null as active
     from sessions where id = :id
-    union all select id, id, session_id, null, null, null, null, role, content, tool_call_id,
-        tool_calls, tool_name, timestamp, $messages.active
+    union all select id, id, session_id, null, null, null, null, null, role, content,
+        tool_call_id, tool_calls, tool_name, timestamp, $messages.active
     from messages where session_id = :id order by 1
     """,
 )
