@@ -158,7 +158,7 @@ def goose(path: Path, sessions: int = 1) -> Path:
     """Make a database of Goose."""
     schema = """
         create table sessions (id text primary key, name text, session_type text,
-            working_dir text not null, updated_at timestamp);
+            working_dir text not null, updated_at timestamp, model_config_json text);
         create table messages (id integer primary key autoincrement, message_id text,
             session_id text not null, role text not null, content_json text not null,
             created_timestamp integer not null);
@@ -196,8 +196,8 @@ def _goose_rows(
     for number in range(1, sessions + 1):
         session, at = f"20260302_{number}", AT // 1000 + number
         yield (
-            "insert into sessions values (?, 'Cart', 'user', '/home/dev/shop', ?)",
-            (session, f"2026-03-02 09:00:{number:02}"),
+            "insert into sessions values (?, 'Cart', 'user', '/home/dev/shop', ?, ?)",
+            (session, f"2026-03-02 09:00:{number:02}", '{"model_name": "claude"}'),
         )
         for place, (role, content) in enumerate(said):
             data = json.dumps(content).replace("{}", str(number), 1)
@@ -322,7 +322,7 @@ def hermes(path: Path, sessions: int = 1) -> Path:
     """Make the database of Hermes."""
     schema = """
         create table sessions (id text primary key, source text not null, model text, cwd text,
-            started_at real not null);
+            model_config text, started_at real not null);
         create table messages (id integer primary key autoincrement, session_id text not null,
             role text not null, content text, tool_call_id text, tool_calls text, tool_name text,
             timestamp real not null, active integer not null default 1);
@@ -335,7 +335,7 @@ def _hermes_rows(sessions: int) -> Iterable[tuple[str, Sequence[object]]]:
     for number in range(1, sessions + 1):
         session, at = f"20260302_{number}", AT / 1000 + number
         yield (
-            "insert into sessions values (?, 'cli', 'large', '/home/dev/shop', ?)",
+            "insert into sessions values (?, 'cli', 'large', '/home/dev/shop', null, ?)",
             (session, at),
         )
         for row in (

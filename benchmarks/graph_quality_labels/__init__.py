@@ -1,7 +1,7 @@
 """Labels of what a good graph of real sessions has; guide.md says how they are judged.
 
-A person wrote them from the archives, without having seen what turnetl extracts. They hold no text
-of the archives but names and key terms: without the archives nothing can be measured.
+They were written by reading the archives, before anything that turnetl extracts was seen. They hold
+no text of the archives but names and key terms: without the archives nothing can be measured.
 """
 
 import csv
@@ -116,6 +116,21 @@ class IntentLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondVerdict:
+    """What a second reader, who had not seen the labels, found at one place."""
+
+    question: str
+    """`statement` (said by whom, of which kind), `resolution` (of an error) or `label`."""
+    archive: str
+    line: int
+    id: str
+    """Of the label; empty for a statement."""
+    verdict: str
+    first: tuple[str, ...]
+    """The first reader's verdicts when the two were compared: no later correction changes them."""
+
+
+@dataclass(frozen=True, slots=True)
 class GraphLabels:
     sessions: tuple[LabelledArchive, ...]
     decisions: tuple[DecisionLabel, ...]
@@ -125,11 +140,13 @@ class GraphLabels:
     intents: tuple[IntentLabel, ...]
 
 
-Row = LabelledArchive | DecisionLabel | ErrorLabel | EntityLabel | EditLabel | IntentLabel
+Label = DecisionLabel | ErrorLabel | EntityLabel | EditLabel | IntentLabel
+Row = LabelledArchive | Label | SecondVerdict
 _Row = TypeVar("_Row", bound=Row)
 _BY_COLUMN: Mapping[str, Callable[[str], Any]] = {
     "key_terms": lambda value: tuple(value.split()),
     "aliases": lambda value: tuple(value.split("|")) if value else (),
+    "first": lambda value: tuple(value.split("|")),
 }
 _BY_TYPE: Mapping[object, Callable[[str], Any]] = {
     str: str,
@@ -149,6 +166,11 @@ def graph_labels(folder: Path = FOLDER) -> GraphLabels:
         edits=_rows(folder / "edits.tsv", EditLabel),
         intents=_rows(folder / "intents.tsv", IntentLabel),
     )
+
+
+def second_verdicts(folder: Path = FOLDER) -> tuple[SecondVerdict, ...]:
+    """Read second_reader.tsv; raises as `graph_labels`."""
+    return _rows(folder / "second_reader.tsv", SecondVerdict)
 
 
 def has_key_terms(statement: str, terms: Sequence[str]) -> bool:

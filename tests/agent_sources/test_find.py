@@ -86,6 +86,9 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".local/share/devin/cli/transcripts/kind-shelf.json": "atif/trajectory.json",
         ".local/share/goose/sessions/1.jsonl": "goose/tools.jsonl",
         f"{VS_CODE}/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": "cline/roo.json",
+        f".vscode-server/data/User/globalStorage/rooveterinaryinc.roo-cline/tasks/1/{HISTORY}": (
+            "cline/roo.json"
+        ),
     }
     beside = (
         ".gemini/tmp/0123abc/logs.json",
@@ -122,7 +125,7 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
     report = found(tmp_path)
     numbers = Counter(one.agent for one in report.found for _ in one.archives)
     agents = {location.agent for location in agent_locations(machine(tmp_path))}
-    several = {"Codex CLI": 2, "Copilot Chat": 3, "Claude Cowork": 2}
+    several = {"Codex CLI": 2, "Copilot Chat": 3, "Claude Cowork": 2, "Roo Code": 2}
     assert numbers == dict.fromkeys(agents, 1) | several
     assert {one.state for source in report.found for one in source.archives} == {ArchiveState.NEW}
     assert {str(Path(path).relative_to(tmp_path)) for path in report.paths} >= {
@@ -130,6 +133,19 @@ def test_the_archives_of_every_agent_are_found(tmp_path: Path) -> None:
         ".codex/sessions",
         ".codex/archived_sessions",
     }
+
+
+def test_the_archive_of_a_subagent_is_no_session_before_and_after_it_was_parsed(
+    tmp_path: Path,
+) -> None:
+    sessions = tmp_path / ".codex" / "sessions"
+    sessions.mkdir(parents=True)
+    for name in ("items", "subagent"):
+        shutil.copy(ARCHIVES / "codex" / f"{name}.jsonl", sessions / f"rollout-{name}.jsonl")
+    codex = source(found(tmp_path), "Codex CLI")
+    assert (len(codex.archives), codex.sessions) == (2, 1)
+    parse(tmp_path, *sessions.iterdir())
+    assert source(found(tmp_path), "Codex CLI").sessions == 1
 
 
 def test_turns_of_new_archives_are_counted(tmp_path: Path) -> None:

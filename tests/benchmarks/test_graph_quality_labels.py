@@ -16,8 +16,11 @@ from benchmarks.graph_quality_labels import (
     graph_labels,
     has_key_terms,
     missing_lines,
+    second_verdicts,
 )
 from tests import real_archives
+
+SPEAKERS = ("user", "agent")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +30,7 @@ def labels() -> GraphLabels:
 
 def test_every_value_is_of_a_known_kind_and_no_id_occurs_twice(labels: GraphLabels) -> None:
     assert {row.kind for row in labels.decisions} == set(KINDS)
-    assert {row.speaker for row in labels.decisions} == {"user", "agent"}
+    assert {row.speaker for row in labels.decisions} == set(SPEAKERS)
     assert {row.label for row in labels.entities} <= set(ENTITY_LABELS)
     assert {row.relation for row in labels.edits} == set(RELATIONS)
     assert {row.resolution for row in labels.errors} == set(RESOLUTIONS)
@@ -75,6 +78,25 @@ def test_an_error_is_resolved_as_its_lines_say(labels: GraphLabels) -> None:
         passes = row.resolution in ("fixed_by", "passed_on_rerun")
         assert passes == bool(row.resolving_archive) == (row.resolving_line is not None), row
         assert (row.resolution == "fixed_by") == (row.fix_line is not None), row
+
+
+def test_the_second_reader_judged_sixty_items_of_the_labels(labels: GraphLabels) -> None:
+    places = {("resolution", row.id, row.archive, row.line) for row in labels.errors}
+    places |= {("label", row.id, row.archive, row.line) for row in labels.entities}
+    verdicts = {"resolution": {*RESOLUTIONS}, "label": {*ENTITY_LABELS}}
+    verdicts["statement"] = {"none", *(f"{who} {kind}" for who in SPEAKERS for kind in KINDS)}
+    whole = {row.archive for row in labels.sessions if row.read == "whole"}
+    stated = {(row.archive, row.line) for row in labels.decisions}
+    rows = second_verdicts()
+    assert Counter(row.question for row in rows) == {"statement": 24, "resolution": 20, "label": 16}
+    assert len({(row.archive, row.line, row.id) for row in rows}) == len(rows)
+    for row in rows:
+        assert {row.verdict, *row.first} <= verdicts[row.question], row
+        if row.question == "statement":
+            assert row.archive in whole, row
+            assert row.first == ("none",) or (row.archive, row.line) in stated, row
+        else:
+            assert (row.question, row.id, row.archive, row.line) in places, row
 
 
 def test_no_turn_has_two_intents_and_no_session_two_entities_of_a_name(labels: GraphLabels) -> None:

@@ -78,6 +78,7 @@ PROMPTS = {
     ],
     "cline/tasks.json": ["fix it"],
     "cline/xml.json": ["Add a till"],
+    "cline/bare.json": ["Name the shop"],
     "cline/roo.json": ["Add a till", "Now print the receipt"],
     "cline/session.json": ["Weigh the parcels", "Try sudo"],
     "cline/delegated.json": [],
@@ -108,6 +109,7 @@ PROMPTS = {
     "kiro/database.jsonl": ["Prompt 1", "Stop"],
     "cursor/database.jsonl": ["Prompt 1", "[image]"],
     "hermes/session.jsonl": ["Prompt 1", "And the lid?"],
+    "hermes/delegated.jsonl": [],
     "zed/thread.json": [
         "Why does \n\n[file:///home/dev/shop/till.py]\n\nfail?",
         "[image]",
@@ -401,6 +403,7 @@ def test_tokens_have_one_meaning(name: str, expected: list[tuple[int | None, ...
         ("pi/droid_worker.jsonl", 2),
         ("qwen/tools.jsonl", 1),
         ("goose/subagent.jsonl", 2),
+        ("hermes/delegated.jsonl", 2),
         ("cursor/subagent.jsonl", 2),
         ("atif/trajectory.json", 2),
         ("amp/short.json", 1),

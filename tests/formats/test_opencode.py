@@ -267,6 +267,19 @@ def test_a_store_with_invalid_files_gives_the_content_of_the_others() -> None:
     assert counts.skipped[SkipReason.ORPHAN] == 20
 
 
+def test_parts_that_are_numbered_within_each_message_are_all_read() -> None:
+    said = {"user": "Sweep the shop", "assistant": "Swept."}
+    rows: list[dict[str, Any]] = [
+        {"id": role, "sessionID": "ses_1", "role": role, "time": {"created": 1_772_442_000_000}}
+        for role in said
+    ]
+    rows += [{"id": "prt_1", "messageID": role, **text(value)} for role, value in said.items()]
+    rows.append(rows[-1])
+    parsed = OpenCode().read("\n".join(map(json.dumps, rows)).encode())
+    assert (only(parsed).user_text, only(parsed).assistant_texts) == (said["user"], ["Swept."])
+    assert parsed.counts.skipped[SkipReason.DUPLICATE] == 1
+
+
 def test_messages_of_before_mid_2025_are_read_like_later_ones() -> None:
     turn = only(read("store_2025.json"))
     assert turn.assistant_texts == ["There is one.", "And one in tests."]

@@ -198,7 +198,8 @@ CASES = {
     "opencode-export-damaged": case(
         "Exported prompt", "Second exported prompt", copies=3, reasons="invalid_json"
     ),
-    "opencode-sqlite": case(words=("opencode.db", "OpenCode"), holds=unread),
+    # Two databases, whose prompts have one id.
+    "opencode-sqlite": case("Prompt in the database", copies=1),
     "opencode-store-and-export": case("Prompt in store and export", copies=1),
     # Not read: old texts of Cursor, threads of Zed.
     "other-agents": case(*["Fix it"] * 9),

@@ -275,7 +275,9 @@ def test_a_file_without_a_suffix_is_found_if_it_starts_as_json(tmp_path: Path) -
     (tmp_path / "LICENSE").write_text("Free.")
     (tmp_path / "HEAD").write_bytes(b"\x01\x02{")
     found = names(parsing.expand([tmp_path]))
-    assert found == ["list", "raw_transcript", "raw_transcript.001"]
+    assert found == ["list", "raw_transcript"]
+    (tmp_path / "raw_transcript").unlink()
+    assert names(parsing.expand([tmp_path])) == ["list", "raw_transcript.001"]
 
 
 def write_below(file: Path, text: str) -> None:
@@ -309,6 +311,7 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
         ".factory/sessions/-srv-shop/1.settings.json",
         ".kiro/sessions/cli/1.json",
         ".openclaw/agents/main/sessions/sessions.json",
+        ".openclaw/agents/main/sessions/1.checkpoint.2.jsonl",
         ".cline/data/sessions/1/1.json",
         "saoudrizwan.claude-dev/tasks/1/task_metadata.json",
         "User/workspaceStorage/1a/workspace.json",
@@ -323,6 +326,6 @@ def test_subagents_settings_and_histories_of_other_agents_are_found_by_their_nam
     (tmp_path / "shop" / "session.jsonl.zstd").write_bytes(b"")
     found = parsing.expand([tmp_path])
     assert names(found) == [".aider.chat.history.md", "session.jsonl.zstd"]
-    assert found.other_files == {SkipReason.BESIDE_SESSION: 12}
+    assert found.other_files == {SkipReason.BESIDE_SESSION: 13}
     history = tmp_path / ".codex" / "history.jsonl"
     assert names(parsing.expand([history])) == ["history.jsonl"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.agent_databases import MAKERS, opencode, opencode_2, write
+from tests.agent_databases import AT, MAKERS, hermes, kiro, opencode, opencode_2, write, zed
 from tests.parse.parse_runs import counts_every_line, outcomes, run
 from turnetl import parsing
 from turnetl.base.errors import BadArchive
@@ -179,6 +179,49 @@ def test_a_row_that_is_damaged_loses_no_other_row(tmp_path: Path, lake: Lake) ->
     (answer,) = turns(lake)["assistant_text"]
     assert "Answer 0" in answer
     assert "\ufffd bytes" in answer
+
+
+def test_a_damaged_conversation_of_kiro_is_a_row_that_is_not_read(
+    tmp_path: Path, lake: Lake
+) -> None:
+    path = kiro(tmp_path / "data.sqlite3", 2)
+    write(path, [("update conversations_v2 set value = substr(value, 1, 40)", ())])
+    report = parse(lake, path)
+    assert outcomes(report) == ["new", "new"]
+    assert report.read.skipped[SkipReason.INVALID_JSON] == 1
+    assert counts_every_line(report)
+
+
+def test_a_session_that_hermes_delegated_is_no_turn(tmp_path: Path, lake: Lake) -> None:
+    path = hermes(tmp_path / "state.db", 3)
+    update = "update sessions set model_config = ? where id = ?"
+    write(path, [(update, ('{"_delegate_from": "20260302_1"}', "20260302_2"))])
+    write(path, [(update, ("{cut", "20260302_3"))])
+    read = parse(lake, path).read
+    assert (read.turns, read.sidechain_rows) == (2, 4)
+
+
+def test_a_thread_of_zed_has_the_time_of_its_last_change_not_that_of_the_database(
+    tmp_path: Path,
+) -> None:
+    path = zed(tmp_path / "threads.db", 2)
+    write(path, [("update threads set updated_at = 'unknown' where id = 'z2'", ())])
+    with SessionDatabases() as databases:
+        states = databases.states(path)
+    assert states["z1"].mtime_ns == (AT + 1000) * 1_000_000
+    assert states["z2"].mtime_ns == path.stat().st_mtime_ns
+
+
+def test_parts_that_name_no_session_belong_to_that_of_their_message(
+    tmp_path: Path, lake: Lake
+) -> None:
+    path = opencode(tmp_path / "opencode.db", 2)
+    write(path, [], "drop index part_session_idx; alter table part drop column session_id")
+    assert outcomes(parse(lake, path)) == ["new", "new"]
+    assert prompts(lake) == ["Prompt 1", "Prompt 2"]
+    assert outcomes(parse(lake, path)) == ["unchanged", "unchanged"]
+    write(path, [("delete from part where id = 'prt_2_1_0'", ())])
+    assert outcomes(parse(lake, path)) == ["unchanged", "changed"]
 
 
 def test_a_database_of_another_program_or_layout_is_counted(tmp_path: Path) -> None:

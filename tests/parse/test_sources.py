@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -239,6 +240,22 @@ def test_a_deleted_part_does_not_affect_the_other_files(session: Path, tmp_path:
     archive = sources.stat_archive(session)
     (tmp_path / "part" / "msg_1" / "prt_1.json").unlink()
     assert b"prt_2\n" in sources.read_stored(archive)[0]
+
+
+def test_a_transcript_in_parts_is_one_archive_whose_turns_go_on_in_the_next_part(
+    lake: Lake, tmp_path: Path
+) -> None:
+    lines = one_turn().splitlines(keepends=True)
+    first = tmp_path / "raw_transcript"
+    first.write_text(lines[0])
+    Path(f"{first}.001").write_text("".join(lines[1:]))
+    (archive,) = parsing.expand([tmp_path]).archives
+    report = run(lake, archive)
+    assert counts_every_line(report)
+    (path,) = lake.turn_paths()
+    (turn,) = pl.read_parquet(path).iter_rows(named=True)
+    assert turn["last_line"] == len(lines) > 1
+    assert outcomes(run(lake, archive)) == ["unchanged"]
 
 
 def test_data_is_decompressed_step_by_step() -> None:

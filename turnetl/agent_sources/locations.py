@@ -72,7 +72,7 @@ def _locations(machine: AgentMachine) -> Iterator[Location]:
         *(*_claude(machine), _codex(machine), _gemini(machine), _opencode(machine)),
         _kilo(machine),
         *(_in_home(agent, machine) for agent in _AGENTS),
-        *(_in_editor(*extension, machine) for extension in _EXTENSIONS),
+        *(_in_editor(*one, user) for one in _EXTENSIONS for user in _extension_hosts(machine)),
         *(_copilot_chat(editor, machine) for editor in _EDITORS),
         *(_cursor(machine), _kiro_database(machine), _zed(machine)),
         *(_amp(machine), _goose(machine), _devin(machine), _cowork(machine)),
@@ -123,6 +123,8 @@ _AGENTS = (
 _EXTENSIONS = (("Cline", "saoudrizwan.claude-dev"), ("Roo Code", "rooveterinaryinc.roo-cline"))
 """Agents that are extensions of VS Code, with the ids of these."""
 _EDITORS = ("Code", "Code - Insiders")
+_FORKS = ("VSCodium", "Cursor", "Windsurf")
+"""Editors that run extensions of VS Code."""
 _CHATS = (
     *("workspaceStorage/*/chatSessions", "globalStorage/emptyWindowChatSessions"),
     "globalStorage/transferredChatSessions",
@@ -137,8 +139,14 @@ def _in_home(agent: _Agent, machine: AgentMachine) -> Location:
     return Location(agent.name, folder, archives, agent.variable if given else "")
 
 
-def _in_editor(agent: str, extension: str, machine: AgentMachine) -> Location:
-    folder = _user_data(machine) / "Code" / "User" / "globalStorage" / extension
+def _extension_hosts(machine: AgentMachine) -> Iterator[Path]:
+    """Yield the folders of users in which editors, also from another machine, run extensions."""
+    yield from (_user_data(machine) / editor / "User" for editor in (*_EDITORS, *_FORKS))
+    yield machine.home / ".vscode-server" / "data" / "User"
+
+
+def _in_editor(agent: str, extension: str, user: Path) -> Location:
+    folder = user / "globalStorage" / extension
     # Beside a task's messages are those that the editor shows.
     return Location(agent, folder, _below(folder, "tasks/*/api_conversation_history.json"))
 

@@ -183,10 +183,14 @@ class FoundArchive:
         ),
     ]
 
+    is_subagent: bool = False
+    """Whether it was opened, now or by a parse, and holds only what subagents did."""
+
     @property
     def is_session(self) -> bool:
         """Return whether it holds a session of its own."""
-        return "subagents" not in self.path.parts and not is_in_history(self.path)
+        is_subagent = self.is_subagent or "subagents" in self.path.parts
+        return not is_subagent and not is_in_history(self.path)
 
     @property
     def is_pending(self) -> bool:
@@ -366,6 +370,7 @@ class _Archive:
     stat: ArchiveStat | None = None
     stored_turns: int = 0
     new_turns: int | None = None
+    is_subagent: bool = False
 
 
 def _list(location: Location) -> _Listed:
@@ -431,7 +436,8 @@ def _compare(
         return _Archive(path, ArchiveState.NEW, stat)
     is_same = stat.is_state_of(metadata)
     state = ArchiveState.UNCHANGED if is_same else ArchiveState.CHANGED
-    return _Archive(path, state, stat, metadata.turns)
+    is_subagent = not metadata.turns and bool(metadata.counts.get("sidechain_rows"))
+    return _Archive(path, state, stat, metadata.turns, is_subagent=is_subagent)
 
 
 def _opened(
@@ -467,10 +473,15 @@ def _counted(archive: _Archive, data: bytes) -> _Archive:
     if (detected := formats.sniff(data)) is None:
         return replace(archive, state=ArchiveState.UNKNOWN_FORMAT)
     try:
-        turns = len(detected.read(data).turns)
+        parsed = detected.read(data)
     except TooManyRows:
         return archive
-    return replace(archive, new_turns=max(turns - archive.stored_turns, 0))
+    turns = len(parsed.turns)
+    return replace(
+        archive,
+        new_turns=max(turns - archive.stored_turns, 0),
+        is_subagent=not turns and parsed.counts.sidechain_rows > 0,
+    )
 
 
 def _detected(archive: _Archive, stat: ArchiveStat) -> _Archive:
@@ -485,6 +496,7 @@ def _found(archive: _Archive, period: timedelta | None) -> FoundArchive:
         state=archive.state,
         size=archive.stat.size if archive.stat is not None else 0,
         new_turns=archive.new_turns,
+        is_subagent=archive.is_subagent,
         deleted_at=_deleted_at(archive, period),
     )
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,17 +165,16 @@ class Lake(EpisodesTables):
 
     def turn_paths(self, group: GroupId | None = None) -> list[Path]:
         """Return the turns files of a group or of all groups, sorted. Opens no file."""
+        return list(self._turn_paths(group))
+
+    def _turn_paths(self, group: GroupId | None = None) -> Iterator[Path]:
         folder = self._turns_folder
         if group is None:
             tree = self.files.tree(folder)
         else:
             tree = {str(group): self.files.names(folder / group)}
-        return [
-            path / file
-            for path, names in ((folder / name, tree[name]) for name in tree)
-            for file in names
-            if is_table(file)
-        ]
+        for name, files in tree.items():
+            yield from map((folder / name).joinpath, filter(is_table, files))
 
     def turn_files(self, group: GroupId | None = None) -> list[TurnFile]:
         """Return the turns files that turnetl wrote, with their metadata, sorted by path."""
@@ -201,7 +201,7 @@ class Lake(EpisodesTables):
     def check_version(self) -> None:
         """Reject a lake of another schema version, which all its turns files have: one is read."""
         self.files.check()
-        for path in self.turn_paths()[:1]:
+        for path in islice(self._turn_paths(), 1):
             self.archive_metadata(path)
 
     def write_turns(

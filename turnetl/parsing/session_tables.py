@@ -79,7 +79,9 @@ def layouts_in(database: sqlite3.Connection) -> list[SessionTables]:
         _text(table): {_text(name) for _, name in names}
         for table, names in groupby(database.execute(listed), key=lambda row: row[0])
     }
-    return [layout.of(columns) for layout in LAYOUTS if layout.is_in(columns)]
+    found = [layout.of(columns) for layout in LAYOUTS if layout.is_in(columns)]
+    # Of those that list the same sessions, the first is enough.
+    return [*{layout.states[0]: layout for layout in reversed(found)}.values()][::-1]
 
 
 def session_ids(database: sqlite3.Connection, layouts: Iterable[SessionTables]) -> list[str]:
@@ -219,6 +221,20 @@ _V1 = SessionTables(
     """,
 )
 """OpenCode 1.2 and Kilo: the rows are those of the files before, each message before its parts."""
+_V1_BY_MESSAGE = replace(
+    _V1,
+    columns={**_V1.columns, "part": "id message_id data"},
+    states=(
+        _V1.states[0],
+        _V1.states[1].replace(
+            "from part",
+            """from (select m.session_id, p.rowid, p.* from part p
+                join message m on m.id = p.message_id)""",
+        ),
+    ),
+    rows=_V1.rows.replace("p.session_id", "m.session_id"),
+)
+"""Parts name only their message."""
 _V2 = SessionTables(
     columns={
         "session_v2": "id directory time_created",
@@ -314,11 +330,13 @@ _GOOSE = SessionTables(
     ),
     rows="""
     select 0 as _1, id, working_dir, $sessions.name as description,
-        $sessions.session_type as session_type, 0 as message_count, null as role, null as created,
-        null as "content:json", null as "metadata:json"
+        $sessions.session_type as session_type, 0 as message_count,
+        iif(json_valid($sessions.model_config_json),
+            json_extract($sessions.model_config_json, '$.model_name'), null) as model,
+        null as role, null as created, null as "content:json", null as "metadata:json"
     from sessions where id = :id
-    union all select id, $messages.message_id, null, null, null, null, role, created_timestamp,
-        content_json, $messages.metadata_json
+    union all select id, $messages.message_id, null, null, null, null, null, role,
+        created_timestamp, content_json, $messages.metadata_json
     from messages where session_id = :id order by 1
     """,
 )
@@ -334,7 +352,8 @@ _KIRO = SessionTables(
     select updated_at as _1, -1 as _2, conversation_id, key, null as "entry:json"
     from conversations_v2 where conversation_id = :id
     union all select updated_at, entry.key, null, null, entry.value
-    from conversations_v2 c, json_each(c.value, '$.history') entry
+    from conversations_v2 c, json_each(iif(json_valid(c.value), c.value,
+        json_object('history', json_array(cast(c.value as text)))), '$.history') entry
     where conversation_id = :id order by 1, 2
     """,
 )
@@ -397,7 +416,14 @@ _CURSOR = SessionTables(
 """Cursor's editor. A row that changes gets another number: its key is replaced."""
 _ZED = SessionTables(
     columns={"threads": "id updated_at data_type data"},
-    states=("select id, length(data) as bytes, updated_at as changed from threads",),
+    states=(
+        """
+        select id, length(data) as bytes, coalesce(
+            cast(round((julianday(updated_at) - 2440587.5) * 86400000) as integer), updated_at
+        ) as changed
+        from threads
+        """,
+    ),
     rows="""
     select id, data_type, $threads.created_at as created_at, $threads.folder_paths as folder_paths,
         $threads.parent_id as parent_id, data as "..."
@@ -424,17 +450,19 @@ _HERMES_SESSIONS = replace(
     columns={"sessions": "id source model started_at", **_HERMES.columns},
     rows="""
     select 0 as _1, null as id, id as session_id, $sessions.cwd as cwd, model,
-        $sessions.git_branch as git_branch, source, null as role, null as content,
+        $sessions.git_branch as git_branch, source, iif(json_valid($sessions.model_config),
+            json_extract($sessions.model_config, '$._delegate_from'), null) as delegate_from,
+        null as role, null as content,
         null as tool_call_id, null as "tool_calls:json", null as tool_name,
         started_at as timestamp, null as active
     from sessions where id = :id
-    union all select id, id, session_id, null, null, null, null, role, content, tool_call_id,
-        tool_calls, tool_name, timestamp, $messages.active
+    union all select id, id, session_id, null, null, null, null, null, role, content,
+        tool_call_id, tool_calls, tool_name, timestamp, $messages.active
     from messages where session_id = :id order by 1
     """,
 )
 LAYOUTS = (
-    *(_V2, _V2_EARLY, _V1, _CODEX, _GOOSE, _KIRO, _KIRO_FIRST, _CURSOR, _ZED),
+    *(_V2, _V2_EARLY, _V1, _V1_BY_MESSAGE, _CODEX, _GOOSE, _KIRO, _KIRO_FIRST, _CURSOR, _ZED),
     *(_HERMES_SESSIONS, _HERMES),
 )
 """The first that lists a session counts."""

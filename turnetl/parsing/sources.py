@@ -24,6 +24,7 @@ from turnetl.parsing.compression import DecompressionStatus, decompress, is_comp
 from turnetl.parsing.parse_report import Problem
 from turnetl.parsing.prompt_history import PromptHistories
 from turnetl.parsing.session_databases import SessionDatabases
+from turnetl.parsing.walk import is_part
 
 HEAD_BYTES = 2 << 20
 """Bytes from the start of an archive; they are enough to detect the format of most archives."""
@@ -126,6 +127,9 @@ def stat_archive(path: Path, files: ArchiveFiles = LOCAL) -> ArchiveStat:
         return _file_stat(path, files.state(file_holding(path)))
     file = files.state(path)
     paths = opencode_store.session_files(path, files)
+    if paths is None and is_part(f"{path.name}.001"):
+        parts = (entry for entry in files.entries(path.parent) if is_part(entry.name))
+        paths = [path, *sorted(parts)]
     if paths is None:
         return _file_stat(path, file)
     return _session_stat(path, list(_states(files, paths)), file.mtime_ns)

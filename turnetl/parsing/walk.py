@@ -172,14 +172,14 @@ _is_beside_session = re.compile(
     r"|/\.codex/history\.jsonl\Z"
     r"|/agent-transcripts/[^/]+/subagents/[^/]+\.jsonl\Z"
     r"|/\.factory/sessions/(?:.*/)?[^/]+\.settings\.json\Z|/\.kiro/sessions/cli/[^/]+\.json\Z"
-    r"|/\.openclaw/agents/[^/]+/sessions/sessions\.json\Z"
+    r"|/\.?openclaw/agents/[^/]+/sessions/(?:sessions\.json|[^/]+\.checkpoint\.[^/]+)\Z"
     r"|/[0-9a-f]{2}/[0-9a-f]{10}/(?:\d+/)?metadata\.json\Z"
     r"|/\.cline/data/sessions/[^/]+/[^/]+(?<!\.messages)\.json\Z"
     r"|/tasks/[^/]+/(?:history_item|task_metadata|ui_messages)\.json\Z"
     r"|/workspaceStorage/[^/]+/workspace\.json\Z|/\.grok/sessions/.*/summary\.json\Z"
     r"|/\.kimi-code/sessions/.*/state\.json\Z|/local-agent-mode-sessions/.*/local_[^/]+\.json\Z"
 ).search
-_is_part = re.compile(r"(?:full\.jsonl|raw_transcript)\.\d{3}").fullmatch
+is_part = re.compile(r"(full\.jsonl|raw_transcript)\.\d{3}").fullmatch
 """A further part of a transcript of more than 50 MB that Entire splits between rows."""
 WITHOUT_SUFFIX = ("raw_transcript",)
 """Names of archives without a suffix. In an object store no other one is opened."""
@@ -201,6 +201,9 @@ def is_beside_session(path: str) -> bool:
     plain = path.replace("\\", "/")
     if _is_beside_session(plain) is not None:
         return True
+    # The first part is the archive of all.
+    if (part := is_part(PurePath(path).name)) and Path(path).with_name(part[1]).is_file():
+        return True
     # Claude Cowork logs what its transcripts hold, too; where there are none, the log is read.
     is_log = "/local-agent-mode-sessions/" in plain and plain.endswith("/audit.jsonl")
     return is_log and any(Path(path).parent.glob(".claude/projects/*/*.jsonl"))
@@ -208,7 +211,7 @@ def is_beside_session(path: str) -> bool:
 
 def may_be_archive(name: str) -> bool:
     """Return whether a file without a suffix, or a part, may be an archive: its start decides."""
-    return "." not in name or _is_part(name) is not None
+    return "." not in name or is_part(name) is not None
 
 
 def unread_kind(path: str) -> tuple[SkipReason, str]:

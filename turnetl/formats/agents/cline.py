@@ -43,6 +43,7 @@ _MESSAGES = RowDecoder(ClineMessage, Envelope(shared=(("role", "content"),)))
 _FIRST = re.compile(r"\s*<(?:task|user_message|feedback)>")
 _WORDS = ("task", "feedback", "answer", "user_message", "user_input")
 """Tags around what the user wrote."""
+_TAGGED = re.compile(rf"\s*<({'|'.join(_WORDS)})>\n.*\n</\1>\s*", re.DOTALL)
 _DETAILS = re.compile(r"<environment_details>.*?(?:</environment_details>|\Z)", re.DOTALL)
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^()\n]+)\)")
 _RESULT = re.compile(r"\[(\w+)(?: for [^\n]{0,999}?)?\] Result:\s*")
@@ -64,14 +65,19 @@ _DONE = "attempt_completion"
 
 class Cline:
     def sniff(self, probe: Probe) -> bool:
-        """Recognise the archive by its session, or by a task and details of the editor."""
+        """Recognise the archive by its session, or by a task and details of the editor.
+
+        Without details, all that the user sent must be in tags.
+        """
         first = probe.first
         if "messages" in first:
             return {"version", "updated_at", "sessionId", "agent"} <= first.keys()
         if first.get("role") != "user" or not any(map(_FIRST.match, _texts(first.get("content")))):
             return False
-        rows = (row for row in probe.rows if row.get("role") == "user")
-        return any(_EDITOR.search(text) for row in rows for text in _texts(row.get("content")))
+        sent = [row.get("content") for row in probe.rows if row.get("role") == "user"]
+        texts = [text for content in sent for text in _texts(content)]
+        is_tagged = isinstance(sent[0], list) and all(map(_TAGGED.fullmatch, texts))
+        return is_tagged or any(map(_EDITOR.search, texts))
 
     def read(self, data: bytes) -> ParsedArchive:
         return read_messages(data, "messages", _MESSAGES, _read, _describe)

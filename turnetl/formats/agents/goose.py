@@ -20,6 +20,7 @@ class GooseRow(msgspec.Struct):
     id: str | None = None
     working_dir: str | None = None
     session_type: str | None = None
+    model: str | None = None
     role: str | None = None
     created: int | float | None = None
     content: Any = None
@@ -49,7 +50,7 @@ def _read(talk: Conversation, row: GooseRow) -> SkipReason | None:
     talk.time = parse_timestamp(row.created)
     if row.role is None:
         talk.is_subagent = row.session_type == "sub_agent"
-        return talk.describe(row.id, row.working_dir)
+        return talk.describe(row.id, row.working_dir, model=row.model)
     if talk.is_subagent:
         return talk.sidechain(lambda run: _read(run, row))
     if row.metadata.get("userVisible") is False:

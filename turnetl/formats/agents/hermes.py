@@ -24,6 +24,8 @@ class HermesRow(msgspec.Struct):
     cwd: str | None = None
     model: str | None = None
     git_branch: str | None = None
+    delegate_from: str | None = None
+    """The session whose agent started it."""
     role: str | None = None
     content: str | None = None
     tool_call_id: str | None = None
@@ -35,7 +37,7 @@ class HermesRow(msgspec.Struct):
 _COLUMNS = frozenset(
     {
         *("id", "session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name"),
-        *("timestamp", "active", "source", "cwd", "model", "git_branch"),
+        *("timestamp", "active", "source", "cwd", "model", "git_branch", "delegate_from"),
     }
 )
 
@@ -51,9 +53,16 @@ def _read(talk: Conversation, row: HermesRow) -> SkipReason | None:
     talk.time = parse_timestamp(row.timestamp)
     described = talk.describe(row.session_id, row.cwd, row.git_branch, model=row.model)
     if row.role is None:
+        talk.started_by, talk.is_subagent = row.delegate_from, row.delegate_from is not None
         return described
     if row.active == 0:
         return SkipReason.REWIND
+    if talk.is_subagent:
+        return talk.sidechain(lambda run: _message(run, row))
+    return _message(talk, row)
+
+
+def _message(talk: Conversation, row: HermesRow) -> SkipReason | None:
     if row.role == "tool":
         return talk.result(row.tool_call_id, row.content or "")
     content: object = row.content

@@ -43,6 +43,9 @@ def _is_row(row: Mapping[str, Any]) -> bool:
 def _read(talk: Conversation, row: KiroRow) -> SkipReason | None:
     if row.conversation_id is not None:
         return talk.describe(row.conversation_id, row.key)
+    if isinstance(row.entry, str):
+        # A conversation that is no JSON is its only entry.
+        return SkipReason.INVALID_JSON
     return _message(talk, row) if row.entry is None else _entry(talk, row.entry)
 
 

@@ -133,19 +133,19 @@ class CollectedMessages:
         return builder.finish(self.own_session.id, self._cwd())
 
     def _assign_parts(self) -> None:
-        """Add each part to its message, once."""
-        seen: set[str] = set()
+        """Add each part to its message, once. Other writers number the parts of each message."""
+        seen: set[tuple[str | None, str]] = set()
         for part, span in self.parts:
             message = self._messages_by_id.get(part.message_id or "")
             if message is None:
                 self.reasons[span.start] = SkipReason.ORPHAN
                 self.counts.tool_calls += part.type == "tool"
-            elif part.id in seen:
+            elif part.id is not None and (part.message_id, part.id) in seen:
                 self.reasons.setdefault(span.start, SkipReason.DUPLICATE)
             else:
                 message.parts.append((part, span))
             if part.id is not None:
-                seen.add(part.id)
+                seen.add((part.message_id, part.id))
 
     def _turns(self) -> Iterator[list[RawTurn]]:
         own_id = self.own_session.id or ""
