@@ -270,9 +270,30 @@ def test_runs_that_are_read_after_their_turn_was_forgotten_stay_forgotten(
     write_forgotten(lake.files, NOTHING.extended((chosen["group_id"][0], one) for one in listed))
     parse(lake, *(paths[:2] if of_runs else paths[:1]))
     assert [turn.user_text for turn in turns(lake)] == left
-    rows = pl.concat(batch.read() for one in lake.groups() for batch in lake.row_batches(one))
     runs = {"Find the prices.", "Look around."} if of_runs else set()
-    assert {*rows.filter(~schema.IS_TURN)["user_text"]} == runs
+    assert prompts_of_runs(lake) == runs
+
+
+def test_what_a_forgotten_run_started_stays_forgotten_though_it_was_read_before(
+    tmp_path: Path,
+) -> None:
+    lake, (parent, run, nested, *_) = Lake(tmp_path / "lake"), write(tmp_path / "archives")
+    parse(lake, parent)
+    chosen = turns_with(lake, pl.col("user_text") == "Mend the cart, please.")
+    listed = [*chosen["turn_id"], *keys_of_runs(chosen)]
+    lake = Lake(tmp_path / "later")
+    write_forgotten(lake.files, NOTHING.extended((chosen["group_id"][0], one) for one in listed))
+    parse(lake, nested)
+    assert "Run the tests." in prompts_of_runs(lake)
+    parse(lake, run)
+    assert prompts_of_runs(lake) == set()
+    parse(lake, nested.rename(nested.with_stem("agent-b3")))
+    assert prompts_of_runs(lake) == set()
+
+
+def prompts_of_runs(lake: Lake) -> set[str]:
+    rows = pl.concat(batch.read() for one in lake.groups() for batch in lake.row_batches(one))
+    return {*rows.filter(~schema.IS_TURN)["user_text"]}
 
 
 def test_the_file_beside_a_subagents_archive_says_which_call_started_it(tmp_path: Path) -> None:

@@ -80,6 +80,11 @@ def parse_archives(
     finally:
         if not dry_run:
             lake.sync_turns()
+    keys = [(one.group, key) for one in reports if one.group for key in one.forgotten_runs]
+    if keys and not dry_run:
+        from turnetl.parsing.forgetting import forget_runs  # noqa: PLC0415 - only then
+
+        forget_runs(lake, keys)
     reports = redacted_reports(reports, redactor)
     return ParseReport(reports, dry_run=dry_run, removed_temporary_files=removed)
 

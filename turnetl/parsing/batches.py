@@ -87,6 +87,7 @@ class RedactedArchive:
     counts: ParseCounts
     sha256: str
     problem: Problem | None
+    forgotten_runs: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,10 +309,10 @@ def describe(
     """Step 3: leave forgotten turns out, and make the metadata; stored rows are a whole table."""
     if isinstance(archive, StoredTurns):
         return _build_unchanged(archive, options)
-    turns, counts = without_forgotten(
+    turns, counts, runs = without_forgotten(
         archive.turns, archive.counts, archive.format.name, options.forgotten
     )
-    archive = replace(archive, turns=turns, counts=counts)
+    archive = replace(archive, turns=turns, counts=counts, forgotten_runs=runs)
     return DescribedArchive(archive, _metadata(job, archive, options))
 
 
@@ -347,6 +348,7 @@ def complete(
         options.report(metadata, job.stat.path, outcome),
         problem=archive.problem,
         table_problem=table_problem,
+        forgotten_runs=archive.forgotten_runs,
     )
     return TurnsTable(rows, metadata, report)
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import polars as pl
 from msgspec.structs import asdict, astuple
@@ -13,7 +14,7 @@ from turnetl.base.reason import SkipReason
 from turnetl.base.schema import IS_TURN
 from turnetl.formats.port import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.lake.forgotten import ForgottenTurns
+from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
 from turnetl.parsing.redaction import RedactedTurns
 
 _KEYS = ("turn_id", "session_id")
@@ -32,6 +33,23 @@ def remove_forgotten_turns(lake: Lake, forgotten: ForgottenTurns) -> list[GroupI
             changed.add(file.metadata.group)
     lake.sync_turns()
     return sorted(changed)
+
+
+def forget_runs(lake: Lake, keys: Iterable[tuple[GroupId, str]]) -> None:
+    """Have the runs with these keys stay forgotten, with all that they started, and remove them.
+
+    An archive may say which run a forgotten turn started after others with further ones were read.
+    """
+    known = read_forgotten(lake.files)
+    new = [one for one in keys if not known.includes(TurnId(one[1]), None)]
+    while new:
+        pairs = [(group, TurnId(key)) for group, key in new]
+        listed = partial(ForgottenTurns.extended, turns=pairs)
+        forgotten = rewrite_forgotten(lake.files, listed)
+        rows = listed_turns(lake, forgotten)
+        new = [] if rows.is_empty() else [(rows["group_id"][0], key) for key in keys_of_runs(rows)]
+        remove_forgotten_turns(lake, forgotten)
+        rewrite_forgotten(lake.files, partial(replace, is_complete=known.is_complete))
 
 
 def delete_stale_episodes(
@@ -96,10 +114,13 @@ def _without(
 
 def without_forgotten(
     turns: RedactedTurns, counts: ParseCounts, format_name: str, forgotten: ForgottenTurns
-) -> tuple[RedactedTurns, ParseCounts]:
-    """Return the turns that are not forgotten; the prompts' lines of others count as skipped."""
+) -> tuple[RedactedTurns, ParseCounts, frozenset[str]]:
+    """Return the turns that are not forgotten; the prompts' lines of others count as skipped.
+
+    The third value are `keys_of_runs` of those that are left out.
+    """
     if not forgotten:
-        return turns, counts
+        return turns, counts, frozenset()
     kept, keys = list[int](), set[str]()
     for number, turn in enumerate(turns.turns):
         if forgotten.includes_native(format_name, turn.native_id, turn.session_id) or (
@@ -118,7 +139,7 @@ def without_forgotten(
     before, after = (
         sum(one.subagent_type is None for one in rows) for rows in (turns.turns, remaining.turns)
     )
-    return remaining, counted_forgotten(counts, before - after)
+    return remaining, counted_forgotten(counts, before - after), frozenset(keys)
 
 
 def counted_forgotten(counts: ParseCounts, turns: int) -> ParseCounts:

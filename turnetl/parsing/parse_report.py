@@ -60,6 +60,8 @@ class ArchiveReport:
     """Damage of its previous turns file, which may have held turns that it no longer holds."""
     group_is_intended: bool = False
     """Whether a fixed name or the group map file decided the group."""
+    forgotten_runs: frozenset[str] = field(default=frozenset(), repr=False)
+    """Keys of runs for what it holds of forgotten turns: `forgetting.keys_of_runs`."""
 
     @property
     def was_read(self) -> bool:
