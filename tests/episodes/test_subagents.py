@@ -18,6 +18,7 @@ from turnetl import parsing
 from turnetl.base import ids, schema
 from turnetl.base.model import SubagentRun, Turn
 from turnetl.episodes import FilterReport, build
+from turnetl.episodes.subagents import LINKS, parents
 from turnetl.ingestion.forget_report import ForgetSelection
 from turnetl.lake import Lake
 from turnetl.lake.forgotten import NOTHING, write_forgotten
@@ -207,6 +208,18 @@ def test_a_subagent_in_a_folder_to_which_its_session_changed_is_of_the_same_grou
         ["a1", "b2"],
         ["c3", "e0"],
     ]
+
+
+def test_a_short_id_of_a_subagent_leads_to_no_turn_of_another_session() -> None:
+    empty = dict.fromkeys(LINKS) | {"format": "kimi", "subagent_prompts": [], "user_text": "Look."}
+    long_id = "0000abc0-0000-4000-8000-0000000000a1"
+    calls = ["\tagent-1\t", f"\t{long_id}\t"]
+    turn = empty | {"turn_id": "turn", "session_id": "one", "subagent_calls": calls}
+    run = empty | {"session_id": "another", "subagent_type": ""}
+    runs = [run | {"turn_id": name, "agent_id": name} for name in ("agent-1", long_id)]
+    assert parents([turn], runs).keys() == {long_id}
+    own = runs[0] | {"session_id": "one"}
+    assert parents([turn], [own]).keys() == {"agent-1"}
 
 
 def test_the_digest_of_a_turn_changes_with_its_subagents_only(tmp_path: Path) -> None:

@@ -26,6 +26,8 @@ LINKS = (
 _BEST = {"calls": True, "chars": True, "content_hash": False, "archive": False, "turn_id": False}
 """How copies of a run are ranked, and whether the greatest comes first."""
 _RUN = ["session_id", "agent_id"]
+_UNIQUE_ID = 16
+"""Characters of an id that no other session has; a shorter one, as `agent-1`, counts within one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +245,13 @@ class _Starters:
         own_ids = [(kind, key) for key in (run["prompt_id"], run["agent_id"]) if key]
         rank = _rank(run)
         for key in (*own_ids, (kind, session, run["user_text"]), (kind, "", "", session)):
-            found = [one for one in self.by_key.get(key, ()) if one[0]["turn_id"] != run["turn_id"]]
+            is_of_session = key in own_ids and len(key[-1]) < _UNIQUE_ID
+            found = [
+                one
+                for one in self.by_key.get(key, ())
+                if one[0]["turn_id"] != run["turn_id"]
+                and (one[0]["session_id"] == session or not is_of_session)
+            ]
             if found:
                 row, start = min(found, key=lambda one: rank(one[0]))
                 return Parent(row["turn_id"], None, *start)
