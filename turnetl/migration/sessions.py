@@ -31,20 +31,22 @@ class ArchivedSession:
     tokens: int
     """Of the same, estimated."""
     archives: tuple[Path, ...]
-    """Sorted."""
+    """Of its turns and of the runs of their subagents, sorted."""
     text: str
     """The episode texts of all of its turns, joined."""
 
 
 _COLUMNS = (
-    *("format", "session_id", "started_at", "ended_at", "noise", "archive"),
+    *("format", "session_id", "started_at", "ended_at", "noise"),
     *("text", "chars_after", "tokens", "ordinal"),
 )
 
 
 def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSession]:
     """Return the sessions of these groups of a lake, each once, by (format, session_id)."""
-    frames = [lake.scan_episodes(group).select(_COLUMNS).collect() for group in groups]
+    of_runs = pl.col("subagents").list.eval(pl.element().struct.field("archive"))
+    columns = (*_COLUMNS, pl.concat_list("archive", of_runs).alias("archives"))
+    frames = [lake.scan_episodes(group).select(columns).collect() for group in groups]
     if not frames:
         return []
     is_kept = pl.col("noise").is_null()
@@ -59,7 +61,7 @@ def archived_sessions(lake: Lake, groups: Iterable[GroupId]) -> list[ArchivedSes
             noise=(~is_kept).sum(),
             chars=pl.col("chars_after").filter(is_kept).sum(),
             tokens=pl.col("tokens").filter(is_kept).sum(),
-            archives=pl.col("archive").unique().sort(),
+            archives=pl.col("archives").explode().unique().sort(),
             text=pl.col("text").str.join("\n"),
         )
     )
