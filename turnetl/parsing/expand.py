@@ -59,8 +59,8 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
 
     Folders, also those of an object store, are searched for the suffixes `.jsonl` and `.json`, also
     followed by `.gz` or `.zst`, for the histories of Aider and, on this machine, for the sessions
-    in databases of agents. Messages and parts of an OpenCode
-    store belong to its sessions. A file that the user names is used regardless of its name.
+    in databases of agents. Messages and parts of an OpenCode store belong to its sessions. A file
+    that the user names is used regardless of its name.
 
     Raises:
         Fatal, ArchivesBusy: an object store cannot be used, or does not respond. No other path
@@ -80,7 +80,8 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
             elif isinstance(found, OtherFile):
                 others.setdefault(_real_path(found.path, real_folder), found)
             else:
-                archives = dict(found) | archives
+                for real, archive in found:
+                    archives.setdefault(real, archive)
     ordered = sorted(archives.values(), key=lambda path: path.parts)
     unread = [other for real, other in others.items() if real not in archives]
     counts = Counter(other.reason for other in unread)
