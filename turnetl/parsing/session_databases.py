@@ -21,6 +21,7 @@ from urllib.parse import quote, unquote
 from turnetl.base import ids
 from turnetl.base.errors import BadArchive
 from turnetl.base.reason import SkipReason
+from turnetl.base.sqlite import is_busy, primary_code
 from turnetl.parsing import problems
 from turnetl.parsing.archive_files import ArchiveFile
 from turnetl.parsing.session_tables import (
@@ -34,8 +35,6 @@ from turnetl.parsing.session_tables import (
 _MAGIC = b"SQLite format 3\0"
 _HEADER, _VERSION_AT, _WITH_LOG = 20, 18, b"\2\2"
 """Bytes of a header, and its end if changes are written to a log first."""
-_PRIMARY = 0xFF
-"""Bits of the primary code of an error."""
 _ATTEMPTS = 3
 _UUID = 36
 """Characters of an id at the end of the name of a file."""
@@ -122,10 +121,8 @@ class SessionDatabases:
         found = self._read(
             database, lambda opened: session_states(opened.connection, opened.layouts, session)
         )
-        paths = (database / _file_name(name) for name in found)
-        return {
-            path.name: _file(path, found[name]) for path, name in zip(paths, found, strict=True)
-        }
+        paths = {name: database / _file_name(name) for name in found}
+        return {paths[name].name: _file(paths[name], state) for name, state in found.items()}
 
     def _read(self, path: Path, read: Callable[["_OpenDatabase"], _Result]) -> _Result:
         """Return what a function reads in one transaction of a database that stays as it is."""
@@ -239,18 +236,13 @@ def _copy(path: Path, folder: str) -> str:
 def _is_passing(result: object) -> bool:
     """Return whether a read failed because a writer was about to change its log."""
     codes = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
-    return isinstance(result, sqlite3.Error) and _code(result) in codes
-
-
-def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    return isinstance(result, sqlite3.Error) and primary_code(result) in codes
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> BadArchive:
-    code = _code(error)
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if is_busy(error):
         return problems.bad_archive(path, SkipReason.UNREADABLE, _BUSY)
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+    if primary_code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         what = f"is a damaged database ({error}); restore it from a copy"
         return problems.bad_archive(path, SkipReason.CORRUPT, what)
     what = f"cannot be read as a database ({error}); check its permissions, or run again later"
