@@ -6,7 +6,7 @@ turn of the session that started before it. A run belongs to the turn at the roo
 are one, of which that with most calls counts.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -48,26 +48,24 @@ class Parent:
 class JoinedRuns:
     """The runs of a group, with the turns that they belong to."""
 
+    batches: Sequence[Batch]
+    """`Lake.row_batches` of the group."""
     runs: pl.DataFrame
-    """The `row` of the best copy in `Lake.row_batches`, `owner` (the turn's id in the episodes
+    """The `batch` and the `row` in it of the best copy, `owner` (the turn's id in the episodes
     table), `started_by`, `call_id` and `type`."""
     unjoined: frozenset[str]
     """Archives with runs whose turns are not there."""
 
-    def with_runs(self, turns: pl.DataFrame, batches: Iterable[Batch]) -> pl.DataFrame:
+    def with_runs(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Return the turns with their `subagents`, which `content_hash` covers, and their chars."""
         wanted = self.runs.join(turns.select(owner="turn_id"), on="owner", how="semi")
         if wanted.is_empty():
             return turns
-        found, first = [], 0
-        for batch in batches:
-            rows = batch.read(pl.len()).item()
-            of_batch = wanted.filter(pl.col("row").is_between(first, first + rows, closed="left"))
-            if not of_batch.is_empty():
-                read = batch.read().with_row_index("row", first)
-                found.append(read.join(of_batch, on="row"))
-            first += rows
-        by_turn = _by_turn(pl.concat(found))
+        found = [
+            self.batches[number].read().with_row_index("row").join(of_batch, on="row")
+            for (number,), of_batch in wanted.partition_by("batch", as_dict=True).items()
+        ]
+        by_turn = _by_turn(pl.concat(found).drop("row").with_row_index("row"))
         joined = turns.join(by_turn, left_on="turn_id", right_on="owner", how="left")
         hashes = zip(joined["content_hash"], joined["runs"], strict=True)
         return joined.with_columns(
@@ -89,6 +87,7 @@ def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
     nowhere = Parent(None)
     places = [links.parents.get(run, nowhere) for run in links.runs["turn_id"]]
     joined = links.runs.select(
+        "batch",
         "row",
         "archives",
         pl.Series("owner", [links.turns.get(place.turn_id) for place in places], pl.String),
@@ -99,7 +98,8 @@ def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
         ).alias("call_id"),
     )
     unjoined = joined.filter(pl.col("owner").is_null())["archives"].explode()
-    return JoinedRuns(joined.drop_nulls("owner").drop("archives"), frozenset(unjoined.drop_nulls()))
+    runs = joined.drop_nulls("owner").drop("archives")
+    return JoinedRuns(links.batches, runs, frozenset(unjoined.drop_nulls()))
 
 
 def of_same_turns(lake: Lake, group: GroupId, rows: Collection[str]) -> set[str]:
@@ -115,8 +115,9 @@ def of_same_turns(lake: Lake, group: GroupId, rows: Collection[str]) -> set[str]
 
 @dataclass(frozen=True, slots=True)
 class _Links:
+    batches: Sequence[Batch]
     runs: pl.DataFrame
-    """The best copies, with the `archives` of all."""
+    """The best copies, each with its `batch`, its `row` in that, and the `archives` of all."""
     parents: Mapping[str, Parent]
     """Of the runs whose turns are there."""
     turns: Mapping[str | None, str]
@@ -124,25 +125,20 @@ class _Links:
 
 
 def _read_links(lake: Lake, group: GroupId) -> _Links | None:
+    """Return the links of a group; None without a run, so that only that column was read."""
+    batches = lake.row_batches(group)
+    if all(batch.read(schema.IS_TURN.all()).item() for batch in batches):
+        return None
     calls = pl.col("tool_calls").list.len().alias("calls")
     columns = [pl.col(name) for name in sorted({*LINKS, *order.KEYS})]
-    read = [batch.read(calls, *columns) for batch in lake.row_batches(group)]
-    rows = pl.concat([pl.DataFrame(), *read], how="diagonal") if read else pl.DataFrame()
-    if rows.is_empty() or rows["subagent_type"].null_count() == rows.height:
-        return None
-    rows = rows.with_row_index("row")
+    rows = pl.concat(
+        batch.read(calls, *columns).with_row_index("row").with_columns(batch=pl.lit(number))
+        for number, batch in enumerate(batches)
+    )
     turns, runs = rows.filter(schema.IS_TURN), _distinct(rows.filter(~schema.IS_TURN))
     found = parents(list(turns.iter_rows(named=True)), list(runs.iter_rows(named=True)))
     merged = order.merge_copies(turns.select(order.KEYS))["turn_id"]
-    return _Links(runs, found, dict(zip(turns["turn_id"], merged, strict=True)))
-
-
-def joined(
-    partitions: Iterator[pl.DataFrame], runs: JoinedRuns | None, lake: Lake, group: GroupId
-) -> Iterator[pl.DataFrame]:
-    """Yield the turns of each partition, with their runs if the group has any."""
-    for turns in partitions:
-        yield turns if runs is None else runs.with_runs(turns, lake.row_batches(group))
+    return _Links(batches, runs, found, dict(zip(turns["turn_id"], merged, strict=True)))
 
 
 def _distinct(rows: pl.DataFrame) -> pl.DataFrame:

@@ -38,7 +38,7 @@ from turnetl.episodes.filters import (
     Filters,
 )
 from turnetl.episodes.partitions import partition
-from turnetl.episodes.subagents import join_runs, joined
+from turnetl.episodes.subagents import join_runs
 from turnetl.lake import Lake
 from turnetl.noise import EMPTY
 
@@ -100,7 +100,8 @@ def write_table(
     with closing(turns):
         # The lake calls for the metadata after it has written the last row: only then is the report
         # complete.
-        rows = _episodes(joined(turns, runs, lake, group), filters, previous, counted)
+        joined = turns if runs is None else map(runs.with_runs, turns)
+        rows = _episodes(joined, filters, previous, counted)
         lake.write_episodes(group, rows, lambda: metadata(report()))
     return report()
 
@@ -129,6 +130,8 @@ def episode_rows(
 
     `previous` has texts that were rendered with the same filters.
     """
+    if "subagents" not in turns.columns:
+        turns = turns.with_columns(_NO_SUBAGENTS)
     rendered = (
         rendered_columns(turns, filters)
         if previous is None
@@ -136,16 +139,15 @@ def episode_rows(
     )
     rows = turns.with_columns(rendered.get_columns()).with_columns(
         pl.coalesce("noise", pl.when(EMPTY.condition).then(pl.lit(EMPTY.name))).alias("noise"),
-        _CHARS_BEFORE
-        if "subagent_chars" in turns.columns
-        else pl.col("chars").alias("chars_before"),
+        (pl.col("chars") + pl.col("subagent_chars")).alias("chars_before"),
     )
-    if "subagents" not in rows.columns:
-        rows = rows.with_columns(pl.lit([], schema.EPISODES.polars["subagents"]).alias("subagents"))
     return rows.select(schema.EPISODES.polars.names()).cast(schema.EPISODES.polars)
 
 
-_CHARS_BEFORE = (pl.col("chars") + pl.col("subagent_chars")).alias("chars_before")
+_NO_SUBAGENTS = (
+    pl.lit([], schema.EPISODES.polars["subagents"]).alias("subagents"),
+    pl.lit(0).alias("subagent_chars"),
+)
 
 
 def _completed(turns: pl.DataFrame, filters: Filters, previous: RenderedTexts) -> pl.DataFrame:

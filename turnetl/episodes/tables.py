@@ -91,7 +91,11 @@ def holds_turns(lake: Lake, group: GroupId, files: Sequence[TurnFile]) -> bool:
 
 def unjoined_archives(lake: Lake, group: GroupId) -> int:
     """Return the archives of subagents whose turns the group's table does not have."""
-    report = from_json(_stored(lake, group).get(_REPORT, ""))
+    return _unjoined(_stored(lake, group))
+
+
+def _unjoined(stored: Mapping[str, str]) -> int:
+    report = from_json(stored.get(_REPORT, ""))
     return 0 if report is None else report.unjoined_archives
 
 
@@ -143,9 +147,8 @@ def _build_group(lake: Lake, group: GroupId, filters: Filters) -> FilteredGroup:
             lake.verify_changed_turns(group)
             from turnetl.episodes.partitions import remark_table  # noqa: PLC0415 - as below
 
-            unjoined = unjoined_archives(lake, group)
             return remark_table(
-                lake, group, filters.rules, stored, metadata, unjoined_archives=unjoined
+                lake, group, filters.rules, stored, metadata, unjoined_archives=_unjoined(stored)
             )
         keeps_texts = stored.get(_TEXT_DIGEST) == digests[_TEXT_DIGEST]
         return _write(lake, group, filters, metadata, keeps_texts=keeps_texts)

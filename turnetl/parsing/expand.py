@@ -80,7 +80,8 @@ def expand(paths: Iterable[str | os.PathLike[str]], files: ArchiveFiles = LOCAL)
             elif isinstance(found, OtherFile):
                 others.setdefault(_real_path(found.path, real_folder), found)
             else:
-                for real, archive in found:
+                # Of two names of one file in a folder, the last one counts.
+                for real, archive in dict(found).items():
                     archives.setdefault(real, archive)
     ordered = sorted(archives.values(), key=lambda path: path.parts)
     unread = [other for real, other in others.items() if real not in archives]
