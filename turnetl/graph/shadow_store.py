@@ -1,28 +1,20 @@
 """A store that keeps the turns of one group in its shadow group, under the group's own name.
 
-Who ingests through it computes the ids of the group itself, so that only `group_id` changes when a
-migration moves the turns to the group.
+A run that ingests through it computes the ids of the group itself, so that only `group_id` changes
+when a migration moves the turns to the group.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from turnetl.base.errors import BadUsage
-from turnetl.base.graph_model import (
-    GroupContents,
-    GroupProfile,
-    Lease,
-    Receipt,
-)
+from turnetl.base.graph_model import GroupContents, GroupProfile, Lease, Receipt
 from turnetl.base.ids import turns_group
 from turnetl.base.model import Change, Entity, Fact, GroupId, SummaryWrites, TurnId
 from turnetl.graph.migrations import MigrationStep, MigrationSummary, TurnMigration
 from turnetl.graph.port import GraphStore
-
-if TYPE_CHECKING:  # imports polars, which a search does without
-    pass
 
 T = TypeVar("T", Entity, Fact, Receipt, Lease)
 
@@ -37,7 +29,7 @@ class ShadowStore:
         self._store = store
         self._group = group
         self._shadow = turns_group(group)
-        # What names no group is the store's.
+        # Methods without a group need no other name.
         self.recipes, self.record_recipe = store.recipes, store.record_recipe
         self.save_run, self.run_totals = store.save_run, store.run_totals
 

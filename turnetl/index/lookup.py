@@ -70,10 +70,11 @@ JOIN fact_turns ft ON ft.fact = f.key
 JOIN turns t ON t.key = ft.turn
 WHERE {} ORDER BY t.started_at, t.turn_id"""
 _FACT = _FACTS.format("f.uuid = ?")
-_FACTS_ABOUT = _FACTS.format(
-    "f.key IN (SELECT key FROM facts WHERE source = (SELECT key FROM entities WHERE uuid = ?1)"
-    " UNION SELECT key FROM facts WHERE target = (SELECT key FROM entities WHERE uuid = ?1))"
+_IS_ABOUT = (
+    "f.key IN (SELECT key FROM facts WHERE source = (SELECT key FROM entities WHERE uuid = :uuid)"
+    " UNION SELECT key FROM facts WHERE target = (SELECT key FROM entities WHERE uuid = :uuid))"
 )
+_FACTS_ABOUT = _FACTS.format(_IS_ABOUT)
 
 _GROUPS = """
 SELECT group_id, count(*), count(DISTINCT session_id), min(started_at), max(started_at)
@@ -284,10 +285,7 @@ NEWEST = _NEWEST.format("f.folded IN (SELECT value FROM json_each(:relations))")
 NEWEST_VALID = _NEWEST.format(
     "f.folded IN (SELECT value FROM json_each(:relations)) AND f.invalid_at IS NULL"
 )
-NEWEST_ABOUT = _NEWEST.format(
-    "f.key IN (SELECT key FROM facts WHERE source = (SELECT key FROM entities WHERE uuid = :uuid)"
-    " UNION SELECT key FROM facts WHERE target = (SELECT key FROM entities WHERE uuid = :uuid))"
-)
+NEWEST_ABOUT = _NEWEST.format(_IS_ABOUT)
 
 STARTED = """
 SELECT group_id, started_at FROM turns WHERE key IN (SELECT value FROM json_each(:keys))"""
@@ -360,7 +358,7 @@ class Lookup:
 
     def facts_about(self, uuid: str) -> list[StatedFact]:
         """Return the facts about an entity, in the order of the first turn that states each."""
-        return _stated_facts(self._query(_FACTS_ABOUT, uuid))
+        return _stated_facts(self._connection.execute(_FACTS_ABOUT, {"uuid": uuid}))
 
     def group_spans(self) -> list[GroupSpan]:
         return [

@@ -63,14 +63,10 @@ def _steps(turn: Turn) -> Iterator[dict[str, Any]]:
     yield _known(prompt | {"extra": lineage})
     said = {"steering": turn.steering, "user_answers": turn.user_answers}
     extra = {name: texts for name, texts in said.items() if texts}
-    keys = [f"{turn.turn_id}-{number}" for number in range(len(turn.tool_calls))]
-    if failed := [key for key, call in zip(keys, turn.tool_calls, strict=True) if call.is_error]:
-        extra["failed_call_ids"] = tuple(failed)
-    calls = [_call(key, call) for key, call in zip(keys, turn.tool_calls, strict=True)]
-    results = [
-        {"source_call_id": key, "content": call.result}
-        for key, call in zip(keys, turn.tool_calls, strict=True)
-    ]
+    calls = {f"{turn.turn_id}-{number}": call for number, call in enumerate(turn.tool_calls)}
+    if failed := tuple(key for key, call in calls.items() if call.is_error):
+        extra["failed_call_ids"] = failed
+    results = [{"source_call_id": key, "content": call.result} for key, call in calls.items()]
     if not (turn.assistant_text or calls or extra or turn.output_tokens):
         return
     yield _known(
@@ -79,7 +75,7 @@ def _steps(turn: Turn) -> Iterator[dict[str, Any]]:
             "source": "agent",
             "model_name": turn.model,
             "message": turn.assistant_text,
-            "tool_calls": calls or None,
+            "tool_calls": [_call(key, call) for key, call in calls.items()] or None,
             "observation": {"results": results} if results else None,
             "metrics": _metrics(turn) or None,
             "extra": extra or None,

@@ -111,7 +111,7 @@ class _RemainingRows:
 
     rows: pl.DataFrame
     forgotten: int
-    """Rows that are left out."""
+    """Turns that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class _FileImport:
     """Earlier files of the same archive in other groups."""
     redactions: int
     forgotten: int
-    """Rows that are left out."""
+    """Turns that are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class _Import:
         if problem is not None:
             return f"`{file.path}` is not a turns file of a lake: {problem}"
         kept = self._not_forgotten(rows)
-        return _RemainingRows(kept, _turns(rows) - _turns(kept))
+        return _RemainingRows(kept, _turn_count(rows) - _turn_count(kept))
 
     def _not_forgotten(self, rows: pl.DataFrame) -> pl.DataFrame:
         kept = rows_not_forgotten(rows, self.forgotten)
@@ -197,7 +197,7 @@ class _Import:
             rows, redactions = redacted_together(read.rows, missing, archive, self.redactor)
         # A parse, too, compares ids of sessions with those of forgotten ones after their redaction.
         kept = self._not_forgotten(rows)
-        forgotten = read.forgotten + _turns(rows) - _turns(kept)
+        forgotten = read.forgotten + _turn_count(rows) - _turn_count(kept)
         name = self._name(file)
         kept = kept.with_columns(archive=pl.lit(name))
         metadata = self._metadata(file, name, kept, stored)
@@ -217,7 +217,7 @@ class _Import:
                 previous_files=one.elsewhere,
                 may_replace=lambda current: current == one.stored,
             )
-        turns = _turns(one.rows)
+        turns = _turn_count(one.rows)
         added = turns - sum(found.turns for found in before)
         name, group = one.metadata.archive, one.metadata.group
         done = ImportedFile(name, group, outcome, turns, added)
@@ -259,14 +259,14 @@ class _Import:
             original_digest=original_digest(file),
             sha256=rows_digest(rows),
             redactor_version=self.redactor.version,
-            counts={**original.counts, "turns": _turns(rows)},
+            counts={**original.counts, "turns": _turn_count(rows)},
             subagent_usage=merged_usage(original, stored, self.redactor),
             retained_turns=0,
             retained_digest="",
         )
 
 
-def _turns(rows: pl.DataFrame) -> int:
+def _turn_count(rows: pl.DataFrame) -> int:
     """Return the number of turns: a run of a subagent is none."""
     return rows.filter(schema.IS_TURN).height
 

@@ -54,11 +54,8 @@ def redacted_tables(
     return [_with_turns(table, *one) for table, one in zip(tables, redacted, strict=True)]
 
 
-_LINKS = ("subagent_calls", "subagent_type")
-"""Columns with ids and names of subagents, which a `Turn` does not have."""
-
-
 def _link_names(table: pl.DataFrame) -> pl.Series:
+    """Return the ids and names that link subagents to turns, which a `Turn` does not have."""
     calls = table["subagent_calls"].explode().drop_nulls().str.split("\t").explode()
     return pl.concat([calls, table["subagent_type"]])
 
@@ -69,21 +66,20 @@ def _with_turns(
     count = sum(found for _, found in redacted)
     links = {name: clean for name, clean in names.items() if name != clean}
     if links:
-        found_links = int(_link_names(table).is_in(list(links)).sum())
+        count += int(_link_names(table).is_in(list(links)).sum())
         fields = pl.element().str.split("\t").list.eval(pl.element().replace(links))
         table = table.with_columns(
             pl.col("subagent_calls").list.eval(fields.list.join("\t")),
             pl.col("subagent_type").replace(links),
         )
-        count += found_links
     if not count:
         return table, 0
     changed = [
         replace(turn, content_hash=content_hash(turn)) if found else turn
         for turn, found in redacted
     ]
-    links_and_lines = table.select(*_LINKS, "call_lines")
-    return turns_frame(changed).with_columns(links_and_lines.get_columns()), count
+    clean = turns_frame(changed).select(column.name for column in schema.TURN_COLUMNS)
+    return table.with_columns(clean.get_columns()), count
 
 
 def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
@@ -136,13 +132,16 @@ def redacted_archives(
 
 
 def _redacted(
-    archives: Sequence[Sequence[Turn]], more: Sequence[Collection[str]], redactor: Redactor
+    archives: Sequence[Sequence[Turn]], link_names: Sequence[Collection[str]], redactor: Redactor
 ) -> list[tuple[list[tuple[Turn, int]], Mapping[str, str]]]:
-    """Return the turns of archives, and what stands for their names and `more` of each archive."""
+    """Return the turns of each archive as `redacted_archives`, and what stands for each name.
+
+    The names are those of its turns, and its `link_names`.
+    """
     # As in a parse: names repeat in every turn, and each is redacted once, before the texts.
     names = [
         sorted({*others, *(name for turn in turns for name in turn_names(turn))})
-        for turns, others in zip(archives, more, strict=True)
+        for turns, others in zip(archives, link_names, strict=True)
     ]
     texts = [
         [*some, *_texts(turns, _with_turn_texts)]

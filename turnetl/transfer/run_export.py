@@ -97,14 +97,16 @@ async def export(
     stated = await _stated(settings, options, clock, existing, progress)
     groups = [group for group in stated.groups if group in existing]
     turn_ids = stated.in_graph if stated.needs_graph else None
-    where = condition(options.selection, turn_ids)
-    turns = selected_turns(lake, groups, condition(options.selection, turn_ids, of_episodes=True))
+    where = condition(options.selection, turn_ids, of_episodes=True)
+    turns = selected_turns(lake, groups, where)
     progress(ProgressUpdate("export", "steps", 1, 2))
     exported = {one.turn.turn_id for one in turns}
     content = _of_turns(ordered(replace(stated.knowledge, turns=turns)), exported)
     run = _Export(options, wiring.redactor(settings, stores=False), content)
     if options.format is ExportFormat.PARQUET:
-        rows = where if where is None else where | _rows_of(lake, groups, exported)
+        rows = condition(options.selection, turn_ids)
+        if rows is not None:
+            rows |= _rows_of(lake, groups, exported)
         report = run.write_turns_files(lake, groups, rows)
     else:
         report = run.write_content()
@@ -195,8 +197,8 @@ def condition(
     if selection.branch is not None:
         met.append(pl.col("git_branch") == selection.branch)
     if selection.tool is not None:
-        tool, names = selection.tool.lower(), (_TOOLS, _TOOLS_OF_RUNS)[: 1 + of_episodes]
-        met.append(pl.any_horizontal(one.list.contains(tool) for one in names))
+        columns = (_TOOLS, _TOOLS_OF_RUNS) if of_episodes else (_TOOLS,)
+        met.append(pl.any_horizontal(one.list.contains(selection.tool.lower()) for one in columns))
     if turn_ids is not None:
         met.append(pl.col("turn_id").is_in(sorted(turn_ids)))
     return pl.all_horizontal(*(one.fill_null(value=False) for one in met)) if met else None

@@ -2,7 +2,8 @@
 
 A lock on a file beside the graph is exclusive for its writer, and shared by its readers: Ladybug
 itself excludes a second writing process, but neither a reader beside a writer nor a second writer
-in the same process. Who holds it and finds a log knows that the last writer did not close the file.
+in the same process. A log that a process finds under this lock means that the last writer did not
+close the file.
 """
 
 import os
@@ -44,6 +45,9 @@ from turnetl.graph.ladybug.database import (
 from turnetl.graph.ladybug.log import DiskSpace
 from turnetl.graph.ladybug.probe import FileState, probe
 from turnetl.graph.ladybug.table_dump import BESIDE
+
+if sys.platform != "win32":
+    import fcntl
 
 LOCK_TIMEOUT = 2.0
 """Seconds to wait for a process that is about to finish."""
@@ -284,10 +288,6 @@ def _ensure_file(path: Path, like: Path | None = None) -> None:
     # What cannot be written is reported by the database.
     with suppress(OSError):
         private_files.ensure_file(path, like)
-
-
-if sys.platform != "win32":
-    import fcntl
 
 
 def lock_graph(
