@@ -218,7 +218,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _THREE_BYTES = "\ufffd"
 
 
-def text_column(texts: Sequence[str]) -> pl.Series:
+def _text_column(texts: Sequence[str]) -> pl.Series:
     """Return the texts as a column; a character of three bytes replaces a lone surrogate."""
     try:
         return pl.Series(texts, dtype=pl.String)
@@ -229,7 +229,7 @@ def text_column(texts: Sequence[str]) -> pl.Series:
 
 def _column(texts: Sequence[str]) -> pl.Series:
     """Return the texts and an empty one: polars copies the value of a column of one row."""
-    return text_column([*texts, ""])
+    return _text_column([*texts, ""])
 
 
 def _matching(texts: Sequence[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
@@ -245,14 +245,14 @@ def _with_invisible(texts: Sequence[str]) -> list[str]:
 
 def _by_patterns(texts: Sequence[str], patterns: Sequence[str]) -> dict[str, list[str]]:
     columns = [pl.col("text").str.contains(pattern).alias(pattern) for pattern in patterns]
-    matches = pl.DataFrame({"text": text_column(texts)}).select(columns)
+    matches = pl.DataFrame({"text": _text_column(texts)}).select(columns)
     return {
         pattern: [texts[index] for index in matches[pattern].arg_true()] for pattern in patterns
     }
 
 
 def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]:
-    joined = _JoinedTexts(texts, text_column(texts))
+    joined = _JoinedTexts(texts, _text_column(texts))
     return sorted(
         {index for span in secrets.spans(joined.data) for index in joined.at(span.start, span.end)}
     )
