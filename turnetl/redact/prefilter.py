@@ -383,7 +383,7 @@ def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
     column = _column(distinct)
     views = normalised_texts(_matching(distinct, column, [DISGUISED]))
     rules = _pii_rules(distinct, column)
-    every_view = [*chain.from_iterable(views.values())]
+    every_view = [*dict.fromkeys(chain.from_iterable(views.values()))]
     in_views = _pii_rules(every_view, _column(every_view))
     for text, seen in views.items():
         for view in seen:
