@@ -1,4 +1,4 @@
-"""The contract of the FactsOfGroup port: facts that are applied, and facts of turns ahead."""
+"""The contract of FactsOfGroup: facts that are applied, and facts of turns ahead."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -13,9 +13,9 @@ def batched(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 
 def batched_by_size(
-    items: Sequence[T], sizes: Iterable[int], *, count: int, size: int
+    items: Sequence[T], sizes: Iterable[int], *, size: int, count: int | None = None
 ) -> Iterator[Sequence[T]]:
-    """Yield slices of at most that many items and of that size together; a larger one is alone."""
+    """Yield slices of at most that size together and that many items; a larger item is alone."""
     start = total = 0
     for index, own in enumerate(sizes):
         if index > start and (index - start == count or total + own > size):

@@ -90,7 +90,7 @@ class Calibration:
         prompt_tokens = round(request.tokens * means.ratio * means.calls)
         completion_tokens = round(means.completion_tokens)
         usage = Usage(1, prompt_tokens, completion_tokens, None, 0, means.seconds)
-        return _priced(usage, self._price(request.prompt))
+        return at_price(usage, self._price(request.prompt))
 
     def _of(self, prompt: str) -> PromptMeans:
         if (means := self._by_prompt.get(prompt)) is not None:
@@ -341,14 +341,10 @@ def _prompt_usage(
     requests: Iterable[ObservedRequest], price: Callable[[str], Price | None]
 ) -> UsageByPrompt:
     return _summed(
-        (one.prompt, _priced(Usage(1, one.tokens, 0, None), price(one.prompt)))
+        (one.prompt, at_price(Usage(1, one.tokens, 0, None), price(one.prompt)))
         for one in requests
         if one.usage is None
     )
-
-
-def _priced(usage: Usage, price: Price | None) -> Usage:
-    return usage if price is None else replace(usage, cost=price.cost(usage))
 
 
 def _summed(usages: Iterable[tuple[str, Usage]]) -> UsageByPrompt:

@@ -126,8 +126,7 @@ class Estimator:
         if options is not None and pending:
             result = await self._run_pilot(pilot, done, options)
         piloted = at_prices(result.turns, price) if result is not None else []
-        surveyed = await self._survey(pending, piloted, has_pilot=bool(piloted))
-        surveyed = at_prices(surveyed, price)
+        surveyed = at_prices(await self._survey(pending, piloted), price)
         requests, usage = answered_usage([*answered, *surveyed])
         predicted = self._predicted(pending, piloted, surveyed, answered)
         usage_range = predicted.usage
@@ -180,14 +179,14 @@ class Estimator:
         return await pilot.run(leading, drawn, advance)
 
     async def _survey(
-        self, pending: Sequence[PendingTurn], piloted: Sequence[TurnRequests], *, has_pilot: bool
+        self, pending: Sequence[PendingTurn], piloted: Sequence[TurnRequests]
     ) -> list[TurnRequests]:
         """Look up what the journal has of the turns; build their prompts if nothing else is known.
 
         Without a journal, the prompts are needed for lower bounds only, and some are enough.
         """
         has_journal = bool(self.knowledge.journal.total.entries)
-        is_bounded = not has_pilot and len(self.knowledge.history) == 0
+        is_bounded = not piloted and not self.knowledge.history
         if not has_journal and not is_bounded:
             return []
         seen = {turn.turn_id for turn in piloted}

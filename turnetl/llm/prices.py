@@ -273,12 +273,10 @@ def find_price(model: str, at: datetime) -> Price | None:
 
 def _price(prices: "ModelPrice") -> Price | None:
     """Return the price, with a tier for each threshold of any of its parts."""
-    from genai_prices.types import TieredPrices  # noqa: PLC0415 - as above
-
     if prices.input_mtok is None:
         return None
     parts = (prices.input_mtok, prices.cache_read_mtok, prices.cache_write_mtok, prices.output_mtok)
-    tiered = (part for part in parts if isinstance(part, TieredPrices))
+    tiered = (part for part in parts if part is not None and not isinstance(part, Decimal))
     thresholds = sorted({tier.start for part in tiered for tier in part.tiers})
     return _price_at(
         prices, 0, tuple(PriceTier(start, _price_at(prices, start + 1)) for start in thresholds)

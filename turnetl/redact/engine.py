@@ -232,14 +232,14 @@ def split_secret_spans(
     splits = list(islice(_splits(data), _MAX_SPLITS))
     for may_be_word, accepted in ((True, prefix_rules), (False, rules)):
         selected = [split for split in splits if split.may_be_word is may_be_word]
-        yield from _spans(data, selected, accepted, find_spans)
+        yield from _spans_across_splits(data, selected, accepted, find_spans)
 
 
 def has_split(data: bytes) -> bool:
     return any(True for _ in _splits(data))
 
 
-def _spans(
+def _spans_across_splits(
     data: bytes, splits: Sequence[_Split], rules: Iterable[SecretRule], find_spans: FindSpans
 ) -> Iterator[Span]:
     """Scan the context of all splits in one call; yield the secrets that span a split."""

@@ -232,7 +232,7 @@ _MAX_GAP = 3
 _MAX_BYTES = 60_000
 """Bytes around a mark that are searched: prefixes may be longer than the lines of the key."""
 _READ_AT_ONCE = 1_000
-"""Bytes of them: a text may consist of ends of keys, and most keys have no more lines."""
+"""Bytes before the end of a key that are split into lines at a time: a text may have many ends."""
 _WIDTHS = (64, 70)
 """Characters of the lines of PEM and of OpenSSH. Data in base64 usually have 76."""
 _MIN_LINES, _MAX_LINES = 3, 60

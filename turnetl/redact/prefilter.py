@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from turnetl.base.batched import batched_by_size
 from turnetl.redact.literal_search import (
     LiteralSearch,
     RequiredLiteral,
@@ -167,7 +168,7 @@ def candidates(
     clean = CleanTexts() if clean is None else clean
     unknown = clean.unknown(texts)
     rules_by_text: dict[str, list[SecretRule]] = {}
-    for chunk in _chunks([*unknown]):
+    for chunk in batched_by_size([*unknown], map(len, unknown), size=_CHUNK_CHARS):
         rules_by_text |= _candidates_of_chunk(chunk, scanner, tuple(rules), patterns)
     clean.add({text: key for text, key in unknown.items() if text not in rules_by_text})
     if not rules_by_text:
@@ -178,7 +179,7 @@ def candidates(
 
 
 def _candidates_of_chunk(
-    texts: list[str],
+    texts: Sequence[str],
     scanner: SecretScanner,
     rules: tuple[SecretRule, ...],
     patterns: Mapping[str, Callable[[bytes], bool]],
@@ -217,7 +218,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _THREE_BYTES = "\ufffd"
 
 
-def text_column(texts: Sequence[str]) -> pl.Series:
+def _text_column(texts: Sequence[str]) -> pl.Series:
     """Return the texts as a column; a character of three bytes replaces a lone surrogate."""
     try:
         return pl.Series(texts, dtype=pl.String)
@@ -226,32 +227,32 @@ def text_column(texts: Sequence[str]) -> pl.Series:
         return pl.Series(replaced, dtype=pl.String)
 
 
-def _column(texts: list[str]) -> pl.Series:
+def _column(texts: Sequence[str]) -> pl.Series:
     """Return the texts and an empty one: polars copies the value of a column of one row."""
-    return text_column([*texts, ""])
+    return _text_column([*texts, ""])
 
 
-def _matching(texts: list[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
+def _matching(texts: Sequence[str], column: pl.Series, patterns: Sequence[str]) -> list[str]:
     pattern = "|".join(f"(?:{pattern})" for pattern in patterns)
     return [texts[index] for index in column.str.contains(pattern).arg_true()]
 
 
-def _with_invisible(texts: list[str]) -> list[str]:
+def _with_invisible(texts: Sequence[str]) -> list[str]:
     """Return the texts with characters that are not seen; few have any that is not ASCII."""
     other = [text for text in texts if not text.isascii()]
     return _matching(other, _column(other), [INVISIBLE])
 
 
-def _by_patterns(texts: list[str], patterns: Sequence[str]) -> dict[str, list[str]]:
+def _by_patterns(texts: Sequence[str], patterns: Sequence[str]) -> dict[str, list[str]]:
     columns = [pl.col("text").str.contains(pattern).alias(pattern) for pattern in patterns]
-    matches = pl.DataFrame({"text": text_column(texts)}).select(columns)
+    matches = pl.DataFrame({"text": _text_column(texts)}).select(columns)
     return {
         pattern: [texts[index] for index in matches[pattern].arg_true()] for pattern in patterns
     }
 
 
 def texts_with_secrets(texts: Sequence[str], secrets: ExactMatcher) -> list[int]:
-    joined = _JoinedTexts(texts, text_column(texts))
+    joined = _JoinedTexts(texts, _text_column(texts))
     return sorted(
         {index for span in secrets.spans(joined.data) for index in joined.at(span.start, span.end)}
     )
@@ -281,17 +282,6 @@ class _JoinedTexts:
         """Return the index of the text with the byte at an offset, and the offset in the text."""
         index = bisect_right(self._ends, offset)
         return index, offset - (self._ends[index - 1] if index else 0)
-
-
-def _chunks(texts: list[str]) -> Iterator[list[str]]:
-    """Yield consecutive texts that are together no larger than a chunk; a larger text is alone."""
-    first = size = 0
-    for index, text in enumerate(texts):
-        if size + len(text) > _CHUNK_CHARS and index > first:
-            yield texts[first:index]
-            first, size = index, 0
-        size += len(text)
-    yield texts[first:]
 
 
 def _by_scanner(joined: _JoinedTexts, scanner: SecretScanner) -> Iterator[str]:
@@ -393,7 +383,7 @@ def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
     column = _column(distinct)
     views = normalised_texts(_matching(distinct, column, [DISGUISED]))
     rules = _pii_rules(distinct, column)
-    every_view = [*chain.from_iterable(views.values())]
+    every_view = [*dict.fromkeys(chain.from_iterable(views.values()))]
     in_views = _pii_rules(every_view, _column(every_view))
     for text, seen in views.items():
         for view in seen:
@@ -402,7 +392,7 @@ def pii_candidates(texts: Sequence[str]) -> dict[int, list[SecretRule]]:
     return {index: [*rules[text]] for index, text in enumerate(texts) if rules.get(text)}
 
 
-def _pii_rules(texts: list[str], column: pl.Series) -> dict[str, list[SecretRule]]:
+def _pii_rules(texts: Sequence[str], column: pl.Series) -> dict[str, list[SecretRule]]:
     """Return the rules to try on each text: one pass selects texts, then one for each subject."""
     patterns = [subject.prefilter for subject in SUBJECTS]
     found = _by_patterns(_matching(texts, column, patterns), patterns)

@@ -314,23 +314,23 @@ _CHOSEN_END = (
     r"|yesterday|now|again|until|because|since|temporarily)\b|[.,!][ \t]|\\*\"[ \t]*[,}\]])"
 )
 _CHOSEN = rf"(?:{IN_QUOTES}|{IN_BACKTICKS}|{_CHOSEN_WORD}{_CHOSEN_END})"
-_ADVERB = r"(?:now|still|set[ \t]to|jetzt|nun|maintenant|ahora|agora|adesso|nu|teraz)"
-_PURPOSE = (
+_CHOSEN_ADVERB = r"(?:now|still|set[ \t]to|jetzt|nun|maintenant|ahora|agora|adesso|nu|teraz)"
+_CHOSEN_PURPOSE = (
     r"(?:[ \t]+(?:of|for|to|du|de|del|des|für|von|vom|zum|zur|da|do|di|van|voor|dla|til|от|для)"
     r"(?:[ \t]+[^ \t\r\n:=]{1,30}){1,3}?)"
 )
 """What a password is for: `for the staging server`."""
 _SAID = (
-    rf"(?:{_PURPOSE}{{0,2}}[ \t]+(?:is|was|è|es|est|ist)(?:[ \t]+{_ADVERB})?[ \t]*:?[ \t]+"
-    rf"|{_PURPOSE}{{1,2}}[ \t]*[:=][ \t]+)"
+    rf"(?:{_CHOSEN_PURPOSE}{{0,2}}[ \t]+(?:is|was|è|es|est|ist)(?:[ \t]+{_CHOSEN_ADVERB})?"
+    rf"[ \t]*:?[ \t]+|{_CHOSEN_PURPOSE}{{1,2}}[ \t]*[:=][ \t]+)"
 )
 _FOREIGN = (
     r"(?:passwort|kennwort|mot de passe|contrase(?:ñ|n)a|wachtwoord|senha|hasło|пароль|Пароль"
     r"|parola|lösenord)"
 )
 _FOREIGN_SAID = (
-    rf"{_PURPOSE}{{0,2}}[ \t]*(?:(?::|：|=)[ \t]*"  # noqa: RUF001
-    rf"|[ \t](?:ist|lautet|est|es|é|è|is|to|är|er|=)(?:[ \t]+{_ADVERB})?(?:[ \t]*:)?[ \t]+)"
+    rf"{_CHOSEN_PURPOSE}{{0,2}}[ \t]*(?:(?::|：|=)[ \t]*"  # noqa: RUF001
+    rf"|[ \t](?:ist|lautet|est|es|é|è|is|to|är|er|=)(?:[ \t]+{_CHOSEN_ADVERB})?(?:[ \t]*:)?[ \t]+)"
 )
 _FILLED = (
     r"\)?\.(?:fill|type|send_?[kK]eys|val|set_?[vV]alue|clearAndType|pressSequentially|input|"

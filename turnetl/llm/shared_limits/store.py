@@ -9,14 +9,14 @@ import asyncio
 import math
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
 from turnetl.base.errors import ModelBusy, ModelUnusable
-from turnetl.base.sqlite import connect, ensure_private_file, is_busy, primary_code
+from turnetl.base.sqlite import connect, ensure_private_file, is_busy, primary_code, transaction
 from turnetl.llm.retry import Sleep
 
 Change = Callable[[bytes | None, float], bytes]
@@ -195,22 +195,17 @@ class SqliteLimits:
 
     def _try_update(self, name: str, change: Change) -> bool:
         """Return False, with nothing changed, if another process has the lock."""
-        with self._translated():
+        with self._translated(), ExitStack() as opened:
             try:
                 connection = self._open()
-                connection.execute("BEGIN IMMEDIATE")
+                opened.enter_context(transaction(connection))
             except sqlite3.OperationalError as error:
                 if is_busy(error):
                     return False
                 raise
-            try:
-                row = connection.execute(_SELECT, (name,)).fetchone()
-                content = change(row[0] if row is not None else None, self._clock())
-                connection.execute(_REPLACE, (name, content))
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+            row = connection.execute(_SELECT, (name,)).fetchone()
+            content = change(row[0] if row is not None else None, self._clock())
+            connection.execute(_REPLACE, (name, content))
         return True
 
     def _open(self) -> sqlite3.Connection:
