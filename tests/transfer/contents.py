@@ -23,6 +23,7 @@ HOSTILE = (
     "'}) DETACH DELETE n //",
     "\\u0027}) DETACH DELETE n //",
     "`}]) DELETE n //",
+    "DELETE",
     "]]></data><node id='x'/>",
     "&xxe; &#0; <!DOCTYPE x>",
     storable("\x00\x1b[31m\u202e\ud800￾"),
