@@ -14,6 +14,7 @@ import turnetl.api.reference
 import turnetl.base.schema_reference
 from tests.cli.command import ROOT
 from turnetl.base.exit_code import ExitCode
+from turnetl.base.schema import EPISODES, TURN_COLUMNS, TURNS
 from turnetl.cli import app
 from turnetl.cli.reference import reference as reference_of_commands
 from turnetl.json_output.reference import reference
@@ -159,6 +160,18 @@ def test_the_reference_of_the_python_api_and_of_the_columns_is_current(
 ) -> None:
     message = f"run `python -m {module.__name__} > docs/{page}`"
     assert (DOCS / page).read_text(encoding="utf-8") == module.reference(), message
+
+
+def test_every_column_of_a_table_is_in_the_reference() -> None:
+    page = sections((DOCS / "columns.md").read_text(encoding="utf-8"))
+    turns, episodes = (
+        re.findall(r"^\| `(\w+)` \|", page[table.name], flags=re.MULTILINE)
+        for table in (TURNS, EPISODES)
+    )
+    assert turns == [column.name for column in TURNS.columns]
+    assert [*(column.name for column in TURN_COLUMNS), *episodes] == [
+        column.name for column in EPISODES.columns
+    ]
 
 
 def test_every_setting_is_in_the_table_of_what_an_untrusted_folder_could_do() -> None:

@@ -20,6 +20,8 @@ from turnetl.mcp.arguments import MAX_TOKENS, MIN_TOKENS, TOOLS
 TURN, FULL_TURN = "66185fa7", "66185fa7-4099-59d4-902f-2782174c6db2"
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 LINEAGE = "bookshop/2026-03-03-checkout.jsonl:3-20"
+OF_SUBAGENTS = ("67eb4ab2", "bbf0d89a")
+"""Turns for which subagents worked: one of a known type, and one that a fact is from."""
 LONG_ANSWER = "漢" * 3_000
 _NEXT = re.compile(r"offset=(\d+)\.$")
 
@@ -120,6 +122,15 @@ def test_an_opened_turn_has_its_prompt_answer_facts_and_steps(filled: Path) -> N
     text = "\n".join(pages(filled, "open", id=TURN))
     for part in ("prompt:", "answer:", "facts:", "step Bash FAILED", f"turn {FULL_TURN}"):
         assert part in text
+
+
+def test_what_a_subagent_did_is_marked_in_its_turn_and_a_fact_names_its_line(filled: Path) -> None:
+    known, unknown = ("\n".join(pages(filled, "open", id=turn)) for turn in OF_SUBAGENTS)
+    assert "step Bash by subagent Explore:" in known
+    fact = re.search(r"fact ([0-9a-f]{8}) .+\(by a subagent\)", unknown)
+    assert fact is not None
+    opened = answer(filled, "open", id=fact[1])
+    assert re.search(r"step: \S+shoebox/2026-02-21-first-steps\.jsonl:30", opened)
 
 
 def test_a_fix_says_what_resolved_the_error_and_where(filled: Path) -> None:

@@ -99,8 +99,6 @@ async def _delete_what_another_test_made(client: PrefectClient) -> None:
         await client.delete_variable_by_name(LAKE_VARIABLE)
     with suppress(ObjectNotFound):
         await client.delete_work_pool(POOL)
-    with suppress(ObjectNotFound):
-        await client.delete_work_pool(POOL)
 
 
 @pytest.mark.full

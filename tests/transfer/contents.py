@@ -9,6 +9,12 @@ from tests.builders import GROUP, START, tool, turn
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.transfer.content import ExportContent, ExportedTurn, ordered
 
+
+def storable(text: str) -> str:
+    """Replace lone surrogates, which no table can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "![x](http://evil.example/x.png)",
@@ -17,19 +23,17 @@ HOSTILE = (
     "'}) DETACH DELETE n //",
     "\\u0027}) DETACH DELETE n //",
     "`}]) DELETE n //",
+    "DELETE",
     "]]></data><node id='x'/>",
     "&xxe; &#0; <!DOCTYPE x>",
-    "\x00\x1b[31m\u202e\ud800￾",
+    storable("\x00\x1b[31m\u202e\ud800￾"),
     "1. list\n- list\n> quote\n| a | b |",
     "www.evil.example me@evil.example https://evil.example",
     "---\n===\n***",
     "\r\n\r\u2028\u0085",
     "",
 )
-TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40)).map(
-    # No table can hold a lone surrogate.
-    lambda text: text.encode("utf-8", "replace").decode()
-)
+TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40).map(storable))
 
 
 def entity(name: str = "cart.py", uuid: str = "e1", **fields: Any) -> Entity:

@@ -33,7 +33,7 @@ def value_of(expression: str) -> str:
 def test_graphml_holds_every_text(subtests: pytest.Subtests) -> None:
     for text in HOSTILE:
         with subtests.test(text=text):
-            check_graphml(text.encode("utf-8", "replace").decode())
+            check_graphml(text)
 
 
 @given(TEXTS)
@@ -69,7 +69,8 @@ def test_no_text_ends_a_statement_of_cypher(text: str) -> None:
     for line in lines[1:]:
         outside = STRING.sub("", line)
         assert re.fullmatch(r"[\w\s(){}\[\]:,;.=+>-]*;", outside), outside
-        assert not re.search("DELETE|REMOVE|CALL|LOAD", outside)
+        # A label may be a keyword: after a colon it is a name.
+        assert not re.search("DELETE|REMOVE|CALL|LOAD", re.sub(r", n:[\w:]+;$", ";", outside))
 
 
 def test_a_label_that_is_no_name_is_a_property_only() -> None:

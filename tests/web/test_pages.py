@@ -17,6 +17,8 @@ from turnetl.web.access import MAX_QUERY
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
 TURN, CART, ERROR = "66185fa7", "src/bookshop/cart.py", "KeyError: 'price'"
+OF_SUBAGENTS = ("67eb4ab2", "bbf0d89a")
+"""Turns for which subagents worked: one of a known type, and one that a fact is from."""
 PROMPT = (
     "the checkout tests fail since I pulled this morning. find out why and fix it, run only "
     "tests/test_checkout.py"
@@ -295,6 +297,19 @@ async def test_a_fact_leads_to_both_entities_and_to_the_turns_that_state_it(
     page = await visitor.page(href)
     assert len([href for href, _ in page.links if href.startswith("entity?")]) == 2
     assert PROMPT in links(page)
+
+
+async def test_what_a_subagent_did_is_marked_in_its_turn_and_a_fact_shows_its_line(
+    visitor: Visitor,
+) -> None:
+    known, unknown = [await visitor.page("turn", id=turn) for turn in OF_SUBAGENTS]
+    assert "cat migrations/0005_payments.sql by subagent Explore" in known.text
+    [fact] = [href for href, relation in unknown.links if relation == "USED"]
+    page = await visitor.page(fact)
+    assert "(by a subagent)" in page.text
+    lines = await visitor.page(links(page)["2026-02-21-first-steps.jsonl:30"])
+    assert lines.attributes("id").count("line-30") == 1
+    assert '"isSidechain":true' in lines.text
 
 
 async def test_an_invalidated_fact_says_since_when(visitor: Visitor) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import polars as pl
 from polars.datatypes import DataTypeClass
 
-from turnetl.base.schema import EPISODES, RECEIPTS, RUNS, TURNS, Column, Table
+from turnetl.base.schema import EPISODES, RECEIPTS, RUNS, TURN_COLUMNS, TURNS, Column, Table
 
 _HEAD = """# Columns
 
@@ -20,12 +20,13 @@ _COLUMNS = "| column | type | description |\n|---|---|---|\n"
 
 def reference() -> str:
     """Return the page: a section for each table."""
-    only_episodes = EPISODES.columns[len(TURNS.columns) :]
+    of_runs = [column.name for column in TURNS.columns if column not in TURN_COLUMNS]
+    remark = f"All columns of `turns` but {_listed(of_runs)}, and these."
     return "\n".join(
         (
             _HEAD,
             _section("turns", TURNS, TURNS.columns),
-            _section("episodes", EPISODES, only_episodes, "All columns of `turns`, and these."),
+            _section("episodes", EPISODES, EPISODES.columns[len(TURN_COLUMNS) :], remark),
             _section("TurnCommit", RECEIPTS, RECEIPTS.columns),
             _section("TurnRun", RUNS, RUNS.columns),
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.base.text import plural
+from turnetl.html.references import SourceLines
 from turnetl.index.lookup import StatedEntity
 from turnetl.retrieval.details import EntityDetails, FactDetails, facts_beside_prompt
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
@@ -26,6 +27,7 @@ from turnetl.web.routes.references import (
     linked_fact,
     listed_turn,
     paging,
+    step_line,
 )
 
 PAGE_SIZE = 30
@@ -56,6 +58,8 @@ class FactPage:
     group: NamedLink
     source: EntityLink
     target: EntityLink
+    step: SourceLines | None
+    """Of a subagent, from which it is."""
     turns: tuple[LinkedTurn, ...]
     """That state it, oldest first."""
 
@@ -88,6 +92,7 @@ def fact_page(found: FactDetails) -> FactPage:
         group=group_link(fact.group_id),
         source=entity_link(source),
         target=entity_link(target),
+        step=step_line(fact),
         turns=tuple(map(listed_turn, found.turns)),
     )
 

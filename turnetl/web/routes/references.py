@@ -124,6 +124,14 @@ def archive_lines(turn: Receipt | SearchHit) -> SourceLines:
     return SourceLines(turn.archive, turn.first_line, turn.last_line, page)
 
 
+def step_line(fact: Fact) -> SourceLines | None:
+    """Return the line of the step of a subagent from which a fact is, if it is from one."""
+    if fact.step is None:
+        return None
+    page = forms.item_link(forms.LINES, fact.uuid)
+    return SourceLines(fact.step.archive, fact.step.line, fact.step.line, page)
+
+
 def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
     group = turn.receipt.group_id
     return LinkedTurn(
