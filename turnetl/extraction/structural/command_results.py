@@ -1,4 +1,4 @@
-"""Facts from the tool calls of a turn: commands and their failures, written files, other tools."""
+"""Facts from the tool calls of a turn: commands and their failures, commits, other tools."""
 
 import re
 from collections import Counter, defaultdict
@@ -7,14 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 
-from turnetl.extraction.structural import failures, prose, shell_commands
+from turnetl.extraction.structural import failures, prose
 from turnetl.extraction.structural.failures import CommandFailure
 from turnetl.extraction.structural.findings import (
+    BRANCH,
     COMMAND,
+    COMMIT,
     CONCEPT,
     ERROR,
     FILE,
-    PACKAGE,
+    PULL_REQUEST,
+    TICKET,
     TOOL,
     CommandSuccess,
     EntityKey,
@@ -24,14 +27,20 @@ from turnetl.extraction.structural.shell_commands import ShellCommand, commands
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, by_its_agent
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
-_COMMIT_RANK, _FAILURE_RANK, _PACKAGE_RANK, _RUN_RANK = 3, 4, 6, 12
+_COMMIT_RANK, _FAILURE_RANK, _RUN_RANK = 3, 4, 12
 _HEREDOC_MESSAGE = re.compile(r"<<-?\s?['\"]?([A-Z]{2,10})['\"]?\s{1,20}(\S[^\n]{2,300})(?:\n|$)")
 _MESSAGE = re.compile(
     r"\s(?:-a?m|--message|--title|-t)[ =]\s{0,3}(?:\"((?!\$\()(?:[^\"\\]|\\.){3,600})"
     r"|'([^']{3,600}))"
 )
 _TRAILER = re.compile(r"(?:\s{2,}|🤖|Co-Authored-By|\bEOF\b).*$", re.DOTALL)
-_RECORDING_COMMANDS = {"git commit": "Committed", "gh pr create": "Opened a pull request"}
+_COMMIT = "git commit"
+_RECORDING_COMMANDS = (_COMMIT, "gh pr create")
+_HASH = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,12})\] ", re.MULTILINE)
+"""What `git commit` prints."""
+_PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]{1,60}/[\w.-]{1,80}/pull/\d{1,7})")
+_TICKET = re.compile(r"\b[A-Z][A-Z\d]{1,9}-\d{1,6}\b|(?<![\w/])#\d{1,6}\b")
+_MAX_COMMITTED = 2
 _FILTERED_RUN = re.compile(
     r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern|-only|--lf)\b|::"
 )
@@ -51,8 +60,8 @@ def command_findings(features: TurnFeatures) -> tuple[list[FactDraft], list[Comm
     """Return the facts about commands, and the successes that may invalidate older failures."""
     runs = list(_runs(features))
     recorded = list(_commit_facts(features))
-    facts = [*recorded, *_failure_facts(features, runs), *_package_facts(features, runs)]
-    facts += _run_facts(features, runs, {fact.source.name for fact in recorded})
+    facts = [*recorded, *_failure_facts(features, runs)]
+    facts += _run_facts(features, runs, {*_RECORDING_COMMANDS} if recorded else set())
     successes = [
         CommandSuccess(_entity(run.command), run.command.line, run.at)
         for run in runs
@@ -195,33 +204,65 @@ def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
     return EntityKey(TOOL, command.program)
 
 
-def _package_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:
-    for run in runs:
-        for package in shell_commands.installed_packages(run.command) if not run.failed else ():
-            is_dependency = shell_commands.is_dependency(run.command)
-            verb = "added as a dependency" if is_dependency else "installed"
-            text = f"`{package}` was {verb} with `{run.command.line}`"
-            source = EntityKey(PACKAGE, package)
-            draft = FactDraft(_PACKAGE_RANK, source, "ADDED", features.project, text, run.at)
-            yield by_its_agent(draft, [run.call])
-
-
 def _commit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield the messages of commits and the titles of pull requests."""
+    """Yield which files or tickets commits and pull requests are of."""
+    written: list[str] = []
     for call in features.calls:
-        if call.kind is not CallKind.RUN or not call.targets or call.call.is_error:
+        if call.call.is_error:
             continue
-        shell = call.targets[0][:6000]
-        for name, verb in _RECORDING_COMMANDS.items():
-            start = shell.find(name)
-            message = _message(shell[start + len(name) - 1 :]) if start >= 0 else ""
-            if message:
-                source = EntityKey(COMMAND, name)
-                target = features.entity_in(message, source)
-                text = f"{verb}: {message}"
-                at = features.at(call)
-                draft = FactDraft(_COMMIT_RANK, source, "RECORDED", target, text, at)
-                yield by_its_agent(draft, [call])
+        if call.kind in {CallKind.EDIT, CallKind.CREATE}:
+            files = [file for path in call.targets if (file := features.paths.file(path))]
+            written = [*files, *(file for file in written if file not in files)]
+        elif call.kind is CallKind.RUN and call.targets:
+            shell = call.targets[0][:6000]
+            for name in _RECORDING_COMMANDS:
+                start = shell.find(name)
+                message = _message(shell[start + len(name) - 1 :]) if start >= 0 else ""
+                if message:
+                    yield from _recorded(features, call, name, message, written)
+                    written = [] if name == _COMMIT else written
+
+
+def _recorded(
+    features: TurnFeatures, call: ClassifiedCall, name: str, message: str, written: Sequence[str]
+) -> Iterator[FactDraft]:
+    is_commit = name == _COMMIT
+    found = (_HASH if is_commit else _PULL_REQUEST).search(call.call.result[:4000])
+    number = found.group(1).replace("/pull/", "#") if found else message
+    source = EntityKey(COMMIT if is_commit else PULL_REQUEST, number)
+    what = "Commit" if is_commit else "Pull request"
+    text = f"{what} `{number}`: {message}" if found else f"{what}: {message}"
+    tickets = [
+        EntityKey(TICKET, ticket) for ticket in _TICKET.findall(f"{message} {_branch(features)}")
+    ]
+    files = [EntityKey(FILE, file) for file in _committed_files(features, call, written)]
+    branch = (
+        []
+        if is_commit or not features.turn.git_branch
+        else [EntityKey(BRANCH, features.turn.git_branch)]
+    )
+    targets = [*tickets[:1], *(files if is_commit else [])] or branch
+    for target in targets[:_MAX_COMMITTED]:
+        draft = FactDraft(_COMMIT_RANK, source, "COMMITTED", target, text, features.at(call))
+        yield by_its_agent(draft, [call])
+
+
+def _branch(features: TurnFeatures) -> str:
+    return (features.turn.git_branch or "").upper()
+
+
+def _committed_files(
+    features: TurnFeatures, call: ClassifiedCall, written: Sequence[str]
+) -> list[str]:
+    """Return the files of a commit: those added to it, else those edited before it."""
+    added = [
+        file
+        for command in commands(call.targets[0])
+        if command.name == "git add"
+        for word in command.words[2:]
+        if (file := features.paths.file(word.strip("'\""))) and "." in file.rpartition("/")[2]
+    ]
+    return added or list(written)
 
 
 def _message(arguments: str) -> str:
@@ -235,46 +276,8 @@ def _message(arguments: str) -> str:
     return prose.shorten(_TRAILER.sub("", first_line), 200)
 
 
-_EDIT_RANK, _MANIFEST_RANK, _USE_RANK = 5, 6, 11
+_USE_RANK = 11
 _URL = re.compile(r"^https?://(?:www\.)?([\w.-]{3,80})(/[^\s?#]{0,100})?")
-
-
-def file_change_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield a fact for each written file, and one for each package added to a manifest."""
-    calls: dict[str, list[ClassifiedCall]] = defaultdict(list)
-    for call in features.calls:
-        if call.kind in {CallKind.EDIT, CallKind.CREATE} and not call.call.is_error:
-            for path in call.targets:
-                calls[features.paths.file(path) or ""].append(call)
-    for name in features.edited_files:
-        yield by_its_agent(_file_change(features, name, calls[name]), calls[name])
-        for call in calls[name]:
-            for package in shell_commands.in_manifest(name, call.detail):
-                text = f"`{package}` was added as a dependency in `{name}`"
-                source = EntityKey(PACKAGE, package)
-                at = features.at(call)
-                draft = FactDraft(_MANIFEST_RANK, source, "ADDED", features.project, text, at)
-                yield by_its_agent(draft, [call])
-
-
-def _file_change(features: TurnFeatures, name: str, calls: list[ClassifiedCall]) -> FactDraft:
-    file = EntityKey(FILE, name)
-    is_created = any(call.kind is CallKind.CREATE for call in calls)
-    verb = "written" if is_created else "edited"
-    sentence = features.sentence_about(name, calls)
-    why = prose.shorten(sentence, 260) if sentence else prose.shorten(features.prompt_summary, 160)
-    change = max((_first_added(call.detail) for call in calls), key=lambda c: (len(c), c))
-    text = f"`{name}` was {verb}: {why}" if sentence else f"`{name}` was {verb} when asked: {why}"
-    if change and not sentence:
-        text = f"{text} (`{change}`)"
-    at = min((at for call in calls if (at := features.at(call))), default=features.turn.started_at)
-    target = features.entity_in(sentence, file) if sentence else features.subject_beside(file)
-    return FactDraft(_EDIT_RANK, file, "CREATED" if is_created else "MODIFIED", target, text, at)
-
-
-def _first_added(change: str) -> str:
-    added = change[:2000].partition("+ ")[2] if "+ " in change[:2000] else ""
-    return prose.shorten(added.replace("`", "'"), 80)
 
 
 def tool_facts(features: TurnFeatures) -> Iterator[FactDraft]:

@@ -12,6 +12,7 @@ from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
     command_results,
+    edits,
     statements,
     structural_recipe,
     supersession,
@@ -92,7 +93,7 @@ def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator
     yield from statements.prompt_facts(features, context)
     yield from statements.response_facts(features)
     yield from statements.decision_facts(features)
-    yield from command_results.file_change_facts(features)
+    yield from edits.edit_facts(features)
     yield from statements.explanation_facts(features)
     yield from command_results.tool_facts(features)
 
@@ -105,7 +106,7 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
     for draft in sorted(unique.values(), key=lambda draft: (draft.rank, draft.text)):
         with_endpoints = entities | {draft.source, draft.target}
         if (
-            draft.source != draft.target
+            (draft.source != draft.target or draft.relation in edits.FILE_RELATIONS)
             and len(with_endpoints) <= MAX_ENTITIES
             and len(kept) < MAX_FACTS
         ):
