@@ -56,8 +56,8 @@ _CHANGING = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"^(?:now\b|let\b|let's|this\b|that\b|it\b|its\b|these\b|those\b|they\b|he\b|so\b|but\b|and\b|also\b"
-    r"|then\b|next\b|first\b|i\b|i'|we\b|you\b|here\b|there\b|however|the (?:issue|problem|error|fix)\b"
+    r"^(?:now\b|let\b|let's|this\b|that\b|it\b|its\b|these\b|those\b|they\b|he\b|so\b|but\b|and\b"
+    r"|also\b|then\b|next\b|first\b|i\b|i'|we\b|you\b|here\b|there\b|however|the (?:issue|problem|error|fix)\b"
     r"|good|great|perfect|done|yes|no\b|ok|which\b|because\b|since\b|if\b)|\?$|:$"
     r"|\b(?:should|would|could|will|going to|need to|needs to|let me|want)\b",
     re.IGNORECASE,
@@ -100,9 +100,7 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     yield from kept[:_MAX_FACTS]
     for edit in [one for one in imported if not _is_own_package(one)][:_MAX_IMPORTS]:
         text = f"{_shown(edit.file)} imports `{edit.name}`"
-        yield _draft(
-            features, _IMPORT_RANK, edit, "DEPENDS_ON", EntityKey(PACKAGE, edit.name), text
-        )
+        yield _draft(features, edit, "DEPENDS_ON", EntityKey(PACKAGE, edit.name), text)
 
 
 def _is_own_package(edit: _Edit) -> bool:
@@ -182,7 +180,7 @@ def _joined(first: _Edit, second: _Edit) -> _Edit | None:
 
 
 def _reversed(edit: _Edit) -> tuple[str, str] | None:
-    return edit.value[::-1] if edit.value is not None else None  # type: ignore[return-value]
+    return edit.value[::-1] if edit.value is not None else None
 
 
 def _informative(change: Change) -> int:
@@ -238,7 +236,7 @@ def _definition_fact(features: TurnFeatures, edit: _Edit, others: int) -> Iterat
         text = _changed(features, edit)
     if text:
         text += f" (and so do {others} more)" if others else ""
-        yield _draft(features, _RANK, edit, RELATIONS[change.kind], target, text)
+        yield _draft(features, edit, RELATIONS[change.kind], target, text)
 
 
 def _added(edit: _Edit) -> str:
@@ -269,22 +267,15 @@ def _changed(features: TurnFeatures, edit: _Edit) -> str:
     return f"{file}: `{name}` no longer calls {lost}" if lost else ""
 
 
-_SETTING_LINE = re.compile(r"^[\w.\"'$@/-]{1,80}\s{0,20}[:=]\s{0,20}(\S.{0,100}?),?$")
+_SETTING_LINE = re.compile(r"^([\w.\"'$@/-]{1,80})\s{0,20}[:=]\s{0,20}(\S.{0,100}?),?$")
 
 
 def _value_change(name: str, before: str, after: str) -> str:
-    values = [_SETTING_LINE.match(line) for line in (before, after)]
-    if (
-        all(values)
-        and before.partition("=")[0].split(":")[0] == after.partition("=")[0].split(":")[0]
-    ):
-        was, now = (_code(found.group(1)) for found in values if found)
-        place = (
-            ""
-            if name.rpartition(".")[2] in before
-            else f"`{_code(before.split('=', maxsplit=1)[0].split(':', maxsplit=1)[0].strip())}` in "
-        )
-        return f"{place}`{name}` changed from `{was}` to `{now}`"
+    was, now = _SETTING_LINE.match(before), _SETTING_LINE.match(after)
+    if was and now and was.group(1) == now.group(1):
+        key = was.group(1).strip("\"'")
+        place = "" if name.endswith(key) else f"`{_code(key)}` in "
+        return f"{place}`{name}` changed from `{_code(was.group(2))}` to `{_code(now.group(2))}`"
     if before and after:
         return f"in `{name}`, `{_code(before)}` became `{_code(after)}`"
     line, verb = (after, "added") if after else (before, "removed")
@@ -320,11 +311,9 @@ def _needed(features: TurnFeatures, edit: _Edit) -> Iterator[FactDraft]:
     line = f" (`{_code(edit.value[1])}`)" if edit.value is not None and edit.value[1] else ""
     if edit.change.kind == DELETED:
         text = f"{file} no longer depends on `{package}`"
-        yield _draft(features, _RANK, edit, "DELETED", target, text)
+        yield _draft(features, edit, "DELETED", target, text)
     else:
-        yield _draft(
-            features, _RANK, edit, "DEPENDS_ON", target, f"{file} depends on `{package}`{line}"
-        )
+        yield _draft(features, edit, "DEPENDS_ON", target, f"{file} depends on `{package}`{line}")
 
 
 def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> FactDraft:
@@ -333,9 +322,9 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     itself = EntityKey(FILE, edit.file)
     if change.kind == RENAMED:
         text = f"`{edit.file}` was moved to `{change.detail}`"
-        return _draft(features, _RANK, edit, "RENAMED", EntityKey(FILE, change.detail), text)
+        return _draft(features, edit, "RENAMED", EntityKey(FILE, change.detail), text)
     if change.kind == DELETED:
-        return _draft(features, _RANK, edit, "DELETED", itself, f"`{edit.file}` was removed")
+        return _draft(features, edit, "DELETED", itself, f"`{edit.file}` was removed")
     names = [part.name for part in parts if part.change.kind == ADDED]
     sentence = change.detail if BECOMES not in change.detail else ""
     sentence = sentence or _sentence(features, edit.file.rpartition("/")[2], edit.calls)
@@ -346,7 +335,7 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     text += f" (with {_listed(quoted)})" if quoted else ""
     calls = tuple(dict.fromkeys(call for one in (edit, *parts) for call in one.calls))
     target = itself if is_text or not names else EntityKey(_label(edit.file, names[0]), names[0])
-    return _draft(features, _RANK, replace(edit, calls=calls), "ADDED", target, text)
+    return _draft(features, replace(edit, calls=calls), "ADDED", target, text)
 
 
 def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> Iterator[FactDraft]:
@@ -358,8 +347,8 @@ def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> Iterato
     for kind, verb in ((ADDED, "added"), (DELETED, "removed"), (CHANGED, "changed")):
         names = [f"“{edit.name}”" for edit in edits if edit.name and edit.change.kind == kind]
         if names:
-            verb = f"{'were' if len(names) > 1 else 'was'} {verb}"
-            parts.append(f"{_listed(names[:_SHOWN_NAMES])} {verb}")
+            were = "were" if len(names) > 1 else "was"
+            parts.append(f"{_listed(names[:_SHOWN_NAMES])} {were} {verb}")
     values = [edit.value for edit in edits if edit.value is not None and any(edit.value)]
     if len(edits) == 1 and values:
         text = _value_change(edits[0].name, *values[0]) if edits[0].name else ""
@@ -369,10 +358,10 @@ def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> Iterato
         told = " ".join(call.call.input for call in calls)
         target = _mentioned(features, told) or EntityKey(FILE, file)
         text = f"{_shown(file)}: {'; '.join(parts)}" + (f". {sentence}" if sentence else "")
-        yield _draft(features, _RANK, merged, "CHANGED", target, text)
+        yield _draft(features, merged, "CHANGED", target, text)
     elif sentence:
         yield _draft(
-            features, _RANK, merged, "CHANGED", EntityKey(FILE, file), f"{_shown(file)}: {sentence}"
+            features, merged, "CHANGED", EntityKey(FILE, file), f"{_shown(file)}: {sentence}"
         )
 
 
@@ -406,9 +395,7 @@ def _vague_fact(features: TurnFeatures, edits: Sequence[_Edit]) -> Iterator[Fact
     text = sentence or (_whole_line(*values[0]) if len(values) == 1 else "")
     if text:
         merged = _Edit(file, Change(CHANGED, ""), calls)
-        yield _draft(
-            features, _RANK, merged, "CHANGED", EntityKey(FILE, file), f"{_shown(file)}: {text}"
-        )
+        yield _draft(features, merged, "CHANGED", EntityKey(FILE, file), f"{_shown(file)}: {text}")
 
 
 def _sentence(features: TurnFeatures, name: str, calls: Iterable[ClassifiedCall]) -> str:
@@ -434,9 +421,10 @@ def _shown(file: str) -> str:
 
 
 def _draft(
-    features: TurnFeatures, rank: int, edit: _Edit, relation: str, target: EntityKey, text: str
+    features: TurnFeatures, edit: _Edit, relation: str, target: EntityKey, text: str
 ) -> FactDraft:
     times = [at for call in edit.calls if (at := features.at(call))]
     at = max(times, default=features.turn.started_at)
+    rank = _IMPORT_RANK if edit.change.kind == IMPORTED else _RANK
     draft = FactDraft(rank, EntityKey(FILE, edit.file), relation, target, text, at)
     return by_its_agent(draft, edit.calls)
