@@ -24,7 +24,7 @@ class Change(NamedTuple):
     """Empty: the file itself. Of an import: the package."""
     detail: str = ""
     """Of what was added: what it says about itself. Of what changed: the line before and after it,
-    a comment, or calls (`-old +new`). Of what was renamed: the new name."""
+    or calls and an added comment (`-old +new # Why`). Of what was renamed: the new name."""
     path: str = ""
     """Empty: the only file of the call."""
 

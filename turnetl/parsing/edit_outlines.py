@@ -45,6 +45,8 @@ _NO_CALLS = frozenset(
     | {"print", "println", "len", "str", "int", "append", "range", "super", "isinstance", "and"}
     | {"not", "assert", "string", "make", "list", "dict", "set", "tuple", "bool", "require", "if"}
     | {"console.log", "fmt.Println", "fmt.Printf", "fmt.Sprintf", "Some", "Err", "await"}
+    | {"fmt.Fprintf", "fmt.Errorf", "errors.New", "errors.Is", "errors.As", "context.Background"}
+    | {"slog.String", "filepath.Join", "path.join", "os.path.join", "JSON.stringify", "String"}
 )
 """Keywords, and calls that say nothing about a change."""
 _MAX_CALLS = 3
@@ -111,16 +113,21 @@ class _KnownTexts:
             texts = self.by_path.setdefault(path, deque(maxlen=_KNOWN))
             texts.append(_KnownText(text, is_whole))
 
-    def above(self, edit: EditedText) -> list[str]:
-        """Return the lines above an edit; empty: they are not known."""
+    def surroundings(self, edit: EditedText) -> tuple[list[str], str, str]:
+        """Return the lines above an edit, and what its first and its last line begin and end with.
+
+        All are empty if the text of the edit is in nothing that is known.
+        """
         anchor = next((x for x in edit.before.split("\n") if len(x.strip()) >= _MIN_ANCHOR), "")
         for sought in (edit.before, anchor) if anchor else ():
             for known in reversed([*self.by_path.get("", ()), *self.by_path.get(edit.path, ())]):
                 place = known.text.find(sought)
                 if place >= 0:
                     lines: list[str] = known.text[:place].split("\n")
-                    return lines
-        return []
+                    end = place + len(sought)
+                    rest = known.text[end : end + _LONGEST_LINE].partition("\n")[0]
+                    return lines[:-1], lines[-1], rest if sought == edit.before else ""
+        return [], "", ""
 
     def whole(self, path: str) -> str:
         """Return the last text that was written as the whole file, if nothing changed it since."""
@@ -253,9 +260,9 @@ def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[Chan
             return
     if kind is None or max(len(before), len(edit.after)) > _MAX_CHARS:
         return
-    above = [edit.above] if edit.above else known.above(edit)
-    outside = kind.above(above) if edit.operation != "Write" else []
-    old, new = (_Side(text, kind, outside) for text in (before, edit.after))
+    above, start, end = ([], "", "") if edit.operation == "Write" else known.surroundings(edit)
+    outside = kind.above([edit.above] if edit.above else above)
+    old, new = (_Side(f"{start}{text}{end}", kind, outside) for text in (before, edit.after))
     if max(len(old.lines), len(new.lines)) <= _MAX_LINES:
         yield from _of_definitions(old, new)
         yield from _imports(old, new, edit.path)
@@ -338,12 +345,11 @@ def _changed_detail(removed: Sequence[str], added: Sequence[str]) -> str:
         if max(len(was), len(now)) <= _VALUE:
             return f"{was}{BECOMES}{now}"
     comment = _first_sentence(line for line in added if is_comment(line) and line[0] not in "@*-")
-    if comment[:1].isupper():
-        return f"# {comment}"
     calls = [list(dict.fromkeys(_calls(lines))) for lines in (removed, added)]
     lost = [name for name in calls[0] if name not in calls[1]][:_MAX_CALLS]
     gained = [name for name in calls[1] if name not in calls[0]][:_MAX_CALLS]
-    return " ".join([*(f"-{name}" for name in lost), *(f"+{name}" for name in gained)])
+    words = [*(f"-{name}" for name in lost), *(f"+{name}" for name in gained)]
+    return " ".join([*words, f"# {comment}"] if comment[:1].isupper() else words)
 
 
 def _calls(lines: Iterable[str]) -> Iterator[str]:

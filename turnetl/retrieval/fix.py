@@ -29,7 +29,7 @@ from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze, normalized
 from turnetl.retrieval.ranking import rank
-from turnetl.retrieval.turn_summary import TurnSummary, summarize
+from turnetl.retrieval.turn_summary import EDITED, TurnSummary, summarize
 
 EXACT = 2.0
 """The score of an error whose name is the text."""
@@ -96,7 +96,6 @@ class ErrorMatcher:
         return [name for name, count in counts.items() if count == fewest]
 
 
-_CHANGES = frozenset({"CREATED", "MODIFIED", "DELETED", "ADDED"})
 _RUN = "RAN"
 _RANKED = 60
 """Turns whose errors are compared with the query."""
@@ -262,7 +261,7 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if indexed.fact.relation in _CHANGES or _is_success(indexed, stated)
+        if indexed.fact.relation in EDITED or _is_success(indexed, stated)
     }
     within = [
         fact

@@ -34,10 +34,11 @@ class _Section:
     """Whether facts that name their entity come before later ones."""
 
 
+_CHANGES = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "COMMITTED", "MODIFIED", "CREATED"})
 _SECTIONS = (
     _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "OCCURRED_IN"}), 3),
     _Section("Decision", frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}), 4),
-    _Section("Change", frozenset({"MODIFIED", "CREATED", "ADDED", "RECORDED"}), 2),
+    _Section("Change", _CHANGES, 2),
     _Section("Run", frozenset({"RAN"}), 2),
     _Section(
         "Explanation",

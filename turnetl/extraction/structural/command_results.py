@@ -1,4 +1,4 @@
-"""Facts from the tool calls of a turn: commands and their failures, commits, other tools."""
+"""Facts from the tool calls of a turn: commands and their failures, other tools."""
 
 import re
 from collections import Counter, defaultdict
@@ -10,14 +10,10 @@ from itertools import islice
 from turnetl.extraction.structural import failures, prose
 from turnetl.extraction.structural.failures import CommandFailure
 from turnetl.extraction.structural.findings import (
-    BRANCH,
     COMMAND,
-    COMMIT,
     CONCEPT,
     ERROR,
     FILE,
-    PULL_REQUEST,
-    TICKET,
     TOOL,
     CommandSuccess,
     EntityKey,
@@ -27,20 +23,8 @@ from turnetl.extraction.structural.shell_commands import ShellCommand, commands
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, by_its_agent
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
-_COMMIT_RANK, _FAILURE_RANK, _RUN_RANK = 3, 4, 12
-_HEREDOC_MESSAGE = re.compile(r"<<-?\s?['\"]?([A-Z]{2,10})['\"]?\s{1,20}(\S[^\n]{2,300})(?:\n|$)")
-_MESSAGE = re.compile(
-    r"\s(?:-a?m|--message|--title|-t)[ =]\s{0,3}(?:\"((?!\$\()(?:[^\"\\]|\\.){3,600})"
-    r"|'([^']{3,600}))"
-)
-_TRAILER = re.compile(r"(?:\s{2,}|🤖|Co-Authored-By|\bEOF\b).*$", re.DOTALL)
-_COMMIT = "git commit"
-_RECORDING_COMMANDS = (_COMMIT, "gh pr create")
-_HASH = re.compile(r"^\[[^\]\n]{1,200} ([0-9a-f]{7,12})\] ", re.MULTILINE)
-"""What `git commit` prints."""
-_PULL_REQUEST = re.compile(r"https://github\.com/([\w.-]{1,60}/[\w.-]{1,80}/pull/\d{1,7})")
-_TICKET = re.compile(r"\b[A-Z][A-Z\d]{1,9}-\d{1,6}\b|(?<![\w/])#\d{1,6}\b")
-_MAX_COMMITTED = 2
+_FAILURE_RANK, _RUN_RANK = 4, 12
+_RECORDING_COMMANDS = frozenset({"git commit", "gh pr create"})
 _FILTERED_RUN = re.compile(
     r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern|-only|--lf)\b|::"
 )
@@ -59,9 +43,7 @@ class _CommandRun:
 def command_findings(features: TurnFeatures) -> tuple[list[FactDraft], list[CommandSuccess]]:
     """Return the facts about commands, and the successes that may invalidate older failures."""
     runs = list(_runs(features))
-    recorded = list(_commit_facts(features))
-    facts = [*recorded, *_failure_facts(features, runs)]
-    facts += _run_facts(features, runs, {*_RECORDING_COMMANDS} if recorded else set())
+    facts = [*_failure_facts(features, runs), *_run_facts(features, runs)]
     successes = [
         CommandSuccess(_entity(run.command), run.command.line, run.at)
         for run in runs
@@ -173,14 +155,12 @@ def _invalidated_at(
     return max(times, default=None)
 
 
-def _run_facts(
-    features: TurnFeatures, runs: list[_CommandRun], recorded: set[str]
-) -> Iterator[FactDraft]:
+def _run_facts(features: TurnFeatures, runs: list[_CommandRun]) -> Iterator[FactDraft]:
     lines: dict[str, Counter[str]] = defaultdict(Counter)
     ran: dict[str, list[_CommandRun]] = defaultdict(list)
     for run in runs:
         if (
-            run.command.name not in recorded
+            run.command.name not in _RECORDING_COMMANDS
             and not run.command.is_read_only
             and (not run.failed or not run.failures)
         ):
@@ -202,78 +182,6 @@ def _program(features: TurnFeatures, command: ShellCommand) -> EntityKey:
     if command.name == command.program or "/" in command.program:
         return features.subject_beside(_entity(command))
     return EntityKey(TOOL, command.program)
-
-
-def _commit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield which files or tickets commits and pull requests are of."""
-    written: list[str] = []
-    for call in features.calls:
-        if call.call.is_error:
-            continue
-        if call.kind in {CallKind.EDIT, CallKind.CREATE}:
-            files = [file for path in call.targets if (file := features.paths.file(path))]
-            written = [*files, *(file for file in written if file not in files)]
-        elif call.kind is CallKind.RUN and call.targets:
-            shell = call.targets[0][:6000]
-            for name in _RECORDING_COMMANDS:
-                start = shell.find(name)
-                message = _message(shell[start + len(name) - 1 :]) if start >= 0 else ""
-                if message:
-                    yield from _recorded(features, call, name, message, written)
-                    written = [] if name == _COMMIT else written
-
-
-def _recorded(
-    features: TurnFeatures, call: ClassifiedCall, name: str, message: str, written: Sequence[str]
-) -> Iterator[FactDraft]:
-    is_commit = name == _COMMIT
-    found = (_HASH if is_commit else _PULL_REQUEST).search(call.call.result[:4000])
-    number = found.group(1).replace("/pull/", "#") if found else message
-    source = EntityKey(COMMIT if is_commit else PULL_REQUEST, number)
-    what = "Commit" if is_commit else "Pull request"
-    text = f"{what} `{number}`: {message}" if found else f"{what}: {message}"
-    tickets = [
-        EntityKey(TICKET, ticket) for ticket in _TICKET.findall(f"{message} {_branch(features)}")
-    ]
-    files = [EntityKey(FILE, file) for file in _committed_files(features, call, written)]
-    branch = (
-        []
-        if is_commit or not features.turn.git_branch
-        else [EntityKey(BRANCH, features.turn.git_branch)]
-    )
-    targets = [*tickets[:1], *(files if is_commit else [])] or branch
-    for target in targets[:_MAX_COMMITTED]:
-        draft = FactDraft(_COMMIT_RANK, source, "COMMITTED", target, text, features.at(call))
-        yield by_its_agent(draft, [call])
-
-
-def _branch(features: TurnFeatures) -> str:
-    return (features.turn.git_branch or "").upper()
-
-
-def _committed_files(
-    features: TurnFeatures, call: ClassifiedCall, written: Sequence[str]
-) -> list[str]:
-    """Return the files of a commit: those added to it, else those edited before it."""
-    added = [
-        file
-        for command in commands(call.targets[0])
-        if command.name == "git add"
-        for word in command.words[2:]
-        if (file := features.paths.file(word.strip("'\""))) and "." in file.rpartition("/")[2]
-    ]
-    return added or list(written)
-
-
-def _message(arguments: str) -> str:
-    quoted = _MESSAGE.search(arguments[:2000])
-    if quoted:
-        message = quoted.group(1) or quoted.group(2)
-    else:
-        heredoc = _HEREDOC_MESSAGE.search(arguments[:2000])
-        message = heredoc.group(2) if heredoc else ""
-    first_line = message.strip().split("\n")[0]
-    return prose.shorten(_TRAILER.sub("", first_line), 200)
 
 
 _USE_RANK = 11

@@ -12,6 +12,7 @@ from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
     command_results,
+    commits,
     edits,
     statements,
     structural_recipe,
@@ -49,7 +50,8 @@ class StructuralExtractor:
     ) -> Resolved:
         """Give entities and facts their keys, and invalidate facts that the turn makes untrue.
 
-        These are failures of commands that now succeeded, and decisions that it replaces by name.
+        These are failures of commands that now succeeded, decisions that it replaces by name, and
+        what it removes from files.
         Looks up only the entities of the turn: the time does not grow with the group.
         """
         keys = {entity: _key(episode.turn.group_id, entity) for entity in extracted.entities}
@@ -63,10 +65,12 @@ class StructuralExtractor:
         names = {uuid: key.name for key, uuid in keys.items()}
         superseded = supersession.supersede(episode, new.values(), names, group, now)
         invalidated = _invalidated_failures(episode, extracted.successes, group, now)
+        ended = edits.with_ends(superseded.facts, names, group, now)
+        facts = (*superseded.facts, *superseded.ended, *invalidated, *ended)
         mentions = {uuid for key, uuid in keys.items() if key != USER}
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
-            facts=(*superseded.facts, *superseded.ended, *invalidated),
+            facts=tuple({fact.uuid: fact for fact in facts}.values()),
             mentions=tuple(sorted(mentions.union(superseded.decisions))),
         )
 
@@ -94,6 +98,7 @@ def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator
     yield from statements.response_facts(features)
     yield from statements.decision_facts(features)
     yield from edits.edit_facts(features)
+    yield from commits.commit_facts(features, context)
     yield from statements.explanation_facts(features)
     yield from command_results.tool_facts(features)
 
