@@ -61,7 +61,9 @@ class ArchiveReport:
     group_is_intended: bool = False
     """Whether a fixed name or the group map file decided the group."""
     forgotten_runs: frozenset[str] = field(default=frozenset(), repr=False)
-    """Keys of runs for what it holds of forgotten turns: `forgetting.keys_of_runs`."""
+    """Keys of runs for what it holds of forgotten turns: `forgetting.keys_of_runs`.
+
+    With any, the archive is not written yet: these runs are to be forgotten before."""
 
     @property
     def was_read(self) -> bool:
