@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from tests.cli.archives import row, write_archive
 from tests.crashes import migrations, summaries
@@ -144,7 +145,8 @@ async def late_run_of_a_forgotten_turn(place: TrialContext) -> None:
     for number in range(4):
         asked, then = (f"Ask {one} for the {SECRET}." for one in (number, number + 1))
         use = {"type": "tool_use", "id": f"c{number}", "name": "Task", "input": {"prompt": then}}
-        fields = {"isSidechain": True, "agentId": f"agent {number}"} if number else {}
+        run = {"isSidechain": True, "agentId": f"agent {number}"}
+        fields: dict[str, Any] = run if number else {}
         rows = [row("user", asked, f"u{number}", **fields)]
         rows.append(row("assistant", [use], f"a{number}", **fields))
         write_archive(place.folder / "late" / f"agent-{number}.jsonl", rows)

@@ -134,13 +134,13 @@ def add_whole_outputs(
     parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
 ) -> None:
     """Replace results that only name the file of the output by it. Raises no `BadArchive`."""
-    found = _HAS_OUTPUTS.fullmatch(path.as_posix()) if format_name == "claude_code" else None
-    for call in (call for row in parsed.rows if found for call in row.tool_calls):
-        saved = _SAVED.match(call.result)
-        data = (
-            _bytes(Path(f"{found[1]}/tool-results/{saved[1]}"), files) if found and saved else None
-        )
-        call.result = call.result if data is None else _output(data)
+    found = _HAS_OUTPUTS.fullmatch(path.as_posix())
+    if format_name != "claude_code" or found is None:
+        return
+    for call in (call for row in parsed.rows for call in row.tool_calls):
+        if saved := _SAVED.match(call.result):
+            data = _bytes(Path(f"{found[1]}/tool-results/{saved[1]}"), files)
+            call.result = call.result if data is None else _output(data)
 
 
 def _output(data: bytes) -> str:
