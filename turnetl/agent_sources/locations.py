@@ -242,7 +242,9 @@ def _managed_settings(machine: AgentMachine) -> Path:
 def _codex(machine: AgentMachine) -> Location:
     given = _folder(machine, "CODEX_HOME")
     folder = given or machine.home / ".codex"
-    archives = _below(folder, "sessions", "archived_sessions", "thread_history*.sqlite")
+    archives = _below(
+        folder, "sessions", "archived_sessions", "thread_history*.sqlite", "history.jsonl"
+    )
     return Location(CODEX, folder, archives, "CODEX_HOME" if given else "")
 
 
