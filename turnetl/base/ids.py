@@ -121,6 +121,41 @@ def entity_id(group: GroupId, label: str, name: str) -> str:
     return _id("entity", group, label, name)
 
 
+_SEPARATORS = re.compile(r"[\s_.-]+")
+_CALL = re.compile(r"\([^()]{0,80}\)$")
+_SCOPE = re.compile(r"::|[.#]")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]|_")
+_PLURAL = re.compile(r"(?<=[a-z]{2})(?:(?<=ch|sh|ss)es|(?<![sui])s)$")
+_REMOTE = re.compile(r"^(?:refs/)?(?:heads/|remotes/)?(?:origin/)?")
+_HOST = re.compile(r"^(?:https://)?(?:www\.)?(?:github\.com/|golang\.org/x/)|/v\d{1,2}$")
+_HASH_DIGITS = 7
+
+
+def folded_name(label: str, name: str) -> str:
+    """Return what all spellings of an entity's name share: case, separators, plural, qualifier.
+
+    `cart.addItem()`, `add_item` and `addItem` are one Symbol. A name of one word keeps its
+    qualifier: `logging.Init` and `cart.Init` are two.
+    """
+    name = " ".join(name.split())
+    match label:
+        case "Symbol" | "Test" if " " not in name:
+            scopes = _SCOPE.split(_CALL.sub("", name).strip("*&"))
+            last = scopes[-1] if _HUMP.search(scopes[-1]) else ".".join(scopes[-2:])
+            return last.replace("_", "").casefold() or name
+        case "Setting" | "Tool":
+            return _SEPARATORS.sub("-", name).casefold()
+        case "Package":
+            return re.sub(r"[_-]+", "-", _HOST.sub("", name)).casefold()
+        case "Branch":
+            return _REMOTE.sub("", name).casefold()
+        case "Commit":
+            return name[:_HASH_DIGITS].casefold()
+        case "Concept":
+            return _PLURAL.sub("", re.sub(r"[\s_-]+", " ", name).casefold())
+    return name.casefold()
+
+
 def mention_id(turn: TurnId, name: str) -> str:
     """Return the id of an entity that one turn names, before it is resolved in the group."""
     return _id("named", turn, name)
