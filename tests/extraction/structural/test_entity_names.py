@@ -1,5 +1,7 @@
 """Names in prompts and responses, with the calls that show what they are."""
 
+from typing import Any
+
 import pytest
 
 from tests import builders
@@ -48,7 +50,7 @@ NOT_NAMED = [
 ]
 
 
-def _turn(**fields: object) -> Turn:
+def _turn(**fields: Any) -> Turn:
     return builders.episode(**fields).turn
 
 
