@@ -12,8 +12,10 @@ FILE = "@"
 """Precedes the path that the following changes are of, if a call edits several files."""
 BECOMES = " ⇒ "
 """Between a line before the edit and the line after it; one of them may be missing."""
-_BEFORE, _DETAIL = " ‖ ", " · "
-_ON_ITS_LINE = f"\n{_BEFORE.lstrip()}"
+BEFORE = " ‖ "
+"""Between the input of a call and each change."""
+_DETAIL = " · "
+_ON_ITS_LINE = f"\n{BEFORE.lstrip()}"
 
 
 class Change(NamedTuple):
@@ -47,18 +49,18 @@ def split_lines(text: str) -> tuple[str, str]:
     if not separator:
         return text, ""
     changes = outline.split(_ON_ITS_LINE)
-    return summary, "".join(f"{_BEFORE}{change.replace(chr(10), BECOMES)}" for change in changes)
+    return summary, "".join(f"{BEFORE}{change.replace(chr(10), BECOMES)}" for change in changes)
 
 
 def without_outline(text: str) -> str:
     """Return the input of a tool call without what it changed by definition."""
-    return text.partition(_BEFORE)[0]
+    return text.partition(BEFORE)[0]
 
 
 def outline_of(text: str) -> Iterator[Change]:
     """Yield the changes that the input of a tool call names."""
     path = ""
-    for part in text.split(_BEFORE)[1:]:
+    for part in text.split(BEFORE)[1:]:
         kind, (name, _, detail) = part[:1], part[1:].partition(_DETAIL)
         if kind == FILE:
             path = part[1:]

@@ -25,32 +25,24 @@ class Format:
     """Its `formats.port.Reader`, or the class: the module in this package, a colon and the name."""
 
     @property
-    def versions(
-        self,
-    ) -> Annotated[
-        str, described("Versions of the agent whose archives were seen; empty if they name none.")
-    ]:
+    @described("Versions of the agent whose archives were seen; empty if they name none.")
+    def versions(self) -> str:
         return _VERSIONS.get(self.name, "")
 
     @property
-    def records(
-        self,
-    ) -> Annotated[
-        tuple[str, ...], described("What the agent records and turnetl reads, beside prompts.")
-    ]:
+    @described("What the agent records and turnetl reads, beside prompts.")
+    def records(self) -> tuple[str, ...]:
         return tuple(name for name in RECORDED if name not in self.not_recorded)
 
     @property
-    def not_recorded(
-        self,
-    ) -> Annotated[tuple[str, ...], described("What the agent does not record.")]:
+    @described("What the agent does not record.")
+    def not_recorded(self) -> tuple[str, ...]:
         missing, _ = _NOT_RECORDED.get(self.name, ("", ""))
         return tuple(name for name in RECORDED if name in missing.split())
 
     @property
-    def note(
-        self,
-    ) -> Annotated[str, described("What it records in a part of its sessions only; often empty.")]:
+    @described("What it records in a part of its sessions only; often empty.")
+    def note(self) -> str:
         return _NOT_RECORDED.get(self.name, ("", ""))[1]
 
     def sniff(self, probe: "Probe") -> bool:
