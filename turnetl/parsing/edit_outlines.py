@@ -148,7 +148,10 @@ class _Side:
 
     @cached_property
     def names(self) -> dict[str, Definition]:
-        return {self.name(one): one for one in reversed(self.found)}
+        names: dict[str, Definition] = {}
+        for one in self.found:
+            names.setdefault(self.name(one), one)
+        return names
 
     def name(self, one: Definition) -> str:
         """Return the name; of a setting with what encloses it."""
@@ -179,7 +182,12 @@ class _Side:
         return False
 
     def outermost(self, names: Sequence[str]) -> list[str]:
-        """Return those of the names that are not part of another one of them."""
+        """Return those of the names that are not part of another one; of settings, no tables."""
+        if self.kind.is_settings:
+            lines = {
+                self._parents[one.line].line for one in self.found if one.line in self._parents
+            }
+            return [name for name in names if self.names[name].line not in lines]
         kept = []
         for name in names:
             parent = self._parents.get(self.names[name].line)
@@ -285,13 +293,14 @@ def _file_doc(text: str, kind: Language | None) -> str:
 def _of_definitions(old: _Side, new: _Side) -> Iterator[Change]:
     added = new.outermost([name for name in new.names if name not in old.names])
     deleted = old.outermost([name for name in old.names if name not in new.names])
+    others = new.names.keys() ^ old.names.keys()
     for was, now in _renamed(old, deleted, new, added):
         yield Change(RENAMED, was, now)
         deleted.remove(was)
         added.remove(now)
     yield from (Change(DELETED, name) for name in deleted)
     yield from (Change(ADDED, name, _added_detail(new, name)) for name in added)
-    yield from _changed(old, new, {*added, *deleted})
+    yield from _changed(old, new, others)
 
 
 def _added_detail(side: _Side, name: str) -> str:

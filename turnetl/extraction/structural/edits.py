@@ -113,7 +113,9 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         facts += told[: max(1, _MAX_OF_FILE - len(files) // 4)]
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
     yield from (one for one in facts if one.relation != "DELETED" or one.target not in moved)
-    for edit in [one for one in imported if not _is_own_package(one)][:_MAX_IMPORTS]:
+    folders = {part for file in (*by_file, *features.other_files) for part in file.split("/")[:-1]}
+    needed = [one for one in imported if one.name not in folders and not TEST_FILE.search(one.file)]
+    for edit in needed[:_MAX_IMPORTS]:
         text = f"{_shown(edit.file)} imports `{edit.name}`"
         yield _draft(features, edit, "DEPENDS_ON", EntityKey(PACKAGE, edit.name), text)
 
@@ -135,11 +137,6 @@ def _find_moved(features: TurnFeatures, by_file: dict[str, list[_Edit]]) -> None
                 by_file[old] = [_Edit(old, Change(RENAMED, "", file), edit.calls)]
                 del by_file[file]
                 break
-
-
-def _is_own_package(edit: _Edit) -> bool:
-    """Whether a module of Python is imported that is a folder of the file's path."""
-    return edit.file.endswith(".py") and edit.name in edit.file.split("/")
 
 
 def _edits(features: TurnFeatures) -> Iterator[_Edit]:
