@@ -15,6 +15,7 @@ NAMES = (
     "episodes",
     "entities",
     "decisions",
+    "graph_quality",
     "retrieval",
     "index",
     "unchanged",

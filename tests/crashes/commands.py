@@ -4,7 +4,9 @@ import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
+from tests.cli.archives import row, write_archive
 from tests.crashes import migrations, summaries
 from tests.crashes.steps import (
     REFUSED,
@@ -135,6 +137,43 @@ async def forget(place: TrialContext) -> None:
                 raise TurnetlError(str((report.errors, report.found)))
 
 
+async def late_run_of_a_forgotten_turn(place: TrialContext) -> None:
+    """Forget a turn, read a run of which nothing says yet that it is for it, and get what says so.
+
+    The forgotten turn started a subagent, which started two, one by the other.
+    """
+    for number in range(4):
+        asked, then = (f"Ask {one} for the {SECRET}." for one in (number, number + 1))
+        use = {"type": "tool_use", "id": f"c{number}", "name": "Task", "input": {"prompt": then}}
+        run = {"isSidechain": True, "agentId": f"agent {number}"}
+        fields: dict[str, Any] = run if number else {}
+        rows = [row("user", asked, f"u{number}", **fields)]
+        rows.append(row("assistant", [use], f"a{number}", **fields))
+        write_archive(place.folder / "late" / f"agent-{number}.jsonl", rows)
+    await arrive(place, 0)
+    await parse(place)
+    selection = ForgetSelection(text=f"Ask 0 for the {SECRET}.")
+    preview = await pipeline.preview_forget(place.settings(), selection)
+    await pipeline.forget(place.settings(), preview, place.clock)
+    await arrive(place, 2, 3)
+    await parse(place)
+    await arrive(place, 1)
+
+
+async def arrive(place: TrialContext, *numbers: int) -> None:
+    for name in (f"agent-{number}.jsonl" for number in numbers):
+        place.archives.mkdir(exist_ok=True)
+        shutil.copy2(place.folder / "late" / name, place.archives / name)
+
+
+async def parse_and_forget(place: TrialContext) -> None:
+    """Parse; what a killed parse began to forget is completed without naming it."""
+    await parse(place)
+    with suppress(BadUsage):  # Nothing is left.
+        preview = await pipeline.preview_forget(place.settings(), ForgetSelection())
+        await pipeline.forget(place.settings(), preview, place.clock)
+
+
 async def outdated_communities(place: TrialContext) -> None:
     """Build the communities of a graph, and ingest another session."""
     await write_archives(place)
@@ -217,6 +256,9 @@ COMMANDS: Mapping[str, Command] = {
     "undo": Command(two_runs, undo, check=check_undone),
     "redo": Command(two_runs, redo, excluded="/index", is_renumbering=True),
     "forget": Command(turns_with_a_secret, forget, check=check_secret),
+    "parse of a late run": Command(
+        late_run_of_a_forgotten_turn, parse_and_forget, graph=False, check=check_secret
+    ),
     "model summaries": Command(
         summaries.turns_with_many_facts,
         summaries.refresh_summaries,

@@ -1,9 +1,11 @@
-"""Elements between tags in a text."""
+"""Elements between tags in a text, and paths in URIs."""
+
+from pathlib import PurePosixPath, PureWindowsPath
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.formats.kit.message_parts import Element, elements, without_elements
+from turnetl.formats.kit.message_parts import Element, elements, path_of_uri, without_elements
 
 
 def is_task(tag: str) -> bool:
@@ -33,3 +35,17 @@ def test_elements_and_the_rest_are_the_whole_text(text: str) -> None:
     assert places == sorted(places)
     rest = "".join(text[end:start] for end, start in zip(places[::2], places[1::2], strict=True))
     assert without_elements(text, lambda _: True) == rest.strip()
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+def test_a_uri_of_a_folder_is_read_as_its_path_on_every_system(name: str) -> None:
+    for kind, root in ((PurePosixPath, "/home/dev"), (PureWindowsPath, "c:/work")):
+        path = kind(root, name.replace("/", "-").replace("\\", "-").replace(":", "-"))
+        uri = path.as_uri()
+        for written in (
+            uri,
+            uri.replace("/c:", "/c%3A"),
+            uri.replace("file://", "vscode-remote://wsl"),
+        ):
+            assert path_of_uri(written) == path.as_posix()
+    assert path_of_uri(name.replace("://", "")) == name.replace("://", "")

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from turnetl.base.model import ClosedBy
 from turnetl.formats.kit.turn_builder import (
     TurnBuilder,
-    add_subagent_prompt,
     close_by_prompt,
     extend,
 )
@@ -78,9 +77,10 @@ def test_the_usage_of_a_repeated_message_is_its_largest() -> None:
 
 
 def test_only_a_text_is_a_subagents_prompt() -> None:
-    turn = TurnBuilder().open("Mend the cart.", PROMPT)
+    builder = TurnBuilder()
+    turn = builder.open("Mend the cart.", PROMPT)
     for prompt in ("Read cart.py.", None, 7):
-        add_subagent_prompt(turn, prompt)
+        builder.add_start(turn, prompt, None)
     assert turn.subagent_prompts == ["Read cart.py."]
 
 

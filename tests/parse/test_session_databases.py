@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.agent_databases import AT, MAKERS, hermes, kiro, opencode, opencode_2, write, zed
+from tests.agent_databases import AT, MAKERS, cursor, hermes, kiro, opencode, opencode_2, write, zed
 from tests.parse.parse_runs import counts_every_line, outcomes, run
 from turnetl import parsing
 from turnetl.base.errors import BadArchive
@@ -190,6 +190,20 @@ def test_a_damaged_conversation_of_kiro_is_a_row_that_is_not_read(
     assert outcomes(report) == ["new", "new"]
     assert report.read.skipped[SkipReason.INVALID_JSON] == 1
     assert counts_every_line(report)
+
+
+def test_a_damaged_chat_of_cursor_is_a_row_that_is_not_read_and_its_bubbles_are_counted(
+    tmp_path: Path, lake: Lake
+) -> None:
+    path = cursor(tmp_path / "state.vscdb", 2)
+    damage = "update cursorDiskKV set value = substr(value, 1, 40) where key like 'composer%1'"
+    write(path, [(damage, ())])
+    report = parse(lake, path)
+    assert outcomes(report) == ["new", "new"]
+    skipped = report.read.skipped
+    assert (skipped[SkipReason.INVALID_JSON], skipped[SkipReason.ORPHAN]) == (1, 5)
+    assert counts_every_line(report)
+    assert turns(lake)["user_text"].to_list() == ["Prompt 2"]
 
 
 def test_a_session_that_hermes_delegated_is_no_turn(tmp_path: Path, lake: Lake) -> None:

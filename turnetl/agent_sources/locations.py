@@ -177,11 +177,15 @@ def _local_data(machine: AgentMachine, program: str) -> tuple[Path, str]:
         case "darwin":
             return _user_data(machine) / program, ""
         case "win32":
-            local = _folder(machine, "LOCALAPPDATA") or machine.home / "AppData" / "Local"
-            return local / program, ""
+            return _local(machine) / program, ""
         case _:
             share, variable = _shared_data(machine)
             return share / program, variable
+
+
+def _local(machine: AgentMachine) -> Path:
+    """Return the folder of data of programs on Windows that stay on this machine."""
+    return _folder(machine, "LOCALAPPDATA") or machine.home / "AppData" / "Local"
 
 
 def _cowork(machine: AgentMachine) -> Location:
@@ -238,7 +242,9 @@ def _managed_settings(machine: AgentMachine) -> Path:
 def _codex(machine: AgentMachine) -> Location:
     given = _folder(machine, "CODEX_HOME")
     folder = given or machine.home / ".codex"
-    archives = _below(folder, "sessions", "archived_sessions", "thread_history*.sqlite")
+    archives = _below(
+        folder, "sessions", "archived_sessions", "thread_history*.sqlite", "history.jsonl"
+    )
     return Location(CODEX, folder, archives, "CODEX_HOME" if given else "")
 
 
@@ -288,8 +294,7 @@ def _goose(machine: AgentMachine) -> Location:
 def _devin(machine: AgentMachine) -> Location:
     share, variable = _shared_data(machine)
     if machine.platform == "win32":
-        local = machine.home / "AppData" / "Local"
-        share, variable = _folder(machine, "LOCALAPPDATA") or local, ""
+        share, variable = _local(machine), ""
     folder = share / "devin" / "cli"
     return Location("Devin CLI", folder, _below(folder, "transcripts/*.json"), variable)
 

@@ -68,14 +68,8 @@ class Retention:
     """A sentence for each settings file that cannot be used."""
 
     @property
-    def kept_days(
-        self,
-    ) -> Annotated[
-        float | None,
-        described(
-            "Days after its last change for which the agent keeps an archive; null: forever."
-        ),
-    ]:
+    @described("Days after its last change for which the agent keeps an archive; null: forever.")
+    def kept_days(self) -> float | None:
         return None if self.period is None else self.period / timedelta(days=1)
 
 
@@ -190,7 +184,8 @@ class FoundArchive:
     def is_session(self) -> bool:
         """Return whether it holds a session of its own."""
         is_subagent = self.is_subagent or "subagents" in self.path.parts
-        return not is_subagent and not is_in_history(self.path)
+        is_history = is_in_history(self.path) or self.path.name == "history.jsonl"
+        return not is_subagent and not is_history
 
     @property
     def is_pending(self) -> bool:
@@ -225,11 +220,8 @@ class Source:
     ] = field(default_factory=dict)
 
     @property
-    def sessions(
-        self,
-    ) -> Annotated[
-        int, described("Its archives without transcripts of subagents and histories of prompts.")
-    ]:
+    @described("Its archives without transcripts of subagents and histories of prompts.")
+    def sessions(self) -> int:
         return sum(archive.is_session for archive in self.archives)
 
     @property
@@ -237,9 +229,8 @@ class Source:
         return self._count(ArchiveState.NEW)
 
     @property
-    def changed_archives(
-        self,
-    ) -> Annotated[int, described("Archives that were written to since they were parsed.")]:
+    @described("Archives that were written to since they were parsed.")
+    def changed_archives(self) -> int:
         return self._count(ArchiveState.CHANGED)
 
     def _count(self, state: ArchiveState) -> int:
@@ -251,12 +242,8 @@ class Source:
         return tuple(archive for archive in self.archives if archive.is_pending)
 
     @property
-    def new_turns(
-        self,
-    ) -> Annotated[
-        int | None,
-        described("Turns in these archives that the lake lacks; null if not all were counted."),
-    ]:
+    @described("Turns in these archives that the lake lacks; null if not all were counted.")
+    def new_turns(self) -> int | None:
         turns = [archive.new_turns for archive in self.pending]
         return None if None in turns else sum(count or 0 for count in turns)
 

@@ -267,9 +267,8 @@ class Entity:
     """Embedding of the name."""
 
     @property
-    def id(
-        self,
-    ) -> Annotated[str, described("The beginning of the entity's id, which commands accept.")]:
+    @described("The beginning of the entity's id, which commands accept.")
+    def id(self) -> str:
         return self.uuid[:ID_CHARS]
 
 
@@ -312,24 +311,19 @@ class Fact:
     """Embedding of the text."""
 
     @property
-    def step(
-        self,
-    ) -> Annotated[
-        SubagentStep | None,
-        described(
-            "The first step of a subagent from which the fact is; null: of none.",
-            name="subagent_step",
-        ),
-    ]:
+    @described(
+        "The first step of a subagent from which the fact is; null: of none.",
+        name="subagent_step",
+    )
+    def step(self) -> SubagentStep | None:
         by, archive, line = (self.attributes.get(name) for name in STEP_ATTRIBUTES)
         if not isinstance(archive, str) or not isinstance(line, int):
             return None
         return SubagentStep(str(by or ""), archive, line)
 
     @property
-    def id(
-        self,
-    ) -> Annotated[str, described("The beginning of the fact's id, which commands accept.")]:
+    @described("The beginning of the fact's id, which commands accept.")
+    def id(self) -> str:
         return self.uuid[:ID_CHARS]
 
 

@@ -92,9 +92,8 @@ class RuleExplanation(ListedRule):
         return sum(group.turns for group in self.groups)
 
     @property
-    def attributed(
-        self,
-    ) -> Annotated[int, described("Those that it marks today, over all groups.")]:
+    @described("Those that it marks today, over all groups.")
+    def attributed(self) -> int:
         return sum(group.attributed for group in self.groups)
 
     @property

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from turnetl.base.model import ClosedBy
+from turnetl.base.model import ClosedBy, by_subagent
 from turnetl.episodes import content
 from turnetl.noise.machine_prompts import HISTORY_CALL
 
@@ -188,15 +188,16 @@ def _subagent_steps(turns: pl.DataFrame) -> pl.DataFrame:
         .explode("subagents")
         .drop_nulls("subagents")
         .unnest("subagents")
-        .with_columns(by=pl.format(" (by {})", _subagent()))
     )
+    by = [f" ({by_subagent([kind or ''])})" for kind in runs["type"]]
+    runs = runs.with_columns(by=pl.Series(by, dtype=pl.String))
     steps = runs.select("index", "cwd", "by", "tool_calls").explode("tool_calls")
     answer = pl.col("answer")
     is_known = pl.col("results").str.contains(answer.str.head(_COMPARED), literal=True)
     answers = runs.filter((answer != "") & ~is_known).select(
         "index",
         "cwd",
-        by=pl.format(" (by {})", _subagent()),
+        "by",
         name=pl.lit(_ANSWER),
         input=pl.lit(""),
         result="answer",
@@ -205,11 +206,6 @@ def _subagent_steps(turns: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(
         [steps.drop_nulls("tool_calls").unnest("tool_calls").drop("line"), answers], how="diagonal"
     )
-
-
-def _subagent() -> pl.Expr:
-    kind = pl.col("type").fill_null("")
-    return pl.when(kind == "").then(pl.lit("a subagent")).otherwise("subagent " + kind)
 
 
 def _with_joined_results(calls: pl.DataFrame) -> pl.DataFrame:

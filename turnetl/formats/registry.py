@@ -25,32 +25,24 @@ class Format:
     """Its `formats.port.Reader`, or the class: the module in this package, a colon and the name."""
 
     @property
-    def versions(
-        self,
-    ) -> Annotated[
-        str, described("Versions of the agent whose archives were seen; empty if they name none.")
-    ]:
+    @described("Versions of the agent whose archives were seen; empty if they name none.")
+    def versions(self) -> str:
         return _VERSIONS.get(self.name, "")
 
     @property
-    def records(
-        self,
-    ) -> Annotated[
-        tuple[str, ...], described("What the agent records and turnetl reads, beside prompts.")
-    ]:
+    @described("What the agent records and turnetl reads, beside prompts.")
+    def records(self) -> tuple[str, ...]:
         return tuple(name for name in RECORDED if name not in self.not_recorded)
 
     @property
-    def not_recorded(
-        self,
-    ) -> Annotated[tuple[str, ...], described("What the agent does not record.")]:
+    @described("What the agent does not record.")
+    def not_recorded(self) -> tuple[str, ...]:
         missing, _ = _NOT_RECORDED.get(self.name, ("", ""))
         return tuple(name for name in RECORDED if name in missing.split())
 
     @property
-    def note(
-        self,
-    ) -> Annotated[str, described("What it records in a part of its sessions only; often empty.")]:
+    @described("What it records in a part of its sessions only; often empty.")
+    def note(self) -> str:
         return _NOT_RECORDED.get(self.name, ("", ""))[1]
 
     def sniff(self, probe: "Probe") -> bool:
@@ -105,7 +97,7 @@ FORMATS = (
         "gemini:GeminiStream",
     ),
     Format("cline", "Cline and Roo Code tasks (JSON)", 1, "agents.cline:Cline"),
-    Format("amp", "Amp threads (JSON)", 1, "agents.amp:Amp"),
+    Format("amp", "Amp threads (JSON)", 2, "agents.amp:Amp"),
     Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
     Format("goose", "Goose sessions (JSONL, database)", 1, "agents.goose:Goose"),
     Format("zed", "threads of Zed's agent (its database)", 1, "agents.zed:Zed"),
@@ -136,7 +128,7 @@ FORMATS = (
     Format(
         "cursor",
         "Cursor: transcripts of its CLI, chats of its editor",
-        1,
+        2,
         "agents.cursor:CURSOR_CLI",
     ),
     Format("qwen", "Qwen Code sessions (JSONL)", 1, "agents.qwen:QWEN_CODE"),
@@ -144,7 +136,7 @@ FORMATS = (
     Format("antigravity", "Antigravity transcripts (JSONL)", 1, "agents.antigravity:ANTIGRAVITY"),
     Format("kimi", "Kimi Code sessions (JSONL)", 1, "agents.kimi:KIMI"),
     Format("continue", "Continue sessions (JSON)", 1, "agents.continue_dev:Continue"),
-    Format("windsurf", "Windsurf transcripts (JSONL)", 1, "agents.windsurf:WINDSURF"),
+    Format("windsurf", "Windsurf transcripts (JSONL)", 2, "agents.windsurf:WINDSURF"),
     Format("grok", "Grok CLI sessions (JSONL)", 1, "agents.grok:GROK"),
     Format("deepseek", "DeepSeek sessions (JSONL)", 1, "agents.deepseek:DEEPSEEK"),
     Format("atif", "trajectories in Harbor's ATIF (JSON)", 1, "agents.atif:Atif"),

@@ -4,8 +4,8 @@ The digests have a random key, so that a list alone does not show whether it hol
 """
 
 import os
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from zlib import crc32
 
@@ -44,6 +44,12 @@ class ForgottenTurns:
     def includes(self, turn: TurnId, session: SessionId | None) -> bool:
         return self._includes_session(session) or (
             bool(self.turns) and _digest(self.key, turn) in self.turns
+        )
+
+    def lacks(self, keys: Collection[str]) -> bool:
+        """Return whether one of these keys of runs is not listed, or perhaps not removed yet."""
+        return bool(keys) and not (
+            self.is_complete and all(self.includes(TurnId(key), None) for key in keys)
         )
 
     def includes_native(self, format_name: str, native: str, session: SessionId | None) -> bool:
@@ -154,6 +160,16 @@ def rewrite_forgotten(
                 raise
         else:
             return forgotten
+
+
+def complete_forgotten(
+    files: LakeFiles, forgotten: ForgottenTurns, *, is_complete: bool = True
+) -> None:
+    """Say whether all of the list was removed, unless another process extended it meanwhile."""
+    rewrite_forgotten(
+        files,
+        lambda listed: replace(listed, is_complete=is_complete) if listed == forgotten else listed,
+    )
 
 
 def _digest(key: str, text: str) -> str:

@@ -82,10 +82,9 @@ def _subagent_calls(
         return _not_read(error)
     calls: dict[tuple[int, str], list[RawToolCall]] = {}
     reader = formats.by_name(format_name)
-    for call in (
-        (call for run in reader.read(data).runs for call in run.tool_calls) if reader else ()
-    ):
-        calls.setdefault((call.line, call.name), []).append(call)
+    for run in reader.read(data).runs if reader else ():
+        for call in run.tool_calls:
+            calls.setdefault((call.line, call.name), []).append(call)
     return calls
 
 

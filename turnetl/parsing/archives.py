@@ -77,14 +77,11 @@ def parse_archives(
     ]
     try:
         reports = _collect_reports(plan, options, jobs, progress)
+        if not dry_run:
+            reports = _forgetting_runs(plan, reports, options, jobs)
     finally:
         if not dry_run:
             lake.sync_turns()
-    keys = [(one.group, key) for one in reports if one.group for key in one.forgotten_runs]
-    if keys and not dry_run:
-        from turnetl.parsing.forgetting import forget_runs  # noqa: PLC0415 - only then
-
-        forget_runs(lake, keys)
     reports = redacted_reports(reports, redactor)
     return ParseReport(reports, dry_run=dry_run, removed_temporary_files=removed)
 
@@ -176,6 +173,28 @@ def _collect_reports(
             if progress is not None:
                 progress(len(reports), len(plan))
     return tuple(reports[position] for position in sorted(reports))
+
+
+def _forgetting_runs(
+    plan: Sequence[ArchiveReport | ArchiveJob],
+    reports: tuple[ArchiveReport, ...],
+    options: ParseOptions,
+    jobs: int,
+) -> tuple[ArchiveReport, ...]:
+    """Forget the runs for forgotten turns that archives name, and then parse these archives.
+
+    They are not written before, so that after a kill they are read again.
+    """
+    while keys := [(one.group, key) for one in reports if one.group for key in one.forgotten_runs]:
+        from turnetl.parsing.forgetting import forget_runs  # noqa: PLC0415 - only then
+
+        forgotten = replace(forget_runs(options.lake, keys), is_complete=True)
+        items = [
+            item if report.forgotten_runs else report
+            for item, report in zip(plan, reports, strict=True)
+        ]
+        reports = _collect_reports(items, replace(options, forgotten=forgotten), jobs, None)
+    return reports
 
 
 def _reports(

@@ -110,7 +110,7 @@ class TurnsTable:
 _Content = ArchiveContent | StoredTurns | ArchiveReport
 _Redacted = RedactedArchive | StoredTurns | ArchiveReport
 _Table = TurnsTable | ArchiveReport
-"""A report instead of content, texts or a table: a step failed for the archive."""
+"""A report instead of content, texts or a table: a step failed for the archive, or it waits."""
 
 
 def parse_batch(
@@ -328,10 +328,11 @@ def build(archives: Sequence[DescribedArchive]) -> list[ArrowRows]:
 
 def complete(
     job: ArchiveJob, described: DescribedArchive, rows: ArrowRows | None, options: ParseOptions
-) -> TurnsTable:
+) -> _Table:
     """Add the turns of the previous file that the archive no longer holds, and the report.
 
-    Builds the rows first if there are none.
+    Builds the rows first if there are none. Only the report is returned if it has runs that must
+    be forgotten before.
     """
     archive, metadata = described.archive, described.metadata
     if rows is None:
@@ -348,8 +349,9 @@ def complete(
         options.report(metadata, job.stat.path, outcome),
         problem=archive.problem,
         table_problem=table_problem,
-        forgotten_runs=archive.forgotten_runs,
     )
+    if options.forgotten.lacks(archive.forgotten_runs):
+        return replace(report, forgotten_runs=archive.forgotten_runs)
     return TurnsTable(rows, metadata, report)
 
 

@@ -14,7 +14,12 @@ from turnetl.base.reason import SkipReason
 from turnetl.base.schema import IS_TURN
 from turnetl.formats.port import ParseCounts
 from turnetl.lake import ArchiveMetadata, Lake
-from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
+from turnetl.lake.forgotten import (
+    ForgottenTurns,
+    complete_forgotten,
+    read_forgotten,
+    rewrite_forgotten,
+)
 from turnetl.parsing.redaction import RedactedTurns
 
 _KEYS = ("turn_id", "session_id")
@@ -35,21 +40,24 @@ def remove_forgotten_turns(lake: Lake, forgotten: ForgottenTurns) -> list[GroupI
     return sorted(changed)
 
 
-def forget_runs(lake: Lake, keys: Iterable[tuple[GroupId, str]]) -> None:
+def forget_runs(lake: Lake, keys: Iterable[tuple[GroupId, str]]) -> ForgottenTurns:
     """Have the runs with these keys stay forgotten, with all that they started, and remove them.
 
     An archive may say which run a forgotten turn started after others with further ones were read.
+    The list is complete before a row is removed: it could not be found from what then remains.
     """
-    known = read_forgotten(lake.files)
-    new = [one for one in keys if not known.includes(TurnId(one[1]), None)]
+    known = forgotten = read_forgotten(lake.files)
+    added, new = set[tuple[GroupId, TurnId]](), {(group, TurnId(key)) for group, key in keys}
     while new:
-        pairs = [(group, TurnId(key)) for group, key in new]
-        listed = partial(ForgottenTurns.extended, turns=pairs)
-        forgotten = rewrite_forgotten(lake.files, listed)
+        added |= new
+        forgotten = forgotten.extended(new)
         rows = listed_turns(lake, forgotten)
-        new = [] if rows.is_empty() else [(rows["group_id"][0], key) for key in keys_of_runs(rows)]
-        remove_forgotten_turns(lake, forgotten)
-        rewrite_forgotten(lake.files, partial(replace, is_complete=known.is_complete))
+        of_rows = () if rows.is_empty() else keys_of_runs(rows)
+        new = {(rows["group_id"][0], TurnId(key)) for key in of_rows} - added
+    forgotten = rewrite_forgotten(lake.files, partial(ForgottenTurns.extended, turns=added))
+    remove_forgotten_turns(lake, forgotten)
+    complete_forgotten(lake.files, forgotten, is_complete=known.is_complete)
+    return forgotten
 
 
 def delete_stale_episodes(

@@ -61,7 +61,9 @@ class ArchiveReport:
     group_is_intended: bool = False
     """Whether a fixed name or the group map file decided the group."""
     forgotten_runs: frozenset[str] = field(default=frozenset(), repr=False)
-    """Keys of runs for what it holds of forgotten turns: `forgetting.keys_of_runs`."""
+    """Keys of runs for what it holds of forgotten turns: `forgetting.keys_of_runs`.
+
+    With any, the archive is not written yet: these runs are to be forgotten before."""
 
     @property
     def was_read(self) -> bool:
@@ -110,32 +112,24 @@ class ParseReport:
         )
 
     @property
-    def outcomes(
-        self,
-    ) -> Annotated[
-        Counter[Outcome], described("Archives by outcome.", keys=Outcome, name="archives")
-    ]:
+    @described("Archives by outcome.", keys=Outcome, name="archives")
+    def outcomes(self) -> Counter[Outcome]:
         counts = dict.fromkeys(Outcome, 0)
         return Counter(counts | Counter(archive.outcome for archive in self.archives))
 
     @property
-    def read(
-        self,
-    ) -> Annotated[ParseCounts, described("Sums over the archives that were read in this run.")]:
+    @described("Sums over the archives that were read in this run.")
+    def read(self) -> ParseCounts:
         return sum((archive.counts for archive in self.archives if archive.was_read), ParseCounts())
 
     @property
-    def retained_turns(
-        self,
-    ) -> Annotated[
-        int, described("Turns that the archives read in this run no longer hold; they stay.")
-    ]:
+    @described("Turns that the archives read in this run no longer hold; they stay.")
+    def retained_turns(self) -> int:
         return sum(archive.retained_turns for archive in self.archives if archive.was_read)
 
     @property
-    def problems(
-        self,
-    ) -> Annotated[tuple[Problem, ...], described("What was skipped, and why.")]:
+    @described("What was skipped, and why.")
+    def problems(self) -> tuple[Problem, ...]:
         archive_problems = (
             problem
             for archive in self.archives
@@ -147,9 +141,8 @@ class ParseReport:
         )
 
     @property
-    def groups(
-        self,
-    ) -> Annotated[tuple[GroupId, ...], described("Groups of all these archives, sorted.")]:
+    @described("Groups of all these archives, sorted.")
+    def groups(self) -> tuple[GroupId, ...]:
         return tuple(
             sorted({archive.group for archive in self.archives if archive.group is not None})
         )
@@ -171,9 +164,8 @@ class ParsedFiles:
     report: Annotated[ParseReport, INLINED]
 
     @property
-    def files(
-        self,
-    ) -> Annotated[tuple[ArchiveReport, ...], described("The archives, in order.")]:
+    @described("The archives, in order.")
+    def files(self) -> tuple[ArchiveReport, ...]:
         return self.report.archives
 
 

@@ -210,13 +210,9 @@ def _with_texts(turn: RawTurn, texts: Sequence[str]) -> RawTurn:
 
 def _names(archive: ArchiveWithPath) -> list[str]:
     """Return the distinct ids and names: an archive may hold any text in their place."""
-    turns = archive.parsed.rows
-    names = {name for turn in turns for name in _names_of(turn)}
-    names.update(name for turn in turns for name in _link_names(turn))
-    names.update(call.name for turn in turns for call in turn.tool_calls)
-    names.update(message.model for turn in turns for message in turn.usage.values())
+    names: set[str | None] = {archive.parsed.cwd, *path_texts(archive.path)}
+    names.update(*map(turn_names, archive.parsed.rows))
     names.update(one.model for one in archive.parsed.subagent_usage or ())
-    names |= {archive.parsed.cwd, *path_texts(archive.path)}
     # An empty part of the path has its place, too.
     return sorted(name for name in names if name is not None)
 

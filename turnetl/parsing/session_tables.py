@@ -382,9 +382,11 @@ _CURSOR = SessionTables(
         select substr(key, 14) as id, 0 as bytes,
             iif(json_valid(value), json_extract(value, '$.lastUpdatedAt'), length(value)) as changed
         from cursorDiskKV where key >= 'composerData:' || coalesce(:id, '')
-            and key <= 'composerData:' || coalesce(:id, '~') and json_valid(value)
-            and (json_array_length(value, '$.fullConversationHeadersOnly') > 0
-                or json_array_length(value, '$.conversation') > 0)
+            and key <= 'composerData:' || coalesce(:id, '~')
+            and case when json_valid(value)
+                then json_array_length(value, '$.fullConversationHeadersOnly') > 0
+                    or json_array_length(value, '$.conversation') > 0
+                else length(value) > 0 end
         """,
         f"""
         select substr(key, 10, instr(substr(key, 10), ':') - 1) as id,
@@ -394,7 +396,8 @@ _CURSOR = SessionTables(
         """,
     ),
     rows="""
-    with composer as (select value from cursorDiskKV where key = 'composerData:' || :id),
+    with stored as (select value from cursorDiskKV where key = 'composerData:' || :id),
+    composer as (select iif(json_valid(value), value, '{}') as value from stored),
     headers as (select h.key as place, json_extract(h.value, '$.bubbleId') as bubble
         from composer, json_each(composer.value, '$.fullConversationHeadersOnly') h)
     select -1 as _1, :id as composerId, json_extract(value, '$.name') as name,
@@ -403,6 +406,8 @@ _CURSOR = SessionTables(
         json_extract(value, '$.subagentInfo.parentComposerId') as parentComposerId,
         null as isOrphan, null as "..."
     from composer
+    union all select 0, null, null, null, null, null, null, value
+    from stored where not json_valid(value)
     union all select c.key, null, null, null, null, null, null, c.value
     from composer, json_each(composer.value, '$.conversation') c
     union all select place, null, null, null, null, null, null, value

@@ -11,12 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from turnetl.base.errors import BadArchive
-from turnetl.formats.kit.message_parts import text_of
+from turnetl.formats.kit.message_parts import path_of_uri, text_of
 from turnetl.formats.port import ParsedArchive
 from turnetl.parsing.archive_files import ArchiveFiles
 
@@ -112,7 +111,7 @@ def add_side_files(
         values = _read(Path(found.expand(side.file)), files)
         if side.is_preferred and (parsed.cwd or "").startswith(_VIRTUAL):
             parsed.cwd = None
-        if folder := _plain(_value(values, side.folder)):
+        if folder := path_of_uri(_value(values, side.folder) or ""):
             parsed.cwd = folder if side.is_preferred else parsed.cwd or folder
         for turn in parsed.turns:
             turn.cwd = folder if folder and side.is_preferred else turn.cwd or folder
@@ -134,13 +133,13 @@ def add_whole_outputs(
     parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
 ) -> None:
     """Replace results that only name the file of the output by it. Raises no `BadArchive`."""
-    found = _HAS_OUTPUTS.fullmatch(path.as_posix()) if format_name == "claude_code" else None
-    for call in (call for row in parsed.rows if found for call in row.tool_calls):
-        saved = _SAVED.match(call.result)
-        data = (
-            _bytes(Path(f"{found[1]}/tool-results/{saved[1]}"), files) if found and saved else None
-        )
-        call.result = call.result if data is None else _output(data)
+    found = _HAS_OUTPUTS.fullmatch(path.as_posix())
+    if format_name != "claude_code" or found is None:
+        return
+    for call in (call for row in parsed.rows for call in row.tool_calls):
+        if saved := _SAVED.match(call.result):
+            data = _bytes(Path(f"{found[1]}/tool-results/{saved[1]}"), files)
+            call.result = call.result if data is None else _output(data)
 
 
 def _output(data: bytes) -> str:
@@ -180,11 +179,3 @@ def _value(value: Any, keys: tuple[str, ...]) -> str | None:
         value = value.get(key) if isinstance(value, dict) else None
         value = next(iter(value), None) if isinstance(value, list) else value
     return text_of(value)
-
-
-def _plain(folder: str | None) -> str | None:
-    """Return a folder that may be a URL as a path."""
-    if folder is None or "://" not in folder:
-        return folder
-    path = unquote(urlsplit(folder).path)
-    return path[1:] if re.match(r"/[A-Za-z]:", path) else path

@@ -37,7 +37,12 @@ from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
 from turnetl.lake import Lake, set_aside_files
 from turnetl.lake.byte_search import FoundText, files_under, holds_any, search_files
-from turnetl.lake.forgotten import ForgottenTurns, read_forgotten, rewrite_forgotten
+from turnetl.lake.forgotten import (
+    ForgottenTurns,
+    complete_forgotten,
+    read_forgotten,
+    rewrite_forgotten,
+)
 from turnetl.parsing.forgetting import (
     delete_stale_episodes,
     keys_of_runs,
@@ -135,7 +140,7 @@ async def forget(
     before_step("proof")
     report = await prove_forgotten(settings, replace(report, responses_erased=erased))
     before_step("completion")
-    rewrite_forgotten(lake.files, lambda listed: _completed(listed, forgotten, report))
+    complete_forgotten(lake.files, forgotten, is_complete=report.is_proven)
     return report
 
 
@@ -223,13 +228,6 @@ def _extended(forgotten: ForgottenTurns, preview: ForgetReport) -> ForgottenTurn
     listed = [(turn.group, turn.turn_id) for turn in preview.turns]
     keys = [(listed[0][0], TurnId(key)) for key in preview.keys_of_runs if listed]
     return forgotten.extended([*listed, *keys], sessions)
-
-
-def _completed(
-    listed: ForgottenTurns, forgotten: ForgottenTurns, report: ForgetReport
-) -> ForgottenTurns:
-    """Mark the list as complete, unless another process extended it in the meantime."""
-    return replace(listed, is_complete=report.is_proven) if listed == forgotten else listed
 
 
 def _forget_in_lake(
@@ -401,10 +399,13 @@ def rows_to_forget(
         return listed
     selected = turns_with(lake, _condition(selection, groups))
     by_group = {} if selected.is_empty() else selected.partition_by("group_id", as_dict=True)
+    more = set[str]()
     for (group,), rows in by_group.items():
-        same = of_same_turns(lake, group, rows["turn_id"].unique().to_list())
-        more = turns_with(lake, pl.col("turn_id").is_in(sorted(same)))
-        selected = pl.concat([selected, more])
+        own = {*rows["turn_id"]}
+        more |= of_same_turns(lake, group, own) - own
+    if more:
+        others = turns_with(lake, pl.col("turn_id").is_in(sorted(more)))
+        selected = pl.concat([selected, others])
     both = [rows for rows in (listed, selected) if not rows.is_empty()]
     return pl.concat(both).unique(("turn_id", "archive"), keep="any") if both else listed
 

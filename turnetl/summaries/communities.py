@@ -291,7 +291,10 @@ def _inputs(
     entities: Iterable[Entity],
     facts: Iterable[Fact],
 ) -> tuple[CommunityInput, ...]:
-    """Return what the missing communities are described from; every fact is looked at once."""
+    """Return the entities and facts from which the missing communities are described.
+
+    Reads `facts` once, for all communities together.
+    """
     community_of = {member: uuid for uuid, cluster in missing.items() for member in cluster}
     by_uuid = {entity.uuid: entity for entity in entities if entity.uuid in community_of}
     weights = dict.fromkeys(by_uuid, 0)

@@ -4,23 +4,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from turnetl.base import ids
 from turnetl.base.model import Attribute
 
 FILE = "File"
-TOOL = "Tool"
+SYMBOL = "Symbol"
+TEST = "Test"
 COMMAND = "Command"
+PACKAGE = "Package"
 ERROR = "Error"
 DECISION = "Decision"
 PREFERENCE = "Preference"
+TICKET = "Ticket"
+BRANCH = "Branch"
+COMMIT = "Commit"
+PULL_REQUEST = "PR"
+FLAG = "Flag"
+SETTING = "Setting"
+TOOL = "Tool"
 CONCEPT = "Concept"
-PACKAGE = "Package"
 
 
 @dataclass(frozen=True, slots=True)
 class EntityKey:
     """An entity by label and name: equal keys are the same entity.
 
-    Names that differ only in case are equal: texts write `readme.md` and `OrderTotal` as they like.
+    Other spellings are equal, by `ids.folded_name`: texts write `readme.md` and `OrderTotal` as
+    they like.
     """
 
     label: str
@@ -30,7 +40,7 @@ class EntityKey:
     folded_name: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "folded_name", self.name.casefold())
+        object.__setattr__(self, "folded_name", ids.folded_name(self.label, self.name))
 
 
 @dataclass(frozen=True, slots=True)

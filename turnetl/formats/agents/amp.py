@@ -1,14 +1,13 @@
 """Threads of Amp: `threads/T-<id>.json`."""
 
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_messages
-from turnetl.formats.kit.message_parts import at, first_of, objects
+from turnetl.formats.kit.message_parts import at, first_of, objects, path_of_uri
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.kit.tool_input import error_text
@@ -44,7 +43,7 @@ class Amp:
 def _describe(talk: Conversation, fields: dict[str, Any]) -> None:
     trees = objects(at(fields, "env", "initial", "trees"))
     uri = next((uri for tree in trees if isinstance(uri := tree.get("uri"), str)), "")
-    talk.describe(fields.get("id"), unquote(urlsplit(uri).path) if "://" in uri else None)
+    talk.describe(fields.get("id"), path_of_uri(uri) if "://" in uri else None)
 
 
 def _read(talk: Conversation, message: AmpMessage) -> SkipReason | None:

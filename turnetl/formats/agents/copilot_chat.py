@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 
@@ -18,7 +17,7 @@ from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import read_messages
 from turnetl.formats.kit.json_archives import read_lines
-from turnetl.formats.kit.message_parts import at, first_of, objects, text_of
+from turnetl.formats.kit.message_parts import at, first_of, objects, path_of_uri, text_of
 from turnetl.formats.kit.row_decoder import Envelope, RowDecoder, decode_lenient
 from turnetl.formats.kit.times import parse_timestamp
 from turnetl.formats.port import ParsedArchive, Probe, SourceSpan
@@ -56,7 +55,6 @@ _CANCELLED, _FAILED = 2, 3
 _ERRORS = ("ERROR while calling tool", "ERROR: Your input to the tool was invalid")
 _FENCE = re.compile(r"\s*`{3,}\w*\s*")
 """What is left of a block of code that became a change of a file."""
-_DRIVE = re.compile(r"/(?=[A-Za-z]:)")
 
 
 class CopilotChat:
@@ -161,7 +159,7 @@ def _read(talk: Conversation, request: ChatRequest) -> SkipReason | None:
     folders = (text_of(at(part, "baseUri", "path")) for part in parts)
     folder = next(filter(None, folders), None)
     if folder is not None:
-        talk.describe(cwd=_DRIVE.sub("", unquote(folder), count=1).rstrip("/"))
+        talk.describe(cwd=path_of_uri(f"file://{folder}").rstrip("/"))
     talk.describe(model=(request.model_id or "").rpartition("/")[2])
     variables = objects(at(request.variable_data, "variables"))
     images = ["[image]" for variable in variables if variable.get("kind") == "image"]

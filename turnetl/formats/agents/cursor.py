@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import msgspec
 
@@ -19,6 +18,7 @@ from turnetl.formats.kit.message_parts import (
     at,
     elements,
     first_of,
+    path_of_uri,
     text_of,
     texts_of,
     without_elements,
@@ -112,7 +112,7 @@ def _bubble(talk: Conversation, row: CursorRow) -> SkipReason | None:
     if talk.is_subagent:
         return talk.sidechain(lambda run: _bubble(run, row))
     talk.time = parse_timestamp(row.created_at)
-    folder = unquote(urlsplit((row.folders or [""])[0]).path) if row.folders else None
+    folder = path_of_uri(row.folders[0]) if row.folders else None
     talk.describe(cwd=folder, model=at(row.model_info, "modelName"))
     if row.type == _USER:
         return talk.prompt(row.text or ("[image]" if row.images else None), row.bubble_id)

@@ -11,7 +11,7 @@ import msgspec
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.conversation import Conversation
 from turnetl.formats.kit.conversation_archives import LineReader
-from turnetl.formats.kit.message_parts import first_of
+from turnetl.formats.kit.message_parts import first_of, path_of_uri
 
 
 class WindsurfStep(msgspec.Struct):
@@ -76,7 +76,9 @@ def _read_tool(
 
 
 def _path(value: object) -> object:
-    return value.removeprefix("file://") if isinstance(value, str) else value
+    if not isinstance(value, str) or not value.startswith("file://"):
+        return value
+    return path_of_uri(value)
 
 
 WINDSURF = LineReader(WindsurfStep, (("type", "status"),), _is_step, _read)

@@ -72,7 +72,7 @@ class ClaudeCode:
     def read(self, data: bytes) -> ParsedArchive:
         reader = ClaudeReader()
         # In a text, the quotes would have backslashes.
-        is_cowork_log = b'"_audit_timestamp"' in data[:_START]
+        is_cowork_log = data.find(b'"_audit_timestamp"', 0, _START) >= 0
         rows: RowDecoder[Any] = COWORK_ROWS if is_cowork_log else ROWS
         read_lines(data, rows, reader.read, reader.counts)
         return reader.finish()
@@ -275,7 +275,7 @@ class ClaudeReader:
 
     def _add_usage(self, row: ClaudeRow, message: ClaudeMessage) -> None:
         """Add the tokens of an API message, which rows may repeat, to the turn of its first row."""
-        tokens = message_tokens(message, row.timestamp)
+        tokens = message_tokens(message, parse_timestamp(row.timestamp))
         if tokens is None:
             return
         turn, key = self.sessions.turn(row), message.id or row.uuid

@@ -97,11 +97,11 @@ def is_sidechain(row: ClaudeRow) -> bool:
     return bool(row.is_sidechain or row.parent_tool_use_id)
 
 
-def message_tokens(message: ClaudeMessage, timestamp: str | float | None) -> MessageTokens | None:
+def message_tokens(message: ClaudeMessage, time: datetime | None) -> MessageTokens | None:
     """Return the tokens of an API message; None: it has none, or the client wrote it."""
     if message.usage is None or message.model == SYNTHETIC:
         return None
-    return MessageTokens(message.usage, message.model, parse_timestamp(timestamp))
+    return MessageTokens(message.usage, message.model, time)
 
 
 SUBAGENTS = ("Task", "Agent")
@@ -159,8 +159,7 @@ class Sidechains:
         if message is None:
             return
         time = parse_timestamp(reported.timestamp or row.timestamp)
-        tokens, key = message_tokens(message, reported.timestamp or row.timestamp), message.id
-        key = key or reported.uuid
+        tokens, key = message_tokens(message, time), message.id or reported.uuid
         if tokens is not None:
             self.builder.subagents.add(session, agent, started_by=session, key=key, message=tokens)
         if agent.startswith(_BY_CLIENT):

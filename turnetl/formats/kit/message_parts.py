@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from turnetl.base.reason import SkipReason
 
@@ -54,6 +55,22 @@ def media_of(parts: Iterable[object]) -> Iterator[str]:
     """Yield what stands for each image and document."""
     kinds = (str(part.get("type")) for part in objects([*parts]))
     return (_MEDIA[kind] for kind in kinds if kind in _MEDIA)
+
+
+_URI = re.compile(r"[A-Za-z][\w+.-]*://[^/]*(.*)", re.DOTALL)
+_DRIVE = re.compile(r"/[A-Za-z]:")
+
+
+def path_of_uri(uri: str) -> str:
+    """Return the path in a URI of a file or folder, decoded; another text as it is.
+
+    One of Windows begins with the drive: that of `file:///c%3A/shop` is `c:/shop`.
+    """
+    found = _URI.fullmatch(uri)
+    if found is None:
+        return uri
+    path = unquote(found[1])
+    return path[1:] if _DRIVE.match(path) else path
 
 
 class Element(NamedTuple):

@@ -99,7 +99,8 @@ class TurnBuilder:
         self, turn: RawTurn, prompt: object, call_id: str | None, kind: object = None
     ) -> None:
         """Add a call that starts a subagent, and its prompt if that is a text."""
-        add_subagent_prompt(turn, prompt)
+        if isinstance(prompt, str):
+            turn.subagent_prompts.append(prompt)
         start = SubagentStart(call_id, None, kind if isinstance(kind, str) else None)
         turn.subagent_calls.append(start)
         if call_id is not None:
@@ -215,12 +216,6 @@ def extend(turn: RawTurn, span: SourceSpan, time: datetime | None = None) -> Non
         turn.last_line, turn.last_byte = span.last_line, span.end
     if time is not None and (turn.started_at is None or time >= turn.started_at):
         turn.ended_at = time
-
-
-def add_subagent_prompt(turn: RawTurn, prompt: object) -> None:
-    """Add the prompt that a tool call gives to a subagent, if it is a text."""
-    if isinstance(prompt, str):
-        turn.subagent_prompts.append(prompt)
 
 
 def close_by_prompt(turn: RawTurn) -> None:
