@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import ID_CHARS, Entity, GroupId
 from turnetl.base.text import one_line
-from turnetl.episode_text.passages import prompt_title
 from turnetl.index.conditions import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup
 from turnetl.index.port import IndexedTurn
+from turnetl.retrieval.turn_summary import titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
@@ -179,7 +179,7 @@ def _described(index: "PersistentIndex", item: IndexedItem) -> str:
     match item.kind:
         case ItemKind.TURN:
             turn = _turn(index, item)
-            name = "" if turn is None else prompt_title(turn.text)
+            name = "" if turn is None else titles(index, [turn])[turn.key].intent
         case ItemKind.SESSION:
             name = item.group_id
         case ItemKind.ENTITY:
