@@ -125,7 +125,7 @@ STRUCTURAL = (
     GoldenCase("show 66185fa7", "turn"),
     GoldenCase(f"show {_EXPORT}", "session"),
     GoldenCase("show Cart.add", "entity"),
-    GoldenCase("show 3292eb52-c825-5732-8cbe-6c442bc782da", "fact"),
+    GoldenCase("show c7c4ce26-0893-51ca-ae15-c0bed96e1eaf", "fact"),
     GoldenCase(f"show {_LINE} --raw", "lines"),
     GoldenCase("show nothing", "unknown_id", code=2),
     GoldenCase("timeline -n 3"),

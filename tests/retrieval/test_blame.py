@@ -28,7 +28,9 @@ OUTPUT = (
     f"filename src/cart.py\n\tclass Cart:\n{SECOND} 2 2 1\nauthor-time 1772540000\nsummary x\n"
     f"filename src/cart.py\n\t{FIRST} 9 9\n{FIRST} 2 3 1\n\t    pass\x0b\u2028end\n"
 )
-TURN = TurnSummary("id", "edit", (), builders.receipt(builders.episode(cwd="/home/dev/shop")))
+TURN = TurnSummary(
+    "id", "edit", "Edit", "Done", (), builders.receipt(builders.episode(cwd="/home/dev/shop"))
+)
 
 
 def step(text: str, *, is_error: bool = False, minute: int | None = 1) -> ConversationStep:

@@ -8,7 +8,7 @@ with two underscores in a row, which `group_id` never makes.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -131,6 +131,12 @@ _HOST = re.compile(r"^(?:https://)?(?:www\.)?(?:github\.com/|golang\.org/x/)|/v\
 _HASH_DIGITS = 7
 
 
+def spelled_ids(groups: Iterable[GroupId], name: str) -> list[str]:
+    """Return the ids that an entity with another spelling of the name may have, by label."""
+    folds = {label: folded_name(label, name) for label in _FOLDS}
+    return [entity_id(group, label, fold) for group in groups for label, fold in folds.items()]
+
+
 def folded_name(label: str, name: str) -> str:
     """Return what all spellings of an entity's name share: case, separators, plural, qualifier.
 
@@ -138,22 +144,32 @@ def folded_name(label: str, name: str) -> str:
     qualifier: `logging.Init` and `cart.Init` are two.
     """
     name = " ".join(name.split())
-    match label:
-        case "Symbol" | "Test" if " " not in name:
-            scopes = _SCOPE.split(_CALL.sub("", name).strip("*&"))
-            last = scopes[-1] if _HUMP.search(scopes[-1]) else ".".join(scopes[-2:])
-            return last.replace("_", "").casefold() or name
-        case "Setting" | "Tool":
-            return _SEPARATORS.sub("-", name).casefold()
-        case "Package":
-            return re.sub(r"[_-]+", "-", _HOST.sub("", name)).casefold()
-        case "Branch":
-            return _REMOTE.sub("", name).casefold()
-        case "Commit":
-            return name[:_HASH_DIGITS].casefold()
-        case "Concept":
-            return _PLURAL.sub("", re.sub(r"[\s_-]+", " ", name).casefold())
-    return name.casefold()
+    fold = _FOLDS.get(label)
+    return (fold(name).casefold() if fold else "") or name.casefold()
+
+
+def _folded_symbol(name: str) -> str:
+    if " " in name:
+        return name
+    scopes = _SCOPE.split(_CALL.sub("", name).strip("*&"))
+    last = scopes[-1] if _HUMP.search(scopes[-1]) else ".".join(scopes[-2:])
+    return last.replace("_", "")
+
+
+def _folded_key(name: str) -> str:
+    return _SEPARATORS.sub("-", name)
+
+
+_FOLDS: Mapping[str, Callable[[str], str]] = {
+    "Symbol": _folded_symbol,
+    "Test": _folded_symbol,
+    "Setting": _folded_key,
+    "Tool": _folded_key,
+    "Package": lambda name: _HOST.sub("", name).replace("_", "-"),
+    "Branch": lambda name: _REMOTE.sub("", name),
+    "Commit": lambda name: name[:_HASH_DIGITS],
+    "Concept": lambda name: _PLURAL.sub("", _SEPARATORS.sub(" ", name.casefold())),
+}
 
 
 def mention_id(turn: TurnId, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.base import ids
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, TurnId
 from turnetl.index.catalog_queries import LAST_CHARACTER, microseconds, time_of
 from turnetl.index.conditions import fold
@@ -49,6 +50,11 @@ SELECT content FROM entities e WHERE e.uuid IN (SELECT value FROM json_each(?))
 ORDER BY e.uuid"""
 
 _NAMED = "SELECT content FROM entities WHERE folded = ? ORDER BY group_id, uuid"
+
+_GROUP_IDS = "SELECT DISTINCT group_id FROM entities ORDER BY group_id"
+_BY_UUID = """
+SELECT content FROM entities WHERE uuid IN (SELECT value FROM json_each(?))
+ORDER BY group_id, uuid"""
 
 _FILES = """
 SELECT e.content FROM entities e JOIN entity_labels l ON l.entity = e.key
@@ -341,6 +347,11 @@ class Lookup:
     def entities_named(self, name: str) -> list[Entity]:
         """Return the entities with this name, whatever its case, by group."""
         return self._entities(_NAMED, fold(name))
+
+    def entities_spelled(self, name: str) -> list[Entity]:
+        """Return the entities that the structural extractor finds under another spelling."""
+        groups = (GroupId(group) for (group,) in self._query(_GROUP_IDS))
+        return self._entities(_BY_UUID, json.dumps(ids.spelled_ids(groups, name)))
 
     def files_ending_with(self, path: str) -> list[Entity]:
         """Return the files whose path is this one or ends with it, in any case, by path."""

@@ -10,7 +10,6 @@ from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
-from turnetl.episode_text.passages import prompt_title
 from turnetl.index.conditions import CONDITIONS, Selection
 from turnetl.index.lookup import ListedSessions
 from turnetl.index.persistent import PersistentIndex
@@ -41,7 +40,7 @@ from turnetl.pipeline.search import find_turns
 from turnetl.retrieval.details import Details, EntityDetails
 from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
-from turnetl.retrieval.turn_summary import Timeline
+from turnetl.retrieval.turn_summary import Timeline, titles
 from turnetl.views.index import unread_messages
 
 T = TypeVar("T")
@@ -225,7 +224,8 @@ def _session_entries(index: PersistentIndex, page: ListedSessions) -> list[str]:
     lookup = index.lookup()
     keys = [key for one in page.sessions for key in lookup.session(one.session_id)[:1]]
     turns = index.turns(keys).values()
-    first = {turn.receipt.session_id: prompt_title(turn.text) for turn in turns}
+    named = titles(index, turns)
+    first = {turn.receipt.session_id: named[turn.key].intent for turn in turns}
     return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
 
 

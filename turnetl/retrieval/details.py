@@ -17,7 +17,7 @@ from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.retrieval.items import TurnsAt, find_item
 from turnetl.retrieval.repetition import quotes_title, shown_text
-from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn
+from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
@@ -172,7 +172,7 @@ def _turn(index: "PersistentIndex", turn: IndexedTurn) -> TurnDetails:
         for neighbour in neighbours
     )
     return TurnDetails(
-        summary=summarize_turn(turn, facts),
+        summary=summarize_turn(turn, facts, titles(index, [turn])[turn.key]),
         conversation=from_episode_text(turn.text),
         facts=tuple(sorted((indexed.fact for indexed in facts), key=by_validity)),
         previous=previous,

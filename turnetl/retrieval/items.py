@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import ID_CHARS, Entity, GroupId
 from turnetl.base.text import one_line
-from turnetl.episode_text.passages import prompt_title
 from turnetl.index.conditions import fold
 from turnetl.index.lookup import IndexedItem, ItemKind, Lookup
 from turnetl.index.port import IndexedTurn
+from turnetl.retrieval.turn_summary import titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
@@ -89,13 +89,15 @@ def find_entity(
 ) -> Entity:
     """Return the entity of these groups with this name, in any case, or with an id that starts so.
 
-    A file is also found by the end or the absolute form of its path.
+    It is also found by another spelling, such as `cart.add_item()` of `addItem`, and a file by the
+    end or the absolute form of its path.
 
     Raises:
         BadUsage: there is none, or there are several (`AmbiguousItem`).
     """
     text, is_file = _given(text), label is not None and _is_same(label, FILE_LABEL)
-    candidates = _files(lookup, text) if is_file else lookup.entities_named(text)
+    named = [] if is_file else lookup.entities_named(text) or lookup.entities_spelled(text)
+    candidates = named or (_files(lookup, text) if label is None or is_file else [])
     found = [
         entity
         for entity in candidates or _by_id(lookup, text)
@@ -135,7 +137,8 @@ def _by_id(lookup: Lookup, text: str) -> list[Entity]:
 
 def _named(lookup: Lookup, text: str, directory: Path) -> list[Entity]:
     """Return the entities with this name, such as the command `./gradlew`, else the files."""
-    return lookup.entities_named(text) or _files(lookup, file_path(text, directory))
+    named = lookup.entities_named(text) or lookup.entities_spelled(text)
+    return named or _files(lookup, file_path(text, directory))
 
 
 def _at_line(index: "PersistentIndex", text: str, turns_at: TurnsAt) -> list[IndexedItem]:
@@ -183,7 +186,7 @@ def _described(index: "PersistentIndex", item: IndexedItem) -> str:
     match item.kind:
         case ItemKind.TURN:
             turn = _turn(index, item)
-            name = "" if turn is None else prompt_title(turn.text)
+            name = "" if turn is None else titles(index, [turn])[turn.key].intent
         case ItemKind.SESSION:
             name = item.group_id
         case ItemKind.ENTITY:

@@ -20,7 +20,7 @@ from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
 from turnetl.retrieval.details import facts_by_turn
 from turnetl.retrieval.items import FILE_LABEL
-from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
+from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
@@ -395,9 +395,11 @@ def _editing_turns(index: "PersistentIndex", path: str, root: str) -> list[_Edit
     stated = [one for uuid in sorted(files) for one in lookup.facts_about(uuid)]
     facts = facts_by_turn(one for one in stated if one.indexed.fact.relation in _EDITED)
     turns = index.turns(list(facts))
-    all_facts = index.facts(list(turns))
+    all_facts, title_of = index.facts(list(turns)), titles(index, turns.values())
     return [
-        _EditingTurn(summarize_turn(turn, all_facts[key]), turn.text, tuple(facts[key]))
+        _EditingTurn(
+            summarize_turn(turn, all_facts[key], title_of[key]), turn.text, tuple(facts[key])
+        )
         for key, turn in turns.items()
         if _is_in_repository(turn.receipt, root)
     ]

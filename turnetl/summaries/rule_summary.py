@@ -35,9 +35,14 @@ class _Section:
 
 
 _SECTIONS = (
-    _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "OCCURRED_IN"}), 3),
+    _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "CAUSED_BY"}), 3),
     _Section("Decision", frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}), 4),
-    _Section("Change", frozenset({"MODIFIED", "CREATED", "ADDED", "RECORDED"}), 2),
+    _Section(
+        "Change",
+        frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "FIXED_BY", "COMMITTED"})
+        | frozenset({"MODIFIED", "CREATED", "RECORDED"}),  # of older graphs, until `redo`
+        2,
+    ),
     _Section("Run", frozenset({"RAN"}), 2),
     _Section(
         "Explanation",

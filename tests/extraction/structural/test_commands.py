@@ -174,4 +174,3 @@ async def test_servers_skills_and_sites_are_tools(shop: ShopGroup) -> None:
         )
     )
     assert shop.names("Tool") == ["docs.rs", "linear-server", "reviewer", "web search"]
-    assert "ENT-98" in shop.names("Concept")

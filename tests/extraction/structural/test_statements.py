@@ -1,4 +1,4 @@
-from tests.builders import START, tool
+from tests.builders import START
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.base.model import ClosedBy
 from turnetl.extraction.structural import prose
@@ -42,68 +42,8 @@ async def test_steering_is_a_fact(shop: ShopGroup) -> None:
     ]
 
 
-async def test_repeated_names_in_backticks_are_concepts(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="what does applyDiscount do?",
-        assistant_text="`OrderTotal` calls it. `OrderTotal` is `true` in `1.2.3` and `once_only`.",
-        git_branch="ann/fix-cart",
-    )
-    assert set(shop.names("Concept")) == {"applyDiscount", "OrderTotal", "ann/fix-cart"}
-
-
-async def test_a_default_branch_is_not_a_concept(shop: ShopGroup) -> None:
-    await shop.ingest(git_branch="main")
-    assert "main" not in shop.names("Concept")
-
-
-async def test_a_file_in_backticks_is_a_file_and_not_a_concept(shop: ShopGroup) -> None:
-    await shop.ingest(
-        assistant_text="See `src/cart.py`. And `src/cart.py` again.",
-        tool_calls=(tool("Read", "x.py"),),
-    )
-    assert "src/cart.py" in shop.names("File")
-    assert "src/cart.py" not in shop.names("Concept")
-
-
 def test_code_tables_and_tags_are_not_sentences() -> None:
     text = (
         "Intro words.\n```py\nx = 1\n```\n| a | b |\n<system-reminder>no</system-reminder>\n- Item"
     )
     assert prose.sentences(prose.plain(text)) == ["Intro words.", "Item"]
-
-
-async def test_facts_about_the_whole_turn_connect_its_two_main_subjects(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="Why does applyDiscount ignore OrderTotal?",
-        assistant_text="`applyDiscount` is called before `OrderTotal` is known.",
-    )
-    endpoints = {
-        shop.name_of(uuid)
-        for fact in (*shop.facts("ASKED"), *shop.facts("ANSWERED"))
-        for uuid in (fact.source, fact.target)
-    }
-    assert endpoints == {"applyDiscount", "OrderTotal"}
-
-
-async def test_the_project_is_an_endpoint_only_if_a_turn_has_one_subject(shop: ShopGroup) -> None:
-    await shop.ingest(user_text="Explain applyDiscount", assistant_text="It lowers a price.")
-    [fact] = shop.facts("ASKED")
-    assert (shop.name_of(fact.source), shop.name_of(fact.target)) == ("applyDiscount", "shop")
-
-
-async def test_a_chat_is_about_the_phrases_that_both_speakers_use(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="How does sourdough bread differ from other bread flour?",
-        assistant_text="Sourdough bread rises with wild yeast, so its bread flour matters more.",
-        cwd=None,
-    )
-    [fact] = shop.facts("ASKED")
-    names = (shop.name_of(fact.source), shop.name_of(fact.target))
-    assert names == ("sourdough bread", "bread flour")
-
-
-async def test_a_bare_yes_continues_the_topic_of_the_prompt_before_it(shop: ShopGroup) -> None:
-    bread = "Shall we bake sourdough bread with rye flour?"
-    await shop.ingest("a", user_text=bread, assistant_text="Sourdough bread needs rye flour. Now?")
-    await shop.ingest("b", user_text="yes", assistant_text="Done.")
-    assert {shop.name_of(shop.facts("ASKED")[-1].source)} == {"sourdough bread"}

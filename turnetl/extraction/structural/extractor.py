@@ -12,6 +12,7 @@ from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
     command_results,
+    prose,
     statements,
     structural_recipe,
     supersession,
@@ -19,6 +20,13 @@ from turnetl.extraction.structural import (
 from turnetl.extraction.structural.findings import (
     CONCEPT,
     FILE,
+    FLAG,
+    PACKAGE,
+    PULL_REQUEST,
+    SETTING,
+    SYMBOL,
+    TEST,
+    TICKET,
     CommandSuccess,
     EntityKey,
     FactDraft,
@@ -28,7 +36,9 @@ from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn
 from turnetl.graph.mirror.group import GroupView
 
 _MAX_UNRELATED_ENTITIES = 12
-"""Entities of a turn without a fact: files that were only read."""
+"""Entities of a turn without a fact."""
+_MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, TICKET, PULL_REQUEST, FLAG, SETTING})
+"""Labels of what a prompt mentions without a fact: a branch or a tool says nothing alone."""
 
 
 class StructuralExtractor:
@@ -75,7 +85,7 @@ class StructuralExtractor:
 
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return at most 50 entities and 50 facts of the turn, the most informative first."""
-    features = turn_features(episode.turn, context[-1].turn if context else None)
+    features = turn_features(episode.turn)
     of_commands, successes = command_results.command_findings(features)
     facts = _most_informative([*_other_facts(features, context), *of_commands])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
@@ -115,8 +125,11 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
 
 
 def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
-    files = [EntityKey(FILE, file) for file in features.other_files]
-    return [*features.concepts, *files][:_MAX_UNRELATED_ENTITIES]
+    """Return what the turn mentions without a fact: what the prompt names, and opened files."""
+    prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
+    named = [key for key in features.entities_in(prompt) if key.label in _MENTIONED]
+    files = [EntityKey(FILE, file) for file in (*features.edited_files, *features.other_files)]
+    return list(dict.fromkeys([*named, *files]))[:_MAX_UNRELATED_ENTITIES]
 
 
 def _with_second_labels(

@@ -53,19 +53,6 @@ GENERIC_IDENTIFIERS = _words(
     """
 )
 """Identifiers that are not specific to a project."""
-COMMON_PATH_WORDS = _words(
-    """
-    about agent agents assets branch build change changes check claude client command commands
-    commit common component components config configs const constants could create default
-    delete docs error errors example examples export false files first github handler handlers
-    helper helpers import index input integration internal local model models other output
-    package pages paths plans print project prompt prompts public readme remote request response
-    script scripts second server service services setup shared should simple source start state
-    static testing tests there these those types update users using util utils value values views
-    which would write
-    """
-)
-"""Words in paths that are not topics."""
 DEFAULT_BRANCHES = _words(
     """
     dev develop development gh-pages head main master production release staging trunk
@@ -157,10 +144,3 @@ DECISION_WORDS = _words(
     """
 )
 """Words of decisions that name nothing."""
-DATE_WORDS = _words(
-    """
-    january february march april june july august september october november december monday
-    tuesday wednesday thursday friday saturday sunday
-    """
-)
-"""Capitalised words that name a time."""

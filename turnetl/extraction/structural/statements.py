@@ -116,7 +116,7 @@ def explanation_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         target = features.entity_in(sentence, source)
         text = prose.shorten(sentence, _MAX_SENTENCE_LENGTH)
         yield FactDraft(_EXPLANATION_RANK, source, "EXPLAINED", target, text, at)
-    for entity in (*features.concepts, *(EntityKey(FILE, file) for file in features.other_files)):
+    for entity in (*features.named, *(EntityKey(FILE, file) for file in features.other_files)):
         name = entity.name.rpartition("/")[2] if entity.label != CONCEPT else entity.name
         sentence = next((s for s in features.sentences if name in s and s not in used), "")
         if sentence:

@@ -1,4 +1,4 @@
-"""The context of a turn for all rules: its calls, its files and concepts, and its subject.
+"""The context of a turn for all rules: its calls, its files and names, and its subject.
 
 A file has one name, however a turn writes its path: inside the project the path from the project's
 root, the same in every checkout and worktree; outside it, a shortened path. Temporary and generated
@@ -7,13 +7,15 @@ files have no name.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from posixpath import normpath
 
 from turnetl.base.model import Turn
-from turnetl.extraction.structural import concepts, lexicon, prose
+from turnetl.extraction.structural import entity_names, lexicon, prose, shell_commands
+from turnetl.extraction.structural.entity_names import Evidence
 from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, EntityKey
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, classify_calls
 
@@ -164,14 +166,24 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _PATH_PREFIX = re.compile(r"(?<![\w./~-])[\w./~-]{1,200}$")
+_PATH_START = frozenset(" \t\n\"'`(:")
 _MAX_LISTING = 8000
 """Characters of a tool result that are searched for a file's folders."""
+_MAX_CODE, _MAX_ALL_CODE = 20_000, 300_000
+"""Characters of a call, and of all calls of a turn, that are searched for names."""
+_MAX_NAMED = 60
+_FILE_NAME = re.compile(
+    r"(?:^|/)(?:\.?[\w@()\[\] -]{1,100}\.\w[^/]{0,100}|\.[a-z]\w{2,40}|[A-Z]\w{3,40})$"
+)
+_SETTINGS_FILE = re.compile(
+    r"\.(?:toml|ini|cfg|conf|env|ya?ml)$|(?:^|/)(?:\.env[\w.]{0,20}|\.\w{1,20}rc"
+    r"|(?:settings|config|package|tsconfig)[\w.]{0,20}\.json)$"
+)
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
 USER = EntityKey(CONCEPT, "user")
 """The subject of a turn without any topic: a fact needs two endpoints."""
 _MAX_READ_FILES = 8
-_MAX_MENTIONED_FILES = 8
 _MAX_SENTENCES = 400
 _SUBJECTS = 2
 """Endpoints of a fact about the whole turn."""
@@ -197,8 +209,10 @@ class TurnFeatures:
     edited_files: tuple[str, ...]
     """Written files, the most often written first."""
     other_files: tuple[str, ...]
-    """Files that were only read or mentioned."""
-    concepts: tuple[EntityKey, ...]
+    """Files that were only read, or named and listed in the result of a call."""
+    named: tuple[EntityKey, ...]
+    """Things that prompt and response name, first those of the prompt."""
+    evidence: Evidence
     reports: Mapping[str, tuple[str, ...]]
     """The informative sentences of the last answers of subagents that wrote files, by agent."""
 
@@ -225,11 +239,15 @@ class TurnFeatures:
             "",
         )
 
+    def entities_in(self, text: str) -> list[EntityKey]:
+        """Return the things that a text of the turn names, in order, each once."""
+        return entity_names.things(text, self.evidence)
+
     def entity_in(self, sentence: str, exclude: EntityKey) -> EntityKey:
         """Return another entity that the sentence names: a concept or a file, else a subject."""
-        for concept in self.concepts:
-            if concept != exclude and concept.name in sentence:
-                return concept
+        for key in entity_names.things(sentence, self.evidence):
+            if key != exclude:
+                return key
         for file in (*self.edited_files, *self.other_files):
             if file.rpartition("/")[2] in sentence and EntityKey(FILE, file) != exclude:
                 return EntityKey(FILE, file)
@@ -240,23 +258,24 @@ class TurnFeatures:
         for file in (*self.edited_files, *self.other_files):
             if name.casefold() in (file.casefold(), file.rpartition("/")[2].casefold()):
                 return EntityKey(FILE, file)
-        return next((concept for concept in self.concepts if concept == key), key)
+        return next(iter(entity_names.things(f"`{name}`", self.evidence)), key)
 
     def subject_beside(self, entity: EntityKey) -> EntityKey:
         return self.subject if self.subject != entity else self.counterpart
 
 
-def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
-    """Return the features of a turn; a bare "yes" continues the `previous` one of its session."""
+def turn_features(turn: Turn) -> TurnFeatures:
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.agent_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
-    other = _other_files(paths, calls, turn, edited)
+    read = _read_files(paths, calls)
+    evidence = _evidence(turn, paths, calls, tuple(dict.fromkeys((*edited, *read))))
+    named = _named(turn, evidence)
+    mentioned = [key.name for key in named if key.label == FILE]
+    other = dict.fromkeys((*mentioned, *read[:_MAX_READ_FILES]))
+    other_files = tuple(name for name in other if name not in edited)
     project = EntityKey(CONCEPT, turn.group_id)
-    named = [concept for concept in _concepts(turn, calls, (*edited, *other)) if concept != project]
-    subjects = _subjects(turn, calls, edited, other, named)
-    if len(subjects) < _SUBJECTS:
-        subjects = list(dict.fromkeys([*subjects, *_topics(turn, previous)]))
+    subjects = _subjects(turn, calls, edited, other_files, named)
     subject, counterpart = [*subjects, project, USER][:_SUBJECTS]
     return TurnFeatures(
         turn=turn,
@@ -268,10 +287,18 @@ def turn_features(turn: Turn, previous: Turn | None = None) -> TurnFeatures:
         prompt_summary=prose.prompt_summary(turn.user_text),
         sentences=_informative_sentences(turn.assistant_text),
         edited_files=edited,
-        other_files=other,
-        concepts=tuple(named),
+        other_files=other_files,
+        named=named,
+        evidence=evidence,
         reports=_reports(calls),
     )
+
+
+def _read_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> tuple[str, ...]:
+    """Return the files that were read, no folders; first those that the agent itself read."""
+    own = _files(paths, (call for call in calls if call.run is None), frozenset({CallKind.READ}))
+    read = dict.fromkeys((*own, *_files(paths, calls, frozenset({CallKind.READ}))))
+    return tuple(name for name in read if _FILE_NAME.search(name))
 
 
 def _reports(calls: Iterable[ClassifiedCall]) -> Mapping[str, tuple[str, ...]]:
@@ -305,73 +332,83 @@ def _files(
     return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
 
 
-def _other_files(
-    paths: ProjectPaths, calls: Iterable[ClassifiedCall], turn: Turn, edited: tuple[str, ...]
-) -> tuple[str, ...]:
-    # What subagents only read comes after what the agent of the turn did.
-    own = _files(paths, (call for call in calls if call.run is None), frozenset({CallKind.READ}))
-    read = tuple(dict.fromkeys((*own, *_files(paths, calls, frozenset({CallKind.READ})))))
-    by_base_name = {name.rpartition("/")[2].casefold(): name for name in reversed((*edited, *read))}
-    mentioned: list[str] = []
-    for path in concepts.file_mentions(f"{turn.user_text[:8000]}\n{turn.assistant_text[-30_000:]}"):
-        name = paths.mentioned(path)
-        # A bare `status.go` is the opened file of that name; without one it would be a guess.
-        name = by_base_name.get(name.casefold(), name if "/" in name else None) if name else None
-        if name:
-            mentioned.append(name)
-    complete = [
-        _with_folders(name, (*edited, *read), paths, calls)
-        for name in mentioned[:_MAX_MENTIONED_FILES]
-    ]
-    files = [*complete, *read[:_MAX_READ_FILES]]
-    return tuple(name for name in dict.fromkeys(files) if name not in edited)
+def _known_file(
+    paths: ProjectPaths, opened: tuple[str, ...], listings: Sequence[str], mentioned: str
+) -> str | None:
+    """Return the file that a text means: it was opened, or the result of a call lists it.
 
-
-def _with_folders(
-    name: str, opened: tuple[str, ...], paths: ProjectPaths, calls: Iterable[ClassifiedCall]
-) -> str:
-    """Return the file that a text means when it omits leading folders.
-
-    The file was opened by a call, or listed in the result of one.
+    Leading folders may be missing, unless several files that were opened end so.
     """
-    match = next((file for file in opened if file.endswith(f"/{name}")), None)
-    if match or name in opened:
-        return match or name
-    for call in calls:
-        result = call.call.result
-        start = result.find(f"/{name}", 0, _MAX_LISTING)
-        if start > 0 and (prefix := _PATH_PREFIX.search(result[max(0, start - 200) : start])):
-            return paths.file(f"{prefix.group()}/{name}") or name
-    return name
+    root = f"{paths.root.rpartition('/')[2]}/"
+    name = (paths.mentioned(mentioned) or "").removeprefix(root)
+    if not name or name in opened:
+        return name or None
+    ending = f"/{name}".casefold()
+    matches = [file for file in opened if f"/{file}".casefold().endswith(ending)]
+    if matches:
+        return matches[0] if len(matches) == 1 else None
+    for listing in listings:
+        start = listing.find(name, 0, _MAX_LISTING)
+        if start > 0 and listing[start - 1] == "/":
+            prefix = _PATH_PREFIX.search(listing[max(0, start - 200) : start - 1])
+            listed = paths.file(f"{prefix.group()}/{name}") if prefix else None
+            return listed.removeprefix(root) if listed else None
+        if "/" in name and (start == 0 or (start > 0 and listing[start - 1] in _PATH_START)):
+            return name
+    return None
 
 
-def _concepts(
-    turn: Turn, calls: Iterable[ClassifiedCall], files: tuple[str, ...]
-) -> list[EntityKey]:
-    inputs = " ".join(call.call.input[:200] for call in calls if call.kind is CallKind.MCP)
-    base_names = frozenset(file.rpartition("/")[2] for file in files)
-    branch = concepts.branch(turn.git_branch)
-    names = [
-        *concepts.tickets(f"{turn.user_text[:6000]} {inputs[:4000]} {branch or ''}"),
-        *concepts.concepts(turn.user_text, turn.assistant_text, files=base_names),
-        *concepts.topics(turn.user_text, files),
-        *([branch] if branch else []),
-    ]
-    return list(dict.fromkeys(EntityKey(CONCEPT, name) for name in names))
+def _evidence(
+    turn: Turn, paths: ProjectPaths, calls: Sequence[ClassifiedCall], opened: tuple[str, ...]
+) -> Evidence:
+    texts = [f"{call.call.input[:_MAX_CODE]}\n{call.call.result[:_MAX_CODE]}" for call in calls]
+    code = "\n".join([entity_names.code_blocks(turn.user_text[:_MAX_CODE]), *texts])[:_MAX_ALL_CODE]
+    if not calls:
+        code += entity_names.code_blocks(turn.assistant_text[:_MAX_CODE])
+    shell = [call.targets[0] for call in calls if call.kind is CallKind.RUN and call.targets]
+    commands = [one for line in shell for one in shell_commands.commands(line)]
+    written = [call for call in calls if call.kind in _WRITE_KINDS]
+    named_tools = (
+        name for call in calls if call.kind in _NAMED_TOOL_KINDS for name in call.targets
+    )
+    branch = entity_names.branch(turn.git_branch)
+    branches = entity_names.branches("\n".join(shell)[:_MAX_CODE])
+    return Evidence(
+        code=code,
+        file=partial(_known_file, paths, opened, [call.call.result for call in calls]),
+        programs=frozenset(
+            name.casefold() for name in (*(command.program for command in commands), *named_tools)
+        ),
+        packages=frozenset(
+            name for command in commands for name in shell_commands.installed_packages(command)
+        ).union(*(entity_names.packages(call.detail[:_MAX_CODE]) for call in written)),
+        settings=frozenset().union(
+            *(
+                entity_names.setting_keys(f"{call.detail}\n{call.call.result}"[:_MAX_CODE])
+                for call in calls
+                if call.kind in {*_WRITE_KINDS, CallKind.READ}
+                and any(map(_SETTINGS_FILE.search, call.targets))
+            )
+        ),
+        branches=branches | ({branch} if branch else set()),
+        repositories=frozenset(
+            name.casefold()
+            for name in (
+                paths.root.rpartition("/")[2],
+                turn.group_id,
+                turn.group_id.rpartition("_")[2],
+            )
+        ),
+        is_work=bool(calls or turn.cwd),
+    )
 
 
-def _topics(turn: Turn, previous: Turn | None) -> list[EntityKey]:
-    """Return topics of the turn, the surest first; the last are those of the prompt before it."""
-    prompt, response = turn.user_text, turn.assistant_text
-    topics = [
-        *concepts.shared_phrases(prompt, response, _SUBJECTS),
-        *concepts.proper_names(f"{prompt}\n{response}", _SUBJECTS),
-        *concepts.repeated_phrases(response, _SUBJECTS),
-    ]
-    if len(topics) < _SUBJECTS and previous is not None:
-        answered = f"{previous.assistant_text}\n{response}"
-        topics += concepts.shared_phrases(previous.user_text, answered, _SUBJECTS)
-    return [EntityKey(CONCEPT, topic) for topic in concepts.distinct_phrases(topics, _SUBJECTS)]
+def _named(turn: Turn, evidence: Evidence) -> tuple[EntityKey, ...]:
+    """Return the things that prompt and response name, first those of the prompt."""
+    prompt = prose.clip(turn.user_text, *prose.PROMPT_LIMITS)
+    quoted = entity_names.quoted(prose.clip(turn.assistant_text, *prose.RESPONSE_NAME_LIMITS))
+    said = [*entity_names.things(prompt, evidence), *entity_names.things(quoted, evidence)]
+    return tuple(dict.fromkeys(said))[:_MAX_NAMED]
 
 
 def _subjects(
@@ -379,7 +416,7 @@ def _subjects(
     calls: Iterable[ClassifiedCall],
     edited: tuple[str, ...],
     other: tuple[str, ...],
-    named: list[EntityKey],
+    named: Iterable[EntityKey],
 ) -> list[EntityKey]:
     """Return the entities that the turn is about, the most important first."""
     prompt = turn.user_text[:6000]
