@@ -467,3 +467,12 @@ class ArchivedEdit:
     added: tuple[str, ...]
     """All lines that it added."""
     at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEdits:
+    """The edits of a turn and of its subagents, as far as their archives can be read."""
+
+    edits: tuple[ArchivedEdit, ...]
+    not_read: Mapping[str | None, NotRead]
+    """Why those of subagents with this archive are missing; None: those of the agent itself."""
