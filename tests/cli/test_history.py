@@ -58,8 +58,9 @@ def test_a_timeline_has_the_turns_that_meet_the_conditions(
 
 def test_a_timeline_prints_a_row_per_turn(folder: Path) -> None:
     result = run_in_process("timeline", "--session", SESSION, folder=folder)
-    first, files, *_, count = result.stdout.splitlines()
-    assert first.startswith("2026-03-03 09:12  66185fa7  bookshop  the checkout tests fail")
+    first, outcome, files, *_, count = result.stdout.splitlines()
+    assert first.startswith("2026-03-03 09:12  66185fa7  bookshop  The checkout tests fail")
+    assert outcome.strip().startswith("→ Migration 0007 renamed the column")
     assert files.strip() == "files: src/bookshop/cart.py"
     assert count == "3 turns"
 
@@ -95,7 +96,7 @@ def test_an_unknown_group_is_named(folder: Path) -> None:
 def test_an_entity_is_printed_with_its_turns(folder: Path) -> None:
     result = run_in_process("entity", "KeyError:", "'price'", folder=folder)
     assert result.stdout.startswith("KeyError: 'price'  Error  bookshop\n")
-    assert "66185fa7  the checkout tests fail" in result.stdout
+    assert "66185fa7  The checkout tests fail" in result.stdout
     assert "failed with `KeyError: 'price'`  (until 2026-03-03 09:12)" in result.stdout
 
 

@@ -4,6 +4,8 @@ import ast
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
+
 from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
@@ -45,6 +47,7 @@ def test_the_deciding_files_of_graphiti_are_those_that_were_read() -> None:
     )
 
 
+@pytest.mark.full
 def test_nothing_of_turnetl_imports_the_class_whose_deletion_asks_a_model() -> None:
     """`Graphiti.remove_episode` sends requests that no journal and no budget would see."""
     imported = {

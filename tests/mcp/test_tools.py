@@ -155,7 +155,7 @@ def test_projects_and_sessions_are_listed_with_their_times(filled: Path) -> None
     sessions = answer(filled, "list", what="sessions", project="bookshop", until="2026-03-05")
     assert sessions.startswith("1 session, ")
     assert f"session {SESSION}  2026-03-03 09:12 to 09:34" in sessions
-    assert "first prompt: the checkout tests fail" in sessions
+    assert "intent: The checkout tests fail" in sessions
 
 
 CALLS: Sequence[tuple[str, dict[str, object]]] = [

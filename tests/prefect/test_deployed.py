@@ -117,6 +117,7 @@ def test_a_deployed_migration_compares_and_does_not_cut_over(
     assert _task_runs(deployed, run) == ["compare", "plan", "run"]
 
 
+@pytest.mark.full
 def test_the_schedule_creates_runs(deployed: PrefectServer) -> None:
     """With some versions of SQLAlchemy a schedule never fires, without an error."""
     deadline = time.monotonic() + 60
@@ -125,6 +126,7 @@ def test_the_schedule_creates_runs(deployed: PrefectServer) -> None:
     assert names
 
 
+@pytest.mark.full
 def test_no_usage_statistics_are_sent_to_prefect(deployed: PrefectServer) -> None:
     """Neither the server, nor Prefect's commands, the worker and the runs."""
     hosts = {host for host, _ in deployed.connections}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.builders import START
 from turnetl.base.model import ArchivedEdit, NotRead
-from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
+from turnetl.episode_text.conversation import ConversationStep
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.retrieval.why import (
     BlamedLine,
@@ -28,7 +28,9 @@ OUTPUT = (
     f"filename src/cart.py\n\tclass Cart:\n{SECOND} 2 2 1\nauthor-time 1772540000\nsummary x\n"
     f"filename src/cart.py\n\t{FIRST} 9 9\n{FIRST} 2 3 1\n\t    pass\x0b\u2028end\n"
 )
-TURN = TurnSummary("id", "edit", (), builders.receipt(builders.episode(cwd="/home/dev/shop")))
+TURN = TurnSummary(
+    "id", "edit", "Edit", "Done", (), builders.receipt(builders.episode(cwd="/home/dev/shop"))
+)
 
 
 def step(text: str, *, is_error: bool = False, minute: int | None = 1) -> ConversationStep:
@@ -37,8 +39,7 @@ def step(text: str, *, is_error: bool = False, minute: int | None = 1) -> Conver
 
 
 def edits(*steps: ConversationStep, path: str = "src/cart.py") -> list[FileEdit]:
-    conversation = Conversation(TextSource.LAKE, "", steps, (), "", None)
-    return file_edits(TURN, conversation, path, START, NotRead.MISSING)
+    return file_edits(TURN, steps, path, START, NotRead.MISSING)
 
 
 def test_the_lines_of_a_commit_are_gathered() -> None:

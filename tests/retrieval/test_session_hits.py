@@ -19,6 +19,8 @@ def hit(name: str, session: str, score: float, *facts: str, minute: int = 0) -> 
     return SearchHit(
         id=name,
         prompt="",
+        intent="",
+        outcome="",
         started_at=START + timedelta(minutes=minute),
         fact=first,
         score=score,

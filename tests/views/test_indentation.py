@@ -26,6 +26,8 @@ def hit(prompt: str) -> SearchHit:
     return SearchHit(
         id=RECEIPT.turn_id[:8],
         prompt=prompt,
+        intent=prompt,
+        outcome="",
         started_at=START,
         fact=f"first {WORDS}",
         score=1.0,
@@ -63,7 +65,7 @@ def test_the_fact_of_a_turn_without_a_prompt_is_printed_once() -> None:
 def test_an_outcome_continues_below_its_beginning() -> None:
     step = ConversationStep("Bash", "pytest", WORDS, is_error=False, ended_at=None)
     conversation = Conversation(TextSource.LAKE, "Why?", (step,), (), "", None)
-    summary = TurnSummary("a", "Why?", (), RECEIPT)
+    summary = TurnSummary("a", "Why?", "Why?", "So.", (), RECEIPT)
     turn = TurnDetails(summary, conversation, (), None, None, None)
     lines = lines_of(details.view(turn, full=True, neighbours=False))
     assert [indentation(line) for line in lines if "word" in line] == [8, 8, 8]

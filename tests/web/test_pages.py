@@ -23,6 +23,7 @@ PROMPT = (
     "the checkout tests fail since I pulled this morning. find out why and fix it, run only "
     "tests/test_checkout.py"
 )
+TITLE = PROMPT.replace("the checkout", "The checkout").replace("find out", "Find out")
 BAD_IDS = (
     *("", "nonsense", "../../etc/passwd", "\x00", "%00", "%", "a" * 3000, "\ud83d"),
     *("' OR 1=1 --", "<script>alert(1)</script>", "/", "./.", "\n"),
@@ -79,7 +80,7 @@ async def test_the_report_is_made_of_what_there_is_now_and_leads_to_the_pages(
 ) -> None:
     page = await visitor.page("report", group="bookshop", since="2026-03")
     found = links(page)
-    assert found[PROMPT].startswith(f"turn?id={TURN}")
+    assert found[TITLE].startswith(f"turn?id={TURN}")
     assert "Contents" in found
     assert "Overview" in found
     assert "Only bookshop." in page.text
@@ -108,7 +109,7 @@ async def test_a_search_leads_to_the_turn_its_lines_its_files_and_its_project(
 ) -> None:
     page = await visitor.page("search", q="checkout tests fail price")
     found = links(page)
-    assert found[PROMPT].startswith(f"turn?id={TURN}")
+    assert found[TITLE].startswith(f"turn?id={TURN}")
     assert found[CART] == "file?path=src%2Fbookshop%2Fcart.py&group=bookshop"
     assert found["bookshop"] == "timeline?group=bookshop"
     assert any(href.startswith(f"lines?id={TURN}") for href, _ in page.links)
@@ -120,8 +121,8 @@ async def test_a_search_is_restricted_by_project_and_time(visitor: Visitor) -> N
     april = await visitor.page("search", group="bookshop", since="2026-04", until="2026-04")
     assert {"bookshop", "shoebox"} <= links(all_projects).keys()
     assert "shoebox" not in links(march)
-    assert PROMPT in links(march)
-    assert PROMPT not in links(april)
+    assert TITLE in links(march)
+    assert TITLE not in links(april)
     assert [href for href, _ in april.links if href.startswith("turn?")]
 
 
@@ -143,7 +144,7 @@ async def test_every_filter_of_the_form_selects_turns_and_keeps_its_value(
     condition: str, value: str, visitor: Visitor
 ) -> None:
     page = await visitor.page("search", **{"group": "bookshop", condition: value})
-    assert links(page)[PROMPT].startswith(f"turn?id={TURN}")
+    assert links(page)[TITLE].startswith(f"turn?id={TURN}")
     fields = [tag for name, tag in page.tags if name == "input" and tag["name"] == condition]
     assert [field["value"] for field in fields] == [value]
 
@@ -211,7 +212,7 @@ async def test_a_turn_is_shown_with_its_text_its_steps_its_facts_and_its_neighbo
     assert "pytest -q tests/test_checkout.py" in page.text
     assert "Migration 0007 renamed the column" in page.text
     assert found[SESSION] == f"session?id={SESSION}"
-    assert any(text.startswith("Next turn: right, floats for money") for text in found)
+    assert any(text.startswith("Next turn: Floats for money") for text in found)
     assert ERROR in found
     assert RESUME in page.text
     assert "is that of the graph" not in page.text
@@ -239,7 +240,7 @@ async def test_without_the_lake_the_text_is_that_of_the_graph_and_the_page_says_
 async def test_a_session_is_shown_with_its_turns_in_order(visitor: Visitor) -> None:
     page = await visitor.page("session", id=SESSION)
     turns = [text for href, text in page.links if href.startswith("turn?")]
-    assert turns[0] == PROMPT
+    assert turns[0] == TITLE
     assert RESUME in page.text
     assert "Turns 1 to " in page.text
 
@@ -247,7 +248,7 @@ async def test_a_session_is_shown_with_its_turns_in_order(visitor: Visitor) -> N
 async def test_an_entity_is_followed_from_a_turn_to_its_other_turns(visitor: Visitor) -> None:
     turn = await visitor.page("turn", id=TURN)
     error = await visitor.page(links(turn)[ERROR])
-    assert PROMPT in links(error)
+    assert TITLE in links(error)
     assert "no longer" not in error.text
     fixes = await visitor.page(links(error)["What resolved it"])
     assert "resolved 2026-03-03 09:12" in fixes.text
@@ -296,7 +297,7 @@ async def test_a_fact_leads_to_both_entities_and_to_the_turns_that_state_it(
     href = next(href for href, _ in turn.links if href.startswith("fact?"))
     page = await visitor.page(href)
     assert len([href for href, _ in page.links if href.startswith("entity?")]) == 2
-    assert PROMPT in links(page)
+    assert TITLE in links(page)
 
 
 async def test_what_a_subagent_did_is_marked_in_its_turn_and_a_fact_shows_its_line(

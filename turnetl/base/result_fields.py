@@ -16,6 +16,13 @@ ArchiveField = Annotated[str, described("Path of the archive that holds the turn
 FirstLineField = Annotated[int, described("First line of the turn in the archive, from 1.")]
 LastLineField = Annotated[int, described("Last line of the turn in the archive.")]
 PromptField = Annotated[str, described("The first line of what the user wrote.")]
+IntentField = Annotated[
+    str,
+    described("What the user wanted, in a line; a short prompt with what it answers or refers to."),
+]
+OutcomeField = Annotated[
+    str, described("What came of it, in a line: what the agent states, and what its steps show.")
+]
 ChangedFilesField = Annotated[tuple[str, ...], described("Files that the turn changed.")]
 ValidAtField = Annotated[
     datetime | None, described("Time from which the fact holds; null if unknown.")

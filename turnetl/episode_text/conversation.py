@@ -110,7 +110,7 @@ _PLACEHOLDER = re.compile(
 others: it says nothing itself."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
-_SENTENCE_END = re.compile("(?<=[.!?\u3002\uff01\uff1f])[\"')*_]*\\s+|(?<=[\u3002\uff01\uff1f])")
+SENTENCE_END = re.compile("(?<=[.!?\u3002\uff01\uff1f])[\"')*_]*\\s+|(?<=[\u3002\uff01\uff1f])")
 _QUESTION_MARKS = ("?", "\uff1f")
 _ASKS = re.compile(
     r"(?:so |then |but |and )?(?:should|shall|may|can|could) (?:i|we)\b|(?:do|would) you\b|"
@@ -139,17 +139,17 @@ def closing(answer: str) -> Closing:
     Code is left out, and so are placeholders of texts that were removed. A paragraph that ends with
     a colon is continued by the list that it announces.
     """
-    paragraphs = _paragraphs(answer)
-    if not paragraphs:
+    parts = paragraphs(answer)
+    if not parts:
         return Closing()
-    outcome, question = _without_question(paragraphs[-1])
-    if not outcome and len(paragraphs) > 1:
+    outcome, question = _without_question(parts[-1])
+    if not outcome and len(parts) > 1:
         # What stands before the question is what was done, unless that asks too.
-        outcome, _ = _without_question(paragraphs[-2])
+        outcome, _ = _without_question(parts[-2])
     return Closing(outcome.rstrip(":"), question)
 
 
-def _paragraphs(answer: str) -> Sequence[str]:
+def paragraphs(answer: str) -> Sequence[str]:
     """Return the paragraphs that say something, each on one line, with what continues them."""
     found: list[str] = []
     for paragraph in re.split(r"\n[ \t]*\n", _CODE.sub("\n\n", answer)):
@@ -176,15 +176,17 @@ def _line(paragraph: str) -> str:
     return " ".join(parts.split())
 
 
+def sentences(paragraph: str) -> list[str]:
+    return [one for one in SENTENCE_END.split(paragraph) if one.strip()]
+
+
 def _without_question(paragraph: str) -> tuple[str, str]:
     """Return what a paragraph states and what it asks after that."""
-    sentences = [one for one in _SENTENCE_END.split(paragraph) if one.strip()]
-    asked = next(
-        (place for place, one in enumerate(sentences) if _asks(one, sentences[place + 1 :])), None
-    )
+    parts = sentences(paragraph)
+    asked = next((place for place, one in enumerate(parts) if _asks(one, parts[place + 1 :])), None)
     if asked is None:
         return paragraph, ""
-    before = paragraph[: paragraph.find(sentences[asked])]
+    before = paragraph[: paragraph.find(parts[asked])]
     return before.strip(), paragraph[len(before) :].strip()
 
 

@@ -56,6 +56,7 @@ def _turn(found: TurnDetails) -> Iterator[str]:
         ),
         f"session {text_name(receipt.session_id)}  {lineage_text(receipt)}",
         "format, model, branch: " + ", ".join(text_line(one or "none") for one in details),
+        *(line.strip() for line in _title(found.summary)),
     ]
     if found.previous is not None:
         head.append(f"previous turn {found.previous.id}")
@@ -168,7 +169,7 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
             f"session {text_name(short_id(hit.session_id))}",
             lineage_text(hit),
         ),
-        f"   prompt: {text_line(hit.prompt) or _NO_PROMPT}",
+        *_title(hit),
         *_hit_facts(hit, as_of),
         *_files(hit.files),
     ]
@@ -181,11 +182,18 @@ def turn_entry(turn: TurnSummary, facts: Iterable[Fact] = (), mark: str = "") ->
     return "\n".join(
         [
             f"{mark}{turn_line(turn)}",
-            f"   prompt: {text_line(turn.prompt) or _NO_PROMPT}",
+            *_title(turn),
             *(f"   {fact_line(fact)}" for fact in facts),
             *_files(turn.files),
         ]
     )
+
+
+def _title(turn: SearchHit | TurnSummary) -> list[str]:
+    return [
+        f"   intent: {text_line(turn.intent) or _NO_PROMPT}",
+        f"   outcome: {text_line(turn.outcome)}",
+    ]
 
 
 def turn_line(turn: TurnSummary) -> str:
@@ -232,14 +240,14 @@ def group_entry(span: GroupSpan) -> str:
     return f"{project_text(span.group_id)}  {format_span(span.first, span.last)}  {counts}"
 
 
-def session_entry(span: SessionSpan, prompt: str) -> str:
+def session_entry(span: SessionSpan, intent: str) -> str:
     head = joined(
         f"session {text_name(span.session_id)}",
         format_span(span.first, span.last),
         project_text(span.group_id),
         plural(span.turns, "turn"),
     )
-    return f"{head}\n   first prompt: {text_line(prompt) or _NO_PROMPT}"
+    return f"{head}\n   intent: {text_line(intent) or _NO_PROMPT}"
 
 
 def _displayed(line: str) -> Iterator[str]:

@@ -10,7 +10,6 @@ from turnetl.base.control_characters import displayed_text
 from turnetl.base.errors import BadUsage
 from turnetl.base.model import GroupId
 from turnetl.base.text import plural
-from turnetl.episode_text.passages import prompt_title
 from turnetl.index.conditions import CONDITIONS, Selection
 from turnetl.index.lookup import ListedSessions
 from turnetl.index.persistent import PersistentIndex
@@ -36,12 +35,12 @@ from turnetl.mcp.entries import (
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex, has_turns
 from turnetl.pipeline.index_reader import IndexReader
-from turnetl.pipeline.opened_items import with_lake_text
+from turnetl.pipeline.opened_items import open_item, with_lake_text
 from turnetl.pipeline.search import find_turns
-from turnetl.retrieval.details import Details, EntityDetails, details
+from turnetl.retrieval.details import Details, EntityDetails
 from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
-from turnetl.retrieval.turn_summary import Timeline
+from turnetl.retrieval.turn_summary import Timeline, titles
 from turnetl.views.index import unread_messages
 
 T = TypeVar("T")
@@ -104,8 +103,9 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
     limit = given.offset + _ENTITY_TURNS
 
     async def read(index: OpenIndex) -> Details:
-        found = details(index.index, given.id, context.directory, limit=limit)
-        return with_lake_text(found, context.reader.settings)
+        settings = context.reader.settings
+        found = open_item(index.index, given.id, context.directory, settings, limit=limit)
+        return with_lake_text(found, settings)
 
     found, notes = await _read_index(context, read)
     found_parts = list(parts(found))
@@ -224,7 +224,8 @@ def _session_entries(index: PersistentIndex, page: ListedSessions) -> list[str]:
     lookup = index.lookup()
     keys = [key for one in page.sessions for key in lookup.session(one.session_id)[:1]]
     turns = index.turns(keys).values()
-    first = {turn.receipt.session_id: prompt_title(turn.text) for turn in turns}
+    named = titles(index, turns)
+    first = {turn.receipt.session_id: named[turn.key].intent for turn in turns}
     return [session_entry(one, first.get(one.session_id, "")) for one in page.sessions]
 
 

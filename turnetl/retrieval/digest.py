@@ -15,7 +15,7 @@ from turnetl.base.text import one_line
 from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact
-from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn
+from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
@@ -70,7 +70,7 @@ class SessionDigest:
     """Oldest first."""
     files: ChangedFilesField
     """Each once, in the order of the first change."""
-    outcome: Annotated[str, described("What the agent stated last; empty: nothing.")]
+    outcome: Annotated[str, described("Outcome of the last turn with a result; empty: none.")]
     """On one line."""
     outcome_turn: TurnSummary | None
     """The turn of `outcome`: the last one may have no answer. None if it is empty."""
@@ -85,15 +85,15 @@ class SessionDigest:
         return None if self.outcome_turn is None else self.outcome_turn.receipt.turn_id
 
     @property
-    @described("First line of the first prompt, with the next one if it ends with a colon.")
+    @described("Intent of the first turn that has one.")
     def intent(self) -> str:
-        return next((turn.prompt for turn in self.turns if turn.prompt), "")
+        return next((turn.intent for turn in self.turns if turn.intent), "")
 
     @property
-    @described("The same of the last prompt; empty if there is only one.")
+    @described("Intent of the last prompt; empty if there is only one.")
     def last_prompt(self) -> str:
         turn = self.last_prompt_turn
-        return "" if turn is None else turn.prompt
+        return "" if turn is None else turn.intent
 
     @property
     @described("Id of the turn of the last prompt; null if there is only one.")
@@ -104,7 +104,7 @@ class SessionDigest:
     @property
     def last_prompt_turn(self) -> TurnSummary | None:
         """The turn of `last_prompt`: the last one may have none. None if there is only one."""
-        prompted = [turn for turn in self.turns if turn.prompt]
+        prompted = [turn for turn in self.turns if turn.intent]
         return prompted[-1] if len(prompted) > 1 else None
 
     @property
@@ -184,9 +184,10 @@ def digest(index: "PersistentIndex", selection: Selection, by: DigestSections) -
     keys = index.lookup().by_time(index.select(selection).tolist())
     for batch in batched(keys, _BATCH):
         turns, facts = index.turns(batch), index.facts(batch)
+        named = titles(index, turns.values())
         for key in (key for key in batch if key in turns):
             turn, stated = turns[key], facts.get(key, ())
-            summary = summarize_turn(turn, stated)
+            summary = summarize_turn(turn, stated, named[key])
             section = collected.setdefault(_title(summary, by), {})
             session = section.setdefault(_session_key(summary), _Collected())
             _add(session, summary, stated, turn.text)
@@ -215,8 +216,8 @@ def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], t
     for fact in _in_order(stated, text):
         session.facts.setdefault(fact.uuid, DigestFact(fact, turn))
     end = closing(from_episode_text(text).answer)
-    if outcome := one_line(end.outcome):
-        session.outcome, session.outcome_turn = outcome, turn
+    if end.outcome or turn.files:
+        session.outcome, session.outcome_turn = turn.outcome, turn
     session.question = one_line(end.question)
 
 

@@ -14,8 +14,10 @@ from turnetl.base.result_fields import (
     ArchiveField,
     ChangedFilesField,
     FirstLineField,
+    IntentField,
     InvalidAtField,
     LastLineField,
+    OutcomeField,
     PromptField,
     ShortTurnIdField,
     TurnIdField,
@@ -31,7 +33,7 @@ from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.query import Query, contains_phrases
 from turnetl.retrieval.ranking import RankedTurn, token_matches
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
-from turnetl.retrieval.turn_summary import changed_files
+from turnetl.retrieval.turn_summary import TurnTitle, changed_files
 
 
 class ExcerptRanking:
@@ -140,6 +142,8 @@ class SearchHit:
 
     id: ShortTurnIdField
     prompt: PromptField
+    intent: IntentField
+    outcome: OutcomeField
     started_at: Annotated[datetime, described("Time of the turn.")]
     fact: Annotated[str, described("The fact; of a turn without one, its best passage.")]
     score: Annotated[
@@ -211,6 +215,7 @@ def held_facts(
 def build_hits(
     ranked: Sequence[RankedTurn],
     facts: Mapping[int, Sequence[IndexedFact]],
+    named: Mapping[int, TurnTitle],
     selected: Collection[str] = (),
     excerpts: ExcerptRanking | None = None,
 ) -> tuple[SearchHit, ...]:
@@ -220,19 +225,21 @@ def build_hits(
     the facts with the selected uuids come first, whatever they repeat. Without `excerpts`, facts
     are in the order of the turn.
     """
-    titles = [one_line(prompt_title(hit.turn.text)) for hit in ranked]
+    prompts = [one_line(prompt_title(hit.turn.text)) for hit in ranked]
     shown = [
-        _shown_facts(facts[hit.turn.key], title, selected)
-        for hit, title in zip(ranked, titles, strict=True)
+        _shown_facts(facts[hit.turn.key], prompt, selected)
+        for hit, prompt in zip(ranked, prompts, strict=True)
     ]
     ordered = excerpts.best_facts(shown) if excerpts else shown
     hits = []
-    for hit, title, of_turn in zip(ranked, titles, ordered, strict=True):
+    for hit, prompt, of_turn in zip(ranked, prompts, ordered, strict=True):
         of_turn.sort(key=lambda indexed: indexed.fact.uuid not in selected)
         best = distinct_facts((indexed.fact for indexed in of_turn), 1 + _MORE_FACTS, selected)
         passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
         changed = changed_files(facts[hit.turn.key])
-        hits.append(_hit(hit, title, best, one_line(passage), changed))
+        hits.append(
+            _hit(hit, prompt, named[hit.turn.key], best, passage=one_line(passage), files=changed)
+        )
     return tuple(hits)
 
 
@@ -248,14 +255,22 @@ def _shown_facts(
 
 
 def _hit(
-    ranked: RankedTurn, title: str, facts: Sequence[Fact], passage: str, files: tuple[str, ...]
+    ranked: RankedTurn,
+    prompt: str,
+    title: TurnTitle,
+    facts: Sequence[Fact],
+    *,
+    passage: str,
+    files: tuple[str, ...],
 ) -> SearchHit:
     receipt = ranked.turn.receipt
     best = facts[0] if facts else None
     shown = [fact.text for fact in facts] or [passage]
     return SearchHit(
         id=receipt.turn_id[:ID_CHARS],
-        prompt=title,
+        prompt=prompt,
+        intent=title.intent,
+        outcome=title.outcome,
         started_at=receipt.started_at,
         fact=best.text if best else passage,
         score=round(ranked.score, 4),
@@ -269,7 +284,7 @@ def _hit(
         archive=receipt.archive,
         first_line=receipt.first_line,
         last_line=receipt.last_line,
-        passage="" if repeats_any(passage, (title, *shown)) else passage,
+        passage="" if repeats_any(passage, (prompt, *shown)) else passage,
         more_facts=tuple(
             HitFact(fact.text, fact.relation, fact.valid_at, fact.invalid_at) for fact in facts[1:]
         ),

@@ -48,6 +48,7 @@ from turnetl.retrieval.hits import (
 from turnetl.retrieval.query import Query, analyze, used_part
 from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank, sort_key
 from turnetl.retrieval.repetition import repeats_any
+from turnetl.retrieval.turn_summary import titles
 
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.chat import ChatModel
@@ -183,7 +184,7 @@ async def search(
     best = ranked[:limit]
     if order is Order.TIME:
         best.sort(key=lambda hit: hit.turn.receipt.started_at, reverse=True)
-    return Hits(build_hits(best, facts, _selected_facts(index, selection, best), excerpts))
+    return Hits(_built(index, selection, best, facts, excerpts))
 
 
 def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hits:
@@ -191,7 +192,19 @@ def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hi
     turns = index.turns(keys)
     listed = [RankedTurn(turns[key], 1.0, {}) for key in keys]
     facts = held_facts(index, listed, selection.as_of)
-    return Hits(build_hits(listed, facts, _selected_facts(index, selection, listed)), is_list=True)
+    return Hits(_built(index, selection, listed, facts), is_list=True)
+
+
+def _built(
+    index: PersistentIndex,
+    selection: Selection,
+    ranked: Sequence[RankedTurn],
+    facts: Mapping[int, Sequence[IndexedFact]],
+    excerpts: ExcerptRanking | None = None,
+) -> tuple[SearchHit, ...]:
+    selected = _selected_facts(index, selection, ranked)
+    named = titles(index, (hit.turn for hit in ranked))
+    return build_hits(ranked, facts, named, selected, excerpts)
 
 
 def _selected_facts(

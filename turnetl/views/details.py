@@ -69,6 +69,9 @@ def _turn(found: TurnDetails, *, full: bool, neighbours: bool) -> Iterator[Node]
     )
     yield unwrapped((f"session {receipt.session_id}", "dim"))
     yield lineage(receipt)
+    if found.summary.intent:
+        yield line(("intent: ", "dim"), found.summary.intent)
+    yield line(("outcome: ", "dim"), found.summary.outcome)
     yield from files_line(found.summary.files)
     if found.resume:
         yield unwrapped(("resume: ", "dim"), found.resume)

@@ -32,6 +32,8 @@ def view(digest: Digest) -> View:
 
 
 _STYLE = "bold cyan"
+_COMPARED = 60
+"""Characters of an outcome by which it is known to repeat a decision."""
 
 
 def _session(session: SessionDigest) -> View:
@@ -61,7 +63,8 @@ def _statements(session: SessionDigest) -> Iterator[Statement]:
         more = len(session.files) - LISTED
         files = ", ".join(session.files[:LISTED])
         yield Statement("changed", f"{files}{f' and {more:,} more' if more > 0 else ''}")
-    is_decision = any(_body(one) == session.outcome for one in session.decisions)
+    stated = session.outcome[:_COMPARED].partition(" (")[0].rstrip("…")
+    is_decision = any(_body(one).startswith(stated) for one in session.decisions)
     if session.outcome_turn is not None and not is_decision:
         yield Statement("outcome", session.outcome, session.outcome_turn.id)
     if session.open_question:

@@ -51,7 +51,7 @@ def _occurrence(found: Occurrence) -> Iterator[Node]:
 
 
 def _turn(role: str, turn: TurnSummary) -> Iterator[Node]:
-    yield line((role, "dim"), (turn.id, "bold"), f"  {turn.prompt}")
+    yield line((role, "dim"), (turn.id, "bold"), f"  {turn.intent}")
     yield lineage(turn.receipt)
 
 

@@ -10,7 +10,7 @@ from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.repetition import without_title
 from turnetl.views import costs
 from turnetl.views.nodes import HangingIndent, Line, LineRange, Lines, Node, View, line, unwrapped
-from turnetl.views.turns import files_line
+from turnetl.views.turns import files_line, outcome_line
 
 NO_HITS = (
     "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
@@ -32,7 +32,7 @@ def view(
     no_hits: str,
     as_of: datetime | None = None,
 ) -> View:
-    """Return each hit: its fact, its time and lineage, and more facts of its turn.
+    """Return each hit: what its turn was about, its time and lineage, and facts of its turn.
 
     Session-level episodes are below a turn of their session, or marked as what they are.
     """
@@ -71,7 +71,7 @@ def ranked(rank: int, text: Line) -> HangingIndent:
 
 def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
     fact = _fact(without_title(hit.fact, hit.prompt), hit.invalid_at, as_of)
-    title = ranked(rank, line(hit.prompt) if hit.prompt else fact)
+    title = ranked(rank, line(hit.intent) if hit.intent else fact)
     relevance = f"  relevance {hit.relevance:.2f}" if hit.relevance is not None else ""
     lineage = unwrapped(
         "    ",
@@ -82,8 +82,8 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
         LineRange(hit.archive, hit.first_line, hit.last_line),
         (relevance, "cyan"),
     )
-    lines: list[Node] = [title, lineage]
-    if hit.prompt and hit.fact not in ("", hit.prompt):
+    lines: list[Node] = [title, lineage, Lines(outcome_line(hit.outcome), indent=4)]
+    if hit.intent and hit.fact not in ("", hit.prompt):
         lines.append(Lines([fact], indent=4))
     more_facts = [
         _fact(without_title(more.fact, hit.prompt), more.invalid_at, as_of)

@@ -1,4 +1,4 @@
-"""A timeline, and turns as lines of several views: when, which, and what the user wrote."""
+"""A timeline, and turns as lines of several views: when, which, and what they were about."""
 
 from collections.abc import Iterable, Sequence
 
@@ -25,18 +25,22 @@ _UNWRAPPED = Column(is_wrapped=False)
 
 
 def turns_grid(turns: Iterable[tuple[TurnSummary, View]], *, with_group: bool) -> Table:
-    """Return a row per turn: its time and id, then its prompt above its further lines."""
+    """Return a row per turn: its time and id, then its intent above its further lines."""
     group = [Column()] if with_group else []
     rows: list[list[Node]] = [
         [
             line((format_minute(turn.receipt.started_at), "cyan")),
             line((turn.id, "bold")),
             *([turn.receipt.group_id] if with_group else []),
-            Lines([turn.prompt or NO_PROMPT, *lines]),
+            Lines([turn.intent or NO_PROMPT, *outcome_line(turn.outcome), *lines]),
         ]
         for turn, lines in turns
     ]
     return Table((_UNWRAPPED, _UNWRAPPED, *group, Column(min_width=30)), rows)
+
+
+def outcome_line(outcome: str) -> View:
+    return [line(("→ ", "dim"), outcome)] if outcome else []
 
 
 def files_line(files: Sequence[str]) -> View:

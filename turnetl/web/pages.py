@@ -213,7 +213,7 @@ def _id(found: Details) -> str:
 def _item_page(form: PageForm, item: OpenedItem) -> tuple[str, str, object]:
     match item.details:
         case TurnDetails() as turn:
-            return "turn.html", turn.summary.prompt or "Turn", turn_page(turn, item.facts)
+            return "turn.html", turn.summary.intent or "Turn", turn_page(turn, item.facts)
         case SessionDetails() as session:
             return "session.html", "Session", session_page(form, session)
         case FactDetails() as fact:

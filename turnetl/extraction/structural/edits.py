@@ -72,7 +72,7 @@ _VAGUE = re.compile(
 )
 _COMMENT = re.compile(r"^(?://|#|--|\*|/\*|\"\"\")")
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|coverage)(?:/|$)")
-_SHORT_LINE, _MANY = 100, 3
+_SHORT_LINE, _SHOWN_SUMMARY, _MANY = 100, 160, 3
 _MIN_SENTENCE, _MAX_SENTENCE = 25, 240
 
 
@@ -174,10 +174,10 @@ def _of_call(features: TurnFeatures, call: ClassifiedCall) -> Iterator[_Edit]:
 def _line_change(call: ClassifiedCall) -> str:
     """Return the line before and after, if the summary of a call shows that no more changed."""
     change = call.call.input.partition(" :: ")[2]
-    if change.startswith("+ ") and len(change) <= _MAX_SENTENCE:
+    if change.startswith("+ ") and len(change) <= _SHOWN_SUMMARY:
         return f"{BECOMES}{change[2:]}"
     before, _, after = change.partition(" + ")
-    is_short = len(change) <= _MAX_SENTENCE and after and " + " not in after
+    is_short = len(change) <= _SHOWN_SUMMARY and after and " + " not in after
     return f"{before.removeprefix('- ')}{BECOMES}{after}" if is_short else ""
 
 

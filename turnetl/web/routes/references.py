@@ -90,6 +90,8 @@ class LinkedFact:
 @dataclass(frozen=True, slots=True)
 class LinkedTurn:
     turn: TurnReference
+    outcome: str
+    """In a line."""
     group: NamedLink
     files: tuple[NamedLink, ...] = ()
     """That it changed."""
@@ -109,10 +111,10 @@ def cut(text: str, limit: int = MAX_CHARS) -> CutText:
     return CutText(text[:limit], max(0, len(text) - limit))
 
 
-def turn_reference(turn: Receipt | SearchHit, prompt: str) -> TurnReference:
+def turn_reference(turn: Receipt | SearchHit, intent: str) -> TurnReference:
     return TurnReference(
         turn_id=turn.turn_id,
-        title=prompt,
+        title=intent,
         started_at=turn.started_at,
         href=forms.item_link(forms.TURN, turn.turn_id),
         source=archive_lines(turn),
@@ -135,7 +137,8 @@ def step_line(fact: Fact) -> SourceLines | None:
 def listed_turn(turn: TurnSummary, facts: Iterable[Fact] = ()) -> LinkedTurn:
     group = turn.receipt.group_id
     return LinkedTurn(
-        turn=turn_reference(turn.receipt, turn.prompt),
+        turn=turn_reference(turn.receipt, turn.intent),
+        outcome=turn.outcome,
         group=group_link(group),
         files=file_links(turn.files, group),
         facts=tuple(linked_fact(fact) for fact in facts),

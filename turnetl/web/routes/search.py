@@ -80,7 +80,8 @@ def _hit(hit: SearchHit | SessionHit) -> TurnHit | EpisodeHit:
     if isinstance(hit, SessionHit):
         return _episode(hit)
     item = LinkedTurn(
-        turn=turn_reference(hit, hit.prompt),
+        turn=turn_reference(hit, hit.intent),
+        outcome=hit.outcome,
         group=group_link(hit.group_id),
         files=file_links(hit.files, hit.group_id),
         facts=_facts(hit, hit.prompt),

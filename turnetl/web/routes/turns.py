@@ -59,6 +59,8 @@ class ShownStep:
 @dataclass(frozen=True, slots=True)
 class TurnPage:
     turn: TurnReference
+    outcome: str
+    """In a line."""
     group: NamedLink
     session: NamedLink
     format: str
@@ -121,7 +123,8 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
     about = distinct(end for one in ordered for end in (one.source, one.target))
     steps = conversation.steps[:_MAX_STEPS]
     return TurnPage(
-        turn=turn_reference(receipt, found.summary.prompt),
+        turn=turn_reference(receipt, found.summary.intent),
+        outcome=found.summary.outcome,
         group=group_link(receipt.group_id),
         session=NamedLink(receipt.session_id, forms.item_link(forms.SESSION, receipt.session_id)),
         format=receipt.format,
@@ -189,4 +192,4 @@ def _step(step: ConversationStep) -> ShownStep:
 
 
 def _neighbour(turn: TurnSummary | None) -> TurnReference | None:
-    return None if turn is None else turn_reference(turn.receipt, turn.prompt)
+    return None if turn is None else turn_reference(turn.receipt, turn.intent)

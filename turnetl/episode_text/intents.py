@@ -1,0 +1,410 @@
+"""The intent of a turn: what its user wanted, in a line.
+
+It follows from the episode texts of the turn and of the turn before it in its session, and from
+nothing else: turns of every extractor have one, and the same texts give the same line. Only the
+ends of long texts are read.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from turnetl.episode_text.conversation import (
+    SENTENCE_END,
+    Closing,
+    Conversation,
+    closing,
+    sentences,
+)
+
+MAX_CHARS = 140
+"""Characters of an intent or an outcome."""
+_READ = 4_000
+"""Characters of each end of a text that are read."""
+_CONTEXT_CHARS = 70
+"""Characters of the context that is added to a prompt that refers to it."""
+
+_BLOCK = re.compile(
+    r"<(system-reminder|ide_opened_file|ide_selection|local-command-stdout|task-notification)>"
+    r"[^<]{0,4000}</\1>|(?:```|~~~)[\s\S]{0,4000}?(?:```|~~~|\Z)"
+)
+_TAG = re.compile(r"</?[A-Za-z][\w:-]{0,30}(?: [^<>\n]{0,200})?/?>")
+_LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)|@\[([^\[\]\n]{1,200})\]")
+_EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
+_REDACTED = re.compile(r"\[REDACTED[^\[\]\n]{0,80}(?:\]|$)", re.MULTILINE)
+_ITEM_MARK = re.compile(r"^(?:[-*+•#]{1,6}|\d{1,3}[.)])\s+")
+_PASTED_LINE = re.compile(
+    r"(?:[>$»│|]\s|at \S+ ?\(|File \"|Traceback \(|\d{4}-\d\d-\d\dT?\s?|\[?\d\d:\d\d:\d\d"
+    r"|(?:\w{0,40}(?:Error|Exception)|error|warning|fatal|panic|FAIL|npm ERR!)\b ?[:\[(]"
+    r"|[-+]{3} \S|@@ |diff --git|\w{1,30}@[\w.-]{1,40}[:~ ]\S* ?[$#%])",
+)
+_SHELL_MARK = re.compile(r"^[>$»│|%#\s]+")
+_FAILURE_LINE = re.compile(
+    r"error|fail|fatal|panic|exception|denied|cannot|not found", re.IGNORECASE
+)
+
+
+def intent(turn: Conversation, previous: Conversation | None = None) -> str:
+    """Return what the user wanted, with what a short prompt refers to; empty without a prompt.
+
+    Args:
+        previous: the turn before it in its session; a "yes" is an answer to it.
+    """
+    prompt = ends(turn.prompt)
+    said = _own_lines(prompt)
+    if not said:
+        return fit(_pasted(prompt))
+    if command := re.match(r"/([\w:.-]{1,60})(?:\s+|$)", said[0]):
+        return fit(_slash_command(command[1], said, command.end(), previous))
+    answered = _answered(said, previous) if previous is not None else ""
+    return fit(answered or _with_context(said, _pasted_failure(prompt), previous))
+
+
+def ends(text: str) -> str:
+    return text if len(text) <= 2 * _READ else f"{text[:_READ]}\n\n{text[-_READ:]}"
+
+
+def fit(text: str, limit: int = MAX_CHARS) -> str:
+    """Return a text on one line of at most so many characters, cut at a word."""
+    line = " ".join(_REDACTED.sub("[redacted]", text).split()).strip()
+    if not any(map(str.isalnum, line.replace("[redacted]", ""))):
+        return ""
+    if len(line) <= limit:
+        return line
+    cut = line[: limit - 1]
+    space = cut.rfind(" ", limit // 2)
+    return (cut[:space] if space > 0 else cut).rstrip(" ,;:.`(\"'") + "…"
+
+
+def capital(text: str) -> str:
+    """Return a text that starts with a capital, unless its first word is a name."""
+    first = text.partition(" ")[0].rstrip(",.:;!?").replace("'", "")
+    return text[:1].upper() + text[1:] if first.isalpha() else text
+
+
+def _own_lines(prompt: str) -> list[str]:
+    """Return the lines that the user wrote, without markup and without what was pasted."""
+    text = _LINK.sub(r"\1\2", _TAG.sub(" ", _BLOCK.sub("\n", prompt)))
+    lines = (_EMPHASIS.sub("", line).strip() for line in text.splitlines())
+    return [line for line in lines if line and not _is_pasted(line)]
+
+
+def _is_pasted(line: str) -> bool:
+    if _PASTED_LINE.match(line):
+        return True
+    letters = sum(character.isalnum() or character == " " for character in line)
+    is_one_word = " " not in line and len(line) > _SHORT
+    return is_one_word or (len(line) > 20 and letters < 0.6 * len(line))  # noqa: PLR2004
+
+
+def _pasted(prompt: str) -> str:
+    """Return the line of a pasted output that says most."""
+    lines = [_SHELL_MARK.sub("", line).strip() for line in prompt.splitlines()]
+    lines = [line for line in lines if any(map(str.isalnum, _TAG.sub("", line)))]
+    if not lines:
+        return ""
+    failed = next((line for line in lines if _FAILURE_LINE.search(line)), "")
+    first = fit(_TAG.sub("", lines[0]), 60)
+    return f"Pasted: {first}{f': {failed}' if failed and failed != lines[0] else ''}"
+
+
+def _pasted_failure(prompt: str) -> str:
+    lines = (line.strip() for line in prompt.splitlines())
+    return next((line for line in lines if _FAILURE_LINE.search(line) and _is_pasted(line)), "")
+
+
+_COMMANDS = {
+    "init": "Analyse the repository and write a file of instructions for agents",
+    "review": "Review the changes",
+    "security-review": "Review the security of the changes",
+    "pr-comments": "Show the comments of the pull request",
+    "compact": "Summarise the conversation",
+}
+
+
+def _slash_command(name: str, said: Sequence[str], end: int, previous: Conversation | None) -> str:
+    rest = [line for line in (said[0][end:].strip(), *said[1:]) if line]
+    if not rest:
+        return _COMMANDS.get(name) or _after(f"Run /{name}", previous)
+    return f"{_request(rest)} (/{name})"
+
+
+_LEAD = re.compile(
+    r"(?:(?:ok(?:ay)?|hey|hmm+|hm|ah+|oh|so|yes|yeah|yep|yup|please|pls|and|also|but|sure)\b"
+    r"(?!-)[\s,.:;!…\u2013\u2014-]*|(?:hi|hello|well|great|good|nice|perfect|cool|thanks?"
+    r"|thank you|right|alright|now|then|q|actually|wait|one follow up|clarification"
+    r"|(?:one more|different|quick) question(?: first)?)\s{0,2}[,.:;!…\u2013\u2014-]+\s*)+",
+    re.IGNORECASE,
+)
+_TRAIL = re.compile(r",? (?:please|pls|thanks|thank you|thx)[.! ]*$", re.IGNORECASE)
+_ASK = re.compile(
+    r"(?:(?:can|could|would|will) (?:you|u|yu|we)(?: (?:please|also|just|maybe|quickly))* "
+    r"|let'?s (?:also |just |now )?|i(?: would|'d) like (?:you )?to |i (?:want|need) you to "
+    r"|please |pls |help me (?:to )?)+(?=\S)",
+    re.IGNORECASE,
+)
+_MID_ASK = re.compile(
+    r"\bplease\b|\blet'?s\b|\bwe should\b|\bshould we\b"
+    r"|\bi(?: would|'d) like to\b|\bi (?:want|need) to\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[,.;] (?=(?:can|could) (?:you|we) \S)", re.IGNORECASE)
+_IMPERATIVE = re.compile(
+    r"(?:add|address|apply|build|change|check|clean|commit|convert|create|debug|delete|deploy|do"
+    r"|document|don'?t|drop|explain|extract|find|fix|generate|give|go|implement|improve|install"
+    r"|investigate|keep|list|look|make|merge|move|open|optimi[sz]e|plan|push|put|read|rebase"
+    r"|refactor|remove|rename|replace|review|revert|rewrite|run|say|set|show|start|stop|summari[sz]e"
+    r"|switch|test|try|update|upgrade|use|verify|write)\b",
+    re.IGNORECASE,
+)
+_TAG_QUESTION = re.compile(r"(?:^|,? )(?:right|or|ok(?:ay)?|no|correct|yes)\s?\?+$", re.IGNORECASE)
+
+
+class _Sentence(NamedTuple):
+    text: str
+    strength: int
+    """0: it states, 1: it asks whether something is right, 2: it asks for something."""
+
+
+def _request(lines: Sequence[str]) -> str:
+    """Return the requests of a prompt in their order, and what else fits."""
+    first, rest = lines[0], lines[1:]
+    if first.endswith((":", "\uff1a")) and rest:
+        first = f"{first} {_ITEM_MARK.sub('', rest[0])}"
+        if rest[0].startswith("#"):
+            return capital(first)
+        rest = rest[1:]
+    found = [
+        _sentence(clause)
+        for line in (first, *rest)
+        for one in whole_sentences(_ITEM_MARK.sub("", line))
+        for clause in _CLAUSE.split(one)
+    ]
+    said = [one for one in found if one.text and not _is_courtesy(one.text)] or found
+    return capital(_joined(said) or first)
+
+
+def _joined(said: Sequence[_Sentence]) -> str:
+    """Return the strongest sentences that fit, in their order."""
+    chosen: list[int] = []
+    length = 0
+    for place in sorted(range(len(said)), key=lambda place: -said[place].strength):
+        if not chosen or length + len(said[place].text) < MAX_CHARS:
+            chosen.append(place)
+            length += len(said[place].text) + 2
+    title = ""
+    for place in sorted(chosen):
+        is_next = title.endswith((*".?!", "\uff1f", "\u3002"))
+        text = capital(said[place].text) if is_next else said[place].text
+        title = f"{title}{'' if is_next or not title else ';'} {text}"
+    return title.strip()
+
+
+def whole_sentences(paragraph: str) -> list[str]:
+    """Return the sentences of a paragraph; none ends within quotation marks or brackets."""
+    found: list[str] = []
+    start = 0
+    for mark in SENTENCE_END.finditer(paragraph):
+        one, end = paragraph[start : mark.end()].strip(), mark.end()
+        goes_on = one.endswith('"') and paragraph[end : end + 1].islower()
+        if not goes_on and one.count('"') % 2 == 0 and one.count("(") <= one.count(")"):
+            found.append(one)
+            start = end
+    rest = paragraph[start:].strip()
+    return [one for one in (*found, rest) if any(map(str.isalnum, one))]
+
+
+def _sentence(text: str) -> _Sentence:
+    """Return a sentence without its polite beginning, and whether it asks for something."""
+    lead = _LEAD.match(text)
+    bare = _TRAIL.sub("", text[lead.end() :] if lead else text)
+    if ask := _ASK.match(bare):
+        asked = _TAG_QUESTION.sub("", bare[ask.end() :]).rstrip(" ?.")
+        is_vague = len(asked.split()) <= 2 and _REFERS.search(asked)  # noqa: PLR2004
+        return _Sentence(bare, 1) if is_vague else _Sentence(asked, 2)
+    if _TAG_QUESTION.search(bare):
+        return _Sentence(bare if _TAG_QUESTION.sub("", bare) else "", 1)
+    asks = bare.endswith(("?", "\uff1f")) or _IMPERATIVE.match(bare) or _MID_ASK.search(bare)
+    return _Sentence(bare, 2 if asks else 0)
+
+
+_REFERS = re.compile(
+    r"\b(?:it|this|that|these|those|they|them|there|again|same|both|then|instead|also|one|ones"
+    r"|what about|how about)\b|^(?:and|or|but|so)\b",
+    re.IGNORECASE,
+)
+_SHORT = 60
+_FEW_WORDS = 2
+
+
+def _with_context(said: Sequence[str], pasted: str, previous: Conversation | None) -> str:
+    """Return a request; a short one that refers to something with what that is."""
+    request, written = _request(said), " ".join(said)
+    is_bare = len(request.split()) <= _FEW_WORDS
+    if len(request) > _SHORT or not (is_bare or _REFERS.search(written)):
+        return request
+    return f"{request} (pasted: {pasted})" if pasted else _after(request, previous)
+
+
+def _after(request: str, previous: Conversation | None) -> str:
+    context = _context(previous)
+    return f"{request} (after: {fit(context, _CONTEXT_CHARS)})" if context else request
+
+
+def _context(previous: Conversation | None) -> str:
+    """Return what the turn before was about: its request, or its outcome if that says nothing."""
+    if previous is None:
+        return ""
+    said = _own_lines(ends(previous.prompt))
+    if said and not _is_assent(" ".join(said)) and not _SELECTED.fullmatch(" ".join(said)):
+        return _request(said)
+    return closing(ends(previous.answer)).outcome
+
+
+_AGREES = """
+    yes yep yeah yup ya y ok okay k sure fine good great perfect lgtm agreed approved correct
+    exactly absolutely definitely proceed continue go resume start do fix implement next
+    ja jo klar weiter mach oui vas-y sí si vale sim da да давай tak
+    好 好的 继续 是 是的 可以 行 はい 続けて お願いします 네 예 계속
+"""
+_BESIDE = """
+    nice cool right ahead on it that that's it's this so please thanks thank you now then and with
+    keep going sounds looks let's lets make happen all of the to me gut bitte
+"""
+_AGREEING = frozenset(_AGREES.split())
+_ASSENTING = _AGREEING.union(_BESIDE.split())
+_ACTS = frozenset(("fix", "do", "implement", "make", "start", "continue", "go", "proceed", "keep"))
+_CONTINUES = frozenset(("continue", "resume", "weiter", "继续", "続けて", "계속"))
+_CONTINUED = re.compile(
+    r"(?:please )?(?:continue|resume|go on|proceed|retry|try again)\b[\s,.;:!-]*(.*)", re.IGNORECASE
+)
+_THANKS = frozenset(("thank", "thanks", "thx", "merci", "danke", "gracias", "correct"))
+_REFUSES = frozenset(("no", "nope", "nah", "nein", "non", "нет", "不", "いいえ"))
+_WORD = re.compile(r"[^\W_][\w'\u2019-]{0,30}")
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold().replace("\u2019", "'") for word in _WORD.findall(text[:200])]
+
+
+def _is_assent(text: str) -> bool:
+    words = _words(text) if len(text) < _SHORT else []
+    return _ASSENTING.issuperset(words) and not _AGREEING.isdisjoint(words)
+
+
+def _is_courtesy(text: str) -> bool:
+    words = _words(text)
+    return len(text) < _SHORT and _ASSENTING.issuperset(words) and _ACTS.isdisjoint(words)
+
+
+_OFFER = re.compile(
+    r"(?:so |then |but |and |now )?(?:would you (?:like|prefer)(?: me| that i| i)?(?: to)?"
+    r"|(?:do you )?want(?: me)?(?: to)?|(?:should|shall) (?:i|we)(?: now)?(?: go ahead and)?"
+    r"(?: proceed (?:to|with))?|(?:may|can|could) i|is it ok(?:ay)? (?:if i|to)"
+    r"|let me know if (?:you(?:'d| would) like me to|i should)|ready to)\s+(?=\S)",
+    re.IGNORECASE,
+)
+_ORDINALS = ("first", "second", "third", "fourth", "fifth")
+_LABEL = r"(?:(?:option|approach|choice|number|no\.|variant|answer)s? ?#?|#)"
+_SELECTED = re.compile(
+    r"(?:(?:let'?s|go|use|do|take|pick|choose|with|i|i'd|prefer|say|yes|ok(?:ay)?|for)[ ,]+){0,4}"
+    rf"(?:{_LABEL}?(?P<label>[a-h]|\d{{1,2}})[).:]?|the (?P<ordinal>{'|'.join(_ORDINALS)})"
+    r"(?: (?:one|option|approach))?|(?P<all>both(?: of them)?|all(?: of (?:them|it|these))?))"
+    r"(?: it is| please|, please)?[.! ]{0,3}"
+    r"(?:$|(?P<rest>[,;.:]? ?(?:but|and|with|then|[\u2013\u2014-]) .*))",
+    re.IGNORECASE | re.DOTALL,
+)
+_OPTION = re.compile(
+    rf"[-*#>\s]{{0,6}}(?:{_LABEL})?(?P<label>[A-Ha-h]|\d{{1,2}})(?:[).:]|(?= \())\s+(?P<text>\S.*)",
+    re.IGNORECASE,
+)
+_INLINE_OPTION = re.compile(r"(?<!\w)#(\d{1,2}) (\w[^,;:#()\n]{2,60})")
+_OWN_ANSWER = re.compile(r"(#?)(\d{1,2})[.):]?\s+(.*)")
+
+
+def _answered(said: Sequence[str], previous: Conversation) -> str:
+    """Return what a prompt answers of the agent's last proposal, options or questions, else ''."""
+    answer = ends(previous.answer)
+    options = _options(answer)
+    text = " ".join(said)
+    if options and (found := _SELECTED.fullmatch(text)):
+        return _chosen(found, options)
+    end = closing(answer)
+    if own := _own_answers(said, options, is_asked=bool(end.question)):
+        return own
+    if _is_assent(text):
+        return _assented(text, end, previous)
+    if len(text) < _SHORT and (continued := _CONTINUED.fullmatch(text)):
+        reason = f" ({continued[1]})" if continued[1] else ""
+        return f"Continue: {fit(_context(previous), 90)}{reason}"
+    words = _words(text)
+    if words and words[0] in _REFUSES and len(words) <= 2 and end.question:  # noqa: PLR2004
+        return f"No: {_offered(end)}"
+    return ""
+
+
+def _own_answers(said: Sequence[str], options: Mapping[str, str], *, is_asked: bool) -> str:
+    """Return the items of a list that the user wrote as answers to those of the agent, else ''."""
+    own = [found for found in map(_OWN_ANSWER.fullmatch, said) if found and found[2] in options]
+    is_answer = is_asked or any(
+        one[1] or not _AGREEING.isdisjoint(_words(one[3])[:1]) for one in own
+    )
+    if not is_answer or len(own) < len(said):
+        return ""
+    return "; ".join(f"{fit(options[one[2]], 45)}: {one[3]}" for one in own)
+
+
+def _chosen(found: re.Match[str], options: Mapping[str, str]) -> str:
+    labels = list(options)
+    if found["all"]:
+        listed = "; ".join(fit(text, 50) for text in options.values())
+        return f"Choose all of: {listed}"
+    label = (found["label"] or "").lower()
+    if found["ordinal"]:
+        place = _ORDINALS.index(found["ordinal"].lower())
+        label = labels[place] if place < len(labels) else ""
+    if label not in options:
+        return ""
+    rest = (found["rest"] or "").strip(" ,;")
+    chosen = fit(options[label], 80 if rest else MAX_CHARS)
+    return f"Choose {label.upper()}: {chosen} {rest}"
+
+
+def _options(answer: str) -> Mapping[str, str]:
+    """Return the last list of options in an answer, by their labels in lower case."""
+    options: dict[str, str] = {}
+    for line in answer.splitlines():
+        found = _OPTION.match(_EMPHASIS.sub("", line[:300]))
+        if found is None:
+            continue
+        label = found["label"].lower()
+        if label in options or label in ("1", "a"):
+            options = {}
+        options[label] = found["text"].strip(" *")
+    for found in _INLINE_OPTION.finditer(answer):
+        options.setdefault(found[1], found[2])
+    return options
+
+
+def _assented(text: str, end: Closing, previous: Conversation) -> str:
+    if end.question:
+        return _offered(end)
+    if not _THANKS.isdisjoint(_words(text)):
+        return ""
+    context = _context(previous)
+    if _CONTINUES.intersection(_words(text)) or not end.outcome:
+        return f"Continue: {context}" if context else ""
+    last = [*sentences(end.outcome)][-1:]
+    offered = next((one for one in last if _OFFER.match(one)), "")
+    return _offered(Closing("", offered)) if offered else f"Go on after: {end.outcome}"
+
+
+def _offered(end: Closing) -> str:
+    """Return an offer of the agent as what is to be done, with what that refers to."""
+    first, *more = [*sentences(end.question)] or [""]
+    found = _OFFER.match(first)
+    done = capital((first[found.end() :] if found else first).rstrip(" ?"))
+    if not found:
+        done = f"Yes, to: {first}"
+    about = " ".join(more) or (end.outcome if _REFERS.search(done) else "")
+    return f"{fit(done, 90)} ({about})" if about else done
