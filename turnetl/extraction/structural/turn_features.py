@@ -197,8 +197,9 @@ _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|log|csv|jsonl?)$")
 _MAX_DECLARED = 4
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
-USER = EntityKey(CONCEPT, "user")
-"""The subject of a turn without any topic: a fact needs two endpoints."""
+_TOOL_NAME = re.compile(r"^(?:[A-Z][A-Za-z]{2,30}|[A-Za-z]{2,20}[\d.+#][\w.+#]{0,20})$")
+USER = EntityKey("User", "user")
+"""Who prefers and reports; no turn mentions it."""
 _MAX_READ_FILES = 8
 _MAX_SENTENCES = 400
 _SUBJECTS = 2
@@ -299,10 +300,8 @@ class TurnFeatures:
         return self.subject_beside(exclude)
 
     def entity_named(self, name: str) -> EntityKey:
-        key = EntityKey(CONCEPT, name)
-        for file in (*self.edited_files, *self.other_files):
-            if name.casefold() in (file.casefold(), file.rpartition("/")[2].casefold()):
-                return EntityKey(FILE, file)
+        """Return what a decision chooses or rejects: a tool, if a sign but no call shows it."""
+        key = EntityKey(TOOL if _TOOL_NAME.match(name) else CONCEPT, name)
         return next(iter(entity_names.things(f"`{name}`", self.evidence)), key)
 
     def subject_beside(self, entity: EntityKey) -> EntityKey:
