@@ -128,8 +128,8 @@ def test_what_cannot_select_a_turn_is_explained(subtests: pytest.Subtests, folde
             "no turn has a fact about the entity `decimals`; `turnetl search`",
         ),
         (
-            ("--entity", "decima", "x"),
-            "no turn has a fact about the entity `decima`; similar: `Decimal`",
+            ("--entity", "total_cent", "x"),
+            "no turn has a fact about the entity `total_cent`; similar: `total_cents`",
         ),
         (
             ("--session", "nothing"),
