@@ -228,6 +228,10 @@ def _sentence(text: str) -> _Sentence:
     return _Sentence(bare, 2 if asks else 0)
 
 
+ASKS_FOR = re.compile(
+    r"(?:please|could you) (?:provide|tell|share|specify|give|confirm|choose|clarify)\b",
+    re.IGNORECASE,
+)
 _REFERS = re.compile(
     r"\b(?:it|this|that|these|those|they|them|there|again|same|both|then|instead|also|one|ones"
     r"|what about|how about)\b|^(?:and|or|but|so)\b",
@@ -240,10 +244,16 @@ _FEW_WORDS = 2
 def _with_context(said: Sequence[str], pasted: str, previous: Conversation | None) -> str:
     """Return a request; a short one that refers to something with what that is."""
     request, written = _request(said), " ".join(said)
-    is_bare = len(request.split()) <= _FEW_WORDS
-    if len(request) > _SHORT or not (is_bare or _REFERS.search(written)):
+    refers = len(request.split()) <= _FEW_WORDS or _REFERS.search(written)
+    is_reply = not _sentence(said[0]).strength and _was_asked(previous)
+    if len(request) > _SHORT or not (refers or is_reply):
         return request
     return f"{request} (pasted: {pasted})" if pasted else _after(request, previous)
+
+
+def _was_asked(previous: Conversation | None) -> bool:
+    end = closing(ends(previous.answer)) if previous is not None else Closing()
+    return bool(end.question or any(map(ASKS_FOR.match, sentences(end.outcome)[-1:])))
 
 
 def _after(request: str, previous: Conversation | None) -> str:
@@ -268,8 +278,8 @@ _AGREES = """
     好 好的 继续 是 是的 可以 行 はい 続けて お願いします 네 예 계속
 """
 _BESIDE = """
-    nice cool right ahead on it that that's it's this so please thanks thank you now then and with
-    keep going sounds looks let's lets make happen all of the to me gut bitte
+    hi hello hey nice cool right ahead on it that that's it's this so please thanks thank you now
+    then and with keep going sounds looks let's lets make happen all of the to me gut bitte
 """
 _AGREEING = frozenset(_AGREES.split())
 _ASSENTING = _AGREEING.union(_BESIDE.split())
