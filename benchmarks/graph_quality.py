@@ -154,7 +154,10 @@ async def read_sessions(
 ) -> dict[str, Session]:
     """Ingest the archives; return labelled sessions by name, and all others as one, `others`."""
     options = pipeline.RunOptions(assumed_time=plan.parse_assumed_time("2024-01-01", now()))
-    await pipeline.backfill(archives, settings, options, now)
+    report = await pipeline.backfill(archives, settings, options, now)
+    for ingested in report.ingested.groups:
+        if ingested.error or ingested.quarantined:
+            print(f"{ingested.group}: {ingested.quarantined} turns failed; {ingested.error or ''}")
     read = [row for row in labels.sessions if row.read == "whole"]
     sessions = {row.session: Session(row.split) for row in read} | {OTHERS: Session(OTHERS)}
     named = {row.archive: row.session for row in read}

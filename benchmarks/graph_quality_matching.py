@@ -107,7 +107,9 @@ def same_name(first: str, second: str) -> bool:
     """Return whether two names are of one thing: folded, by path or dotted suffix, or as ids."""
     if (one := fold(first)) == (other := fold(second)) or not one or not other:
         return bool(one) and one == other
-    if one.endswith(f"/{other}") or other.endswith(f"/{one}"):
+    # A sentence may end with a path.
+    is_path = " " not in first.strip() and " " not in second.strip()
+    if is_path and (one.endswith(f"/{other}") or other.endswith(f"/{one}")):
         return True
     if _NUMBER.search(first) and _NUMBER.search(second):
         return _number(first) == _number(second)

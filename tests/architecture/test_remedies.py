@@ -87,7 +87,7 @@ NAMES_INPUT = re.compile(r"`|--\w|\{|TURNETL_|all of these conditions|is empty")
 IS_OTHERS = re.compile(r"\{(?:\w+\.)?error\}|\{problem\}|\{reason\}|\{\w*REMEDY\w*[}.]")
 """The text of another error, a cause that the caller completes, or a constant of that name."""
 CAUGHT = {"AlreadyExists", "Unrecovered"}
-"""Never shown: whoever may raise them also catches them."""
+"""These never reach a user: the code that calls what raises them also catches them."""
 
 
 class ErrorSites:

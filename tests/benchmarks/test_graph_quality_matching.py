@@ -51,7 +51,11 @@ def test_a_name_is_the_same_in_another_spelling_only(subtests: pytest.Subtests) 
         ("a1b2c3d", "a1b2c3d4e5"),
         ("#12", "shop/cart#12"),
     )
-    different = (("cart.py", "src/shop/smart_cart.py"), ("py", "cart.py"), ("#12", "#2"), ("", ""))
+    different = (
+        ("cart.py", "src/shop/smart_cart.py"),
+        ("cart.py", "All prices are in src/cart.py"),
+        *(("py", "cart.py"), ("#12", "#2"), ("", "")),
+    )
     for first, second in same:
         with subtests.test(first=first, second=second):
             assert same_name(first, second)

@@ -98,6 +98,8 @@ def test_steps_of_a_subagent_are_shown_and_named_in_their_turn(shop: Repository)
         ("Bash", step(shop, 2)),
         ("Write", step(shop, 4)),
     ]
+    place = f"agent-a1.jsonl:{step(shop, 4)['line']}"
+    assert found(shop, "show", place) == shown
     stdout = run_in_process("show", turn["id"], folder=shop.folder).stdout
     assert "Bash pytest -q  by subagent Explore  failed\n" in stdout
 

@@ -88,6 +88,23 @@ OTHER = {
 }
 
 
+MORE = [f"total_{number} = add(number={number}, to='the cart')" for number in range(60)]
+SUBAGENT = {"isSidechain": True, "agentId": "mason", "sessionId": "team"}
+
+
+def turn_with_subagent() -> dict[str, list[str]]:
+    """Return a turn that writes `LINES`, and a subagent for it that adds `MORE`."""
+    task = tool_call("t1", "Task", at(1), prompt="Add the totals").replace('"s1"', '"team"')
+    edit = {"old_string": LINES[0], "new_string": "".join(f"{line}\n" for line in MORE)}
+    rows = [
+        row("user", "Add the totals", "mason-1", at(2), **SUBAGENT),
+        tool_call("m1", "Edit", at(2), file_path=path_of("team"), **edit),
+        tool_result("n1", "m1", "The file was updated.", at(3)),
+    ]
+    marked = [json.dumps(json.loads(text) | SUBAGENT) for text in rows]
+    return {"team": [*claude_turn("team", 1, 0, content=CONTENT), task], "agent-mason": marked}
+
+
 class Shop:
     """A repository of one file, and a lake with an archive about it."""
 
@@ -125,7 +142,7 @@ def filled(folder: Path, archives: dict[str, list[str]], *options: str) -> Path:
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return filled(tmp_path_factory.mktemp("lake"), LONG | OTHER)
+    return filled(tmp_path_factory.mktemp("lake"), LONG | OTHER | turn_with_subagent())
 
 
 def prompts(commit: dict[str, Any]) -> list[str]:
@@ -185,8 +202,21 @@ def test_without_its_archive_an_excerpt_is_compared_and_the_answer_says_so(
     (not_read,) = far["not_read"]
     assert (not_read["reason"], not_read["turn_id"]) == ("missing", first["turns"][0]["turn_id"])
     shown = shop.text(40)
-    assert f"the archive of {not_read['turn_id'][:8]} is not there" in shown
+    assert f"an archive of {not_read['turn_id'][:8]} is not there" in shown
     assert "at most 260 characters" in shown
+
+
+@pytest.mark.full
+def test_without_the_archive_of_a_subagent_only_its_own_edits_are_excerpts(
+    lake: Path, tmp_path: Path
+) -> None:
+    shop = Shop(lake, tmp_path, "team")
+    shop.commit(CONTENT + "".join(f"{line}\n" for line in MORE), 30)
+    assert {shop.why(line)["certainty"] for line in (1, 40, 100)} == {"line"}
+    shop.archive.with_name("agent-mason.jsonl").unlink()
+    own, far = shop.why(40), shop.why(100)
+    assert (own["certainty"], far["certainty"]) == ("line", "unknown")
+    assert [one["reason"] for one in far["not_read"]] == ["missing"]
 
 
 @pytest.mark.full

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests import builders
 from tests.builders import START
 from turnetl.base.model import ArchivedEdit, NotRead
-from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
+from turnetl.episode_text.conversation import ConversationStep
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.retrieval.why import (
     BlamedLine,
@@ -39,8 +39,7 @@ def step(text: str, *, is_error: bool = False, minute: int | None = 1) -> Conver
 
 
 def edits(*steps: ConversationStep, path: str = "src/cart.py") -> list[FileEdit]:
-    conversation = Conversation(TextSource.LAKE, "", steps, (), "", None)
-    return file_edits(TURN, conversation, path, START, NotRead.MISSING)
+    return file_edits(TURN, steps, path, START, NotRead.MISSING)
 
 
 def test_the_lines_of_a_commit_are_gathered() -> None:

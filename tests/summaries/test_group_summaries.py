@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.summaries.facts import START, fact, minutes, vector
-from tests.summaries.group_turns import NAMES, Group, changes, failures, histories
+from tests.summaries.group_turns import LIMITS, NAMES, Group, changes, failures, histories
 from turnetl.base.model import Entity, Fact, GroupId, TurnId
+from turnetl.summaries.group_summaries import GroupSummaries
 from turnetl.summaries.reasons import GateReason
 from turnetl.summaries.records import RecordedSummaries, replay
+from turnetl.summaries.rule_summary import rule_summary
 
 
 @given(histories, st.sets(st.integers(0, 9)), failures)
@@ -119,6 +121,16 @@ def test_a_summary_that_was_edited_by_hand_is_kept_also_by_the_next_run() -> Non
         assert group.plans[-1].decisions["parser"] is GateReason.EDITED
     assert group.entities["parser"].summary == "My own words."
     assert summaries.is_edited("parser")
+
+
+def test_what_an_extractor_says_of_a_new_entity_is_no_edit_and_makes_way_for_facts() -> None:
+    described = {"described_as": "Function in `rows.py`"}
+    known = Entity("rows", GroupId("zoo"), "rows", (), "Function in `rows.py`.", START, described)
+    edited = replace(known, uuid="lines", summary="Written by hand.")
+    summaries = GroupSummaries([known, edited], (), (), None, LIMITS)
+    assert [summaries.is_edited(uuid) for uuid in ("rows", "lines")] == [False, True]
+    [given_] = summaries.plan(changes(facts=[fact(source="rows")]), START).inputs
+    assert rule_summary(given_.entity, given_.facts).startswith("Function in `rows.py`. Facts ")
 
 
 def test_the_end_of_a_burst_is_no_decision_about_an_edited_summary() -> None:

@@ -242,9 +242,7 @@ def _managed_settings(machine: AgentMachine) -> Path:
 def _codex(machine: AgentMachine) -> Location:
     given = _folder(machine, "CODEX_HOME")
     folder = given or machine.home / ".codex"
-    archives = _below(
-        folder, "sessions", "archived_sessions", "thread_history*.sqlite", "history.jsonl"
-    )
+    archives = _below(folder, "sessions", "archived_sessions", "thread_history*.sqlite")
     return Location(CODEX, folder, archives, "CODEX_HOME" if given else "")
 
 

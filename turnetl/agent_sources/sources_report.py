@@ -184,8 +184,7 @@ class FoundArchive:
     def is_session(self) -> bool:
         """Return whether it holds a session of its own."""
         is_subagent = self.is_subagent or "subagents" in self.path.parts
-        is_history = is_in_history(self.path) or self.path.name == "history.jsonl"
-        return not is_subagent and not is_history
+        return not is_subagent and not is_in_history(self.path)
 
     @property
     def is_pending(self) -> bool:

@@ -272,6 +272,16 @@ class Entity:
         return self.uuid[:ID_CHARS]
 
 
+DESCRIPTION = "described_as"
+"""Attribute of an entity: what it is and where, without a sentence of a text."""
+
+
+def description(entity: Entity) -> str:
+    """Return the summary that an entity has until it has facts; may be empty."""
+    described_as = entity.attributes.get(DESCRIPTION)
+    return f"{described_as}." if described_as else ""
+
+
 STEP_ATTRIBUTES = ("subagent", "subagent_archive", "subagent_line")
 """Attributes of a fact that say from which `SubagentStep` it is."""
 
@@ -457,3 +467,12 @@ class ArchivedEdit:
     added: tuple[str, ...]
     """All lines that it added."""
     at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEdits:
+    """The edits of a turn and of its subagents, as far as their archives can be read."""
+
+    edits: tuple[ArchivedEdit, ...]
+    not_read: Mapping[str | None, NotRead]
+    """Why those of subagents with this archive are missing; None: those of the agent itself."""

@@ -113,6 +113,21 @@ def of_same_turns(lake: Lake, group: GroupId, rows: Collection[str]) -> set[str]
     return {*rows, *(row for row, turn in turns.items() if row and turn in chosen)}
 
 
+def turns_at(lake: Lake, archive: str, line: int) -> set[str]:
+    """Return the ids of turns of which a subagent has this line, from 1, of an archive.
+
+    The archive is a path as tables have it, or the end of one. Copies of a turn have ids too.
+    """
+    found = set[str]()
+    for file in lake.turn_files():
+        if not f"/{file.metadata.archive}".endswith(f"/{archive}"):
+            continue
+        is_run = ~schema.IS_TURN & pl.lit(line).is_between("first_line", "last_line")
+        runs = lake.read_turns_file(file.path).filter(is_run)["turn_id"].to_list()
+        found |= of_same_turns(lake, file.metadata.group, runs) if runs else set()
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Links:
     batches: Sequence[Batch]

@@ -35,9 +35,9 @@ from turnetl.mcp.entries import (
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex, has_turns
 from turnetl.pipeline.index_reader import IndexReader
-from turnetl.pipeline.opened_items import with_lake_text
+from turnetl.pipeline.opened_items import open_item, with_lake_text
 from turnetl.pipeline.search import find_turns
-from turnetl.retrieval.details import Details, EntityDetails, details
+from turnetl.retrieval.details import Details, EntityDetails
 from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.turn_summary import Timeline, titles
@@ -103,8 +103,9 @@ async def open_(context: ToolContext, given: OpenArguments) -> Answer:
     limit = given.offset + _ENTITY_TURNS
 
     async def read(index: OpenIndex) -> Details:
-        found = details(index.index, given.id, context.directory, limit=limit)
-        return with_lake_text(found, context.reader.settings)
+        settings = context.reader.settings
+        found = open_item(index.index, given.id, context.directory, settings, limit=limit)
+        return with_lake_text(found, settings)
 
     found, notes = await _read_index(context, read)
     found_parts = list(parts(found))

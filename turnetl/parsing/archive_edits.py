@@ -11,7 +11,7 @@ from turnetl import formats
 from turnetl.base.errors import BadArchive
 from turnetl.base.graph_model import Receipt
 from turnetl.base.ids import own_hash
-from turnetl.base.model import ArchivedEdit, GroupId, NotRead, SubagentRun, TurnId
+from turnetl.base.model import ArchivedEdit, GroupId, NotRead, SubagentRun, TurnEdits, TurnId
 from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.tool_input import added_lines
 from turnetl.formats.port import RawToolCall
@@ -24,7 +24,7 @@ from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
 
-ArchivedEdits = Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]
+_Edits = Sequence[ArchivedEdit] | NotRead
 Subagents = Mapping[TurnId, Sequence[SubagentRun]]
 _Source = tuple[str, GroupId, str]
 """Archive, group and format of a turn."""
@@ -36,36 +36,44 @@ def archived_edits(
     stands_for: StandsFor,
     files: ArchiveFiles = LOCAL,
     subagents: Callable[[Sequence[Receipt]], Subagents] = lambda _: {},
-) -> ArchivedEdits:
-    """Return the edits of turns as their archives have them, or why they cannot be read.
+) -> Mapping[TurnId, TurnEdits]:
+    """Return the edits of turns as their archives have them, and which cannot be read.
 
     A turn is read only if its archive still has it as it was committed, by its `content_hash`, and
-    if those of its subagents have their calls. Any of the redactors may have redacted it: the
+    a subagent if its archive has its calls. Any of the redactors may have redacted the turn: the
     digest is of redacted texts.
 
     Args:
         subagents: returns those of the turns; asked only about turns that have some.
     """
-    found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {}
+    own: dict[TurnId, _Edits] = {}
     for source, of_source in groupby(sorted(receipts, key=_source), key=_source):
-        found |= _edits_in(source, list(of_source), redactors, stands_for, files)
+        own |= _edits_in(source, list(of_source), redactors, stands_for, files)
     with_runs = [one for one in receipts if own_hash(one.content_hash) != one.content_hash]
     runs = subagents(with_runs) if with_runs else {}
+    own |= {one.turn_id: NotRead.MISSING for one in with_runs if one.turn_id not in runs}
     calls = cache(partial(_subagent_calls, stands_for=stands_for, files=files))
-    for receipt in with_runs:
-        parts = [
-            found[receipt.turn_id],
-            *(
-                _run_edits(run, calls(run.archive, receipt.format))
-                for run in runs.get(receipt.turn_id, ())
-            ),
-        ]
-        if receipt.turn_id not in runs:
-            parts.append(NotRead.MISSING)
-        problem = next((part for part in parts if isinstance(part, NotRead)), None)
-        edits = [edit for part in parts if not isinstance(part, NotRead) for edit in part]
-        found[receipt.turn_id] = problem or edits
+    found = {}
+    for receipt in receipts:
+        parts: dict[str | None, list[_Edits]] = {None: [own[receipt.turn_id]]}
+        for run in runs.get(receipt.turn_id, ()):
+            of_run = _run_edits(run, calls(run.archive, receipt.format))
+            parts.setdefault(run.archive, []).append(of_run)
+        found[receipt.turn_id] = _turn_edits(parts)
     return found
+
+
+def _turn_edits(parts: Mapping[str | None, Sequence[_Edits]]) -> TurnEdits:
+    """Return the edits of the archives of which every part was read."""
+    edits, not_read = list[ArchivedEdit](), dict[str | None, NotRead]()
+    for archive, of_archive in parts.items():
+        read = [one for part in of_archive if not isinstance(part, NotRead) for one in part]
+        problems = [part for part in of_archive if isinstance(part, NotRead)]
+        if problems:
+            not_read[archive] = problems[0]
+        else:
+            edits += read
+    return TurnEdits(tuple(edits), not_read)
 
 
 _Calls = Mapping[tuple[int, str], Sequence[RawToolCall]]
@@ -88,7 +96,7 @@ def _subagent_calls(
     return calls
 
 
-def _run_edits(run: SubagentRun, calls: _Calls | NotRead) -> Sequence[ArchivedEdit] | NotRead:
+def _run_edits(run: SubagentRun, calls: _Calls | NotRead) -> _Edits:
     if isinstance(calls, NotRead):
         return calls
     places = dict.fromkeys((call.line, call.name) for call in run.tool_calls)
@@ -107,16 +115,14 @@ def _edits_in(
     redactors: Sequence[Redactor],
     stands_for: StandsFor,
     files: ArchiveFiles,
-) -> ArchivedEdits:
+) -> Mapping[TurnId, _Edits]:
     name, group, format_name = source
     try:
         path = find_archive(name, stands_for, files)
         data = read_archive(path, files)
     except BadArchive as error:
         return {receipt.turn_id: _not_read(error) for receipt in receipts}
-    found: dict[TurnId, Sequence[ArchivedEdit] | NotRead] = {
-        receipt.turn_id: NotRead.CHANGED for receipt in receipts
-    }
+    found: dict[TurnId, _Edits] = {receipt.turn_id: NotRead.CHANGED for receipt in receipts}
     if (reader := formats.by_name(format_name)) is None:
         return found
     parsed = reader.read(data)

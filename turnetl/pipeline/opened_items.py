@@ -66,9 +66,25 @@ async def show(
     The text of a turn is that of the lake; without the lake's table, that of the graph.
     """
     found = await read_index(
-        lambda index: details(index, text, directory, limit=limit), settings, clock, progress
+        lambda index: open_item(index, text, directory, settings, limit=limit),
+        settings,
+        clock,
+        progress,
     )
     return replace(found, value=with_lake_text(found.value, settings))
+
+
+def open_item(
+    index: PersistentIndex, text: str, directory: Path, settings: Settings, *, limit: int
+) -> Details:
+    """Return `details`; the lake says to which turn a line of a subagent's archive belongs."""
+
+    def turns_of_subagent(archive: str, line: int) -> set[str]:
+        from turnetl.episodes.subagents import turns_at  # noqa: PLC0415 - imports polars
+
+        return turns_at(wiring.lake(settings), archive, line)
+
+    return details(index, text, directory, limit=limit, turns_at=turns_of_subagent)
 
 
 def with_lake_text(found: Details, settings: Settings) -> Details:
@@ -96,18 +112,20 @@ async def show_archive_lines(
         BadArchive: the archive is missing or cannot be read.
     """
     found = await read_index(
-        lambda index: archived_turn(index, text, directory), settings, clock, progress
+        lambda index: archived_turn(index, text, directory, settings), settings, clock, progress
     )
     return archive_lines(found.value, settings, redacted=redacted)
 
 
-def archived_turn(index: PersistentIndex, text: str, directory: Path) -> Receipt:
+def archived_turn(
+    index: PersistentIndex, text: str, directory: Path, settings: Settings
+) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
     That of a fact from a step of a subagent says where the step is. A path that starts with a dot
     is relative to the directory. Raises `BadUsage` without such a turn or fact.
     """
-    match details(index, text, directory, limit=1):
+    match open_item(index, text, directory, settings, limit=1):
         case TurnDetails() as found:
             return found.summary.receipt
         case FactDetails() as found if (step := found.indexed.fact.step) and found.turns:

@@ -15,7 +15,7 @@ from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
-from turnetl.retrieval.items import find_item
+from turnetl.retrieval.items import TurnsAt, find_item
 from turnetl.retrieval.repetition import quotes_title, shown_text
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn, titles
 
@@ -103,13 +103,20 @@ class FactDetails:
 Details = TurnDetails | SessionDetails | EntityDetails | FactDetails
 
 
-def details(index: "PersistentIndex", text: str, directory: Path, *, limit: int) -> Details:
+def details(
+    index: "PersistentIndex",
+    text: str,
+    directory: Path,
+    *,
+    limit: int,
+    turns_at: TurnsAt = lambda *_: (),
+) -> Details:
     """Return what an id, the beginning of one, the name of an entity or a path leads to.
 
     At most `limit` turns of an entity are returned; a path that starts with a dot is relative to
     the directory.
     """
-    item = find_item(index, text, directory)
+    item = find_item(index, text, directory, turns_at)
     found = _details(index, item, limit)
     if found is None:
         raise BadUsage(f"the {item.kind} `{item.id}` was removed from the graph at this moment")

@@ -1,7 +1,7 @@
 """From what a user types, an id, a name or an archive line, to the one item that it leads to."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from os.path import normpath
 from pathlib import Path
@@ -50,11 +50,17 @@ class AmbiguousItem(BadUsage):
         super().__init__(f"`{self.text}` is several: {listed}{more}. {remedy}")
 
 
-def find_item(index: "PersistentIndex", text: str, directory: Path) -> IndexedItem:
+TurnsAt = Callable[[str, int], Collection[str]]
+"""Returns the ids of turns of which a subagent has a line, from 1, of an archive."""
+
+
+def find_item(
+    index: "PersistentIndex", text: str, directory: Path, turns_at: TurnsAt = lambda *_: ()
+) -> IndexedItem:
     """Resolve an id, the beginning of one, a name, the path of a file, or an archive line.
 
     A file is found by the end of its path, its absolute path, or a path that starts with a dot and
-    is relative to the directory; a turn also by `ARCHIVE:LINE`.
+    is relative to the directory; a turn also by `ARCHIVE:LINE`, that of a subagent included.
 
     Raises:
         BadUsage: no item matches, or several do (`AmbiguousItem`).
@@ -63,7 +69,7 @@ def find_item(index: "PersistentIndex", text: str, directory: Path) -> IndexedIt
     matches = lookup.with_prefix(text, _LISTED + 1)
     exact = [item for item in matches if item.id == text]
     named = exact or matches or [_item(entity) for entity in _named(lookup, text, directory)]
-    found = named or _at_line(index, text)
+    found = named or _at_line(index, text, turns_at)
     if not found:
         raise BadUsage(
             f"nothing has the id or the name `{one_line(text, _NAME_CHARS)}`: `turnetl search` and "
@@ -135,12 +141,13 @@ def _named(lookup: Lookup, text: str, directory: Path) -> list[Entity]:
     return named or _files(lookup, file_path(text, directory))
 
 
-def _at_line(index: "PersistentIndex", text: str) -> list[IndexedItem]:
+def _at_line(index: "PersistentIndex", text: str, turns_at: TurnsAt) -> list[IndexedItem]:
     """Return the turns at a line of the archives of a name; none if the text names no line."""
     found = _ARCHIVE_LINE.fullmatch(text.strip())
     if found is None:
         return []
-    keys = index.turns_at(found["archive"], int(found["line"]))
+    place = found["archive"], int(found["line"])
+    keys = index.turns_at(*place) or index.lookup().turn_keys(turns_at(*place)).values()
     receipts = [turn.receipt for turn in index.turns(keys).values()]
     return [IndexedItem(ItemKind.TURN, one.turn_id, one.group_id) for one in receipts]
 

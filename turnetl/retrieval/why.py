@@ -6,7 +6,7 @@ line, or several added one that is in many files, the answer is that it is unkno
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnId
+from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnEdits, TurnId
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
 from turnetl.retrieval.details import facts_by_turn
@@ -110,19 +110,19 @@ def parse_blame(output: str) -> list[BlamedCommit]:
 
 def file_edits(
     turn: TurnSummary,
-    conversation: Conversation,
+    steps: Iterable[ConversationStep],
     path: str,
     default_at: datetime | None,
     not_read: NotRead,
 ) -> list[FileEdit]:
-    """Return excerpts of the successful edits of a file in a turn.
+    """Return excerpts of the successful edits of a file in steps of a turn.
 
     The path is from the root of the repository. An edit whose own time is unknown has the default
     one.
     """
     return [
         FileEdit(turn, at, not_read, excerpt)
-        for step in conversation.steps
+        for step in steps
         if not step.is_error and (at := step.ended_at or default_at) is not None
         for edited, excerpt in _changes(step)
         if _leads_to(edited, path, turn)
@@ -198,8 +198,8 @@ _EDITED = frozenset({"CREATED", "MODIFIED"})
 
 @dataclass(frozen=True, slots=True)
 class EditSources:
-    archives: Callable[[Sequence[Receipt]], Mapping[TurnId, Sequence[ArchivedEdit] | NotRead]]
-    """Returns the edits of turns as their archives have them, or why they cannot be read."""
+    archives: Callable[[Sequence[Receipt]], Mapping[TurnId, TurnEdits]]
+    """Returns the edits of turns as their archives have them, and which cannot be read."""
     conversations: Callable[[Sequence[Receipt]], Mapping[TurnId, Conversation]]
     """Returns the conversations of those turns that the lake holds."""
     redact: Callable[[Sequence[str]], Sequence[str]]
@@ -318,8 +318,8 @@ def _all_edits(
     turns = [turn.summary.receipt for of_path in editing.values() for turn in of_path]
     receipts = {receipt.turn_id: receipt for receipt in turns}
     archived = sources.archives(list(receipts.values()))
-    not_read = {turn: reason for turn, reason in archived.items() if isinstance(reason, NotRead)}
-    texts = sources.conversations([receipts[turn] for turn in not_read])
+    not_read = [receipts[turn] for turn, edits in archived.items() if edits.not_read]
+    texts = sources.conversations(not_read)
     return {
         path: [edit for turn in turns for edit in _edits(turn, path, archived, texts)]
         for path, turns in editing.items()
@@ -329,17 +329,21 @@ def _all_edits(
 def _edits(
     turn: _EditingTurn,
     path: str,
-    archived: Mapping[TurnId, Sequence[ArchivedEdit] | NotRead],
+    archived: Mapping[TurnId, TurnEdits],
     texts: Mapping[TurnId, Conversation],
 ) -> list[FileEdit]:
     receipt = turn.summary.receipt
     times = [fact.valid_at for fact in turn.facts if fact.valid_at is not None]
     default_at = max(times, default=receipt.started_at)
     of_turn = archived[receipt.turn_id]
-    if isinstance(of_turn, NotRead):
+    edits = read_edits(turn.summary, of_turn.edits, path, default_at)
+    if of_turn.not_read:
         conversation = texts.get(receipt.turn_id) or from_episode_text(turn.text)
-        return file_edits(turn.summary, conversation, path, default_at, of_turn)
-    return read_edits(turn.summary, of_turn, path, default_at)
+        for step in conversation.steps:
+            archive = None if step.subagent is None else step.subagent.archive
+            if (reason := of_turn.not_read.get(archive)) is not None:
+                edits += file_edits(turn.summary, [step], path, default_at, reason)
+    return edits
 
 
 def _attribution(

@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from turnetl.base.model import Change, Entity, Fact
+from turnetl.base.model import Change, Entity, Fact, description
 from turnetl.summaries.gate import (
     EVERY_FACT,
     GateLimits,
@@ -214,7 +214,7 @@ class GroupSummaries:
     def is_edited(self, uuid: str) -> bool:
         """Return whether the entity has another summary than was written."""
         entity, known = self._entities.get(uuid), self._known(uuid)
-        if entity is None or entity.summary == known.shown:
+        if entity is None or entity.summary in (known.shown, description(entity)):
             return False
         until = self._unrecorded_until
         return bool(known.shown) or until is None or entity.created_at > until

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from turnetl.base.model import Entity, Fact, Usage
+from turnetl.base.model import Entity, Fact, Usage, description
 from turnetl.summaries.port import Summarised, SummaryInput
 
 MAX_CHARS = 1_000
@@ -84,9 +84,9 @@ def _latest_first(facts: Iterable[Fact]) -> list[Fact]:
 
 def _heading(entity: Entity, active: Sequence[Fact]) -> str:
     """Return what the entity is, and the time of its first and last fact."""
-    kind = ", ".join(entity.labels) or "Entity"
+    kind = description(entity) or f"{', '.join(entity.labels) or 'Entity'}."
     dates = list(dict.fromkeys((_date(active[-1]), _date(active[0]))))
-    return f"{kind}. Facts from {' to '.join(dates)}."
+    return f"{kind} Facts from {' to '.join(dates)}."
 
 
 def _lines(active: Sequence[Fact], name: str) -> Iterator[str]:
@@ -255,7 +255,8 @@ class RuleSummariser:
 
 
 def _text(given: SummaryInput) -> str | None:
-    return rule_summary(given.entity, given.facts) or (NO_FACTS if given.previous else None)
+    without_facts = description(given.entity) or (NO_FACTS if given.previous else None)
+    return rule_summary(given.entity, given.facts) or without_facts
 
 
 NO_FACTS = "No fact about it holds any more."

@@ -16,9 +16,9 @@ _HOW = {
     Certainty.COMMIT: "no other turn added such a line between this commit and the one before",
 }
 _NOT_READ = {
-    NotRead.MISSING: "the archive of {} is not there",
-    NotRead.UNREADABLE: "the archive of {} cannot be read",
-    NotRead.CHANGED: "the archive of {} no longer has the turn as it was read",
+    NotRead.MISSING: "an archive of {} is not there",
+    NotRead.UNREADABLE: "an archive of {} cannot be read",
+    NotRead.CHANGED: "an archive of {} no longer has the turn as it was read",
 }
 
 

@@ -23,10 +23,16 @@ from turnetl.index.port import IndexedFact
 from turnetl.pipeline.history import find_fixes_or_turns, find_timeline, group_ids
 from turnetl.pipeline.index import OpenIndex
 from turnetl.pipeline.index_reader import IndexReader
-from turnetl.pipeline.opened_items import IndexAnswer, archive_lines, archived_turn, with_lake_text
+from turnetl.pipeline.opened_items import (
+    IndexAnswer,
+    archive_lines,
+    archived_turn,
+    open_item,
+    with_lake_text,
+)
 from turnetl.pipeline.search import find_turns
 from turnetl.report_pages.activity_page import activity_chart
-from turnetl.retrieval.details import Details, TurnDetails, details, entity_details
+from turnetl.retrieval.details import Details, TurnDetails, entity_details
 from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.items import FILE_LABEL, find_entity
 from turnetl.retrieval.search import CombinedHits
@@ -118,7 +124,7 @@ class PageAnswers:
         name = form.value("id")
 
         def read(index: PersistentIndex) -> OpenedItem:
-            found = details(index, name, self._directory, limit=1)
+            found = open_item(index, name, self._directory, self._reader.settings, limit=1)
             if not isinstance(found, TurnDetails):
                 return OpenedItem(found)
             key = index.lookup().turn_key(found.summary.receipt.turn_id)
@@ -161,7 +167,9 @@ class PageAnswers:
         """Return the lines of a turn in its archive, without secrets."""
         name = form.value("id")
 
-        answer = await self._read(lambda index: archived_turn(index, name, self._directory))
+        answer = await self._read(
+            lambda index: archived_turn(index, name, self._directory, self._reader.settings)
+        )
         # The rules for secrets take a second to load, which other requests should not wait for.
         found = await asyncio.to_thread(archive_lines, answer.value, self._reader.settings)
         return IndexAnswer(lines_page(found), answer.caught_up_at, answer.unread)

@@ -108,3 +108,18 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
             folded = [{ids.folded_name(label, name) for name in names} for names in things]
             assert [len(one) for one in folded] == [1] * len(things)
             assert len(set.union(*folded)) == len(things)
+
+
+async def test_a_new_entity_has_what_it_is_as_its_summary(shop: ShopGroup) -> None:
+    await shop.ingest(user_text="What is OrderTotal in `total.go`?", tool_calls=CALLS[4:5])
+    summaries = {entity.name: entity.summary for entity in shop.group.entities}
+    assert summaries["OrderTotal"] == "Function in `src/total.go`."
+    assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
+
+
+async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None:
+    await shop.ingest("a", user_text="explain `orderTotal`")
+    [before] = [one for one in shop.group.entities if one.name == "orderTotal"]
+    await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
+    after = shop.group.entity(before.uuid)
+    assert (before.summary, after and after.summary) == ("", "Function in `src/total.go`.")

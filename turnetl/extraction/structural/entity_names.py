@@ -91,7 +91,21 @@ _MACHINE_NAME = re.compile(
     r"|^(?:toolu|msg|req|sess)_|_\d{3,}"
 )
 _CODE_BEFORE, _CODE_AFTER = frozenset(".*&[(!@$"), frozenset("([{<.=:)")
-_DECLARING = re.compile(r"\b(?:class|type|struct|interface|enum|new|func|def|fn|const|let|var) $")
+_KINDS = {
+    **dict.fromkeys(("func", "def", "fn", "function"), "Function"),
+    **dict.fromkeys(("type", "struct", "interface", "enum", "trait"), "Type"),
+    "class": "Class",
+    "const": "Constant",
+    "let": "Variable",
+    "var": "Variable",
+}
+_DECLARING = re.compile(rf"\b({'|'.join(_KINDS)})(?: \([^()\n]{{1,40}}\))? $")
+_DECLARED = re.compile(
+    r"^(?:[ \d]{0,8}[\t\u2192])?(?:[-+] )?(?:(?:export|default|pub|async|public|static) ){0,3}"
+    r"(?:func(?: \([^()\n]{1,40}\))?|def|class|type|struct|interface|enum|fn|function) "
+    r"([A-Za-z_]\w{2,60})",
+    re.MULTILINE,
+)
 _ENVIRONMENT = re.compile(r"(?:environ\W{1,3}|[Ee]nv\W{1,3}|ENV |export |\$\{?|-e )$")
 _MAX_PATH_LENGTH, _MIN_LENGTH, _MAX_OCCURRENCES = 300, 4, 8
 
@@ -120,6 +134,17 @@ def things(text: str, evidence: Evidence) -> list[EntityKey]:
     """Return the things that a text names, in order, each once."""
     found = (_thing(match, evidence) for match in _NAMED.finditer(text))
     return list(dict.fromkeys(key for key in found if key is not None))
+
+
+def declaration(name: str, text: str) -> str:
+    """Return the kind of thing that a text of code declares under a name; empty if it does not."""
+    found = (_DECLARING.search(before) for before, _ in _occurrences(name, text))
+    return next((_KINDS[match.group(1)] for match in found if match), "")
+
+
+def declared(text: str) -> list[str]:
+    """Return the names that a text of code declares at the beginning of lines, in order."""
+    return list(dict.fromkeys(_DECLARED.findall(text)))
 
 
 def quoted(text: str) -> str:
@@ -289,7 +314,7 @@ def _occurrences(name: str, code: str) -> Iterator[tuple[str, str]]:
         if start < 0:
             return
         end = start + len(name)
-        before, after = code[max(0, start - 12) : start], code[end : end + 3]
+        before, after = code[max(0, start - 60) : start], code[end : end + 3]
         if not (re.search(r"\w$", before) or re.match(r"\w", after)):
             yield before, after
         start = code.find(name, end)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
-from turnetl.base.model import Entity, Episode, Fact, GroupId
+from turnetl.base.model import DESCRIPTION, Entity, Episode, Fact, GroupId, description
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -94,7 +94,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
         if len(entities) < MAX_ENTITIES:
             entities.setdefault(entity)
     return TurnFindings(
-        _with_second_labels(entities, fact_entities), tuple(facts), tuple(dict.fromkeys(successes))
+        _complete(entities, fact_entities, features), tuple(facts), tuple(dict.fromkeys(successes))
     )
 
 
@@ -132,11 +132,17 @@ def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
     return list(dict.fromkeys([*named, *files]))[:_MAX_UNRELATED_ENTITIES]
 
 
-def _with_second_labels(
-    entities: Iterable[EntityKey], fact_entities: Iterable[EntityKey]
+def _complete(
+    entities: Iterable[EntityKey], fact_entities: Iterable[EntityKey], features: TurnFeatures
 ) -> tuple[EntityKey, ...]:
+    """Return the entities with their second labels and descriptions."""
     second = {entity: entity.second_label for entity in fact_entities if entity.second_label}
-    return tuple(replace(entity, second_label=second.get(entity, "")) for entity in entities)
+    return tuple(
+        replace(
+            entity, second_label=second.get(entity, ""), description=features.description(entity)
+        )
+        for entity in entities
+    )
 
 
 def _key(group: GroupId, entity: EntityKey) -> str:
@@ -146,14 +152,23 @@ def _key(group: GroupId, entity: EntityKey) -> str:
 def _entity(
     episode: Episode, key: EntityKey, uuid: str, group: GroupView, now: datetime
 ) -> Entity | None:
-    """Return the entity if it is new or has a new label; else None."""
+    """Return the entity if it is new, or the turn tells a new label or what it is; else None."""
     labels = {key.label} | ({key.second_label} if key.second_label else set())
     known = group.entity(uuid)
     if known is None:
-        return Entity(uuid, episode.turn.group_id, key.name, tuple(sorted(labels)), "", now)
-    if labels <= set(known.labels):
-        return None
-    return replace(known, labels=tuple(sorted(labels | set(known.labels))))
+        named = (uuid, episode.turn.group_id, key.name, tuple(sorted(labels)))
+        return _described(Entity(*named, "", now), key)
+    entity = replace(known, labels=tuple(sorted(labels | set(known.labels))))
+    entity = entity if DESCRIPTION in known.attributes else _described(entity, key)
+    return None if entity == known else entity
+
+
+def _described(entity: Entity, key: EntityKey) -> Entity:
+    """Return the entity with what it is; it is its summary until a turn has a fact about it."""
+    if not key.description:
+        return entity
+    entity = replace(entity, attributes={**entity.attributes, DESCRIPTION: key.description})
+    return replace(entity, summary=entity.summary or description(entity))
 
 
 def _fact(episode: Episode, draft: FactDraft, keys: Mapping[EntityKey, str], now: datetime) -> Fact:

@@ -37,6 +37,8 @@ class EntityKey:
     name: str = field(compare=False)
     second_label: str = field(default="", compare=False)
     """Another label of the same node: `pytest` without arguments is a Command and a Tool."""
+    description: str = field(default="", compare=False)
+    """What it is, by the calls of the turn: "Function in `cart.py`"; may be empty."""
     folded_name: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

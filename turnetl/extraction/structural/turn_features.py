@@ -7,7 +7,7 @@ files have no name.
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +16,18 @@ from posixpath import normpath
 from turnetl.base.model import Turn
 from turnetl.extraction.structural import entity_names, lexicon, prose, shell_commands
 from turnetl.extraction.structural.entity_names import Evidence
-from turnetl.extraction.structural.findings import COMMAND, CONCEPT, FILE, TOOL, EntityKey
+from turnetl.extraction.structural.findings import (
+    COMMAND,
+    CONCEPT,
+    FILE,
+    FLAG,
+    PACKAGE,
+    SETTING,
+    SYMBOL,
+    TEST,
+    TOOL,
+    EntityKey,
+)
 from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, classify_calls
 
 _HOME = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:/Users/[^/]+)(?=/|$)")
@@ -179,6 +190,9 @@ _SETTINGS_FILE = re.compile(
     r"\.(?:toml|ini|cfg|conf|env|ya?ml)$|(?:^|/)(?:\.env[\w.]{0,20}|\.\w{1,20}rc"
     r"|(?:settings|config|package|tsconfig)[\w.]{0,20}\.json)$"
 )
+_FILE_KINDS = frozenset({*_WRITE_KINDS, CallKind.READ})
+_DESCRIBED = frozenset({FILE, SYMBOL, TEST, FLAG, SETTING, PACKAGE})
+_MAX_DECLARED = 4
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
 USER = EntityKey(CONCEPT, "user")
@@ -242,6 +256,36 @@ class TurnFeatures:
     def entities_in(self, text: str) -> list[EntityKey]:
         """Return the things that a text of the turn names, in order, each once."""
         return entity_names.things(text, self.evidence)
+
+    def description(self, entity: EntityKey) -> str:
+        """Return what the entity is and where, as the calls of the turn show it, or nothing.
+
+        It has no sentence of a text: a function, its file, the names that a file declares.
+        """
+        name = entity.name.rpartition(".")[2] if entity.label == SYMBOL else entity.name
+        texts = list(self._file_texts()) if entity.label in _DESCRIBED else []
+        if entity.label == FILE:
+            declared = [
+                one for file, text in texts if file == name for one in entity_names.declared(text)
+            ]
+            names = ", ".join(f"`{one}`" for one in declared[:_MAX_DECLARED])
+            more = ", …" if declared[_MAX_DECLARED:] else ""
+            return f"File that declares {names}{more}" if declared else ""
+        quoted = f'"{name.lstrip("-")}"'
+        holding = [(file, text) for file, text in texts if name in text or quoted in text]
+        for file, text in holding:
+            kind = entity_names.declaration(name, text)
+            if kind and entity.label in {SYMBOL, TEST}:
+                return f"{kind if entity.label == SYMBOL else TEST} in `{file}`"
+        return f"{entity.label} in `{holding[0][0]}`" if holding else ""
+
+    def _file_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield the files that calls opened, each with what a call shows of its text."""
+        for call in self.calls:
+            if call.kind in _FILE_KINDS and len(call.targets) == 1 and not call.call.is_error:
+                file = self.paths.file(call.targets[0])
+                if file:
+                    yield file, f"{call.detail}\n{call.call.result}"[:_MAX_CODE]
 
     def entity_in(self, sentence: str, exclude: EntityKey) -> EntityKey:
         """Return another entity that the sentence names: a concept or a file, else a subject."""
