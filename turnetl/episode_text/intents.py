@@ -23,6 +23,8 @@ _READ = 4_000
 """Characters of each end of a text that are read."""
 _CONTEXT_CHARS = 70
 """Characters of the context that is added to a prompt that refers to it."""
+_LEAST_CONTEXT = 40
+"""Characters of a first sentence that is added to the request that follows it."""
 
 _BLOCK = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|local-command-stdout|task-notification)>"
@@ -148,7 +150,11 @@ _MID_ASK = re.compile(
     r"|\bi(?: would|'d) like to\b|\bi (?:want|need) to\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,.;] (?=(?:can|could) (?:you|we) \S)", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"(?<!\bhow)(?<!\bwhat)(?<!\bwhy)(?<!\bwhere)(?<!\bwhen)(?<!\bwhich)(?<!\bwho)(?<!\bthat)"
+    r"[,.;]?(?: and| but| so)? (?=(?:can|could) (?:you|we) \S)",
+    re.IGNORECASE,
+)
 _IMPERATIVE = re.compile(
     r"(?:add|address|apply|build|change|check|clean|commit|convert|create|debug|delete|deploy|do"
     r"|document|don'?t|drop|explain|extract|find|fix|generate|give|go|implement|improve|install"
@@ -196,8 +202,11 @@ def _joined(said: Sequence[_Sentence]) -> str:
     for place in sorted(chosen):
         is_next = title.endswith((*".?!", "\uff1f", "\u3002"))
         text = capital(said[place].text) if is_next else said[place].text
-        title = f"{title}{'' if is_next or not title else ';'} {text}"
-    return title.strip()
+        mark = ";" if title[-1:].isalnum() or title[-1:] in tuple(")\"'`") else ""
+        title = f"{title}{mark} {text}"
+    room = MAX_CHARS - len(title) - 3
+    is_led = 0 in chosen or room < _LEAST_CONTEXT
+    return title.strip() if is_led else f"{title.strip()} ({fit(said[0].text, room)})"
 
 
 def whole_sentences(paragraph: str) -> list[str]:
@@ -239,6 +248,8 @@ _REFERS = re.compile(
 )
 _SHORT = 60
 _FEW_WORDS = 2
+_REFERRING = 75
+"""Characters of a request that says too little without what it refers to."""
 
 
 def _with_context(said: Sequence[str], pasted: str, previous: Conversation | None) -> str:
@@ -246,7 +257,7 @@ def _with_context(said: Sequence[str], pasted: str, previous: Conversation | Non
     request, written = _request(said), " ".join(said)
     refers = len(request.split()) <= _FEW_WORDS or _REFERS.search(written)
     is_reply = not _sentence(said[0]).strength and _was_asked(previous)
-    if len(request) > _SHORT or not (refers or is_reply):
+    if len(request) > _REFERRING or not (refers or is_reply):
         return request
     return f"{request} (pasted: {pasted})" if pasted else _after(request, previous)
 

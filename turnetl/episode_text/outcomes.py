@@ -15,9 +15,11 @@ from turnetl.episode_text.conversation import (
     ConversationStep,
     closing,
     paragraphs,
+    sentences,
 )
 from turnetl.episode_text.intents import ASKS_FOR, MAX_CHARS, capital, ends, fit, whole_sentences
 
+_QUESTION_CHARS = 60
 _INTERRUPTED = "[Request interrupted by user"
 
 
@@ -30,6 +32,10 @@ def outcome(turn: Conversation) -> str:
     end = closing(answer)
     stated = _conclusion(answer, end, rows)
     shown = "; ".join(rows.phrases(stated))
+    if (stated or shown) and end.question and not (rows.edited or rows.commits):
+        # What is only offered was not done.
+        asked = fit(sentences(end.question)[0], _QUESTION_CHARS)
+        shown = "; ".join(filter(None, [shown, f"asks: {asked}"]))
     if rows.is_interrupted:
         begun = shown or (_silent(answer).removeprefix(_SILENT) if answer else "")
         return fit("; ".join(filter(None, ["Interrupted", begun])))
