@@ -152,3 +152,21 @@ def test_a_run_says_that_the_session_of_a_subagent_is_not_here(
         assert "(1 subagent archive whose session is not here)" in " ".join(printed.split())
     joined = run_in_process("backfill", str(folder.parents[1]), "--json", folder=tmp_path).json
     assert [one["unjoined_archives"] for one in joined["groups"]] == [0]
+
+
+def test_a_subagent_whose_archive_comes_late_makes_its_turn_stale_and_the_run_says_what_to_do(
+    tmp_path: Path,
+) -> None:
+    prompt = row("user", "Mend the cart of the shop, please.", "p1", at(0))
+    rows = [prompt, row("assistant", "A subagent does it.", "a1", at(1)), *SESSION_ROWS[1:]]
+    write_archive(tmp_path / "archives" / "s1.jsonl", rows)
+    run_in_process("backfill", "archives", folder=tmp_path)
+    write_archive(tmp_path / "archives" / "agent-a1.jsonl", [*map(sidechain, SUBAGENT_ROWS)])
+    late = run_in_process("backfill", "archives", folder=tmp_path)
+    assert "1 stale, not ingested again: 1 content changed" in " ".join(late.stdout.split())
+    remedy = "`turnetl redo --stale --group shop`"
+    assert remedy in " ".join(late.stderr.split())
+    redone = run_in_process("redo", "--stale", "--group", "shop", "--yes", folder=tmp_path)
+    assert redone.exit_code == 0, redone.stderr
+    status = run_in_process("status", folder=tmp_path)
+    assert remedy not in " ".join((status.stdout + status.stderr).split())

@@ -210,6 +210,26 @@ def test_a_subagent_in_a_folder_to_which_its_session_changed_is_of_the_same_grou
     ]
 
 
+def test_an_archive_in_the_folder_of_subagents_is_a_run_though_no_row_says_so(
+    tmp_path: Path,
+) -> None:
+    marked, unmarked = Lake(tmp_path / "marked"), Lake(tmp_path / "unmarked")
+    paths = write(tmp_path / "archives")[:3]
+    parse(marked, *paths)
+    for path in paths[1:]:
+        lines = map(json.loads, path.read_text().splitlines())
+        rows = [{k: v for k, v in one.items() if k not in _MARKS} for one in lines]
+        path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    report = parse(unmarked, *paths)
+    assert [one.unjoined_archives for one in report.groups] == [0]
+    assert turns(unmarked) == turns(marked)
+    counts = [[one.metadata.counts for one in lake.turn_files()] for lake in (marked, unmarked)]
+    assert counts[0] == counts[1]
+
+
+_MARKS = ("isSidechain", "agentId")
+
+
 def test_a_short_id_of_a_subagent_leads_to_no_turn_of_another_session() -> None:
     empty = dict.fromkeys(LINKS) | {"format": "kimi", "subagent_prompts": [], "user_text": "Look."}
     long_id = "0000abc0-0000-4000-8000-0000000000a1"

@@ -11,6 +11,7 @@ from tests import builders
 from tests.builders import GROUP, START
 from tests.fakes.followed_graphs import LoadedGraph
 from tests.index.indexed_shop import EMBEDDER, NOW
+from turnetl.base import ids
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId
@@ -101,6 +102,16 @@ async def test_a_name_that_starts_with_a_dot_is_a_name_before_it_is_a_path(tmp_p
 async def test_a_name_and_a_label_are_found_in_any_case(index: PersistentIndex) -> None:
     assert find_entity(index.lookup(), "SRC/Cart.py", "file") == CART
     assert find_entity(index.lookup(), "CHECKOUT", "ERROR") == ERROR
+
+
+async def test_a_symbol_is_found_by_another_spelling(tmp_path: Path) -> None:
+    uuid = ids.entity_id(GROUP, "Symbol", ids.folded_name("Symbol", "addItem"))
+    symbol = Entity(uuid, GROUP, "addItem", ("Symbol",), "", START)
+    with closing(PersistentIndex(tmp_path / "named", EMBEDDER.name, EMBEDDER.dimensions)) as named:
+        await named.catch_up(LoadedGraph(contents(GROUP, (CART, symbol), 0)), EMBEDDER, now=NOW)
+        for spelling in ("cart.add_item(book)", "AddItem()", "Cart::addItem"):
+            assert find_item(named, spelling, HERE).id == uuid
+            assert find_entity(named.lookup(), spelling) == symbol
 
 
 async def test_of_files_that_differ_in_case_the_one_typed_is_meant(tmp_path: Path) -> None:

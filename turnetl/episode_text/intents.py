@@ -205,7 +205,7 @@ def _joined(said: Sequence[_Sentence]) -> str:
         mark = ";" if title[-1:].isalnum() or title[-1:] in tuple(")\"'`") else ""
         title = f"{title}{mark} {text}"
     room = MAX_CHARS - len(title) - 3
-    is_led = 0 in chosen or room < _LEAST_CONTEXT
+    is_led = not said or 0 in chosen or room < _LEAST_CONTEXT
     return title.strip() if is_led else f"{title.strip()} ({fit(said[0].text, room)})"
 
 
@@ -242,8 +242,10 @@ ASKS_FOR = re.compile(
     re.IGNORECASE,
 )
 _REFERS = re.compile(
-    r"\b(?:it|this|that|these|those|they|them|there|again|same|both|then|instead|also|one|ones"
-    r"|what about|how about)\b|^(?:and|or|but|so)\b",
+    r"\b(?:it|this|these|those|they|them|again|same|both|instead|what about|how about|that's"
+    r"|(?:the|that|which|first|second|last|other) ones?|there(?=[.?!]*$)"
+    r"|that(?=\W*$|[.,;?!]| (?:is|was|way|thing|too|again|instead|then|now|for|in|to|and)\b))\b"
+    r"|^(?:and|or|but|so)\b",
     re.IGNORECASE,
 )
 _SHORT = 60

@@ -19,7 +19,7 @@ from turnetl.lake import absolute_path_text
 from turnetl.parsing.archive_files import LOCAL, ArchiveFiles
 from turnetl.parsing.archive_paths import StandsFor, find_archive
 from turnetl.parsing.redaction import ArchiveWithPath, redact_turns
-from turnetl.parsing.side_files import add_whole_outputs
+from turnetl.parsing.side_files import add_whole_outputs, turns_to_run
 from turnetl.parsing.sources import read_archive
 from turnetl.parsing.table import ArchiveTurns, build_rows
 from turnetl.redact import Redactor
@@ -85,12 +85,16 @@ def _subagent_calls(
 ) -> _Calls | NotRead:
     """Return the calls of subagents in an archive."""
     try:
-        data = read_archive(find_archive(name, stands_for, files), files)
+        path = find_archive(name, stands_for, files)
+        data = read_archive(path, files)
     except BadArchive as error:
         return _not_read(error)
     calls: dict[tuple[int, str], list[RawToolCall]] = {}
-    reader = formats.by_name(format_name)
-    for run in reader.read(data).runs if reader else ():
+    if (reader := formats.by_name(format_name)) is None:
+        return calls
+    parsed = reader.read(data)
+    turns_to_run(parsed, format_name, path)
+    for run in parsed.runs:
         for call in run.tool_calls:
             calls.setdefault((call.line, call.name), []).append(call)
     return calls

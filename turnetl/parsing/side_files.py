@@ -15,7 +15,9 @@ from typing import Any
 import msgspec
 
 from turnetl.base.errors import BadArchive
+from turnetl.base.reason import SkipReason
 from turnetl.formats.kit.message_parts import path_of_uri, text_of
+from turnetl.formats.kit.turn_builder import TurnBuilder
 from turnetl.formats.port import ParsedArchive
 from turnetl.parsing.archive_files import ArchiveFiles
 
@@ -95,10 +97,34 @@ def folder_of_session(cwd: str | None, path: Path) -> str | None:
     return next((one for one in above if re.sub(r"[^A-Za-z0-9]", "-", one) == found[1]), cwd)
 
 
+_OF_SUBAGENT = re.compile(
+    r".*/subagents/(?:.*/)?(?:agent-)?([^/.]+)\.jsonl(?:\.[a-z]+)?", re.DOTALL
+)
+"""An archive of Claude Code that holds a subagent, with its id."""
+
+
+def turns_to_run(parsed: ParsedArchive, format_name: str, path: Path) -> None:
+    """Make the turns of an archive one run if only its folder says that it is a subagent's."""
+    found = _OF_SUBAGENT.fullmatch(path.as_posix()) if parsed.turns else None
+    if format_name != "claude_code" or found is None:
+        return
+    builder, session, counts = TurnBuilder(), parsed.turns[0].session_id, parsed.counts
+    builder.add_run_of(parsed.turns, session, found[1])
+    for key, message in ((key, one) for turn in parsed.turns for key, one in turn.usage.items()):
+        builder.subagents.add(session, found[1], started_by=session, key=key, message=message)
+    read = builder.finish(session, parsed.cwd)
+    parsed.turns, parsed.runs = [], [*parsed.runs, *read.runs]
+    parsed.subagent_usage = (*(parsed.subagent_usage or ()), *(read.subagent_usage or ()))
+    counts.turns = counts.steering = counts.user_answers = 0
+    counts.sidechain_rows += counts.used
+    counts.recount(None, SkipReason.SIDECHAIN, counts.used)
+
+
 def add_side_files(
     parsed: ParsedArchive, format_name: str, path: Path, files: ArchiveFiles
 ) -> None:
     """Add the folder and the model to the turns that lack them. Raises no `BadArchive`."""
+    turns_to_run(parsed, format_name, path)
     if format_name == "claude_code" and parsed.runs and not parsed.turns:
         parsed.cwd = folder_of_session(parsed.cwd, path)
     for side in SIDE_FILES.get(format_name, ()):

@@ -168,6 +168,10 @@ def group_messages(group: TurnsOfGroup) -> list[str]:
     listed += _superseded_prompts(group)
     if group.uncommitted_reasons.get(PendingReason.NO_TIME):
         listed.append(no_time_message(group))
+    if group.stale:
+        stale = plural(group.stale, "turn is stale", "turns are stale")
+        remedy = f"`turnetl redo --stale --group {group.group}` ingests what is not noise again"
+        listed.append(f"group `{group.group}`: {stale}; {remedy}, `--dry-run` shows what changes")
     return listed
 
 

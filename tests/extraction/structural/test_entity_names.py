@@ -86,7 +86,7 @@ async def test_a_chat_without_a_thing_has_no_entity_but_its_statements(shop: Sho
         git_branch=None,
     )
     labels = {label for entity in shop.group.entities for label in entity.labels}
-    assert labels <= {"Decision", "Preference", "Concept"}
+    assert labels <= {"Decision", "Preference", "Concept", "User"}
     assert "sourdough bread" not in shop.names("Concept")
 
 

@@ -176,7 +176,8 @@ _CHANGE = re.compile(
     r"|introduc|convert|handl|now\b)",
     re.IGNORECASE,
 )
-_PATH_PREFIX = re.compile(r"(?<![\w./~-])[\w./~-]{1,200}$")
+# After the mark of a cut, a path lacks its beginning.
+_PATH_PREFIX = re.compile(r"(?<![\w./~\u2026-])(?<!\.\.\.\] )[\w./~-]{1,200}$")
 _PATH_START = frozenset(" \t\n\"'`(:")
 _MAX_LISTING = 8000
 """Characters of a tool result that are searched for a file's folders."""
@@ -192,11 +193,13 @@ _SETTINGS_FILE = re.compile(
 )
 _FILE_KINDS = frozenset({*_WRITE_KINDS, CallKind.READ})
 _DESCRIBED = frozenset({FILE, SYMBOL, TEST, FLAG, SETTING, PACKAGE})
+_DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|log|csv|jsonl?)$")
 _MAX_DECLARED = 4
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
-USER = EntityKey(CONCEPT, "user")
-"""The subject of a turn without any topic: a fact needs two endpoints."""
+_TOOL_NAME = re.compile(r"^(?:[A-Z][A-Za-z]{2,30}|[A-Za-z]{2,20}[\d.+#][\w.+#]{0,20})$")
+USER = EntityKey("User", "user")
+"""Who prefers and reports; no turn mentions it."""
 _MAX_READ_FILES = 8
 _MAX_SENTENCES = 400
 _SUBJECTS = 2
@@ -265,12 +268,11 @@ class TurnFeatures:
         name = entity.name.rpartition(".")[2] if entity.label == SYMBOL else entity.name
         texts = list(self._file_texts()) if entity.label in _DESCRIBED else []
         if entity.label == FILE:
-            declared = [
-                one for file, text in texts if file == name for one in entity_names.declared(text)
-            ]
-            names = ", ".join(f"`{one}`" for one in declared[:_MAX_DECLARED])
+            code = "\n".join(text for file, text in texts if file == name)
+            declared = [f"`{one}`" for one in entity_names.declared(code)]
             more = ", …" if declared[_MAX_DECLARED:] else ""
-            return f"File that declares {names}{more}" if declared else ""
+            listed = ", ".join(declared[:_MAX_DECLARED])
+            return f"File that declares {listed}{more}" if declared else ""
         quoted = f'"{name.lstrip("-")}"'
         holding = [(file, text) for file, text in texts if name in text or quoted in text]
         for file, text in holding:
@@ -280,11 +282,11 @@ class TurnFeatures:
         return f"{entity.label} in `{holding[0][0]}`" if holding else ""
 
     def _file_texts(self) -> Iterator[tuple[str, str]]:
-        """Yield the files that calls opened, each with what a call shows of its text."""
+        """Yield the files of code that calls opened, each with what a call shows of its text."""
         for call in self.calls:
             if call.kind in _FILE_KINDS and len(call.targets) == 1 and not call.call.is_error:
                 file = self.paths.file(call.targets[0])
-                if file:
+                if file and not _DOCUMENT.search(file):
                     yield file, f"{call.detail}\n{call.call.result}"[:_MAX_CODE]
 
     def entity_in(self, sentence: str, exclude: EntityKey) -> EntityKey:
@@ -298,10 +300,8 @@ class TurnFeatures:
         return self.subject_beside(exclude)
 
     def entity_named(self, name: str) -> EntityKey:
-        key = EntityKey(CONCEPT, name)
-        for file in (*self.edited_files, *self.other_files):
-            if name.casefold() in (file.casefold(), file.rpartition("/")[2].casefold()):
-                return EntityKey(FILE, file)
+        """Return what a decision chooses or rejects: a tool, if a sign but no call shows it."""
+        key = EntityKey(TOOL if _TOOL_NAME.match(name) else CONCEPT, name)
         return next(iter(entity_names.things(f"`{name}`", self.evidence)), key)
 
     def subject_beside(self, entity: EntityKey) -> EntityKey:
@@ -383,7 +383,7 @@ def _known_file(
 
     Leading folders may be missing, unless several files that were opened end so.
     """
-    root = f"{paths.root.rpartition('/')[2]}/"
+    root = f"{paths.root.rpartition('/')[2]}/".lstrip("/")
     name = (paths.mentioned(mentioned) or "").removeprefix(root)
     if not name or name in opened:
         return name or None
