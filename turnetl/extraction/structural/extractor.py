@@ -12,6 +12,7 @@ from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
     command_results,
+    entity_names,
     prose,
     runs,
     statements,
@@ -128,11 +129,16 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
 
 
 def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
-    """Return what the turn mentions without a fact: what the prompt names, and opened files."""
+    """Return what the turn mentions without a fact.
+
+    It is what the prompt names, the ticket of the branch, and opened files.
+    """
     prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
     named = [key for key in features.entities_in(prompt) if key.label in _MENTIONED]
     files = [EntityKey(FILE, file) for file in (*features.edited_files, *features.other_files)]
-    return list(dict.fromkeys([*named, *files]))[:_MAX_UNRELATED_ENTITIES]
+    ticket = entity_names.ticket_of(features.turn.git_branch)
+    mentioned = [*named, *([ticket] if ticket else []), *files]
+    return list(dict.fromkeys(mentioned))[:_MAX_UNRELATED_ENTITIES]
 
 
 def _complete(
