@@ -59,7 +59,7 @@ def test_each_filter_selects_turns(subtests: pytest.Subtests, folder: Path) -> N
         (("--file", "checkout.py", "--relation", "CHANGED"), 1),
         (("--file", "/home/dev/bookshop/src/bookshop/checkout.py"), 1),
         (("--entity", "total_cents"), 1),
-        (("--label", "Error", "--group", "shoebox"), 6),
+        (("--label", "Error", "--group", "shoebox"), 5),
         (("--tool", "bash", "--until", "2026-02"), 3),
         (("--format", "claude_code", "--since", "2026-05"), 2),
         (("--session", "6beda5ed", "--until", "2026-02"), 0),
