@@ -13,7 +13,6 @@ NAMES = (
     "parse",
     "redaction",
     "episodes",
-    "entities",
     "decisions",
     "graph_quality",
     "retrieval",

@@ -198,25 +198,21 @@ def _of_pi(row: Mapping[str, Any], place: object) -> Iterator[tuple[object, dict
         return
     usage = message.get("usage")
     if message.get("role") == "assistant" and isinstance(usage, dict):
-        raw = {
-            "input": usage.get("input"),
-            "write": usage.get("cacheWrite"),
-            "read": usage.get("cacheRead"),
-            "output": usage.get("output"),
-        }
+        raw = _raw(usage, "input", "cacheWrite", "cacheRead", "output")
         yield place, _message(message.get("model"), row.get("timestamp"), raw)
 
 
 def _of_amp(row: Mapping[str, Any], place: object) -> Iterator[tuple[object, dict[str, Any]]]:
     usage = row.get("usage")
     if row.get("role") == "assistant" and isinstance(usage, dict) and "inputTokens" in usage:
-        raw = {
-            "input": usage.get("inputTokens"),
-            "write": usage.get("cacheCreationInputTokens"),
-            "read": usage.get("cacheReadInputTokens"),
-            "output": usage.get("outputTokens"),
-        }
+        cached = ("cacheCreationInputTokens", "cacheReadInputTokens")
+        raw = _raw(usage, "inputTokens", *cached, "outputTokens")
         yield place, _message(usage.get("model"), usage.get("timestamp"), raw)
+
+
+def _raw(usage: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return input, cache write, cache read and output, which have these names."""
+    return dict(zip(("input", "write", "read", "output"), map(usage.get, names), strict=True))
 
 
 def _message(model: Any, time: Any, raw: dict[str, Any]) -> dict[str, Any]:

@@ -10,22 +10,25 @@ import argparse
 import asyncio
 import random
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.entities import extract
 from benchmarks.fact_words import FactWords
 from tests import real_archives
 from turnetl import pipeline
-from turnetl.base.model import Fact
+from turnetl.base.model import Episode, Fact, GroupId
+from turnetl.extraction.structural import StructuralExtractor
 from turnetl.graph.mirror.fulltext import tokenize
+from turnetl.graph.mirror.group import MirrorGroup, empty_contents
 from turnetl.lake import Lake
 from turnetl.settings import Settings
 
+CONTEXT, NOW = 3, datetime(2026, 1, 1, tzinfo=UTC)
 RANKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
 
 
@@ -60,7 +63,20 @@ async def archived_facts(archives: Sequence[str], folder: Path) -> list[Fact]:
     lake, facts = Lake(settings.lake), list[Fact]()
     for group in lake.groups():
         episodes = [one for one in lake.episodes(group) if not one.noise and one.turn.started_at]
-        facts += (await extract(group, episodes))[1]
+        facts += await _facts(group, episodes)
+    return facts
+
+
+async def _facts(group: GroupId, episodes: Sequence[Episode]) -> list[Fact]:
+    """Extract every turn against an empty group, so that facts are as first found."""
+    extractor, empty = StructuralExtractor(), MirrorGroup(empty_contents(group))
+    sessions: dict[str, list[Episode]] = defaultdict(list)
+    facts: list[Fact] = []
+    for episode in episodes:
+        session = sessions[episode.turn.session_id]
+        extracted = await extractor.extract(episode, session[-CONTEXT:])
+        session.append(episode)
+        facts += (await extractor.resolve(episode, extracted, empty, now=NOW)).facts
     return facts
 
 

@@ -139,8 +139,8 @@ def _knowledge(
     text: str, turn: ReportedTurn, fact: ReportedFact, invalid: ReportedFact
 ) -> Knowledge:
     entity = EntityHistory(text, text, 3, Listed((fact, invalid), 7))
-    solved = ErrorOccurrence(invalid, turn, turn.started_at, turn, (fact,), text)
-    unsolved = ErrorOccurrence(fact, turn, None, None, (), "")
+    solved = ErrorOccurrence(invalid, turn, "fixed", turn.started_at, turn, (fact,), text)
+    unsolved = ErrorOccurrence(fact, turn, "unresolved", None, None, (), "")
     return Knowledge(
         facts=12,
         invalid_facts=3,

@@ -97,7 +97,7 @@ def test_an_entity_is_printed_with_its_turns(folder: Path) -> None:
     result = run_in_process("entity", "KeyError:", "'price'", folder=folder)
     assert result.stdout.startswith("KeyError: 'price'  Error  bookshop\n")
     assert "66185fa7  The checkout tests fail" in result.stdout
-    assert "failed with `KeyError: 'price'`  (until 2026-03-03 09:12)" in result.stdout
+    assert "(until 2026-03-03 09:12)" in result.stdout
 
 
 def test_a_file_is_found_by_the_end_of_its_path_and_from_a_clone(folder: Path) -> None:
@@ -118,7 +118,7 @@ def test_a_fix_begins_with_the_answer_and_ends_with_its_lineage(folder: Path) ->
     result = run_in_process("fix", "KeyError: 'price'", folder=folder)
     first, resolved, *_, archive = result.stdout.splitlines()
     assert first == "KeyError: 'price'  bookshop"
-    assert resolved == "    resolved 2026-03-03 09:12, 32 seconds later"
+    assert resolved == "    fixed 2026-03-03 09:12, 32 seconds later"
     assert "      Fix: `Cart.add` reads `price_cents` and divides by 100." in result.stdout
     assert archive.endswith("2026-03-03-checkout.jsonl:3-20")
 

@@ -230,6 +230,18 @@ def test_an_archive_in_the_folder_of_subagents_is_a_run_though_no_row_says_so(
 _MARKS = ("isSidechain", "agentId")
 
 
+def test_a_result_in_the_archive_of_a_subagent_says_whom_its_call_started(tmp_path: Path) -> None:
+    lake, paths = Lake(tmp_path / "lake"), write(tmp_path / "archives")[:3]
+    lines = paths[1].read_text().splitlines()
+    number = next(place for place, text in enumerate(lines) if '"tool_use_id": "toolu_t2"' in text)
+    lines[number] = json.dumps(json.loads(lines[number]) | {"toolUseResult": {"agentId": "b2"}})
+    paths[1].write_text("\n".join(lines))
+    paths[2].write_text(paths[2].read_text().replace("Run the tests.", "Another prompt."))
+    parse(lake, *paths)
+    nested = turns(lake)[0].subagents[1]
+    assert (nested.agent_id, nested.started_by, nested.call_id) == ("b2", "a1", "toolu_t2")
+
+
 def test_a_short_id_of_a_subagent_leads_to_no_turn_of_another_session() -> None:
     empty = dict.fromkeys(LINKS) | {"format": "kimi", "subagent_prompts": [], "user_text": "Look."}
     long_id = "0000abc0-0000-4000-8000-0000000000a1"

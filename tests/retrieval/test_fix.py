@@ -64,10 +64,13 @@ def fact(
     )
 
 
-FAILURE = fact("f1", PYTEST, "FAILED_WITH", ERROR, FAILED, valid_at=at(0), invalid_at=at(5))
+FAILURE = replace(
+    fact("f1", PYTEST, "FAILED_WITH", ERROR, FAILED, valid_at=at(0), invalid_at=at(5)),
+    attributes={"resolution": "fixed"},
+)
 EDIT = fact("f2", FILE, "MODIFIED", FILE, FIXED, valid_at=at(5))
 LATER_EDIT = fact("f3", FILE, "MODIFIED", PYTEST, FIXED, valid_at=at(6))
-SUCCESS = fact("f4", FILE, "RAN", PYTEST, FIXED, valid_at=at(5))
+FIX = fact("f4", ERROR, "FIXED_BY", FILE, FIXED, valid_at=at(5))
 OTHER = fact("f5", FILE, "MODIFIED", ERROR, PARALLEL, valid_at=at(5))
 UNRESOLVED = fact("f6", PYTEST, "FAILED_WITH", OPEN_ERROR, PARALLEL)
 
@@ -92,7 +95,7 @@ async def index(tmp_path: Path) -> AsyncIterator[PersistentIndex]:
         GROUP,
         None,
         (PYTEST, ERROR, FILE, OPEN_ERROR),
-        (FAILURE, EDIT, LATER_EDIT, SUCCESS, OTHER, UNRESOLVED),
+        (FAILURE, EDIT, LATER_EDIT, FIX, OTHER, UNRESOLVED),
         (FAILED, PARALLEL, FIXED),
         TEXTS,
     )
@@ -111,12 +114,13 @@ async def test_a_failure_is_resolved_by_the_turn_that_invalidated_it(
     assert occurrence.turn.receipt == FAILED
     assert occurrence.resolved_by is not None
     assert occurrence.resolved_by.receipt == FIXED
+    assert occurrence.resolution == occurrence.outcome == "fixed"
     assert occurrence.answer == "Looking.\n\nThe cart reads price_cents now."
 
 
 async def test_the_evidence_lies_between_failure_and_success(index: PersistentIndex) -> None:
     (found,) = await find_fixes(index, "KeyError: 'price'", EMBEDDER, limit=5)
-    assert found.occurrences[0].evidence == (EDIT, SUCCESS)
+    assert found.occurrences[0].evidence == (EDIT, FIX)
 
 
 async def test_an_error_without_a_later_success_is_not_called_resolved(
@@ -125,7 +129,7 @@ async def test_an_error_without_a_later_success_is_not_called_resolved(
     (found,) = await find_fixes(index, "TimeoutError", EMBEDDER, limit=5)
     (occurrence,) = found.occurrences
     assert (occurrence.resolved_at, occurrence.resolved_by) == (None, None)
-    assert occurrence.evidence == ()
+    assert (occurrence.evidence, occurrence.resolution) == ((), "unresolved")
     assert occurrence.answer == "Written."
 
 

@@ -129,8 +129,8 @@ def test_explanations_that_name_the_entity_come_first_and_exclamations_are_left_
 
 
 def test_a_run_of_a_command_is_no_change() -> None:
-    summary = rule_summary(PARSER, [dated("`pytest` was run.", "RAN", 0)])
-    assert summary.splitlines()[1] == "Run, 2026-03-01: `pytest` was run."
+    summary = rule_summary(PARSER, [dated("`pytest` was fixed.", "FIXED_BY", 0)])
+    assert summary.splitlines()[1] == "Change, 2026-03-01: `pytest` was fixed."
 
 
 def test_a_long_fact_is_cut_between_two_words() -> None:

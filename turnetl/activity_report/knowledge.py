@@ -102,6 +102,7 @@ def _occurrence(one: Occurrence, book: TurnBook) -> ErrorOccurrence | None:
     return ErrorOccurrence(
         fact=reported_fact(one.fact, book),
         turn=turn,
+        outcome=one.outcome,
         resolved_at=one.resolved_at,
         resolved_by=None if resolved is None else book.find(resolved.receipt.turn_id),
         evidence=tuple(reported_fact(fact, book) for fact in one.evidence[-model.EVIDENCE :]),

@@ -163,10 +163,11 @@ class EntitiesOfLabel:
 class ErrorOccurrence:
     fact: ReportedFact
     turn: ReportedTurn
+    outcome: str
     resolved_at: datetime | None
     resolved_by: ReportedTurn | None
     evidence: tuple[ReportedFact, ...]
-    """What changed in between, and the command that then succeeded."""
+    """What changed in between, and what fixed it."""
     answer: str
     """What the agent wrote at the end; empty if nothing."""
 

@@ -162,7 +162,8 @@ def _folded_key(name: str) -> str:
 
 _FOLDS: Mapping[str, Callable[[str], str]] = {
     "Symbol": _folded_symbol,
-    "Test": _folded_symbol,
+    # The case of a Go test is a text: `TestLoad/reads_.env_files`.
+    "Test": lambda name: name if "/" in name else _folded_symbol(name),
     "Setting": _folded_key,
     "Tool": _folded_key,
     "Package": lambda name: _HOST.sub("", name).replace("_", "-"),

@@ -266,9 +266,9 @@ def _occurrence(found: Occurrence) -> Iterator[str]:
     yield f"   failed {format_minute(found.fact.valid_at)}: {text_line(found.fact.text)}"
     yield f"   in {turn_line(found.turn)}"
     if found.resolved_at is None:
-        yield "   NOT RESOLVED: no later success is known; the agent wrote:"
+        yield f"   {found.outcome.upper()}; the agent wrote:"
     else:
-        yield f"   resolved {format_minute(found.resolved_at)}"
+        yield f"   {found.outcome} {format_minute(found.resolved_at)}"
         if found.resolved_by is not None and found.resolved_by != found.turn:
             yield f"   by {turn_line(found.resolved_by)}"
     yield from (f"   {fact_line(fact)}" for fact in found.evidence)

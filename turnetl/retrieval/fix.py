@@ -1,8 +1,8 @@
 """Where an error occurred, and what resolved it.
 
-A failure is resolved when the graph says that it no longer holds: the same command succeeded
-later. A text that asks for an error may be a message, a part of one, or the output of many tests:
-its lines about what passed do not count.
+A failure is resolved when the graph says that it no longer holds: the same thing passed later,
+after a change or on a rerun. A text that asks for an error may be a message, a part of one, or the
+output of many tests: its lines about what passed do not count.
 """
 
 import re
@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Annotated
 
 import numpy as np
@@ -96,8 +97,15 @@ class ErrorMatcher:
         return [name for name, count in counts.items() if count == fewest]
 
 
-_CHANGES = frozenset({"CREATED", "MODIFIED", "DELETED", "ADDED"})
-_RUN = "RAN"
+_CHANGES = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "CREATED", "MODIFIED"})
+"""The last two: of graphs that older rules wrote."""
+_FIX, _TEST_LABEL = "FIXED_BY", "Test"
+_UNRESOLVED = "unresolved"
+_OUTCOMES = {
+    "fixed": "fixed",
+    "passed_on_rerun": "passed on a rerun without a change",
+    _UNRESOLVED: "unresolved: no later run shows it passing",
+}
 _RANKED = 60
 """Turns whose errors are compared with the query."""
 _OCCURRENCES = 5
@@ -123,12 +131,24 @@ class Occurrence:
     ]
     evidence: Annotated[
         tuple[Fact, ...],
-        described("What was changed between failure and success, and the success."),
+        described("What was changed between failure and success, and what fixed it."),
     ]
     answer: Annotated[
         str,
         described("What the agent wrote last in the turn of the success, or else of the failure."),
     ]
+    resolution: Annotated[
+        str,
+        described(
+            "`fixed`: it passed after a change; `passed_on_rerun`: without one; `passed`: it is not"
+            " known after what; `unresolved`: no later run shows it passing."
+        ),
+    ]
+
+    @property
+    def outcome(self) -> str:
+        """The resolution as texts say it."""
+        return _OUTCOMES.get(self.resolution, "passed later")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +184,8 @@ async def find_fixes(
     query = await analyze(plain, embedder, static_model)
     ranked = rank(query, index, static_model, keys)[:_RANKED] if len(keys) else []
     facts = list(index.facts([one.turn.key for one in ranked]).values())
-    named = (_error(one) for of_turn in facts for one in of_turn)
-    errors = _matching(facts, ErrorMatcher(text, {one.name for one in named if one is not None}))
+    names = {error.name for of_turn in facts for one in of_turn for error in _errors(one)}
+    errors = _matching(facts, ErrorMatcher(text, names))
     return [error_history(index, error) for error in errors[:limit]]
 
 
@@ -192,24 +212,22 @@ def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> 
     """Return the errors that match, best first; only that one if one is the very text."""
     scores: dict[str, tuple[float, Entity]] = {}
     for indexed in (one for of_turn in facts for one in of_turn):
-        error = _error(indexed)
-        if error is None:
-            continue
-        score = matcher.score(error.name, indexed.fact.text)
-        if score > scores.get(error.uuid, (0.0, error))[0]:
+        # A failed test and its error are one failure: the one that the text names is returned.
+        found = ((matcher.score(one.name, indexed.fact.text), one) for one in _errors(indexed))
+        score, error = max(found, key=itemgetter(0), default=(0.0, None))
+        if error is not None and score > scores.get(error.uuid, (0.0, error))[0]:
             scores[error.uuid] = score, error
     ordered = sorted(scores.values(), key=lambda pair: (-pair[0], pair[1].name, pair[1].uuid))
     is_exact = any(score >= EXACT for score, _ in ordered)
     return [error for score, error in ordered if score >= EXACT or not is_exact]
 
 
-def _error(indexed: IndexedFact) -> Entity | None:
-    """Return the error or failed test that a fact is about; None if it is about neither."""
+def _errors(indexed: IndexedFact) -> list[Entity]:
+    """Return the error and the failed test that a fact is about."""
+    ends = (indexed.target, indexed.source)
     if indexed.fact.relation == FAILURE:
-        return indexed.target
-    return next(
-        (end for end in (indexed.target, indexed.source) if ERROR_LABEL in end.labels), None
-    )
+        return [end for end in ends if end is indexed.target or _TEST_LABEL in end.labels]
+    return [end for end in ends if ERROR_LABEL in end.labels][:1]
 
 
 def _occurrence(index: PersistentIndex, stated: StatedFact, turn: IndexedTurn) -> Occurrence:
@@ -224,7 +242,14 @@ def _occurrence(index: PersistentIndex, stated: StatedFact, turn: IndexedTurn) -
         resolved_by=next(iter(summarize(index, [resolving.key] if resolving else [])), None),
         evidence=_evidence(index, stated, turn, resolving) if resolving else (),
         answer=_ending(from_episode_text(answering.text).answer),
+        resolution=_resolution(fact),
     )
+
+
+def _resolution(fact: Fact) -> str:
+    if fact.invalid_at is None:
+        return _UNRESOLVED
+    return str(fact.attributes.get("resolution", "passed"))
 
 
 def _resolving_turn(
@@ -250,7 +275,7 @@ def _resolving_turn(
 def _evidence(
     index: PersistentIndex, stated: StatedFact, turn: IndexedTurn, resolving: IndexedTurn
 ) -> tuple[Fact, ...]:
-    """Return the changes between failure and success, and the success, in the order of time."""
+    """Return the changes between failure and success, and the fix, in the order of time."""
     failure = stated.indexed.fact
     start, end = failure.valid_at or turn.receipt.started_at, failure.invalid_at
     session = index.lookup().session(turn.receipt.session_id)
@@ -262,7 +287,7 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if indexed.fact.relation in _CHANGES or _is_success(indexed, stated)
+        if indexed.fact.relation in _CHANGES or _is_fix(indexed, stated)
     }
     within = [
         fact
@@ -272,9 +297,9 @@ def _evidence(
     return tuple(sorted(within, key=lambda fact: (fact.valid_at or start, fact.uuid)))
 
 
-def _is_success(indexed: IndexedFact, failure: StatedFact) -> bool:
-    command = failure.indexed.source.uuid
-    return indexed.fact.relation == _RUN and command in (indexed.source.uuid, indexed.target.uuid)
+def _is_fix(indexed: IndexedFact, failure: StatedFact) -> bool:
+    failed = failure.indexed.source.uuid, failure.indexed.target.uuid
+    return indexed.fact.relation == _FIX and indexed.source.uuid in failed
 
 
 def _ending(text: str) -> str:

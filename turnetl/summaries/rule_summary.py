@@ -40,7 +40,6 @@ _SECTIONS = (
         | frozenset({"MODIFIED", "CREATED", "RECORDED"}),  # of older graphs, until `redo`
         2,
     ),
-    _Section("Run", frozenset({"RAN"}), 2),
     _Section(
         "Explanation",
         frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}),

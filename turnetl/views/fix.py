@@ -13,7 +13,6 @@ from turnetl.views.turns import fact_text, lineage, step_lineage
 
 _NO_ERRORS = "no error in the graph matches; `turnetl search` finds turns by other words"
 _TURNS = "no error in the graph matches; these are the turns that `turnetl search` finds:"
-_UNRESOLVED = "no later success is known; the agent wrote:"
 
 
 def view(report: Fixes) -> View:
@@ -34,9 +33,10 @@ def _error(found: ErrorHistory) -> Iterator[Node]:
 
 def _occurrence(found: Occurrence) -> Iterator[Node]:
     if found.resolved_at is None:
-        yield line((_UNRESOLVED, "yellow"))
+        yield line((f"{found.outcome}; the agent wrote:", "yellow"))
     else:
-        yield line((f"resolved {format_minute(found.resolved_at)}{_duration(found)}", "green"))
+        when = f"{format_minute(found.resolved_at)}{_duration(found)}"
+        yield line((f"{found.outcome} {when}", "green"))
     if found.answer:
         yield Lines([found.answer], indent=2)
     for fact in found.evidence:

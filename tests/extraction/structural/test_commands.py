@@ -1,10 +1,7 @@
-from dataclasses import replace
-from datetime import timedelta
-
 import pytest
 
-from tests.builders import START, tool
-from tests.extraction.structural.shop_group import NOW, ShopGroup
+from tests.builders import tool
+from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.extraction.structural.shell_commands import commands
 
 KEY_ERROR = """\
@@ -67,12 +64,6 @@ async def test_the_agents_own_tools_are_not_entities(shop: ShopGroup) -> None:
     assert shop.names("Tool") == shop.names("Command") == []
 
 
-async def test_a_command_with_a_subcommand_belongs_to_its_program(shop: ShopGroup) -> None:
-    await shop.ingest(tool_calls=(tool("Bash", "git push origin main", "done"),))
-    assert (shop.names("Tool"), shop.names("Command")) == (["git"], ["git push"])
-    assert shop.texts("RAN") == ["`git push origin main` was run"]
-
-
 async def test_a_failed_command_names_its_error_and_file(shop: ShopGroup) -> None:
     await shop.ingest(tool_calls=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
     assert shop.texts("FAILED_WITH") == [
@@ -87,55 +78,7 @@ async def test_a_test_run_before_a_pipe_fails_even_if_the_call_succeeds(shop: Sh
         tool_calls=(tool("Bash", "go test ./... | tail", "--- FAIL: TestCart (0.1s)"),)
     )
     assert shop.texts("FAILED_WITH") == ["`go test ./...` failed in `TestCart`"]
-    assert shop.texts("RAN") == []
-
-
-async def test_printed_logs_are_not_failures(shop: ShopGroup) -> None:
-    await shop.ingest(tool_calls=(tool("Bash", "cat log.txt; git log", KEY_ERROR),))
-    assert shop.names("Error") == []
-
-
-async def test_a_call_that_the_user_rejected_is_not_a_failure(shop: ShopGroup) -> None:
-    result = "The user doesn't want to proceed with this tool use. error: no"
-    await shop.ingest(tool_calls=(tool("Bash", "git push", result, is_error=True),))
-    assert shop.names("Error") == shop.names("Command") == []
-
-
-async def test_a_later_success_ends_the_failure(shop: ShopGroup) -> None:
-    await shop.ingest("a", tool_calls=(tool("Bash", "pytest -q", KEY_ERROR, is_error=True),))
-    later = START + timedelta(days=1)
-    passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=later)
-    resolved = await shop.ingest("b", started_at=later, tool_calls=(passed,))
-    [failure] = shop.facts("FAILED_WITH")
-    assert (failure.invalid_at, failure.expired_at) == (later, NOW)
-    assert failure in resolved.facts
-
-
-async def test_the_success_of_a_narrower_run_ends_nothing(shop: ShopGroup) -> None:
-    failed = tool("Bash", "go test ./...", "--- FAIL: TestCart (0.1s)", is_error=True)
-    await shop.ingest("a", tool_calls=(failed,))
-    await shop.ingest("b", tool_calls=(tool("Bash", "go test ./... -run TestTax", "ok"),))
-    assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
-    await shop.ingest("c", tool_calls=(tool("Bash", "go test ./... -run TestCart", "ok"),))
-    assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [START]
-
-
-async def test_a_late_turn_with_an_earlier_success_ends_nothing(shop: ShopGroup) -> None:
-    await shop.ingest("b", tool_calls=(tool("Bash", "pytest", KEY_ERROR, is_error=True),))
-    before = START - timedelta(days=1)
-    passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=before)
-    await shop.ingest("a", started_at=before, tool_calls=(passed,))
-    assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
-
-
-async def test_a_failure_fixed_in_the_same_turn_is_stored_with_its_end(
-    shop: ShopGroup,
-) -> None:
-    later = START + timedelta(minutes=1)
-    passed = replace(tool("Bash", "pytest", "3 passed"), ended_at=later)
-    await shop.ingest(tool_calls=(tool("Bash", "pytest", KEY_ERROR, is_error=True), passed))
-    [failure] = shop.facts("FAILED_WITH")
-    assert (failure.valid_at, failure.invalid_at) == (START, later)
+    assert shop.names("Test") == ["TestCart"]
 
 
 async def test_a_commit_is_a_fact_with_its_message(shop: ShopGroup) -> None:

@@ -9,6 +9,7 @@ from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.base import ids
 from turnetl.base.model import Turn
+from turnetl.extraction.structural import entity_names
 from turnetl.extraction.structural.turn_features import turn_features
 
 CALLS = (
@@ -123,3 +124,11 @@ async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)
     assert (before.summary, after and after.summary) == ("", "Function in `src/total.go`.")
+
+
+def test_a_branch_is_named_after_a_ticket_but_not_after_a_kind_of_work() -> None:
+    tickets = [
+        entity_names.ticket_of(name) for name in ("ann/shop-12-fix", "SHOP-12", "main", None)
+    ]
+    assert [ticket and ticket.name for ticket in tickets] == ["SHOP-12", "SHOP-12", None, None]
+    assert [entity_names.ticket_of(name) for name in ("fix-12", "a/b-1", "py-312-x")] == [None] * 3

@@ -77,13 +77,14 @@ async def test_a_known_entity_is_not_written_again(shop: ShopGroup) -> None:
 
 
 async def test_a_known_entity_gains_a_label_and_keeps_its_other_fields(shop: ShopGroup) -> None:
-    first = await shop.ingest("a", tool_calls=(tool("Bash", "pytest", "ok"),))
+    failed = tool("Bash", "pytest", "KeyError: 'price'", is_error=True)
+    first = await shop.ingest("a", tool_calls=(failed,))
     [known] = [entity for entity in first.entities if entity.name == "pytest"]
     assert known.labels == ("Command", "Tool")
     without_label = replace(known, labels=("Command",), summary="runs the tests", embedding=None)
     earlier = builders.episode("older recipe")
     shop.group.apply(builders.change(earlier, [without_label]), builders.receipt(earlier))
-    [again] = (await shop.resolve("b", tool_calls=(tool("Bash", "pytest", "ok"),))).entities
+    [again] = (await shop.resolve("b", tool_calls=(failed,))).entities
     assert again == replace(without_label, labels=("Command", "Tool"))
 
 

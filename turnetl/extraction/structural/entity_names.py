@@ -85,6 +85,10 @@ _GIT_BRANCH = re.compile(
     r"(?: origin)? ((?:origin/)?[A-Za-z][\w.-]{1,60}(?:/[\w.-]{1,80}){0,3})"
 )
 _BRANCH = re.compile(r"^[A-Za-z](?=[^\s]{0,100}[/_-])[\w./-]{2,120}$")
+_BRANCH_TICKET = re.compile(
+    r"(?:^|/)(?!alpha|beta|bug|chore|day|feat|fix|hotfix|issue|part|phase|pr-|py|rc|release|sprint"
+    r"|step|task|test|utf|ver)([A-Za-z]{2,8}-\d{2,5})(?=[-_/]|$)"
+)
 _HEX = re.compile(r"^(?=[a-f]*\d)[0-9a-f]{7,40}$")
 _MACHINE_NAME = re.compile(
     r"^[0-9a-f-]{8,}$|\d{6,}|^/(?:tmp|var|Users|home|private|etc|usr|dev|bin|opt|root|path)/"
@@ -177,6 +181,12 @@ def branch(name: str | None) -> str | None:
     if not name or not _BRANCH.match(name) or _MACHINE_NAME.search(name.rpartition("/")[2]):
         return None
     return None if name.lower() in lexicon.DEFAULT_BRANCHES else name
+
+
+def ticket_of(branch: str | None) -> EntityKey | None:
+    """Return the ticket that a branch is named after: ENT-98 of `ann/ent-98-fix-names`."""
+    match = _BRANCH_TICKET.search(branch or "")
+    return EntityKey(TICKET, match.group(1).upper()) if match else None
 
 
 def is_file_like(word: str) -> bool:

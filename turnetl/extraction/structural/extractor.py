@@ -12,13 +12,14 @@ from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
     command_results,
+    entity_names,
     prose,
+    runs,
     statements,
     structural_recipe,
     supersession,
 )
 from turnetl.extraction.structural.findings import (
-    CONCEPT,
     FILE,
     FLAG,
     PACKAGE,
@@ -27,7 +28,6 @@ from turnetl.extraction.structural.findings import (
     SYMBOL,
     TEST,
     TICKET,
-    CommandSuccess,
     EntityKey,
     FactDraft,
     TurnFindings,
@@ -61,17 +61,20 @@ class StructuralExtractor:
         These are failures of commands that now succeeded, and decisions that it replaces by name.
         Looks up only the entities of the turn: the time does not grow with the group.
         """
-        keys = {entity: _key(episode.turn.group_id, entity) for entity in extracted.entities}
+        ended, fixes = runs.resolve_earlier(episode.turn, extracted.history, group)
+        of_fixes = (key for fix in fixes for key in (fix.source, fix.target))
+        known = dict.fromkeys((*extracted.entities, *of_fixes))
+        keys = {entity: _key(episode.turn.group_id, entity) for entity in known}
         entities = (_entity(episode, key, uuid, group, now) for key, uuid in keys.items())
         new = {
             fact.uuid: fact
-            for draft in extracted.facts
+            for draft in (*extracted.facts, *fixes)
             for fact in [_fact(episode, draft, keys, now)]
             if group.fact(fact.uuid) is None
         }
         names = {uuid: key.name for key, uuid in keys.items()}
         superseded = supersession.supersede(episode, new.values(), names, group, now)
-        invalidated = _invalidated_failures(episode, extracted.successes, group, now)
+        invalidated = [replace(fact, expired_at=now) for fact in ended]
         mentions = {uuid for key, uuid in keys.items() if key != USER}
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
@@ -86,21 +89,22 @@ class StructuralExtractor:
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return at most 50 entities and 50 facts of the turn, the most informative first."""
     features = turn_features(episode.turn)
-    of_commands, successes = command_results.command_findings(features)
-    facts = _most_informative([*_other_facts(features, context), *of_commands])
+    of_runs, history = runs.run_findings(features, context)
+    facts = _most_informative([*_other_facts(features, context), *of_runs])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
     entities = dict.fromkeys(fact_entities)
-    for entity in _unrelated_entities(features):
+    where = (str(fact.attributes.get("location", "")) for fact in facts)
+    failed_in = (EntityKey(FILE, file) for file in where if "/" in file)
+    for entity in (*failed_in, *_unrelated_entities(features)):
         if len(entities) < MAX_ENTITIES:
             entities.setdefault(entity)
-    return TurnFindings(
-        _complete(entities, fact_entities, features), tuple(facts), tuple(dict.fromkeys(successes))
-    )
+    return TurnFindings(_complete(entities, fact_entities, features), tuple(facts), history)
 
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.statement_facts(features, context)
     yield from command_results.file_change_facts(features)
+    yield from command_results.command_findings(features)
 
 
 def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
@@ -121,11 +125,16 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
 
 
 def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
-    """Return what the turn mentions without a fact: what the prompt names, and opened files."""
+    """Return what the turn mentions without a fact.
+
+    It is what the prompt names, the ticket of the branch, and opened files.
+    """
     prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
     named = [key for key in features.entities_in(prompt) if key.label in _MENTIONED]
     files = [EntityKey(FILE, file) for file in (*features.edited_files, *features.other_files)]
-    return list(dict.fromkeys([*named, *files]))[:_MAX_UNRELATED_ENTITIES]
+    ticket = entity_names.ticket_of(features.turn.git_branch)
+    mentioned = [*named, *([ticket] if ticket else []), *files]
+    return list(dict.fromkeys(mentioned))[:_MAX_UNRELATED_ENTITIES]
 
 
 def _complete(
@@ -185,25 +194,3 @@ def _fact(episode: Episode, draft: FactDraft, keys: Mapping[EntityKey, str], now
         reference_time=turn.started_at,
         attributes=draft.attributes,
     )
-
-
-def _invalidated_failures(
-    episode: Episode, successes: Iterable[CommandSuccess], group: GroupView, now: datetime
-) -> list[Fact]:
-    """Return open failures of earlier turns that a success of this turn invalidates."""
-    invalidated: dict[str, Fact] = {}
-    for success in successes:
-        command = _key(episode.turn.group_id, success.command)
-        for fact in group.valid_facts(command, "FAILED_WITH"):
-            if fact.uuid not in invalidated and _is_invalidated_by(fact, success, group):
-                invalidated[fact.uuid] = replace(fact, invalid_at=success.at, expired_at=now)
-    return list(invalidated.values())
-
-
-def _is_invalidated_by(fact: Fact, success: CommandSuccess, group: GroupView) -> bool:
-    # Turns may arrive late: a success does not invalidate a failure that happened after it.
-    if fact.valid_at is not None and fact.valid_at > success.at:
-        return False
-    target = group.entity(fact.target)
-    test = target.name if target is not None and CONCEPT in target.labels else ""
-    return command_results.invalidates(success.line, str(fact.attributes.get("line", "")), test)

@@ -1,23 +1,47 @@
-"""Finds errors and failed tests in command output, with names that are stable across runs."""
+"""Finds what failed in the output of a run, each under a name that is the same in every run.
+
+A failure is a test, a rule of a linter in a file, a message of a compiler, or an exception.
+"""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import takewhile
 
 _MAX_HEAD = 12_000
 _MAX_TAIL = 12_000
 _MAX_FAILURES = 6
 _MAX_NAME_LENGTH = 110
+_MAX_MESSAGE_LENGTH = 260
 _MIN_LETTERS, _MIN_LENGTH = 4, 10
+
+
+class FailureKind(StrEnum):
+    TEST = "test"
+    FINDING = "finding"
+    """Of a compiler or a linter, which list all of theirs."""
+    ERROR = "error"
+    CALL = "call"
+    """A call of another tool than the shell."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandFailure:
     name: str
-    """`KeyError: 'x'`, or the name of a test."""
+    """`TestCart/empty`, `errcheck in src/cart.go`, `KeyError: 'x'`."""
     location: str
-    """The file or test where it occurred, as printed; empty if the output does not name one."""
-    is_test: bool = False
+    """The file where it occurred, as printed; empty if the output does not name one."""
+    kind: FailureKind = FailureKind.ERROR
+    message: str = ""
+    """What the output says beside the name; if the name is cut, all of it."""
+    package: str = ""
+    """Go package of a test."""
+
+    @property
+    def has_own_error(self) -> bool:
+        """Whether it is a test that says why it failed."""
+        return self.kind is FailureKind.TEST and _is_name(self.message)
 
 
 _VARIABLE_PARTS = (
@@ -34,6 +58,10 @@ _VARIABLE_PARTS = (
     (re.compile(r"[\s\x00-\x1f\x7f]+"), " "),
 )  # fmt: skip
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
+_CI_PREFIX = re.compile(
+    r"^[^\t\n]{1,80}\t[^\t\n]{1,80}\t\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
+)
+"""Job, step and time before each line of a log that `gh run view` prints."""
 
 _PATH = r"[^\s:()'\"]{1,200}"
 _TYPED_ERROR = re.compile(
@@ -45,74 +73,84 @@ _TYPED_ERROR = re.compile(
 _PYTHON_FRAME = re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE)
 
 
-def _test_finder(pattern: str) -> Callable[[str], Iterator[CommandFailure]]:
-    compiled = re.compile(pattern, re.MULTILINE)
-
-    def find(text: str) -> Iterator[CommandFailure]:
-        for match in compiled.finditer(text):
-            groups = match.groupdict()
-            location = groups.get("location") or ""
-            yield CommandFailure(_test_name(match["test"]), location, is_test=True)
-
-    return find
+def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
 
 
-def _error_finder(pattern: str, prefix: str = "") -> Callable[[str], Iterator[CommandFailure]]:
-    compiled = re.compile(pattern, re.MULTILINE)
-
-    def find(text: str) -> Iterator[CommandFailure]:
-        for match in compiled.finditer(text):
-            groups = match.groupdict()
-            kind = f"{groups['kind']}: " if groups.get("kind") else prefix
-            yield CommandFailure(kind + match["message"], groups.get("location") or "")
-
-    return find
-
-
-def _typed_errors(text: str) -> Iterator[CommandFailure]:
-    """Find `SomeError: message` (Python, JavaScript, Java); Python prints the file before it."""
-    for match in _TYPED_ERROR.finditer(text):
-        before = _PYTHON_FRAME.findall(text[max(0, match.start() - 1500) : match.start()])
-        location = next((path for path in reversed(before) if "site-packages" not in path), "")
-        kind = match.group(1).rpartition(".")[2]
-        yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, location)
-
-
-_FINDERS: tuple[Callable[[str], Iterator[CommandFailure]], ...] = (
-    _test_finder(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})"),
-    _test_finder(rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"),
-    _test_finder(r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$"),
-    _test_finder(r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$"),
-    _test_finder(r"^FAIL:? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)"),
-    _typed_errors,
-    _error_finder(r"^panic: (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$", "panic: "),
-    _error_finder(r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
-            rf"(?:\n\s{{0,8}}--> (?P<location>{_PATH}):\d)?"),
-    _error_finder(rf"^(?P<location>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: "
-        rf"| - )error (?P<kind>TS\d{{2,5}}): "
-            r"(?P<message>[^\n]{3,300})"),
-    _error_finder(rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: "
-            r"(?:fatal error: |error: )?(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})"),
-    _error_finder(r"^\s{2,16}(?P<location>[\w/.-]{1,100}_test\.go):\d+: (?P<message>[^\n]{5,300})"),
-    _error_finder(r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
-            r"(?P<kind>[\w@/-]{3,60})$"),
-    _error_finder(r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?"
-            r"(?P<message>[^\n]{1,150}: command not found|command not found: [^\n]{1,80})$"),
-    _error_finder(r"^fatal: (?P<message>[^\n]{5,300})$", "fatal: "),
-    _error_finder(r"^npm (?:ERR!|error) (?!A complete log|code |path |errno )"
-            r"(?P<message>[^\n]{8,300})$"),
-    _error_finder(r"^(?:Error|ERROR|error): (?P<message>[^\n]{5,300})$"),
-)  # fmt: skip
+_TESTS = _patterns(
+    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"
+    r"(?: - (?P<message>[^\n]{1,300}))?",
+    r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
+    r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
+    r"^\s{0,4}● (?P<test>[^\n]{1,150} \u203a [^\n]{1,150})$",
+    r"^\s{0,4}FAIL {1,4}(?P<location>[^\s>]{1,200}) > (?P<test>[^\n]{3,200})$",
+    r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
+    rf"^(?P<location>{_PATH}):\d+: error: -\[[\w.]{{1,100}} (?P<test>\w{{1,100}})\] : "
+    r"(?P<message>[^\n]{1,300})",
+)
+_GO_TEST = re.compile(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})", re.MULTILINE)
+_GO_MESSAGE = re.compile(
+    r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+: (?P<message>[^\n]{3,300})"
+)
+_GO_STEP = re.compile(r"^\s{0,20}(?:---|===) ")
+_GO_PACKAGE = re.compile(r"^FAIL\t(\S{1,200})", re.MULTILINE)
+_MESSAGE_CHARS = 6000
+"""Characters before and after the name of a failed Go test that are searched for its message."""
+_FINDINGS = _patterns(
+    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?P<message>[^\n]{{5,300}}?) "
+    r"\((?P<rule>[a-z][\w-]{1,30})\)$",
+    rf"^(?P<location>{_PATH}\.pyi?):\d+:\d+: (?P<rule>[A-Z]{{1,5}}\d{{3,4}}) "
+    r"(?P<message>[^\n]{3,300})$",
+    r"^(?P<rule>[A-Z]{1,5}\d{3,4})(?: \[\*\])? (?P<message>[^\n]{3,300})\n\s{0,8}--> "
+    rf"(?P<location>{_PATH}):\d",
+    rf"^(?P<location>{_PATH}\.pyi?):\d+(?::\d+)?: error: (?P<message>[^\n]{{3,300}}?)  "
+    r"\[(?P<rule>[\w-]{3,40})\]$",
+    r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
+    r"(?P<rule>[\w@/-]{3,60})$",
+    r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
+    rf"(?:\n\s{{0,8}}--> (?P<location>{_PATH}):\d)?",
+    rf"^(?P<location>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: | - )error "
+    r"(?P<kind>TS\d{2,5}): (?P<message>[^\n]{3,300})",
+    rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: )?"
+    r"(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})",
+)
+_RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
+_LISTED_FILE = re.compile(r"^(?:/|\./)?[\w@./-]{1,200}\.\w{1,5}$", re.MULTILINE)
+"""The line above the findings of ESLint."""
+_ERRORS = _patterns(
+    r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",
+    r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?"
+    r"(?P<message>[^\n]{1,150}: command not found|command not found: [^\n]{1,80})$",
+    r"^(?P<kind>fatal): (?P<message>[^\n]{5,300})$",
+    r"^npm (?:ERR!|error) (?!A complete log|code |path |errno )(?P<message>[^\n]{8,300})$",
+    r"^(?:Error|ERROR|error): (?P<message>[^\n]{5,300})$",
+)
 _FAILURE_WORD = re.compile(
     r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
-    r"|unable|no such|unknown|undefined|unexpected|conflict|rejected|forbidden|timed out)\b",
+    r"|unable|no such|unknown|undefined|unexpected|conflict|rejected|forbidden)\b",
     re.IGNORECASE,
 )
 _GENERIC_MESSAGE = re.compile(
-    r"^(?:exit (?:code|status) \d|error: (?:process completed|script|task) |FAIL$|make: \*\*\*"
-    r"|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$|error: exit|issues found"
-    r"|\[[\w:-]{1,40}\] ERROR task)",
+    r"^(?:exit (?:code|status) \d|\(none\)|error: (?:process completed|script|task) "
+    r"|(?-i:FAIL(?:ED)?\b)|make: \*\*\*|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$"
+    r"|error: exit|issues found"
+    r"|\[[\w:-]{1,40}\] ERROR task|process completed with|command failed with|lifecycle script"
+    r"|command timed out|failed to push some refs)",
     re.IGNORECASE,
+)
+_RAN_TESTS = re.compile(r"^(?:ok {1,4}\t|\s{0,20}--- PASS|=== RUN|FAIL\t)", re.MULTILINE)
+_PASSED_TEST = re.compile(
+    r"^\s{0,20}--- PASS: ([\w/.:#=-]{1,200})|^\S{1,200}?::(\S{1,150}) PASSED\b"
+    r"|^test ([\w:]{1,200}) \.\.\. ok$|^\s{0,12}[✓✔] ([^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
+    re.MULTILINE,
+)
+_PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)", re.MULTILINE)
+_FAILED_SUMMARY = re.compile(
+    r"^(?:\s{0,8}--- FAIL|FAIL\b|FAILED\b|\[[\w:-]{1,40}\] ERROR task failed"
+    r"|make(?:\[\d\])?: \*\*\*|npm (?:ERR!|error)|BUILD FAILED|\*\* \w{4,9} FAILED"
+    r"|test result: FAILED|panic: |error(?:\[E\d+\])?: |exit status [1-9]|Exit code [1-9])"
+    r"|\berror TS\d|\b[1-9]\d{0,5} (?:failed|failing|failures?|errors?|problems?|issues?)\b",
+    re.MULTILINE,
 )
 _PASTED_ERROR = re.compile(
     r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
@@ -122,23 +160,56 @@ _PASTED_ERROR = re.compile(
 )
 
 
-def failures(output: str, *, is_error: bool) -> list[CommandFailure]:
-    """Return the errors in the output, tests first, at most six, each once.
+def printed(output: str) -> str:
+    """Return head and tail of an output without colours and without the columns of a CI log."""
+    text = output
+    if len(text) > _MAX_HEAD + _MAX_TAIL:
+        text = f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
+    text = _ANSI.sub("", text)
+    if "\n" not in text:
+        # Some clients record the line ends of an output as they are written in JSON.
+        text = text.replace("\\n", "\n")
+    return _CI_PREFIX.sub("", text) if "\t" in text else text
 
-    With `is_error` the call failed, so a line that only looks like an error counts as one.
+
+def has_failed_summary(text: str) -> bool:
+    """Whether a program that tests, builds or checks says that something failed."""
+    return _FAILED_SUMMARY.search(text) is not None
+
+
+def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
+    """Return what failed in the `printed` output of tests, a build or a linter, at most six.
+
+    What tests log is none: exceptions and messages count only if no test ran.
     """
-    text = _ANSI.sub("", _clip(output))
-    by_name: dict[str, CommandFailure] = {}
-    for finder in _FINDERS:
-        for failure in finder(text):
-            named = CommandFailure(stable_name(failure.name), failure.location, failure.is_test)
-            if _is_name(named.name):
-                by_name.setdefault(named.name, named)
-            if len(by_name) >= _MAX_FAILURES:
-                return list(by_name.values())
-    if not by_name and is_error:
-        return list(_fallback(text))
-    return list(by_name.values())
+    if not is_error and not has_failed_summary(text):
+        return []
+    listed = _distinct([*_failed_tests(text), *_findings(text)])
+    if listed or _RAN_TESTS.search(text):
+        return listed
+    return _distinct(_messages(text))
+
+
+def error_failures(text: str) -> list[CommandFailure]:
+    """Return the errors that the `printed` output of a failed command names, at most six."""
+    listed = _distinct([*_findings(text), *_messages(text)])
+    return listed or _distinct(_fallback(text))
+
+
+def program_failures(text: str, program: str) -> list[CommandFailure]:
+    """Return the errors that a failed program of the shell prints under its own name, or raises."""
+    own = re.compile(
+        rf"^(?:Output: )?(?:\w{{1,10}}: )?{re.escape(program)}: (?P<message>[^\n]{{5,300}})",
+        re.MULTILINE,
+    )
+    named = (CommandFailure(f"{program}: {match['message']}", "") for match in own.finditer(text))
+    return _distinct([*named, *_messages(text)])
+
+
+def passed_tests(text: str) -> frozenset[str]:
+    """Return the names of tests that an output says passed, and of Go packages."""
+    tests = (name_of_test(next(filter(None, found))) for found in _PASSED_TEST.findall(text))
+    return frozenset(tests).union(_PASSED_PACKAGE.findall(text))
 
 
 def failures_in_prompt(prompt: str) -> list[CommandFailure]:
@@ -151,27 +222,117 @@ def failures_in_prompt(prompt: str) -> list[CommandFailure]:
     return list(by_name.values())[:3]
 
 
-def stable_name(message: str) -> str:
+def stable_name(message: str, limit: int = _MAX_NAME_LENGTH) -> str:
     """Remove the parts that differ between runs: lines, addresses, times, temporary paths."""
     for pattern, replacement in _VARIABLE_PARTS:
         message = pattern.sub(replacement, message)
     message = message.replace("`", "'").strip(" .:,-")
-    if len(message) <= _MAX_NAME_LENGTH:
-        return message
-    return message[: _MAX_NAME_LENGTH - 1].rstrip() + "…"
+    return message if len(message) <= limit else message[: limit - 1].rstrip() + "…"
 
 
-def _clip(text: str) -> str:
-    if len(text) <= _MAX_HEAD + _MAX_TAIL:
-        return text
-    return f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
-
-
-def _test_name(test: str) -> str:
-    """Return a test's name without modules and cases; a title in words is unchanged."""
+def name_of_test(test: str) -> str:
+    """Return a test's name without modules and parameters; a title is its last part."""
     if " " in test:
-        return test
-    return test.rpartition("::")[2].partition("[")[0].partition("/")[0]
+        return re.split(r" [>\u203a] ", test)[-1].strip()
+    return test.rpartition("::")[2].partition("[")[0]
+
+
+def _distinct(found: Iterable[CommandFailure]) -> list[CommandFailure]:
+    by_name: dict[str, CommandFailure] = {}
+    for failure in found:
+        name = stable_name(failure.name)
+        if _is_name(name):
+            message = failure.message or (failure.name if name.endswith("…") else "")
+            message = stable_name(message, _MAX_MESSAGE_LENGTH)
+            by_name.setdefault(name, replace(failure, name=name, message=message))
+        if len(by_name) >= _MAX_FAILURES:
+            break
+    return list(by_name.values())
+
+
+def _failed_tests(text: str) -> Iterator[CommandFailure]:
+    yield from _failed_go_tests(text)
+    for pattern in _TESTS:
+        for match in pattern.finditer(text):
+            groups = match.groupdict()
+            yield CommandFailure(
+                name_of_test(match["test"]),
+                groups.get("location") or "",
+                FailureKind.TEST,
+                groups.get("message") or "",
+            )
+
+
+def _failed_go_tests(text: str) -> Iterator[CommandFailure]:
+    matches = list(_GO_TEST.finditer(text))
+    names = [match["test"] for match in matches]
+    for match in matches[: 4 * _MAX_FAILURES]:
+        test = match["test"]
+        # A test fails because one of its cases failed.
+        if not any(name.startswith(f"{test}/") for name in names):
+            location, message = _go_message(text, match)
+            package = _GO_PACKAGE.search(text, match.end())
+            yield CommandFailure(
+                test, location, FailureKind.TEST, message, package[1] if package else ""
+            )
+
+
+def _go_message(text: str, match: re.Match[str]) -> tuple[str, str]:
+    """Return file and message of a failed test: below its name, or with `-v` above it.
+
+    It is the last line that the test printed: those before it may be its log.
+    """
+    below = text[match.end() : match.end() + _MESSAGE_CHARS].split("\n")[1:]
+    above = text[max(0, match.start() - _MESSAGE_CHARS) : match.start()].split("\n")[-2::-1]
+    of_test = [*takewhile(_is_no_go_step, below)]
+    for lines in (reversed(of_test), takewhile(_is_no_go_step, above)):
+        found = next(filter(None, map(_GO_MESSAGE.match, lines)), None)
+        if found:
+            return found["location"], found["message"]
+    return "", ""
+
+
+def _is_no_go_step(line: str) -> bool:
+    return _GO_STEP.match(line) is None
+
+
+def _findings(text: str) -> Iterator[CommandFailure]:
+    starts: set[int] = set()
+    for pattern in _FINDINGS:
+        # The last pattern, of compilers, matches what some linters print, too.
+        for match in (one for one in pattern.finditer(text) if one.start() not in starts):
+            starts.add(match.start())
+            groups = match.groupdict()
+            location, message = groups.get("location") or "", match["message"]
+            if rule := groups.get("rule"):
+                if not location:
+                    above = _LISTED_FILE.findall(text, max(0, match.start() - 4000), match.start())
+                    location = above[-1] if above else ""
+                code = _RULE_CODE.match(message)
+                name = f"{rule} {code[1]}" if code else rule
+                message = message[code.end() :] if code else message
+                name = f"{name} in {location}" if location else f"{name}: {message}"
+                yield CommandFailure(name, location, FailureKind.FINDING, message)
+            else:
+                name = f"{groups['kind']}: {message}" if groups.get("kind") else message
+                yield CommandFailure(name, location, FailureKind.FINDING)
+
+
+def _messages(text: str) -> Iterator[CommandFailure]:
+    yield from _typed_errors(text)
+    for pattern in _ERRORS:
+        for match in pattern.finditer(text):
+            kind = match.groupdict().get("kind")
+            yield CommandFailure(f"{kind}: {match['message']}" if kind else match["message"], "")
+
+
+def _typed_errors(text: str) -> Iterator[CommandFailure]:
+    """Find `SomeError: message` (Python, JavaScript, Java); Python prints the file before it."""
+    for match in _TYPED_ERROR.finditer(text):
+        before = _PYTHON_FRAME.findall(text[max(0, match.start() - 1500) : match.start()])
+        location = next((path for path in reversed(before) if "site-packages" not in path), "")
+        kind = match.group(1).rpartition(".")[2]
+        yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, location)
 
 
 def _is_name(name: str) -> bool:
@@ -183,5 +344,5 @@ def _fallback(text: str) -> Iterator[CommandFailure]:
     for line in text.split("\n")[:60]:
         name = stable_name(line[:300])
         if len(name) >= _MIN_LENGTH and _FAILURE_WORD.search(name) and _is_name(name):
-            yield CommandFailure(name, "")
+            yield CommandFailure(line[:300], "")
             return

@@ -64,12 +64,47 @@ class FactDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class CommandSuccess:
-    """A command that succeeded: it may invalidate a failure of an earlier turn."""
+class CompletedRun:
+    """A run of a command, or a call of another tool, whose outcome is known."""
 
-    command: EntityKey
+    index: int
+    """Of the call in the turn."""
+    source: EntityKey
     line: str
-    at: datetime
+    """The command with its arguments, or the path that a tool was called with."""
+    at: datetime | None
+    passed: bool
+    is_check: bool
+    """Whether it tests, builds or lints."""
+    names: frozenset[str] = frozenset()
+    """Tests and Go packages that passed, by name."""
+    is_shell: bool = True
+    """False: a call of another tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEdit:
+    """A change of files between a failure and what resolves it."""
+
+    index: int
+    """Of the call in the turn; -1: in an earlier turn."""
+    at: datetime | None
+    file: str
+    """Empty: a command such as a formatter changed files."""
+    change: str = ""
+    why: str = ""
+    """What the agent says about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """What a turn needs to resolve failures of earlier turns of its session."""
+
+    runs: tuple[CompletedRun, ...] = ()
+    edits: tuple[FileEdit, ...] = ()
+    """Of the turns of the context and of the turn, in order."""
+    context: frozenset[str] = frozenset()
+    """Ids of the turns of the context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +113,4 @@ class TurnFindings:
 
     entities: tuple[EntityKey, ...]
     facts: tuple[FactDraft, ...]
-    successes: tuple[CommandSuccess, ...]
+    history: RunHistory = RunHistory()

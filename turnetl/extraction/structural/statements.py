@@ -181,7 +181,7 @@ def _reported(features: TurnFeatures, reports: Sequence[Statement]) -> Iterator[
     found = failures.failures_in_prompt(prompt)
     if reports and not found:
         lines = "\n".join(line.strip() for line in prompt.split("\n"))
-        found = failures.failures(lines, is_error=False)
+        found = failures.check_failures(lines, is_error=True)
     pasted = [failure.name for failure in found[:_MAX_PASTED]]
     for index in range(max(len(pasted), len(reports))):
         sentence = reports[index].sentence if index < len(reports) else ""

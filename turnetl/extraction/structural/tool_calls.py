@@ -73,8 +73,9 @@ _DETAIL_KEYS = ("new_string", "content", "newString", "new_source", "prompt", "d
 _MCP_TOOL = re.compile(r"^mcp__([\w.-]{1,80}?)__([\w.-]{1,80})$")
 _PATCH_HEADER = re.compile(r"\*\*\* (Update|Add|Delete) File: ([^\n\\*\"]{1,300}?)(?=\s|\\n|$)")
 _REJECTION = re.compile(
-    r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|<tool_use_error>"
-    r"|Permission to use|Claude requested permissions|This command requires approval|User rejected)"
+    r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|User rejected"
+    r"|Permission (?:to use|for this tool use)|This command requires approval|Command timed out"
+    r"|[^\n]{0,80}(?:aborted|cancelled|interrupted) by (?:the )?user)"
 )
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f]")
 _NO_INPUT = frozenset({"null", "[]", '""', "undefined", "None"})

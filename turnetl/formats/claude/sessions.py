@@ -28,6 +28,7 @@ from turnetl.formats.claude.rows import (
     ClaudeMessage,
     ClaudeProgress,
     ClaudeRow,
+    ClaudeToolResult,
     MessageContent,
     ProgressRow,
     blocks_of,
@@ -130,6 +131,9 @@ class Sidechains:
                 self.builder.counts.tool_calls += count_calls(blocks_of(row.message.content))
             reported = ProgressRow(row.type, row.timestamp, row.message, row.uuid)
             self._add(row, reported, agent, row.parent_tool_use_id, span, turn)
+            if isinstance(row.tool_use_result, ClaudeToolResult):
+                for block in blocks_of(row.message.content):
+                    self.builder.link(None, block.tool_use_id, row.tool_use_result.agent_id)
         elif row.data is not None:
             self.add_progress(row, row.data, span, turn)
         return _SIDECHAIN

@@ -11,6 +11,8 @@ from turnetl.base.model import Change, Entity, Episode, Fact, GroupId, SessionId
 from turnetl.graph.from_rows import in_order
 
 _SessionPosition = tuple[datetime, TurnId]
+LOOKED_UP = ("session", "branch")
+"""Attributes by whose value valid facts are found."""
 
 
 class GroupView(Protocol):
@@ -42,6 +44,9 @@ class GroupView(Protocol):
     def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation to `target` that are still valid, oldest first."""
 
+    def valid_facts_with(self, name: str, value: str) -> Sequence[Fact]:
+        """Return the facts with that attribute, of `LOOKED_UP`, that are still valid."""
+
 
 class MirrorGroup:
     """Entities, facts and the order of the committed turns of one group, as the graph holds them.
@@ -63,6 +68,7 @@ class MirrorGroup:
         # order and their deletions.
         self._valid: dict[tuple[str, str], dict[str, None]] = {}
         self._valid_to: dict[tuple[str, str], dict[str, None]] = {}
+        self._valid_with: dict[tuple[str, str], dict[str, None]] = {}
         self._sessions: dict[SessionId, list[_SessionPosition]] = {}
         self.put(contents.entities, contents.facts)
         for receipt in contents.receipts:
@@ -94,6 +100,9 @@ class MirrorGroup:
 
     def valid_facts_to(self, target: str, relation: str) -> Sequence[Fact]:
         return [self._facts[uuid] for uuid in self._valid_to.get((target, relation), ())]
+
+    def valid_facts_with(self, name: str, value: str) -> Sequence[Fact]:
+        return [self._facts[uuid] for uuid in self._valid_with.get((name, value), ())]
 
     def neighbours(self, episode: Episode) -> tuple[TurnId | None, TurnId | None]:
         """Return the committed turns just before and just after the episode in its session.
@@ -137,22 +146,23 @@ class MirrorGroup:
     def _put_fact(self, fact: Fact) -> None:
         before = self._facts.get(fact.uuid)
         self._facts[fact.uuid] = fact
-        if before is not None and _endpoint_keys(before) != _endpoint_keys(fact):
+        if before is not None and _valid_keys(before) != _valid_keys(fact):
             self._remove_valid(before)
         if fact.invalid_at is not None:
             self._remove_valid(fact)
             return
-        by_source, by_target = _endpoint_keys(fact)
+        by_source, by_target, *by_attribute = _valid_keys(fact)
         self._valid.setdefault(by_source, {})[fact.uuid] = None
         self._valid_to.setdefault(by_target, {})[fact.uuid] = None
+        for key in by_attribute:
+            self._valid_with.setdefault(key, {})[fact.uuid] = None
 
     def _remove_valid(self, fact: Fact) -> None:
-        indexes = (self._valid, self._valid_to)
-        for index, key in zip(indexes, _endpoint_keys(fact), strict=True):
-            valid = index.get(key, {})
-            valid.pop(fact.uuid, None)
-            if not valid:
-                index.pop(key, None)
+        by_source, by_target, *by_attribute = _valid_keys(fact)
+        _remove(self._valid, by_source, fact.uuid)
+        _remove(self._valid_to, by_target, fact.uuid)
+        for key in by_attribute:
+            _remove(self._valid_with, key, fact.uuid)
 
     def _put_turn(self, receipt: Receipt) -> None:
         if receipt.turn_id not in self._chunks:
@@ -177,5 +187,17 @@ def folded(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def _endpoint_keys(fact: Fact) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (fact.source, fact.relation), (fact.target, fact.relation)
+def _valid_keys(fact: Fact) -> tuple[tuple[str, str], ...]:
+    named = ((name, fact.attributes.get(name)) for name in LOOKED_UP)
+    return (
+        (fact.source, fact.relation),
+        (fact.target, fact.relation),
+        *((name, value) for name, value in named if isinstance(value, str)),
+    )
+
+
+def _remove(index: dict[tuple[str, str], dict[str, None]], key: tuple[str, str], uuid: str) -> None:
+    valid = index.get(key, {})
+    valid.pop(uuid, None)
+    if not valid:
+        index.pop(key, None)

@@ -209,6 +209,13 @@ class Overlay:
         )
         return [*base, *self.new.valid_facts_to(target, relation)]
 
+    def valid_facts_with(self, name: str, value: str) -> Sequence[Fact]:
+        base = self._valid(
+            self.base.valid_facts_with(name, value),
+            lambda fact: fact.attributes.get(name) == value,
+        )
+        return [*base, *self.new.valid_facts_with(name, value)]
+
     def _current(self, base: Iterable[Entity]) -> Iterable[Entity]:
         return (self._entities.get(entity.uuid, entity) for entity in base)
 

@@ -101,6 +101,7 @@ def fact_page(found: FactDetails) -> FactPage:
 class ShownOccurrence:
     fact: LinkedFact
     turn: LinkedTurn
+    outcome: str
     resolved_at: datetime | None
     """None: no later success is known."""
     resolved_by: LinkedTurn | None
@@ -142,6 +143,7 @@ def _occurrence(one: Occurrence) -> ShownOccurrence:
     return ShownOccurrence(
         fact=linked_fact(one.fact),
         turn=listed_turn(one.turn),
+        outcome=one.outcome,
         resolved_at=one.resolved_at,
         resolved_by=listed_turn(resolved_by) if resolved_by else None,
         evidence=tuple(map(linked_fact, one.evidence)),

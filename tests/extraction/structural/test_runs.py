@@ -1,0 +1,232 @@
+"""What failed, and what resolved it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import START, tool
+from tests.extraction.structural.shop_group import NOW, ShopGroup
+from turnetl.base.model import SessionId, ToolCall
+
+KEY_ERROR = "FAILED tests/test_cart.py::test_total - KeyError: 'price'"
+GO_FAILURE = "--- FAIL: TestCart (0.01s)\n    cart_test.go:12: want 3, got 4\nFAIL\tshop/cart\t0.1s"
+LINT = "cart/cart.go:8:2: `f.Close` is not checked (errcheck)\n1 issues:"
+
+
+def at(minute: int, call: ToolCall) -> ToolCall:
+    return replace(call, ended_at=START + timedelta(minutes=minute))
+
+
+def failed(command: str = "pytest -q", output: str = KEY_ERROR) -> ToolCall:
+    return tool("Bash", command, output, is_error=True)
+
+
+def passed(command: str = "pytest -q", output: str = "3 passed") -> ToolCall:
+    return tool("Bash", command, output)
+
+
+def edit(file: str = "src/cart.py") -> ToolCall:
+    return tool("Edit", f"/home/dev/shop/{file} :: + price = 1", "updated")
+
+
+def in_order(*calls: ToolCall) -> tuple[ToolCall, ...]:
+    return tuple(at(minute, call) for minute, call in enumerate(calls))
+
+
+async def resolution(*calls: ToolCall) -> tuple[str, list[str]]:
+    """Return how the one failure of a turn ended, and what fixed it."""
+    shop = ShopGroup()
+    await shop.ingest(tool_calls=in_order(*calls))
+    [failure] = shop.facts("FAILED_WITH")
+    assert (failure.invalid_at is None) == ("resolution" not in failure.attributes)
+    fixes = [shop.name_of(fact.target) for fact in shop.facts("FIXED_BY")]
+    return str(failure.attributes.get("resolution", "unresolved")), fixes
+
+
+async def test_a_failure_is_named_by_its_test_its_rule_and_file_or_its_message(
+    subtests: pytest.Subtests,
+) -> None:
+    for call, text in [
+        (
+            failed(),
+            "`test_total` in `tests/test_cart.py` failed with `KeyError: 'price'` (`pytest -q`)",
+        ),
+        (
+            failed("go test ./...", GO_FAILURE),
+            "`TestCart` in `cart_test.go` failed with `want 3, got 4` (`go test ./...`)",
+        ),
+        (
+            failed("make lint", LINT),
+            "`make lint` failed with `errcheck in cart/cart.go`: 'f.Close' is not checked",
+        ),
+        (
+            passed(
+                "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
+            ),
+            "`gh run view 7 --log-failed` failed in `TestTax`",
+        ),
+        (failed("git push", "fatal: no upstream"), "`git push` failed with `fatal: no upstream`"),
+        (
+            tool("mcp__linear-server__get_issue", "{}", "no such issue", is_error=True),
+            "`linear-server get_issue` failed with `no such issue`",
+        ),
+    ]:
+        with subtests.test(text=text):
+            shop = ShopGroup()
+            await shop.ingest(tool_calls=(call,))
+            assert shop.texts("FAILED_WITH") == [text]
+
+
+async def test_what_a_run_that_passed_or_a_search_prints_is_no_failure(
+    subtests: pytest.Subtests,
+) -> None:
+    rejection = "The user doesn't want to proceed with this tool use. error: no"
+    for call in [
+        passed("go test -v ./...", "Error: no remote\n--- PASS: TestRejectsErrors\nok  \tshop\t1s"),
+        failed("go test ./...", "KeyError: 'price'\nFAIL\tshop/cart\t0.1s\nok  \tshop/tax\t0.1s"),
+        passed("cat log.txt; git log", KEY_ERROR),
+        failed("grep -rn raise src", "src/cart.py:3:    raise KeyError('price')"),
+        tool("Grep", '{"pattern":"raise"}', "KeyError: 'price'"),
+        passed("git push || echo 'error: failed'", "error: failed"),
+        failed("git push", rejection),
+        failed("pytest", "Command timed out after 2m\nKeyError: 'price'"),
+    ]:
+        with subtests.test(call=call):
+            shop = ShopGroup()
+            await shop.ingest(tool_calls=(call,))
+            assert shop.texts("FAILED_WITH") == []
+
+
+async def test_what_resolved_a_failure_is_told_apart(subtests: pytest.Subtests) -> None:
+    go_failed = failed("go test ./cart", GO_FAILURE)
+    test_file = "cart/cart_test.go"
+    for name, calls, expected in [
+        ("an edit", (failed(), edit(), passed()), ("fixed", ["src/cart.py"])),
+        ("no change", (failed(), passed()), ("passed_on_rerun", [])),
+        ("a formatter", (failed(), passed("ruff format .", "1 file"), passed()), ("fixed", [])),
+        ("no run", (failed(), edit()), ("unresolved", [])),
+        ("an edit before it", (edit(), failed(), passed()), ("passed_on_rerun", [])),
+        (
+            "the file of the stack before another",
+            (
+                go_failed,
+                edit(test_file),
+                edit("a.go"),
+                passed("go test ./cart", "ok  \tshop/cart\t1s"),
+            ),
+            ("fixed", [test_file]),
+        ),
+        (
+            "its package in another command",
+            (go_failed, edit("a.go"), passed("make test", "ok  \tshop/cart\t1s")),
+            ("fixed", ["a.go"]),
+        ),
+        (
+            "another package",
+            (go_failed, edit("a.go"), passed("make test", "ok  \tshop/tax\t1s")),
+            ("unresolved", []),
+        ),
+        (
+            "its name among other failures",
+            (
+                go_failed,
+                edit("a.go"),
+                failed("go test -v ./...", "--- PASS: TestCart\nFAIL\tshop\t1s"),
+            ),
+            ("fixed", ["a.go"]),
+        ),
+        (
+            "another test",
+            (go_failed, edit("a.go"), passed("go test ./cart -run TestTax", "ok  \tshop/cart\t1s")),
+            ("unresolved", []),
+        ),
+        (
+            "in the background",
+            (failed(), edit(), passed(output="Command running in background with ID: b1")),
+            ("unresolved", []),
+        ),
+        ("with an ampersand", (failed(), edit(), passed("pytest -q &", "")), ("unresolved", [])),
+        (
+            "a rule that is no longer listed",
+            (
+                failed("make lint", LINT),
+                edit("cart/cart.go"),
+                passed("make lint", "no issues"),
+            ),
+            ("fixed", ["cart/cart.go"]),
+        ),
+        (
+            "a corrected call",
+            (
+                failed("gh pr create --base x", "fatal: no base branch"),
+                passed("gh pr create --base main", "ok"),
+            ),
+            ("fixed", []),
+        ),
+        (
+            "many files",
+            (failed(), *(edit(f"src/{name}.py") for name in "abcd"), passed()),
+            ("fixed", []),
+        ),
+    ]:
+        with subtests.test(name):
+            assert await resolution(*calls) == expected
+
+
+async def test_a_failure_that_a_later_turn_fixes_ends_there(shop: ShopGroup) -> None:
+    await shop.ingest("a", tool_calls=in_order(failed()))
+    later = START + timedelta(days=1)
+    run = replace(passed(), ended_at=later)
+    resolved = await shop.ingest(
+        "b", started_at=later, tool_calls=(replace(edit(), ended_at=later), run)
+    )
+    [failure], [fix] = shop.facts("FAILED_WITH"), shop.facts("FIXED_BY")
+    assert (failure.invalid_at, failure.expired_at) == (later, NOW)
+    assert failure.attributes["resolution"] == "fixed"
+    assert failure in resolved.facts
+    assert fix in resolved.facts
+    assert (
+        fix.text == "`pytest -q` failed in `test_total` and passed after `src/cart.py` was edited"
+    )
+    assert {fix.source, fix.target} <= set(resolved.mentions)
+
+
+async def test_a_change_in_a_turn_between_counts(shop: ShopGroup) -> None:
+    await shop.ingest("a", tool_calls=(at(0, failed()),))
+    await shop.ingest("b", started_at=START + timedelta(minutes=1), tool_calls=(at(2, edit()),))
+    await shop.ingest("c", started_at=START + timedelta(minutes=3), tool_calls=(at(4, passed()),))
+    assert [shop.name_of(fact.target) for fact in shop.facts("FIXED_BY")] == ["src/cart.py"]
+
+
+async def test_what_does_not_end_a_failure_of_an_earlier_turn(subtests: pytest.Subtests) -> None:
+    before, later = START - timedelta(days=1), START + timedelta(days=3)
+    for name, session, start in [
+        ("another session days later", "other", later),
+        ("an earlier success of a late turn", "s1", before),
+    ]:
+        with subtests.test(name):
+            shop = ShopGroup()
+            await shop.ingest("a", tool_calls=(failed(),), git_branch="ann/fix")
+            await shop.ingest(
+                "b",
+                session_id=SessionId(session),
+                git_branch="ann/fix",
+                started_at=start,
+                tool_calls=(replace(passed(), ended_at=start),),
+            )
+            assert [fact.invalid_at for fact in shop.facts("FAILED_WITH")] == [None]
+
+
+async def test_a_session_that_goes_on_in_the_branch_ends_its_failures(shop: ShopGroup) -> None:
+    await shop.ingest("a", tool_calls=(failed(),), git_branch="ann/fix")
+    # A context is of one session.
+    shop.turns.clear()
+    await shop.ingest(
+        "b",
+        session_id=SessionId("resumed"),
+        git_branch="ann/fix",
+        started_at=START + timedelta(hours=1),
+        tool_calls=(at(61, passed()),),
+    )
+    assert [fact.attributes["resolution"] for fact in shop.facts("FAILED_WITH")] == ["passed"]

@@ -1,0 +1,557 @@
+"""Failed runs and what resolved them: the same thing passes later in the session.
+
+A failure is resolved by a later run that would have shown it and did not. If a file was edited
+between, that edit fixed it; if nothing was changed, it passed on a rerun.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from posixpath import basename, dirname
+
+from turnetl.base.model import Attribute, Episode, Fact, Turn
+from turnetl.extraction.structural import failures, lexicon, prose
+from turnetl.extraction.structural.failures import CommandFailure, FailureKind
+from turnetl.extraction.structural.findings import (
+    COMMAND,
+    ERROR,
+    FILE,
+    TEST,
+    TOOL,
+    CompletedRun,
+    EntityKey,
+    FactDraft,
+    FileEdit,
+    RunHistory,
+)
+from turnetl.extraction.structural.shell_commands import ShellCommand, commands
+from turnetl.extraction.structural.tool_calls import (
+    CallKind,
+    ClassifiedCall,
+    by_its_agent,
+    classify_calls,
+)
+from turnetl.extraction.structural.turn_features import ProjectPaths, TurnFeatures, project_paths
+from turnetl.graph.mirror.group import GroupView
+
+FAILED_WITH, FIXED_BY = "FAILED_WITH", "FIXED_BY"
+
+
+class Resolution(StrEnum):
+    """How a failure ended; one that still holds has none."""
+
+    FIXED = "fixed"
+    PASSED_ON_RERUN = "passed_on_rerun"
+    PASSED = "passed"
+    """In a later turn; whether anything was changed before is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """What decides whether a run resolves a failure: attributes of its fact."""
+
+    name: str
+    command: str
+    line: str
+    kind: FailureKind
+    location: str = ""
+    package: str = ""
+
+    @property
+    def key(self) -> EntityKey:
+        """What failed: a test, which is an error itself if its run does not say why it failed."""
+        is_test = self.kind is FailureKind.TEST
+        return EntityKey(TEST if is_test else ERROR, self.name, ERROR if is_test else "")
+
+    @property
+    def ran(self) -> str:
+        """What failed, as texts name it."""
+        return f"`{self.command if self.kind is FailureKind.CALL else self.line}`"
+
+    @property
+    def attributes(self) -> dict[str, Attribute]:
+        parts = {"line": self.line, "command": self.command, "kind": str(self.kind)}
+        optional = {"location": self.location, "package": self.package}
+        return {**parts, **{name: value for name, value in optional.items() if value}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    completed: CompletedRun
+    call: ClassifiedCall
+    failures: tuple[CommandFailure, ...] = ()
+    lists_all: bool = False
+
+
+_FIX_RANK, _FAILURE_RANK, _SLIP_RANK = 3, 4, 9
+_BACKGROUND = re.compile(
+    r"\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
+    r"|[^\n]{0,80}\bProcess running with session ID"
+)
+_AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
+_EXIT_STATUS = re.compile(r"^\s{0,4}Exit [Cc]ode:? [1-9]", re.MULTILINE)
+_CI_LOG = re.compile(r"gh run view\b.*--log")
+_FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
+_RAN = re.compile(r"\b(?:ok|PASS(?:ED)?|passed|passing|Success|0 (?:errors|failures|issues))\b")
+_NO_TESTS = re.compile(r"no tests (?:to run|ran|found)|no test files")
+_FAILED_TASK = re.compile(r"^\[([\w:-]{1,40})\] ERROR task failed", re.MULTILINE)
+_SELECTION = re.compile(
+    r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern|-only\S{0,20}|--lf)(?:[= ]|$)|::"
+)
+_SELECTED = re.compile(
+    r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern)[= ]{1,3}['\"]?"
+    r"([^'\"\s]{2,150})|::([\w:]{2,150})"
+)
+_CHANGING = re.compile(
+    r"\b(?:fmt|format|gofmt|prettier|black|install|tidy|sync|upgrade|update|generate|codegen|migrate"
+    r"|checkout|switch|stash|restore|reset|pull|merge|rebase|cherry-pick|revert|apply|patch|mv|rm"
+    r"|cp|tee|export|chmod|kill|pkill)\b|--fix\b|--write\b|\bsed -i|\bperl -p?i|>\s?[\w./~$\"']"
+)
+_NO_FILE = re.compile(r"\d?>{1,2}\s?(?:/dev/null|/tmp/\S{1,100}|&\d)")
+_DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
+_ABOUT_FAILURE = re.compile(r"\b(?:fix|fail|error|test|lint|expect|compil|type)", re.IGNORECASE)
+_FILE_TOOLS = frozenset({CallKind.READ, CallKind.EDIT, CallKind.CREATE})
+_WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
+_WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "edit", "write", "replace", "write_file"})
+_PROGRAM = re.compile(
+    r"(?:^|&&|\|\||;|\n)\s{0,8}(?:\w{1,40}=\S{0,80} )?([a-z][\w.+-]{0,30})(?=\s|$)"
+)
+_PATH_ARGUMENT = re.compile(r'"(?:path|file_path)"\s?:\s?"([^"\\]{1,240})"')
+_SLIPS = (
+    ("string to replace not found", "String to replace not found in {}"),
+    ("has not been read yet", "File has not been read yet: {}"),
+    ("does not exist", "File does not exist: {}"),
+    ("requested permissions to", "Permission to write {} not granted"),
+)
+_TAGS = re.compile(r"</?tool_use_error>")
+_MAX_SLIPS = 2
+"""Failed calls of other tools than the shell that are kept of a turn."""
+_MAX_FILES = 3
+"""Edited files of which the last one counts as the fix without further evidence."""
+_SAME_BRANCH = timedelta(days=1)
+_MAX_ENDED = 20
+"""Failures of earlier turns that one turn ends."""
+
+
+def run_findings(
+    features: TurnFeatures, context: Sequence[Episode]
+) -> tuple[list[FactDraft], RunHistory]:
+    """Return the failures of a turn with what resolved them in it, and what may resolve others."""
+    runs = [*_runs(features.calls, features.turn)]
+    edits = [*_edits(features.calls, features.turn, features.paths, features.sentence_about)]
+    facts = [
+        fact
+        for failure, failed in _by_failure(runs)
+        for fact in _failure_facts(features, runs, edits, failure, failed)
+    ]
+    known = tuple(run.completed for run in runs if run.completed.passed or run.completed.names)
+    if not any(run.is_shell for run in known):
+        return _limited(facts), RunHistory()
+    calls = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
+    earlier = [
+        replace(edit, index=-1)
+        for turn, of_turn in calls
+        for edit in _edits(of_turn, turn, _paths(turn))
+    ]
+    ids = frozenset(one.turn_id for one in context)
+    history = RunHistory(known, (*earlier, *edits), ids)
+    return _limited(facts), history
+
+
+def resolve_earlier(
+    turn: Turn, history: RunHistory, group: GroupView
+) -> tuple[list[Fact], list[FactDraft]]:
+    """Return the failures of earlier turns that runs of the turn end, and what fixed them."""
+    ended: dict[str, Fact] = {}
+    fixes: list[FactDraft] = []
+    for fact in _open_failures(turn, group) if history.runs else ():
+        failed = _failed(fact, group)
+        run = next((run for run in history.runs if _ends(run, fact, failed)), None)
+        if run is None or run.at is None or len(ended) >= _MAX_ENDED:
+            continue
+        edits = [
+            edit
+            for edit in history.edits
+            if (0 <= edit.index < run.index) or (edit.index < 0 and _is_after(edit, fact))
+        ]
+        is_known = not history.context.isdisjoint(fact.turns)
+        resolution = _resolution(run, failed, edits, is_known=is_known)
+        attributes = {**fact.attributes, "resolution": str(resolution)}
+        ended[fact.uuid] = replace(fact, invalid_at=run.at, attributes=attributes)
+        fixes += _fixes(failed, run, edits)
+    return [*ended.values()], fixes
+
+
+def _open_failures(turn: Turn, group: GroupView) -> Iterator[Fact]:
+    """Yield the failures of earlier turns of the session, and of its branch within a day."""
+    found = [*group.valid_facts_with("session", turn.session_id)]
+    if branch := _place(turn).get("branch"):
+        found += [
+            fact
+            for fact in group.valid_facts_with("branch", str(branch))
+            if turn.started_at and fact.valid_at and turn.started_at - fact.valid_at <= _SAME_BRANCH
+        ]
+    unique = {fact.uuid: fact for fact in found if fact.relation == FAILED_WITH}
+    yield from (fact for fact in unique.values() if turn.turn_id not in fact.turns)
+
+
+def _failed(fact: Fact, group: GroupView) -> _Failed:
+    line, command, kind, location, package = (
+        str(fact.attributes.get(name, ""))
+        for name in ("line", "command", "kind", "location", "package")
+    )
+    source, target = group.entity(fact.source), group.entity(fact.target)
+    failed = source if source is not None and TEST in source.labels else target
+    return _Failed(
+        failed.name if failed else "",
+        command,
+        line,
+        FailureKind(kind) if kind in {*FailureKind} else FailureKind.ERROR,
+        location,
+        package,
+    )
+
+
+def _ends(run: CompletedRun, fact: Fact, failed: _Failed) -> bool:
+    # Turns may arrive late: a success does not end a failure that happened after it.
+    is_later = fact.valid_at is None or run.at is None or fact.valid_at <= run.at
+    return is_later and _covers(run, failed, is_same_turn=False)
+
+
+def _is_after(edit: FileEdit, fact: Fact) -> bool:
+    return edit.at is None or fact.valid_at is None or edit.at >= fact.valid_at
+
+
+def _covers(run: CompletedRun, failed: _Failed, *, is_same_turn: bool) -> bool:
+    """Whether a run shows that what failed passes: it names it, or would have failed with it."""
+    if failed.name in run.names or not run.passed:
+        return failed.name in run.names
+    if not run.is_shell or failed.kind is FailureKind.CALL:
+        return is_same_turn and not run.is_shell and _is_corrected_call(run, failed)
+    if failed.kind is FailureKind.TEST and (selected := _selected(run.line)):
+        return any(pattern in failed.name for pattern in selected)
+    if run.line == failed.line or _SELECTION.search(run.line):
+        return run.line == failed.line
+    if failed.package and any("/" in name for name in run.names):
+        return failed.package in run.names
+    is_same_command = run.source.name == failed.command not in lexicon.SHELL_UTILITIES
+    return is_same_command and (_is_as_wide(run.line, failed) if run.is_check else is_same_turn)
+
+
+def _is_as_wide(line: str, failed: _Failed) -> bool:
+    arguments = _path_arguments(line)
+    return arguments <= {"./...", ".", "./"} or arguments == _path_arguments(failed.line)
+
+
+def _selected(line: str) -> list[str]:
+    """Return the patterns of the tests that a command selects."""
+    found = (one or other for one, other in _SELECTED.findall(line))
+    return [part.strip("^$()") for one in found for part in one.split("|") if part.strip("^$()")]
+
+
+def _path_arguments(line: str) -> frozenset[str]:
+    words = [word for word in line.split(" ")[1:] if not word.startswith("-")]
+    return frozenset(word for word in words if "/" in word or "." in word)
+
+
+def _is_corrected_call(run: CompletedRun, failed: _Failed) -> bool:
+    """Whether a call did what another failed to do, with the same file or one beside it."""
+    if not failed.line:
+        return run.source.name == failed.command and not run.line
+    is_write = {run.source.name, failed.command} <= _WRITE_TOOLS
+    if run.line == failed.line and (is_write or run.source.name == failed.command):
+        return True
+    if failed.command in _WRITE_TOOLS:
+        return False
+    folder = dirname(failed.line) or failed.line
+    return f"/{folder.strip('/')}/" in f"/{run.line}"
+
+
+def _resolution(
+    run: CompletedRun, failed: _Failed, edits: Sequence[FileEdit], *, is_known: bool
+) -> Resolution:
+    is_corrected = not run.is_check and run.line != failed.line
+    if edits or is_corrected or not run.is_shell:
+        return Resolution.FIXED
+    return Resolution.PASSED_ON_RERUN if is_known else Resolution.PASSED
+
+
+def _fixes(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> Iterator[FactDraft]:
+    edit = _fixing_edit(failed, run, [edit for edit in edits if edit.file])
+    if edit is not None:
+        why = f": {edit.why}" if edit.why else ""
+        text = f"{_sentence(failed)} and passed after `{edit.file}` was edited{why}"
+        file = EntityKey(FILE, edit.file)
+        yield FactDraft(
+            _FIX_RANK, replace(failed.key, second_label=""), FIXED_BY, file, text, run.at or edit.at
+        )
+
+
+def _fixing_edit(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> FileEdit | None:
+    """Return the edit that most likely made a failure pass; None if that is not sure."""
+    if not run.is_shell:
+        return None
+    latest = list(reversed(edits))
+    case = failed.name.partition("/")[0]
+    for evidence in (
+        lambda edit: failed.location and f"/{edit.file}".endswith(f"/{failed.location}"),
+        lambda edit: failed.kind is FailureKind.TEST and case in edit.change,
+        lambda edit: case in edit.why,
+    ):
+        if found := next(filter(evidence, latest), None):
+            return found
+    code = [edit for edit in latest if not _DOCUMENT.search(edit.file)]
+    is_sure = run.is_check and len({edit.file for edit in code}) <= _MAX_FILES
+    return code[0] if code and is_sure else None
+
+
+def _sentence(failed: _Failed, name: str = "") -> str:
+    word = "in" if failed.kind is FailureKind.TEST else "with"
+    return f"{failed.ran} failed {word} `{name or failed.name}`"
+
+
+def _by_failure(runs: Iterable[_Run]) -> Iterator[tuple[CommandFailure, list[_Run]]]:
+    """Yield each thing that failed with its runs, which one command made."""
+    failed: dict[tuple[str, str], tuple[CommandFailure, list[_Run]]] = {}
+    for run in runs:
+        for failure in run.failures:
+            key = run.completed.source.name, failure.name
+            failed.setdefault(key, (failure, []))[1].append(run)
+    yield from failed.values()
+
+
+def _failure_facts(
+    features: TurnFeatures,
+    runs: Sequence[_Run],
+    edits: Sequence[FileEdit],
+    failure: CommandFailure,
+    failed_runs: Sequence[_Run],
+) -> Iterator[FactDraft]:
+    first, last = failed_runs[0].completed, failed_runs[-1].completed
+    location = _file(features, failure.location)
+    failed = _Failed(
+        failure.name,
+        first.source.name,
+        min(run.completed.line for run in failed_runs),
+        failure.kind,
+        location,
+        failure.package,
+    )
+    later = (run for run in runs if run.completed.index > last.index)
+    lines = {run.completed.line: replace(failed, line=run.completed.line) for run in failed_runs}
+    passing = next(
+        (run for run in later if any(_shows_pass(run, one) for one in lines.values())), None
+    )
+    passed = passing.completed if passing else None
+    between = [edit for edit in edits if passed and last.index < edit.index < passed.index]
+    attributes = {**failed.attributes, **_place(features.turn)}
+    if passed is not None:
+        attributes["resolution"] = str(_resolution(passed, failed, between, is_known=True))
+    calls = [run.call for run in failed_runs]
+    draft = FactDraft(
+        _SLIP_RANK if failure.kind is FailureKind.CALL else _FAILURE_RANK,
+        replace(failed.key, second_label="") if failure.has_own_error else first.source,
+        FAILED_WITH,
+        EntityKey(ERROR, failures.stable_name(failure.message))
+        if failure.has_own_error
+        else failed.key,
+        _statement(failed, failure),
+        min((run.completed.at for run in failed_runs if run.completed.at), default=None),
+        invalid_at=max((run.at for run in (passed, last) if run and run.at), default=None)
+        if passed
+        else None,
+        attributes=attributes,
+    )
+    yield by_its_agent(draft, calls)
+    if passing is not None:
+        for fix in _fixes(failed, passing.completed, between):
+            yield by_its_agent(fix, [*calls, passing.call])
+
+
+def _statement(failed: _Failed, failure: CommandFailure) -> str:
+    if failure.has_own_error:
+        where = f" in `{failed.location}`" if failed.location else ""
+        return f"`{failed.name}`{where} failed with `{failure.message}` ({failed.ran})"
+    is_cut = failed.name.endswith("…")
+    text = _sentence(failed, failure.message if is_cut else "")
+    if failed.location and failed.location not in failed.name:
+        text += f" in `{failed.location}`"
+    return text if is_cut or not failure.message else f"{text}: {failure.message}"
+
+
+def _place(turn: Turn) -> dict[str, Attribute]:
+    branch = turn.git_branch
+    is_own = branch is not None and branch not in lexicon.DEFAULT_BRANCHES
+    return {"session": turn.session_id, **({"branch": branch} if branch and is_own else {})}
+
+
+def _shows_pass(run: _Run, failed: _Failed) -> bool:
+    if _covers(run.completed, failed, is_same_turn=True):
+        return True
+    # A compiler or a linter lists all that it finds: what it lists no more is resolved.
+    return (
+        failed.kind is FailureKind.FINDING
+        and run.lists_all
+        and run.completed.line == failed.line
+        and failed.name not in (failure.name for failure in run.failures)
+    )
+
+
+def _file(features: TurnFeatures, location: str) -> str:
+    """Return the name of the file where something failed, which tests print without folders."""
+    name = (features.paths.mentioned(location) or "") if location else ""
+    known = (*features.edited_files, *features.other_files)
+    return next((file for file in known if name and file.endswith(f"/{name}")), name)
+
+
+def _limited(facts: Iterable[FactDraft]) -> list[FactDraft]:
+    """Return the facts without those of most calls of other tools than the shell."""
+    kept = list(facts)
+    slips = [fact for fact in kept if fact.rank == _SLIP_RANK]
+    return [fact for fact in kept if fact not in slips[_MAX_SLIPS:]]
+
+
+def _paths(turn: Turn) -> ProjectPaths:
+    return project_paths(turn.group_id, turn.cwd, turn.git_branch)
+
+
+def _edits(
+    calls: Iterable[ClassifiedCall],
+    turn: Turn,
+    paths: ProjectPaths,
+    why: Callable[[str, Sequence[ClassifiedCall]], str] = lambda *_: "",
+) -> Iterator[FileEdit]:
+    for index, call in enumerate(calls):
+        at = call.call.ended_at or turn.started_at
+        if call.rejected or call.call.is_error:
+            continue
+        if call.kind in _WRITE_KINDS:
+            for path in call.targets:
+                name = paths.file(path) or ""
+                sentence = why(name, [call]) if name else ""
+                about = prose.shorten(sentence, 200) if _ABOUT_FAILURE.search(sentence) else ""
+                yield FileEdit(index, at, name, call.detail or call.call.input[:20_000], about)
+        elif call.kind is CallKind.RUN and any(map(_changes_files, call.targets)):
+            yield FileEdit(index, at, "")
+
+
+def _changes_files(shell: str) -> bool:
+    return _CHANGING.search(_NO_FILE.sub("", shell[:4000])) is not None
+
+
+def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
+    for index, call in enumerate(calls):
+        at = call.call.ended_at or turn.started_at
+        if call.rejected:
+            continue
+        if call.kind is CallKind.RUN and call.targets:
+            yield from _command_runs(index, call, at)
+        elif call.kind is not CallKind.RUN:
+            yield from _tool_runs(index, call, at)
+
+
+def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterator[_Run]:
+    shell = call.targets[0]
+    parsed = commands(shell)
+    text = failures.printed(call.call.result)
+    is_error = call.call.is_error or _EXIT_STATUS.search(text) is not None
+    if not parsed:
+        yield from _utility_runs(index, call, at, text, is_error=is_error)
+        return
+    suspect = _suspect(parsed, text, is_error=is_error)
+    found = _found(suspect, text, is_error=is_error) if suspect else []
+    is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
+    for command in parsed:
+        is_check = command.is_test or _is_ci_log(command)
+        is_suspect = command is suspect
+        failed = is_suspect and (is_error or bool(found)) and not is_unknown
+        passed = not (failed or is_unknown) and (
+            not is_check or _has_passed(text, shell, is_error=is_error and is_suspect)
+        )
+        names = failures.passed_tests(text) if is_check and not is_unknown else frozenset()
+        completed = CompletedRun(index, _source(command), command.line, at, passed, is_check, names)
+        listed = tuple(found) if failed else ()
+        yield _Run(completed, call, listed, bool(listed) and not _FILTERED_OUTPUT.search(shell))
+        # Commands after the failed one did not run.
+        if failed:
+            break
+
+
+def _utility_runs(
+    index: int, call: ClassifiedCall, at: datetime | None, text: str, *, is_error: bool
+) -> Iterator[_Run]:
+    """Yield a run of a program that is named nowhere else: `ls`, `python3 script.py`."""
+    shell = call.targets[0]
+    program = next((name for name in _PROGRAM.findall(shell[:2000]) if name != "cd"), "")
+    if program:
+        line = prose.shorten(shell.replace("`", "'"), 120)
+        found = failures.program_failures(text, program) if is_error else []
+        source = EntityKey(COMMAND, program, second_label=TOOL)
+        completed = CompletedRun(index, source, line, at, not is_error, is_check=False)
+        yield _Run(completed, call, tuple(found))
+
+
+def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> ShellCommand | None:
+    """Return the command that most likely failed: that of the failed task, a test, or the last."""
+    task = _FAILED_TASK.search(text)
+    if task and (named := [one for one in parsed if one.name.endswith(f" {task[1]}")]):
+        return named[0]
+    checks = [command for command in parsed if command.is_test or _is_ci_log(command)]
+    if checks:
+        return checks[-1]
+    return parsed[-1] if is_error else None
+
+
+def _found(command: ShellCommand, text: str, *, is_error: bool) -> list[CommandFailure]:
+    if command.is_test or _is_ci_log(command):
+        return failures.check_failures(text, is_error=is_error)
+    return [] if command.is_read_only or not is_error else failures.error_failures(text)
+
+
+def _is_ci_log(command: ShellCommand) -> bool:
+    return _CI_LOG.match(command.line) is not None
+
+
+def _has_passed(text: str, shell: str, *, is_error: bool) -> bool:
+    if is_error or failures.has_failed_summary(text):
+        return False
+    has_ran = _RAN.search(text) is not None
+    if _NO_TESTS.search(text) and not has_ran:
+        return False
+    return has_ran or not _FILTERED_OUTPUT.search(shell)
+
+
+def _source(command: ShellCommand) -> EntityKey:
+    is_program = command.name == command.program and "/" not in command.name
+    return EntityKey(COMMAND, command.name, second_label=TOOL if is_program else "")
+
+
+def _tool_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterator[_Run]:
+    """Yield a call of another tool than the shell: of a file, of an MCP server."""
+    if not call.call.name.strip():
+        return
+    path = ""
+    if call.kind in _FILE_TOOLS and call.targets:
+        path = call.targets[0]
+    elif match := _PATH_ARGUMENT.search(call.call.input[:2000]):
+        path = match[1]
+    is_mcp = call.kind is CallKind.MCP and bool(call.targets)
+    name = prose.shorten(f"{call.targets[0]} {call.detail}" if is_mcp else call.call.name, 60)
+    source = EntityKey(COMMAND, name, second_label="" if is_mcp else TOOL)
+    passed = not call.call.is_error
+    completed = CompletedRun(index, source, path[:240], at, passed, is_check=False, is_shell=False)
+    yield _Run(completed, call, tuple(_slips(call, path)) if call.call.is_error else ())
+
+
+def _slips(call: ClassifiedCall, path: str) -> Iterator[CommandFailure]:
+    result = _TAGS.sub("", call.call.result[:1000]).strip().removeprefix("Error: ")
+    first = result.partition("\n")[0]
+    short = "/".join(path.rsplit("/", 2)[-2:]) if call.kind is CallKind.READ else basename(path)
+    for sign, name in _SLIPS:
+        if short and call.kind in _FILE_TOOLS and sign in first.casefold():
+            yield CommandFailure(failures.stable_name(name.format(short)), "", FailureKind.CALL)
+            return
+    if name := failures.stable_name(first):
+        yield CommandFailure(name, "", FailureKind.CALL)
