@@ -143,7 +143,7 @@ def test_noise_is_listed_by_rule_with_the_newest_different_examples() -> None:
     ]
     [found] = noise_counts(rows(*table), {"greeting": "A greeting."})
     assert (found.rule, found.description, found.turns) == ("greeting", "A greeting.", 5)
-    assert [turn.title for turn in found.examples] == ["good morning", "hey", "hi"]
+    assert [turn.title for turn in found.examples] == ["Good morning", "Hey", "Hi"]
 
 
 def test_a_rule_that_no_longer_exists_has_no_description() -> None:

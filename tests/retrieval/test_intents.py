@@ -61,6 +61,7 @@ REQUESTS = (
     ("It worked. Why is it wrong?\n```\n1\n```", "It worked. Why is it wrong?"),
     ("<system-reminder>Be brief.</system-reminder>list files", "List files"),
     ("[REDACTED:password:0123]", ""),
+    ("?!", ""),
     ("", ""),
 )
 

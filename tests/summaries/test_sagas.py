@@ -37,10 +37,11 @@ def stated(uuid: str, relation: str, *turns: str, text: str = "", ended: bool = 
     )
 
 
-def test_a_turn_contributes_its_first_line_and_the_end_of_its_answer() -> None:
+def test_a_turn_contributes_its_intent_and_its_outcome() -> None:
     of_text = SagaTurn.of_text(TurnId("t"), SessionId("s"), START, TEXT)
-    assert of_text.intent == "Why do the tests fail?"
-    assert of_text.outcome == "The price is missing: I added it."
+    assert of_text.intent == "Why do the tests fail? Look closely."
+    expected = "They fail with KeyError. The price is missing: I added it. (tests fail)"
+    assert of_text.outcome == expected
 
 
 def test_a_summary_has_intent_outcome_open_problems_and_decisions() -> None:

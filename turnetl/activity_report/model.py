@@ -343,7 +343,8 @@ LINEAGE = 2
 ARCHIVES = 30
 PROMPT_CHARS = 400
 """Of a prompt that are read for its title."""
-TITLE_CHARS = 160
+SHORT_PROMPT_BYTES = 160
+"""Of a prompt whose title may need the prompt before it."""
 TEXT_CHARS = 600
 """Of a fact or an answer."""
 

@@ -20,8 +20,8 @@ from turnetl.base import schema
 from turnetl.base.errors import Fatal
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import GroupId
-from turnetl.base.text import one_line
-from turnetl.episode_text.passages import first_line
+from turnetl.episode_text.conversation import Conversation, TextSource
+from turnetl.episode_text.intents import intent
 from turnetl.lake import Lake
 
 
@@ -69,14 +69,16 @@ ROWS = pl.Schema(
     {name: _TYPES[name] for name in _NAMES}
     | {
         "prompt": pl.String,
+        "before": pl.String,
         "noise": pl.String,
         "is_filtered": pl.Boolean,
         "is_in_lake": pl.Boolean,
         "is_in_graph": pl.Boolean,
     }
 )
-"""The columns of the rows. `prompt` is the beginning of what the user wrote, `is_filtered` whether
-an episodes table has the turn, so that it is known whether it is noise."""
+"""The columns of the rows. `prompt` is the beginning of what the user wrote; `before` that of the
+turn before it in its session, null unless the prompt is short. `is_filtered` says whether an
+episodes table has the turn, so that it is known whether it is noise."""
 
 
 def read_lake(
@@ -153,12 +155,16 @@ def reported(row: Mapping[str, Any]) -> ReportedTurn:
         turn_id=row["turn_id"],
         group=row["group_id"],
         session_id=row["session_id"],
-        title=one_line(first_line(row["prompt"]), model.TITLE_CHARS),
+        title=intent(_prompted(row["prompt"]), _prompted(row["before"] or "")),
         started_at=row["started_at"],
         archive=row["archive"],
         first_line=row["first_line"],
         last_line=row["last_line"],
     )
+
+
+def _prompted(prompt: str) -> Conversation:
+    return Conversation(TextSource.LAKE, prompt, (), (), "", None)
 
 
 def _group_rows(lake: Lake, group: GroupId, *, is_unfiltered: bool) -> list[pl.DataFrame]:
@@ -172,9 +178,12 @@ def _group_rows(lake: Lake, group: GroupId, *, is_unfiltered: bool) -> list[pl.D
 
 
 def _selected(rows: pl.LazyFrame, noise: pl.Expr, *, is_filtered: bool) -> pl.DataFrame:
+    prompt = pl.col("user_text").str.head(model.PROMPT_CHARS)
+    is_short = pl.col("user_text").str.len_bytes() <= model.SHORT_PROMPT_BYTES
     return rows.select(
         *_NAMES,
-        pl.col("user_text").str.head(model.PROMPT_CHARS).alias("prompt"),
+        prompt.alias("prompt"),
+        pl.when(is_short).then(prompt.shift(1).over("session_id")).alias("before"),
         noise.alias("noise"),
         pl.lit(is_filtered).alias("is_filtered"),
         pl.lit(value=True).alias("is_in_lake"),
@@ -192,6 +201,7 @@ def _receipt_row(receipt: Receipt, prompt: str) -> dict[str, Any]:
         "usage": None,
         # A table takes no halves of characters.
         "prompt": prompt.encode("utf-8", "replace").decode(),
+        "before": None,
         "noise": None,
         "is_filtered": True,
         "is_in_lake": False,

@@ -23,6 +23,8 @@ _READ = 4_000
 """Characters of each end of a text that are read."""
 _CONTEXT_CHARS = 70
 """Characters of the context that is added to a prompt that refers to it."""
+_LEAST_CONTEXT = 40
+"""Characters of a first sentence that is added to the request that follows it."""
 
 _BLOCK = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|local-command-stdout|task-notification)>"
@@ -148,7 +150,11 @@ _MID_ASK = re.compile(
     r"|\bi(?: would|'d) like to\b|\bi (?:want|need) to\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,.;] (?=(?:can|could) (?:you|we) \S)", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"(?<!\bhow)(?<!\bwhat)(?<!\bwhy)(?<!\bwhere)(?<!\bwhen)(?<!\bwhich)(?<!\bwho)(?<!\bthat)"
+    r"[,.;]?(?: and| but| so)? (?=(?:can|could) (?:you|we) \S)",
+    re.IGNORECASE,
+)
 _IMPERATIVE = re.compile(
     r"(?:add|address|apply|build|change|check|clean|commit|convert|create|debug|delete|deploy|do"
     r"|document|don'?t|drop|explain|extract|find|fix|generate|give|go|implement|improve|install"
@@ -196,8 +202,11 @@ def _joined(said: Sequence[_Sentence]) -> str:
     for place in sorted(chosen):
         is_next = title.endswith((*".?!", "\uff1f", "\u3002"))
         text = capital(said[place].text) if is_next else said[place].text
-        title = f"{title}{'' if is_next or not title else ';'} {text}"
-    return title.strip()
+        mark = ";" if title[-1:].isalnum() or title[-1:] in tuple(")\"'`") else ""
+        title = f"{title}{mark} {text}"
+    room = MAX_CHARS - len(title) - 3
+    is_led = not said or 0 in chosen or room < _LEAST_CONTEXT
+    return title.strip() if is_led else f"{title.strip()} ({fit(said[0].text, room)})"
 
 
 def whole_sentences(paragraph: str) -> list[str]:
@@ -228,22 +237,36 @@ def _sentence(text: str) -> _Sentence:
     return _Sentence(bare, 2 if asks else 0)
 
 
+ASKS_FOR = re.compile(
+    r"(?:please|could you) (?:provide|tell|share|specify|give|confirm|choose|clarify)\b",
+    re.IGNORECASE,
+)
 _REFERS = re.compile(
-    r"\b(?:it|this|that|these|those|they|them|there|again|same|both|then|instead|also|one|ones"
-    r"|what about|how about)\b|^(?:and|or|but|so)\b",
+    r"\b(?:it|this|these|those|they|them|again|same|both|instead|what about|how about|that's"
+    r"|(?:the|that|which|first|second|last|other) ones?|there(?=[.?!]*$)"
+    r"|that(?=\W*$|[.,;?!]| (?:is|was|way|thing|too|again|instead|then|now|for|in|to|and)\b))\b"
+    r"|^(?:and|or|but|so)\b",
     re.IGNORECASE,
 )
 _SHORT = 60
 _FEW_WORDS = 2
+_REFERRING = 75
+"""Characters of a request that says too little without what it refers to."""
 
 
 def _with_context(said: Sequence[str], pasted: str, previous: Conversation | None) -> str:
     """Return a request; a short one that refers to something with what that is."""
     request, written = _request(said), " ".join(said)
-    is_bare = len(request.split()) <= _FEW_WORDS
-    if len(request) > _SHORT or not (is_bare or _REFERS.search(written)):
+    refers = len(request.split()) <= _FEW_WORDS or _REFERS.search(written)
+    is_reply = not _sentence(said[0]).strength and _was_asked(previous)
+    if len(request) > _REFERRING or not (refers or is_reply):
         return request
     return f"{request} (pasted: {pasted})" if pasted else _after(request, previous)
+
+
+def _was_asked(previous: Conversation | None) -> bool:
+    end = closing(ends(previous.answer)) if previous is not None else Closing()
+    return bool(end.question or any(map(ASKS_FOR.match, sentences(end.outcome)[-1:])))
 
 
 def _after(request: str, previous: Conversation | None) -> str:
@@ -268,8 +291,8 @@ _AGREES = """
     好 好的 继续 是 是的 可以 行 はい 続けて お願いします 네 예 계속
 """
 _BESIDE = """
-    nice cool right ahead on it that that's it's this so please thanks thank you now then and with
-    keep going sounds looks let's lets make happen all of the to me gut bitte
+    hi hello hey nice cool right ahead on it that that's it's this so please thanks thank you now
+    then and with keep going sounds looks let's lets make happen all of the to me gut bitte
 """
 _AGREEING = frozenset(_AGREES.split())
 _ASSENTING = _AGREEING.union(_BESIDE.split())

@@ -8,15 +8,18 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from turnetl.base.text import plural
 from turnetl.episode_text.conversation import (
     Closing,
     Conversation,
     ConversationStep,
     closing,
     paragraphs,
+    sentences,
 )
-from turnetl.episode_text.intents import MAX_CHARS, capital, ends, fit, whole_sentences
+from turnetl.episode_text.intents import ASKS_FOR, MAX_CHARS, capital, ends, fit, whole_sentences
 
+_QUESTION_CHARS = 60
 _INTERRUPTED = "[Request interrupted by user"
 
 
@@ -29,12 +32,16 @@ def outcome(turn: Conversation) -> str:
     end = closing(answer)
     stated = _conclusion(answer, end, rows)
     shown = "; ".join(rows.phrases(stated))
+    if (stated or shown) and end.question and not (rows.edited or rows.commits):
+        # What is only offered was not done.
+        asked = fit(sentences(end.question)[0], _QUESTION_CHARS)
+        shown = "; ".join(filter(None, [shown, f"asks: {asked}"]))
     if rows.is_interrupted:
         begun = shown or (_silent(answer).removeprefix(_SILENT) if answer else "")
         return fit("; ".join(filter(None, ["Interrupted", begun])))
     if not stated:
         stated = f"Asks: {end.question}" if end.question and not shown else ""
-    elif _ASKED.match(stated):
+    elif ASKS_FOR.match(stated):
         stated = f"Asks: {stated}"
     if not stated:
         return fit(capital(shown) or _silent(answer))
@@ -71,6 +78,7 @@ _REJECTED = re.compile(
 class _Rows:
     """What the steps of a turn show."""
 
+    steps: int = 0
     edited: tuple[str, ...] = ()
     unedited: tuple[str, ...] = ()
     """Files whose edits all failed."""
@@ -92,6 +100,7 @@ class _Rows:
             if " pr create" in step.input and (found := _PULL.search(step.outcome))
         )
         return cls(
+            steps=len(turn.steps),
             edited=tuple(filter(None, edited)),
             unedited=tuple(file for file in failed if file and file not in edited),
             rejected=sum(bool(_REJECTED.match(step.outcome)) for step in turn.steps),
@@ -109,13 +118,15 @@ class _Rows:
     def phrases(self, stated: str) -> Iterator[str]:
         """Yield what is not stated."""
         files = [file for file in self.edited if file not in stated]
-        if files:
+        if any("[REDACTED" in file for file in files):
+            yield f"edited {plural(len(files), 'file')}"
+        elif files:
             more = f" and {len(files) - 1} more" if len(files) > 1 else ""
             yield f"edited {files[0]}{more}"
         if self.unedited and not self.edited:
             yield f"edit of {self.unedited[0]} {'not permitted' if self.rejected else 'failed'}"
         elif self.rejected:
-            yield f"{self.rejected} step{'s' if self.rejected > 1 else ''} not permitted"
+            yield f"{plural(self.rejected, 'step')} not permitted"
         if self.tests_pass is not None and not _TESTS_CLAIM.search(stated):
             yield "tests pass" if self.tests_pass else "tests fail"
         if self.commits and self.commits[-1] not in stated:
@@ -152,9 +163,10 @@ def _test_result(steps: Sequence[ConversationStep]) -> bool | None:
 _ANNOUNCES = re.compile(
     r"(?:now,? |next,? |first,? |then |(?:okay|ok|good|great|perfect|sure)[,.!] )*"
     r"(?:let me|let's|i'll|i will|i'm going to|i need to|i should|now i|next i|applying|checking"
-    r"|looking|running|understood|got it|makes sense)\b",
+    r"|looking|running)\b",
     re.IGNORECASE,
 )
+_AGREES = re.compile(r"(?:understood|got it|makes sense)\b", re.IGNORECASE)
 _FILLER = re.compile(
     r"(?:done|perfect|great|good|excellent|all (?:done|set)|ok(?:ay)?|yes|no|sure|right|summary"
     r"|you're (?:absolutely )?right|good (?:question|catch|point)|fixed|thanks?"
@@ -182,22 +194,23 @@ _OPENS = re.compile(
     r"|pushed|both|successfully|the [^.]{1,60} (?:is|are) now)\b",
     re.IGNORECASE,
 )
-_ASKED = re.compile(
-    r"(?:please|could you) (?:provide|tell|share|specify|give|confirm|choose|clarify)\b",
-    re.IGNORECASE,
-)
 _COURTESY = re.compile(
     r"you(?:'re| are) (?:very )?welcome|glad (?:i could|to) help|no problem|feel free|let me know"
     r"|(?:if|please) [^.]{0,60}\b(?:feel free|let me know)|enjoy\b|have a (?:great|nice)",
     re.IGNORECASE,
 )
 _MIN_WORDS = 4
+_SHORT_ANSWER = 800
+"""Characters of an answer that says first what was asked."""
 
 
 def _conclusion(answer: str, end: Closing, rows: _Rows) -> str:
     """Return the statements of the last message that say what was done or found."""
     parts = [*paragraphs(answer)]
-    start = max((at + 1 for at, one in enumerate(parts[:-1]) if _ANNOUNCES.match(one)), default=0)
+    begun = (
+        at + 1 for at, one in enumerate(parts[:-1]) if _ANNOUNCES.match(one) or _AGREES.match(one)
+    )
+    start = max(begun, default=0)
     opened = (at for at, one in enumerate(parts) if at >= start and _OPENS.match(one))
     last = parts[next(opened, start) :]
     stated = [one for part in last for one in whole_sentences(part) if _states(one, rows)]
@@ -205,6 +218,8 @@ def _conclusion(answer: str, end: Closing, rows: _Rows) -> str:
     if rows.unedited and not rows.edited:
         return _joined(ended) if end.question else ""
     if not stated or sum(map(len, stated)) < MAX_CHARS:
+        return _joined(stated)
+    if not rows.steps and not end.question and len(answer) < _SHORT_ANSWER:
         return _joined(stated)
     has_changed = rows.edited or rows.commits or _DONE.match(_CLAIMANT.sub("", stated[0]))
     if not has_changed or (rows.rejected and end.question):
@@ -230,7 +245,7 @@ def _states(sentence: str, rows: _Rows) -> bool:
     """Return whether a sentence states something that the rows do not refute."""
     if sentence.endswith(("?", "\uff1f")) or _FILLER.fullmatch(sentence) or sentence[0] in "|>":
         return False
-    if _ANNOUNCES.match(sentence) or _COURTESY.match(sentence):
+    if any(known.match(sentence) for known in (_ANNOUNCES, _AGREES, _COURTESY)):
         return False
     if rows.unedited and not rows.edited and _CLAIM.search(sentence):
         return False

@@ -76,12 +76,7 @@ def prompt_title(text: str) -> str:
 
     A line that ends with a colon announces the next one, which is added to it.
     """
-    return first_line(user_text(text))
-
-
-def first_line(prompt: str) -> str:
-    """Return the first line of what a user wrote, as `prompt_title`."""
-    lines = [line.strip() for line in prompt.splitlines() if line.strip()]
+    lines = [line.strip() for line in user_text(text).splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].endswith((":", "\uff1a")):
         return f"{lines[0]} {lines[1].lstrip('#').lstrip()}"
     return lines[0] if lines else ""

@@ -15,10 +15,11 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
 from turnetl.base.text import one_line
 from turnetl.episode_text.conversation import closing, from_episode_text
-from turnetl.episode_text.passages import prompt_title
+from turnetl.episode_text.intents import intent
+from turnetl.episode_text.outcomes import outcome
 from turnetl.summaries.rule_summary import with_facts
 
-_INTENT_CHARS, _OUTCOME_CHARS = 200, 300
+_QUESTION_CHARS = 200
 STATED = frozenset({"FAILED_WITH", "DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
 """Relations of the facts that a summary of a session states."""
 
@@ -31,9 +32,9 @@ class SagaTurn:
     session_id: SessionId
     started_at: datetime
     intent: str
-    """The title of the prompt; may be empty."""
+    """May be empty."""
     outcome: str
-    """What the agent stated last, on one line; may be empty."""
+    """Empty if the agent stated nothing."""
     question: str = ""
     """What the agent asked the user after that, on one line; may be empty."""
 
@@ -41,14 +42,15 @@ class SagaTurn:
     def of_text(
         cls, turn_id: TurnId, session_id: SessionId, started_at: datetime, text: str
     ) -> Self:
-        end = closing(from_episode_text(text).answer)
+        turn = from_episode_text(text)
+        end = closing(turn.answer)
         return cls(
             turn_id,
             session_id,
             started_at,
-            one_line(prompt_title(text), _INTENT_CHARS),
-            one_line(end.outcome, _OUTCOME_CHARS),
-            one_line(end.question, _INTENT_CHARS),
+            intent(turn),
+            outcome(turn) if end.outcome else "",
+            one_line(end.question, _QUESTION_CHARS),
         )
 
 
