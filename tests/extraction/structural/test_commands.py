@@ -79,15 +79,3 @@ async def test_a_test_run_before_a_pipe_fails_even_if_the_call_succeeds(shop: Sh
     )
     assert shop.texts("FAILED_WITH") == ["`go test ./...` failed in `TestCart`"]
     assert shop.names("Test") == ["TestCart"]
-
-
-async def test_servers_skills_and_sites_are_tools(shop: ShopGroup) -> None:
-    await shop.ingest(
-        tool_calls=(
-            tool("mcp__linear-server__get_issue", '{"id":"ENT-98"}'),
-            tool("Skill", '{"skill":"reviewer"}'),
-            tool("WebFetch", '{"url":"https://docs.rs/serde/latest","prompt":"How to rename?"}'),
-            tool("WebSearch", '{"query":"pytest fixtures"}'),
-        )
-    )
-    assert shop.names("Tool") == ["docs.rs", "linear-server", "reviewer", "web search"]

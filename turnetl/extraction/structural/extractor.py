@@ -11,7 +11,6 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
-    command_results,
     commits,
     edits,
     entity_names,
@@ -107,13 +106,9 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
-    yield from statements.prompt_facts(features, context)
-    yield from statements.response_facts(features)
-    yield from statements.decision_facts(features)
+    yield from statements.statement_facts(features, context)
     yield from edits.edit_facts(features)
     yield from commits.commit_facts(features, context)
-    yield from statements.explanation_facts(features)
-    yield from command_results.tool_facts(features)
 
 
 def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
