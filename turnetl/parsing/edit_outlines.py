@@ -54,7 +54,8 @@ _DOCSTRING = re.compile(r"^[ \t]*[rb]?(?:\"\"\"|''')(.*)$")
 _COMMENT_MARK = re.compile(
     r"^[ \t]*(?://[/!]?|#+|/\*+|\*(?!\*)|--|;+|\"\"\"|''')[ \t]*|[ \t]*(?:\*/|-->)$"
 )
-_COMMENT_WORDS = 3
+_COMMENT_WORDS, _TOLD_WORDS = 3, 5
+"""Words of what a definition says about itself, and of a comment that tells why it changed."""
 _IMPORTS = {
     "py": re.compile(r"^(?:from ([A-Za-z]\w*)[\w.]* import |import ([A-Za-z]\w*))"),
     "js": re.compile(
@@ -92,14 +93,17 @@ def _of_call(edits: Sequence[EditedText], known: "_KnownTexts", result: str) -> 
     return list(found)[: 2 * _MAX_CHANGES]
 
 
-@dataclass(slots=True)
+@dataclass
 class _KnownText:
-    text: str
+    shown: str
+    """As a tool printed it, perhaps with line numbers."""
     is_whole: bool
 
-    def __post_init__(self) -> None:
-        if _LINE_NUMBER.match(self.text):
-            self.text = _LINE_NUMBER.sub("", self.text)
+    @cached_property
+    def text(self) -> str:
+        # Few of all texts that are read are edited later.
+        is_numbered = _LINE_NUMBER.match(self.shown)
+        return _LINE_NUMBER.sub("", self.shown) if is_numbered else self.shown
 
 
 @dataclass(slots=True)
@@ -358,7 +362,8 @@ def _changed_detail(removed: Sequence[str], added: Sequence[str]) -> str:
     lost = [name for name in calls[0] if name not in calls[1]][:_MAX_CALLS]
     gained = [name for name in calls[1] if name not in calls[0]][:_MAX_CALLS]
     words = [*(f"-{name}" for name in lost), *(f"+{name}" for name in gained)]
-    return " ".join([*words, f"# {comment}"] if comment[:1].isupper() else words)
+    is_told = comment[:1].isupper() and len(comment.split()) >= _TOLD_WORDS
+    return " ".join([*words, f"# {comment}"] if is_told else words)
 
 
 def _calls(lines: Iterable[str]) -> Iterator[str]:

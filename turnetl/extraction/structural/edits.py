@@ -4,7 +4,7 @@ All edits of one definition are one change. What a turn both adds and removes ag
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -41,6 +41,8 @@ BEFORE, AFTER = "before", "after"
 """Attributes of a fact about one line that changed."""
 _RANK, _IMPORT_RANK = 5, 9
 _MAX_FILES, _MAX_OF_FILE, _MAX_IMPORTS = 25, 3, 2
+_FILES = 5
+"""With so many files more, each has a fact less, down to one."""
 _SHOWN_PATH, _SHOWN_NAMES = 48, 4
 _SETTINGS_FILE = re.compile(
     r"\.(?:toml|ini|cfg|conf|properties|ya?ml|jsonc?|json5)$|(?:^|/)\.env[\w.]{0,20}$"
@@ -56,7 +58,6 @@ _DEPENDENCIES = re.compile(
     r"(?:^|\.)(?:(?:dev|peer|build|optional)?-?[dD]ependencies)\.(@?[\w./-]+)$"
 )
 _NEEDS = "dependencies."
-_IDENTIFIER = re.compile(r"`([A-Za-z_][\w.]{2,60}(?:\(\))?|[\w./-]{3,80}\.\w{1,5})`")
 _CHANGING = re.compile(
     r"\b(?:add|updat|chang|fix|remov|mov|renam|creat|replac|implement|extract|refactor|wrot|delet"
     r"|simplif|introduc|convert|handl|now|no longer|instead)",
@@ -71,6 +72,7 @@ _VAGUE = re.compile(
     re.IGNORECASE,
 )
 _COMMENT = re.compile(r"^(?://|#|--|\*|/\*|\"\"\")")
+_COMMENT_MARK = re.compile(r"\s+(?://|#|--|\*)\s+")
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|coverage)(?:/|$)")
 _SHORT_LINE, _SHOWN_SUMMARY, _MANY = 100, 160, 3
 _MIN_SENTENCE, _MAX_SENTENCE = 25, 240
@@ -110,7 +112,7 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         edits = [one for one in by_file[file] if not is_minor or _informative(one.change) != 1]
         named = [one for one in by_file[file] if one.name] or by_file[file]
         told = _file_facts(features, file, edits if any(one.name for one in edits) else named[:1])
-        facts += told[: max(1, _MAX_OF_FILE - len(files) // 4)]
+        facts += told[: max(1, _MAX_OF_FILE - len(files) // _FILES)]
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
     yield from (one for one in facts if one.relation != "DELETED" or one.target not in moved)
     folders = {part for file in (*by_file, *features.other_files) for part in file.split("/")[:-1]}
@@ -436,7 +438,8 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     is_text = bool(_TEXT_FILE.search(edit.file))
     quoted = [f"“{name}”" if is_text else f"`{name}`" for name in held]
     text = f"{file} was added" + (f": {sentence}" if sentence else "")
-    text += f" (with {_listed(quoted)})" if quoted else ""
+    holding = f" (with {_listed(quoted)})" if quoted else ""
+    text += holding or ("" if sentence else _first_line(edit.calls[0]))
     calls = tuple(dict.fromkeys(call for one in (edit, *parts) for call in one.calls))
     target = itself if is_text or not names else EntityKey(_label(edit.file, names[0]), names[0])
     return _draft(features, replace(edit, calls=calls), "ADDED", target, text)
@@ -460,28 +463,14 @@ def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> FactDra
         parts = parts or [_whole_line(*values[0])]
     if not parts:
         return _vague_fact(features, edits)
-    target = _mentioned(features, " ".join(call.call.input for call in calls))
     text = f"{_shown(file)}: {'; '.join(parts)}" + (f". {sentence}" if sentence else "")
-    return _draft(features, merged, "CHANGED", target or EntityKey(FILE, file), text)
+    return _draft(features, merged, "CHANGED", EntityKey(FILE, file), text)
 
 
 def _whole_line(before: str, after: str) -> str:
     if before and after:
         return f"`{_code(before)}` became `{_code(after)}`"
     return f"`{_code(after)}` was added" if after else f"`{_code(before)}` was removed"
-
-
-def _mentioned(features: TurnFeatures, text: str) -> EntityKey | None:
-    """Return the symbol or file that changed lines of a document name most often."""
-    names = Counter(name.removesuffix("()") for name in _IDENTIFIER.findall(text[:8000]))
-    for name, _ in [one for one in names.most_common(5) if one[1] > 1 or len(names) == 1]:
-        if "/" in name or re.search(r"\.[a-z]{1,4}$", name):
-            file = features.paths.mentioned(name)
-            if file is not None and file not in features.edited_files:
-                return EntityKey(FILE, file)
-        elif re.search(r"[a-z][A-Z]|_|[A-Z][a-z]+[A-Z]", name):
-            return EntityKey(SYMBOL, name)
-    return None
 
 
 def _vague_fact(features: TurnFeatures, edits: Sequence[_Edit]) -> FactDraft:
@@ -494,13 +483,22 @@ def _vague_fact(features: TurnFeatures, edits: Sequence[_Edit]) -> FactDraft:
     if not text and len(values) == 1:
         text = _whole_line(*values[0])
     if not text:
-        change = calls[0].detail.rpartition("+ ")[2] or calls[0].detail
-        line = f" (`{_code(change)}`)" if change else ""
+        line = _first_line(next((edit.calls[0] for edit in edits if edit.name == name), calls[0]))
         text = f"`{name}` was changed{line}" if name else f"was changed{line}"
     target = EntityKey(_label(file, name), name) if name else EntityKey(FILE, file)
     merged = _Edit(file, Change(CHANGED, ""), calls)
     text = f"{_shown(file)}{' ' if text.startswith('was ') else ': '}{text}"
     return _draft(features, merged, "CHANGED", target, text)
+
+
+def _first_line(call: ClassifiedCall) -> str:
+    """Return in brackets what a call wrote first, or what the comment says that it wrote."""
+    _, _, added = f" {call.detail}".partition(" + ")
+    change = prose.shorten(added or call.detail, 140)
+    comment = _COMMENT.sub("", change).strip() if _COMMENT.match(change) else ""
+    if comment:
+        return f"; a comment now says “{_COMMENT_MARK.sub(' ', comment)}”"
+    return f" (`{_code(change)}`)" if change else ""
 
 
 def _sentence(features: TurnFeatures, name: str, calls: Iterable[ClassifiedCall]) -> str:
