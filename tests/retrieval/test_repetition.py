@@ -16,12 +16,10 @@ from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_te
 TITLE = "Always write the changelog before you push anything to the server"
 USER = Entity("e1", GROUP, "user", ("Person",), "", START)
 CHANGELOG = Entity("e2", GROUP, "changelog", ("Preference",), "", START)
-ASKED = (
-    f"The user asked: {TITLE.upper()}. It is late, and nobody else knows what has changed this week"
-)
+DECIDED = f"The user decided: {TITLE.upper()}. It is late"
 PREFERS = f"The user prefers: {TITLE}"
 EXPLAINED = "The server  rejects a push without a changelog."
-ANSWERED = f"The agent answered: Done. {EXPLAINED} It took one commit."
+SUMMARY = f"The agent decided: Done. {EXPLAINED} It took one commit."
 RAN = "`git push` was run and passed"
 
 
@@ -40,10 +38,10 @@ def fact(text: str, relation: str = "DESCRIBED") -> Fact:
 
 
 FACTS = (
-    fact(ASKED, "ASKED"),
+    fact(DECIDED, "DECIDED"),
     fact(PREFERS, "PREFERS"),
     fact(EXPLAINED, "EXPLAINED"),
-    fact(ANSWERED, "ANSWERED"),
+    fact(SUMMARY, "DECIDED"),
     fact(RAN, "RAN"),
 )
 
@@ -64,7 +62,7 @@ async def hit(
 @pytest.mark.parametrize("query", ["", "changelog", "git push"])
 async def test_a_selected_fact_that_repeats_the_prompt_is_first(query: str) -> None:
     assert (await hit(query, Selection(relation="PREFERS"))).fact == PREFERS
-    assert (await hit(query, Selection(relation="ASKED"))).fact == ASKED
+    assert (await hit(query, Selection(relation="DECIDED"))).fact == DECIDED
     by_label = await hit(query, Selection(label="Preference", relation="explained"))
     assert by_label.fact == EXPLAINED
 
@@ -73,7 +71,7 @@ async def test_a_selected_fact_that_repeats_the_prompt_is_first(query: str) -> N
 async def test_a_hit_repeats_neither_its_prompt_nor_a_fact(query: str) -> None:
     found = await hit(query, Selection(groups=(GROUP,)))
     shown = [found.fact, *(more.fact for more in found.more_facts)]
-    assert sorted(shown) == sorted([ANSWERED, RAN])
+    assert sorted(shown) == sorted([SUMMARY, RAN])
 
 
 @pytest.mark.parametrize(
@@ -99,7 +97,7 @@ async def test_a_passage_that_says_more_than_the_facts_is_kept() -> None:
 
 
 def test_a_fact_that_says_more_takes_the_place_of_one_that_it_contains() -> None:
-    short, other, long = fact(EXPLAINED), fact(RAN), fact(ANSWERED)
+    short, other, long = fact(EXPLAINED), fact(RAN), fact(SUMMARY)
     assert distinct_facts([short, other, long], 5) == [long, other]
     assert distinct_facts([short, other, long], 5, {short.uuid}) == [short, other, long]
     assert distinct_facts([long, short, short, other], 2) == [long, other]
@@ -108,12 +106,12 @@ def test_a_fact_that_says_more_takes_the_place_of_one_that_it_contains() -> None
 @pytest.mark.parametrize(
     ("text", "relation", "title", "expected"),
     [
-        ("The user asked: fix  the TESTS…", "ASKED", "Fix the tests, please", True),
+        ("The user decided: fix  the TESTS…", "DECIDED", "Fix the tests, please", True),
         ("The user decided: fix the tests", "DECIDED", "fix the tes…", True),
-        ("The user asked: yes (to the question: Shall I push?)", "ASKED", "yes", False),
+        ("Asked “Shall I push?”, the user chose “push”", "DECIDED", "yes", False),
         ("`pytest` failed with `KeyError: 'price'`", "FAILED_WITH", "pytest", False),
         ("`src/a.py` was edited", "MODIFIED", "a.py was edited", False),
-        ("The user asked: fix it", "ASKED", "", False),
+        ("The user decided: fix it", "DECIDED", "", False),
         ("…", "DESCRIBED", "…", False),
     ],
 )

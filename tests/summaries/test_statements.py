@@ -16,14 +16,14 @@ def shown(*texts: str) -> list[str]:
         "[trimmed for fixture]; [trimmed for fixture]",
         "https://example.org/a/page",
         "<https://example.org>",
-        "[REDACTED_MESSAGE len=9] (interrupted before it was done)",
+        "[REDACTED_MESSAGE len=9] [trimmed]",
         " -- 3",
         "",
     ],
 )
 def test_a_link_or_a_placeholder_says_nothing(text: str) -> None:
     assert not says_something(text)
-    assert new_statements(f"The agent answered: {text}", []) == ""
+    assert new_statements(f"The agent decided: {text}", []) == ""
 
 
 @pytest.mark.parametrize("text", ["See https://example.org", "設定を反映", "`cart.py` [new]"])
@@ -34,12 +34,12 @@ def test_a_text_with_a_word_says_something(text: str) -> None:
 
 def test_a_long_answer_keeps_the_statements_that_were_not_made_elsewhere() -> None:
     answer = (
-        "The agent answered: The move is complete. Created `help.py`; Updated `root.py` (no import "
+        "The agent decided: The move is complete. Created `help.py`; Updated `root.py` (no import "
         "of commands); Deleted `commands/`; All tests pass."
     )
     before = shown("`root.py` was edited: Updated `root.py` (no import of commands)")
     assert new_statements(answer, before) == (
-        "The agent answered: The move is complete. Created `help.py`; Deleted `commands/`; "
+        "The agent decided: The move is complete. Created `help.py`; Deleted `commands/`; "
         "All tests pass."
     )
 
@@ -58,14 +58,14 @@ def test_an_edit_does_not_repeat_the_prompt_that_asked_for_it() -> None:
 def test_what_was_cut_is_recognised_by_its_beginning() -> None:
     start = "Let us test a very long message, to see how a page wraps the text"
     before = shown(f"`a.py` was edited when asked: {start}…")
-    assert new_statements(f"The user asked: {start} and how it sets it", before) == ""
-    other = "The user asked: Let us test another one"
+    assert new_statements(f"The user decided: {start} and how it sets it", before) == ""
+    other = "The user decided: Let us test another one"
     assert new_statements(other, before) == other
 
 
 def test_a_short_statement_that_is_part_of_a_word_is_kept() -> None:
-    assert new_statements("The user said: Fix it", shown("the fixit tool was run")) != ""
-    assert new_statements("The user said: Fix it", shown("The agent answered: Fix it.")) == ""
+    assert new_statements("The user decided: Fix it", shown("the fixit tool was run")) != ""
+    assert new_statements("The user decided: Fix it", shown("The agent decided: Fix it.")) == ""
 
 
 def test_a_run_that_was_repeated_is_no_other_run() -> None:

@@ -16,7 +16,6 @@ from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
 from turnetl.retrieval.items import TurnsAt, find_item
-from turnetl.retrieval.repetition import quotes_title, shown_text
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
@@ -194,12 +193,6 @@ def _resume(index: "PersistentIndex", session_id: SessionId) -> str | None:
     return next((resume_command(turn.receipt) for turn in index.turns(first).values()), None)
 
 
-def facts_beside_prompt(found: TurnFacts) -> list[Fact]:
-    """Return the facts without those that only say that the user wrote the prompt."""
-    title = shown_text(found.turn.prompt)
-    return [fact for fact in found.facts if not quotes_title(fact, title)]
-
-
 def facts_by_turn(stated: Iterable[StatedFact]) -> dict[int, list[Fact]]:
     facts: dict[int, list[Fact]] = {}
     for one in stated:
@@ -220,8 +213,6 @@ _COMMANDS = {
 """By format: what the agent's session ids look like, and the command that takes one. The formats
 without an entry are exports of what cannot be continued."""
 _REDACTED = "[REDACTED:"
-SPOKEN = frozenset({"ASKED", "ANSWERED", "STEERED"})
-"""Relations of facts that repeat what was said: a turn is shown with its texts."""
 
 
 def resume_command(receipt: Receipt) -> str | None:

@@ -10,15 +10,8 @@ from dataclasses import dataclass
 
 from turnetl.base.model import Fact
 
-_SPEAKER = re.compile(
-    r"(?:The (?:user|agent)|The accepted plan|A subagent|While the agent worked, the user)"
-    r" ?[^:.`]{0,30}: "
-)
+_SPEAKER = re.compile(r"The (?:user|agent) [^:.`]{0,30}: ")
 """The beginning of a fact that quotes: two facts may quote one sentence."""
-_QUOTES = frozenset({"ASKED", "DELEGATED"})
-"""Relations of facts that say nothing but what the prompt is."""
-_LONG_TITLE_CHARS = 40
-"""A fact about a shorter prompt also has the question that the prompt answers."""
 _LITTLE_MORE_CHARS = 20
 _TRUNCATED = "…"
 _WHEN_ASKED = re.compile(r" when asked: (?P<prompt>.+?)(?P<change> \(`[^`]*`\))?$", re.DOTALL)
@@ -54,8 +47,7 @@ def repeats_title(fact: Fact, title: ShownText) -> bool:
     if not said.words.startswith(title.words) or not title.words.strip():
         return False
     more, length = len(said.words) - len(title.words), len(title.words)
-    is_quote = fact.relation in _QUOTES and length >= _LONG_TITLE_CHARS
-    return is_quote or more < max(_LITTLE_MORE_CHARS, length // 2)
+    return more < max(_LITTLE_MORE_CHARS, length // 2)
 
 
 def repeats_any(text: str, shown: Iterable[str]) -> bool:
@@ -70,11 +62,6 @@ def without_title(text: str, title: str) -> str:
     if match is None or not shown_text(title).contains(shown_text(match["prompt"])):
         return text
     return text[: match.start()] + (match["change"] or "")
-
-
-def quotes_title(fact: Fact, title: ShownText) -> bool:
-    """Return whether a fact only says that the user wrote the prompt with this title."""
-    return fact.relation in _QUOTES and repeats_title(fact, title)
 
 
 def distinct_facts(facts: Iterable[Fact], limit: int, selected: Collection[str] = ()) -> list[Fact]:

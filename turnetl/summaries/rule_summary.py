@@ -17,9 +17,6 @@ MAX_CHARS = 1_000
 _MAX_FACT_CHARS = 200
 _MIN_WORDS = 6
 """Of an explanation that does not name its entity: "Root cause found!" explains nothing."""
-_CONTINUATION = re.compile(r"The (?:user|agent) continued: ")
-_CONTINUED = 2
-"""Rank of a continuation that does not name its entity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +113,13 @@ def _section_lines(section: _Section, facts: Iterable[Fact], shown: list[str]) -
 
 
 def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
-    """Return the facts that explain something: first those with the name.
-
-    What somebody said after that, without the name, is left out if there is anything else.
-    """
+    """Return the facts that explain something: first those with the name."""
     words = {name.casefold(), name.casefold().rpartition("/")[2]} - {""}
 
     def rank(fact: Fact) -> int:
         if any(word in fact.text.casefold() for word in words):
             return 0
-        return _CONTINUED if _CONTINUATION.match(fact.text) else 1
+        return 1
 
     telling = (
         fact
@@ -134,8 +128,7 @@ def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
         or fact.relation not in {"EXPLAINED", "DESCRIBED"}
         or len(fact.text.split()) >= _MIN_WORDS
     )
-    ranked = sorted(telling, key=rank)
-    return [fact for fact in ranked if rank(fact) < _CONTINUED] or ranked
+    return sorted(telling, key=rank)
 
 
 def _shortened(text: str) -> str:
@@ -155,14 +148,13 @@ def _age(fact: Fact) -> tuple[object, ...]:
 
 
 SPEAKER = re.compile(
-    r"(?:While the agent worked, t|T)he (?:accepted )?(?:user|agent|plan) "
-    r"(?:asked|answered|continued|said|decided|prefers|rejected): "
+    r"The (?:user|agent) (?:decided|prefers|rejected|reported|accepted in the plan “[^”]{1,130}”): "
 )
 """Begins the text of a fact that quotes someone."""
 _SEPARATOR = re.compile(r"(; |(?<=[.!?。])\s+)")
 """Between two statements of a text."""
-_EMPTY = re.compile(r"\[[^\[\]]*\]|<?\b(?:https?|file)://\S+|\(interrupted before it was done\)")
-"""Links, placeholders in brackets (`[REDACTED_TEXT len=12]`), and the note on a prompt's turn."""
+_EMPTY = re.compile(r"\[[^\[\]]*\]|<?\b(?:https?|file)://\S+")
+"""Links, and placeholders in brackets (`[REDACTED_TEXT len=12]`)."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _BULLET = re.compile(r"^[^\w`\"'(\[]+")
 _WHEN_ASKED = " when asked"

@@ -6,14 +6,12 @@ from itertools import islice
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.episode_text.conversation import Conversation, ConversationStep
 from turnetl.retrieval.details import (
-    SPOKEN,
     Details,
     EntityDetails,
     FactDetails,
     SessionDetails,
     TurnDetails,
     TurnFacts,
-    facts_beside_prompt,
 )
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views.nodes import Lines, Node, View, line, section, unwrapped
@@ -53,7 +51,7 @@ def entity_view(found: EntityDetails) -> View:
 
 
 def _stated(found: TurnFacts) -> Iterator[Node]:
-    for fact in facts_beside_prompt(found):
+    for fact in found.facts:
         yield from (fact_text(fact), *step_lineage(fact))
 
 
@@ -78,8 +76,7 @@ def _turn(found: TurnDetails, *, full: bool, neighbours: bool) -> Iterator[Node]
     if neighbours:
         yield from _neighbour("Previous turn", found.previous)
     yield from _conversation(conversation, full=full)
-    facts = (fact for fact in found.facts if fact.relation not in SPOKEN)
-    yield from section("Facts", map(fact_text, facts))
+    yield from section("Facts", map(fact_text, found.facts))
     if neighbours:
         yield from _neighbour("Next turn", found.next)
 

@@ -18,7 +18,7 @@ from turnetl.views.nodes import (
     line,
 )
 
-_SPOKEN = re.compile(r"The (?:accepted )?(user|agent|plan) (decided|prefers|rejected): ")
+_SPOKEN = re.compile(r"The (user|agent) (decided|prefers|rejected|reported): ")
 """How the structural extractor begins the text of a statement: the label says it instead."""
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnetl.extraction.structural.choices import Choice, choice, context_words
+from turnetl.extraction.structural.supersession import Choice, choice, context_words
 
 
 def test_a_choice_names_what_is_chosen_and_what_is_rejected(subtests: pytest.Subtests) -> None:

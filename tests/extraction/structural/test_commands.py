@@ -105,15 +105,3 @@ async def test_packages_that_failed_to_install_are_ignored(shop: ShopGroup) -> N
 async def test_packages_come_from_a_line_in_a_manifest(shop: ShopGroup) -> None:
     await shop.ingest(tool_calls=(tool("Edit", 'pyproject.toml :: - x + "polars>=1.2",'),))
     assert shop.names("Package") == ["polars"]
-
-
-async def test_servers_skills_and_sites_are_tools(shop: ShopGroup) -> None:
-    await shop.ingest(
-        tool_calls=(
-            tool("mcp__linear-server__get_issue", '{"id":"ENT-98"}'),
-            tool("Skill", '{"skill":"reviewer"}'),
-            tool("WebFetch", '{"url":"https://docs.rs/serde/latest","prompt":"How to rename?"}'),
-            tool("WebSearch", '{"query":"pytest fixtures"}'),
-        )
-    )
-    assert shop.names("Tool") == ["docs.rs", "linear-server", "reviewer", "web search"]

@@ -8,7 +8,7 @@ from turnetl.extraction.structural.decisions import StatementKind, TurnEvidence
 EDIT = TurnEvidence(in_project=True, edited_files=True)
 NO_EDIT = TurnEvidence(in_project=True, edited_files=False)
 CHAT = TurnEvidence(in_project=False, edited_files=False)
-DECISION, PREFERENCE, REJECTION = StatementKind
+DECISION, PREFERENCE, REJECTION, _ = StatementKind
 
 
 def test_an_agent_states_a_decision(subtests: pytest.Subtests) -> None:
@@ -30,7 +30,7 @@ def test_an_agent_states_a_decision(subtests: pytest.Subtests) -> None:
         "The order of the columns is intentionally fixed.",
     ]:
         with subtests.test(sentence=sentence):
-            assert decisions.agent_kind(sentence, EDIT) is DECISION
+            assert decisions.agent_decides(sentence)
 
 
 def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(
@@ -57,21 +57,35 @@ def test_steps_proposals_reports_and_asides_of_an_agent_are_no_decisions(
         "Git stores snapshots rather than differences, which explains the size of the folder?",
     ]:
         with subtests.test(sentence=sentence):
-            assert decisions.agent_kind(sentence, EDIT) is None
+            assert not decisions.agent_decides(sentence)
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Git stores whole snapshots rather than differences.",
-        "The index should never hold a deleted row.",
-        "Colours are mixed by default.",
-    ],
-)
-def test_an_agent_that_edited_nothing_explains(sentence: str) -> None:
-    assert decisions.agent_kind(sentence, EDIT) is DECISION
-    assert decisions.agent_kind(sentence, NO_EDIT) is None
-    assert decisions.agent_kind(sentence, CHAT) is None
+def test_a_decision_of_an_agent_names_its_subject_in_a_turn_that_edits() -> None:
+    stated = "`total` now always returns cents instead of euros."
+    assert [one.sentence for one in decisions.of_agent(stated, EDIT, ())] == [stated]
+    assert decisions.of_agent(stated, NO_EDIT, ()) == []
+    unnamed = "The value is rounded instead of cut."
+    assert decisions.of_agent(unnamed, EDIT, ()) == []
+    assert [one.sentence for one in decisions.of_agent(unnamed, EDIT, ["value"])] == [unnamed]
+
+
+def test_an_agent_that_repeats_the_user_decides_nothing() -> None:
+    said = decisions.of_user(["we should store whole cents in the cart"], EDIT)
+    response = "`cart.py` now stores whole cents instead of euros."
+    assert decisions.of_agent(response, EDIT, (), said) == []
+
+
+def test_what_a_pronoun_means_is_added_or_the_statement_is_dropped() -> None:
+    texts = ["The cart rounds each price. it should never round twice"]
+    [stated] = decisions.of_user(texts, NO_EDIT)
+    assert stated.sentence == "The cart rounds each price. it should never round twice"
+    [stated] = decisions.of_user(["that is overkill"], NO_EDIT, "Totals get a cache.")
+    assert stated.sentence == "that is overkill (about “Totals get a cache.”)"
+    assert decisions.of_user(["that is overkill"], NO_EDIT) == []
+    [stated] = decisions.of_agent(
+        "`total` has no cache. If it is slow, it falls back to one.", EDIT, ()
+    )
+    assert stated.sentence == "`total` has no cache. If it is slow, it falls back to one."
 
 
 def test_a_user_states_a_decision_a_rejection_or_a_preference(subtests: pytest.Subtests) -> None:
@@ -82,8 +96,9 @@ def test_a_user_states_a_decision_a_rejection_or_a_preference(subtests: pytest.S
         ("I think we should fail early if the cart is missing, or?", DECISION),
         ("can we do this automatically instead?", DECISION),
         ("it should be called total, not sum", DECISION),
-        ("not as a column, but as a table of its own", DECISION),
-        ("don't round here", DECISION),
+        ("don't round here", REJECTION),
+        ("the cart should not round prices", REJECTION),
+        ("do we need a cache for that?", REJECTION),
         ("rename the total to grand total", DECISION),
         ("I want the total to be an integer", DECISION),
         ("that is overkill", REJECTION),
@@ -98,7 +113,9 @@ def test_a_user_states_a_decision_a_rejection_or_a_preference(subtests: pytest.S
         ("keep our notes in the wiki", PREFERENCE),
     ]:
         with subtests.test(sentence=sentence):
-            assert decisions.user_kind(sentence, NO_EDIT) is kind
+            assert decisions.user_kinds(sentence, NO_EDIT) == [kind]
+    both = decisions.user_kinds("not as a column, but as a table of its own", NO_EDIT)
+    assert both == [REJECTION, DECISION]
 
 
 def test_questions_reports_and_requests_of_a_user_are_no_statements(
@@ -120,7 +137,7 @@ def test_questions_reports_and_requests_of_a_user_are_no_statements(
         "continue",
     ]:
         with subtests.test(sentence=sentence):
-            assert decisions.user_kind(sentence, NO_EDIT) is None
+            assert decisions.user_kinds(sentence, NO_EDIT) == []
 
 
 @pytest.mark.parametrize(
@@ -134,7 +151,7 @@ def test_questions_reports_and_requests_of_a_user_are_no_statements(
     ],
 )
 def test_in_a_chat_only_the_first_person_counts(sentence: str, kind: StatementKind | None) -> None:
-    assert decisions.user_kind(sentence, CHAT) is kind
+    assert decisions.user_kinds(sentence, CHAT) == ([kind] if kind else [])
 
 
 async def test_a_decision_is_an_entity_with_its_reason(shop: ShopGroup) -> None:
@@ -189,37 +206,26 @@ async def test_an_answer_without_a_word_decides_nothing(answer: str, shop: ShopG
     assert shop.names("Decision") == []
 
 
-async def test_a_comment_on_a_rejected_call_decides_rejects_or_asks(shop: ShopGroup) -> None:
-    await shop.ingest("a", user_answers=("use the logging framework, not print",))
-    await shop.ingest("b", user_answers=("no, that is a different table",))
-    await shop.ingest("c", user_answers=("why would that be empty?",))
-    assert shop.texts("DECIDED") == [
-        "The user stopped a step and said: use the logging framework, not print"
-    ]
-    assert shop.texts("REJECTED") == [
-        "The user stopped a step and said: no, that is a different table"
-    ]
-    assert shop.texts("STEERED") == [
-        "While the agent worked, the user said: why would that be empty?"
-    ]
-
-
-async def test_a_comment_that_asks_may_also_decide(shop: ShopGroup) -> None:
-    await shop.ingest(user_answers=("can we log it instead? is that slow?",))
-    assert shop.texts("DECIDED") == ["The user decided: can we log it instead? is that slow?"]
-
-
-@pytest.mark.parametrize(
-    ("comment", "asks"),
-    [
-        ("pause, does this change the lock", True),
-        ("why would that be empty?", True),
-        ("no, do it with uuid5", False),
-        ("use the logging framework", False),
-    ],
-)
-def test_a_comment_that_asks_a_question_is_recognised(comment: str, asks: bool) -> None:
-    assert decisions.is_question(comment) is asks
+async def test_a_comment_on_a_stopped_edit_rejects_it_unless_it_only_asks(
+    shop: ShopGroup, subtests: pytest.Subtests
+) -> None:
+    edit = "the edit of `cart.py` (`print(total)`)"
+    for comment, rejected, decided in [
+        ("no, that is overkill here", True, []),
+        ("use the logging framework, not print", True, ["use the logging framework, not print"]),
+        ("can we log it instead?", True, [f"can we log it instead? (about “{edit}”)"]),
+        ("why would that be empty?", False, []),
+        ("pause, does this change the lock", False, []),
+        ("stop", False, []),
+    ]:
+        result = f"The user doesn't want to proceed. The user said:\n{comment}"
+        call = tool("Edit", "src/cart.py :: - log(total) + print(total)", result, is_error=True)
+        resolved = await shop.resolve(user_answers=(comment,), tool_calls=(call,))
+        texts = {fact.relation: fact.text for fact in resolved.facts}
+        with subtests.test(comment=comment):
+            assert (f"The user rejected {edit}: {comment}" in texts.values()) is rejected
+            said = "".join(f"The user decided: {one}" for one in decided)
+            assert texts.get("DECIDED", "") == said
 
 
 async def test_an_accepted_plan_is_a_decision_and_so_are_its_rules(shop: ShopGroup) -> None:
@@ -232,5 +238,5 @@ async def test_an_accepted_plan_is_a_decision_and_so_are_its_rules(shop: ShopGro
     )
     assert set(shop.texts("DECIDED")) == {
         "The user accepted the plan: One log a worktree",
-        "The accepted plan decided: Write all logs to a single file",
+        "The user accepted in the plan “One log a worktree”: Write all logs to a single file",
     }

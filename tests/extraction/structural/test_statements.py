@@ -1,45 +1,151 @@
+import pytest
+
 from tests.builders import START
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.base.model import ClosedBy
-from turnetl.extraction.structural import prose
+from turnetl.extraction.structural import options, prose
+from turnetl.extraction.structural.options import Reply
+
+CHOICE = """Two ways to fix it:
+
+**Option A**: Keep prices as integers
+- simple
+
+**Option B**: Keep prices as decimals
+
+Which approach do you prefer?"""
+INTEGERS, DECIMALS = "Keep prices as integers", "Keep prices as decimals"
 
 
-async def test_prompt_and_conclusion_of_a_turn_are_facts(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="Why does the checkout test fail?",
-        assistant_text="Let me look.\n\nNow let me run the tests:\n\nThe fixture forgot an item.",
+def test_a_short_reply_is_resolved_to_the_options_that_it_picks(subtests: pytest.Subtests) -> None:
+    offer = options.offer(CHOICE)
+    numbered = options.offer("1. Keep prices as integers\n2. Keep prices as decimals\nWhich one?")
+    for prompt, chosen, rejected in [
+        ("A", [INTEGERS], [DECIMALS]),
+        ("b)", [DECIMALS], [INTEGERS]),
+        ("let's go with option A because it is simple", [INTEGERS], [DECIMALS]),
+        ("the second one", [DECIMALS], [INTEGERS]),
+        ("both", [INTEGERS, DECIMALS], []),
+        ("neither", [], [INTEGERS, DECIMALS]),
+        ("option B doesn't work", [], [DECIMALS]),
+    ]:
+        with subtests.test(prompt=prompt):
+            found = options.reply(prompt, offer)
+            assert found is not None
+            assert (list(found.chosen), list(found.rejected)) == (chosen, rejected)
+    for prompt in ("2", "ok, 2 please", "#2", "选2", "nimm 2"):
+        with subtests.test(prompt=prompt):
+            found = options.reply(prompt, numbered)
+            assert found is not None
+            assert list(found.chosen) == [DECIMALS]
+    for prompt in (
+        "A new file is needed",
+        "a new file",
+        "3",
+        "Bring it back",
+        "2 files are missing",
+    ):
+        with subtests.test(prompt=prompt):
+            assert options.reply(prompt, offer) is None
+            assert options.reply(prompt, numbered) is None
+
+
+def test_a_yes_accepts_what_the_agent_proposed_unless_it_is_done_once(
+    subtests: pytest.Subtests,
+) -> None:
+    for response, content in [
+        ("Done.\n\nShould I replace `sum` by `fsum`?", "replace `sum` by `fsum`"),
+        (
+            "The cart should round once, at the end.\n\nWant me to fix it that way?",
+            "fix it that way (“The cart should round once, at the end.”)",
+        ),
+        ("Done. Want me to push the branch?", ""),
+        ("Done. Should I run the tests?", ""),
+        ("Done. Does this make sense?", ""),
+    ]:
+        for yes, no in (
+            ("yes please", "no"),
+            ("sounds good", "nope"),
+            ("ja", "nein"),
+            ("好的", "不用"),
+        ):
+            with subtests.test(response=response, yes=yes):
+                texts = [content] if content else []
+                offer = options.offer(response)
+                agreed, refused = options.reply(yes, offer), options.reply(no, offer)
+                assert agreed is not None
+                assert refused is not None
+                assert (list(agreed.chosen), list(refused.rejected)) == (texts, texts)
+
+
+def test_what_follows_a_yes_is_kept() -> None:
+    offer = options.offer("Should I add a cache for totals?")
+    assert options.reply("yes, but limit it to ten entries", offer) == Reply(
+        ("add a cache for totals",), (), "but limit it to ten entries"
     )
-    assert shop.texts("ASKED") == ["The user asked: Why does the checkout test fail?"]
-    assert shop.texts("ANSWERED") == ["The agent answered: The fixture forgot an item."]
+
+
+async def test_a_pick_is_a_decision_with_the_alternative_that_it_rejects(shop: ShopGroup) -> None:
+    await shop.ingest("a", assistant_text=CHOICE)
+    await shop.ingest("b", user_text="Option A", assistant_text="Done.")
+    assert shop.texts("DECIDED") == [
+        f"Asked “Which approach do you prefer?”, the user chose “{INTEGERS}” over “{DECIMALS}”"
+    ]
+    [rejected] = shop.texts("REJECTED")
+    assert rejected == (
+        "Asked “Which approach do you prefer?”, the user rejected "
+        f"“{DECIMALS}” in favour of “{INTEGERS}”"
+    )
+
+
+async def test_a_reported_problem_is_an_error_that_the_user_states(
+    shop: ShopGroup, subtests: pytest.Subtests
+) -> None:
+    for prompt, name in [
+        ("tests are failing", "tests are failing"),
+        ("we get this:\nKeyError: 'price'\nthe cart is broken", "KeyError: 'price'"),
+        ("the hook throws this error: Error: cannot save the cart", "cannot save the cart"),
+        ("why is the cart showing no prices?", "why is the cart showing no prices?"),
+        (
+            "Totals are never checked for nil. Consider adding a guard.",
+            "Totals are never checked for nil",
+        ),
+        ("die Kasse funktioniert nicht", "die Kasse funktioniert nicht"),
+    ]:
+        with subtests.test(prompt=prompt):
+            resolved = await shop.resolve(user_text=prompt, assistant_text="Done.")
+            facts = [fact for fact in resolved.facts if fact.relation == "REPORTED"]
+            names = {entity.uuid: entity.name for entity in resolved.entities}
+            assert [names[fact.target] for fact in facts] == [name]
+            assert {names[fact.source] for fact in facts} == {"user"}
+    for prompt in (
+        "if the cart is missing, return an error",
+        "fix the error handling of the cart",
+        "does it fail locally?",
+        "the cart should fail early",
+        "all tests pass, no errors",
+    ):
+        with subtests.test(prompt=prompt):
+            resolved = await shop.resolve(user_text=prompt, assistant_text="Done.")
+            assert [fact for fact in resolved.facts if fact.relation == "REPORTED"] == []
+
+
+async def test_what_is_only_said_is_no_fact(shop: ShopGroup) -> None:
+    resolved = await shop.ingest(
+        user_text="How does applyDiscount work?",
+        assistant_text="It works because `OrderTotal` is known. The price is lowered.",
+        steering=("and how is OrderTotal made?",),
+    )
+    assert resolved.facts == ()
 
 
 async def test_facts_have_the_turn_and_its_time(shop: ShopGroup) -> None:
-    resolved = await shop.ingest("a")
+    resolved = await shop.ingest("a", user_text="Let's use whole cents.")
     assert {fact.reference_time for fact in resolved.facts} == {START}
     assert {fact.turns for fact in resolved.facts} == {(shop.turns[0].turn_id,)}
 
 
-async def test_an_interrupted_turn_is_described_as_such(shop: ShopGroup) -> None:
-    await shop.ingest(user_text="Drop the cache", assistant_text="", closed_by=ClosedBy.INTERRUPTED)
-    assert shop.texts("ASKED") == [
-        "The user asked: Drop the cache (interrupted before it was done)"
-    ]
-    assert shop.texts("ANSWERED") == []
-
-
-async def test_a_bare_yes_is_stored_with_the_question_it_answers(shop: ShopGroup) -> None:
-    await shop.ingest("a", assistant_text="All is done. Should I push the branch?")
-    await shop.ingest("b", user_text="yes")
-    assert shop.texts("ASKED")[-1] == (
-        "The user asked: yes (to the question: Should I push the branch?)"
-    )
-
-
-async def test_steering_is_a_fact(shop: ShopGroup) -> None:
-    await shop.ingest(steering=("and log the new session id",))
-    assert shop.texts("STEERED") == [
-        "While the agent worked, the user said: and log the new session id"
-    ]
+def test_a_placeholder_in_backticks_is_kept() -> None:
+    assert prose.plain("In <b>bold</b>: `docs/<name>.md`") == "In  bold : `docs/<name>.md`"
 
 
 def test_code_tables_and_tags_are_not_sentences() -> None:

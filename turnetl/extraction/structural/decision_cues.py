@@ -38,6 +38,7 @@ PREFERRED = _any(
     r"\bmy preference\b",
     r"\bI (?:always|never|usually) (?:want|use|write|like)\b",
     r"\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
+    r"\b(?:ich bevorzuge|mir ist lieber|prefiero)\b|我(?:更)?喜欢|のほうが好き",
 )
 STANDING_ORDER = _any(
     r"\bfrom now on\b",
@@ -46,6 +47,23 @@ STANDING_ORDER = _any(
     r"^(?:[^,.]{1,60}, )?(?:always|never) (?:ask|commit|push|use|run|write|add|start|create)\b",
     r"\bkeep (?:our|my|your|all) [^.?!]{3,80}\bin\b",
     r"\bstop (?:asking|adding|using|creating|writing|committing)\b",
+    r"^\W*(?:and |also |please |but |so ){0,3}(?:remember|keep in mind|be sure"
+    r"|make sure you always)\b.{8,}"
+    r"|\bremember (?:also |to |that |you )",
+    r"^\W*(?:please |and |but |also |so |just ){0,3}(?:don't|do not|never"
+    r"|avoid) (?:ever )?(?:commit|push|amend|rebase|force"
+    r"|squash|merge|ask|mock|guess|assume|use emojis?|apologi[sz]e|explain|summari[sz]e|touch"
+    r"|edit|modify|create|add|write)\b"
+    r".{0,40}\b(?:commits?|main|master|branch(?:es)?|tests?|mocks?|comments?|docstrings?|emojis?"
+    r"|files?|directly"
+    r"|permission|without|unless|until|before|again|ever|anything|yourself|me)\b",
+    r"^\W*(?:please |and |also ){0,2}(?:keep|make) (?:each|every|all|your|the) (?:commits?"
+    r"|answers?|responses?|prs?|messages?)\b",
+    r"\b(?:each|every) (?:commit|time|pr|change|test|function|file)\b.{3,60}\b(?:should|must"
+    r"|has to|needs? to|please)\b",
+    r"^for (?:the|all|any|each|every) .{3,80}, (?:please|always|just)\b",
+    r"\b(?:ab jetzt|in zukunft|immer|niemals|a partir de ahora|siempre|nunca)\b .{4,}"
+    r"|以后|今後は|必ず",
 )
 REJECTED = _any(
     r"\boverkill\b",
@@ -92,6 +110,7 @@ AGENT_CHANGE = _any(
     r"^(?:made|kept|left)\b.{2,120}"
     r"\b(?:allowed|required|optional|mandatory|default|because|since|so that|instead|as is|as-is"
     r"|unchanged|configurable)\b",
+    r"^(?:[A-Z][\w ]{2,40}: )?moved\b.{2,120}\b(?:so that|so it|before|because|to run)\b",
 )
 AGENT_RULE = _any(
     r"\bno longer (?!needs?\b|needed|exists?|used|valid|necessary|possible|required)[a-z]{3,}s\b",
@@ -121,7 +140,10 @@ AGENT_REASONED = _any(
     r"\b(?:is|are) (?:cleaner|simpler|safer|more robust|more consistent)\b.{0,80}"
     r"\b(?:than|for|because|since)\b",
     r"\b(?:cleanest|simplest|right|safest|pragmatic|correct|proper|better) "
-    r"(?:fix|solution|approach|way|choice|option|thing)\b.{0,40}\bis to\b",
+    r"(?:fix|solution|approach|way|choice|option|thing)\b.{0,40}(?:\bis to\b| [\u2013\u2014-] )",
+)
+AGENT_INSTEAD = _any(
+    r"^(?:let me|I'll) (?:use|target|return|store|put|keep|default to) .{2,80} instead\b"
 )
 AGENT_ACT = _any(
     r"\bI(?:'ve| have)? (?:kept|left|used|made|dropped|moved|put|skipped|avoided|removed|named"
@@ -134,48 +156,186 @@ AGENT_PROMISE = _any(
     r"\bI(?:'ll| will) (?:only|not|never|keep|leave|default to|go with|stick)\b(?! (?:going|you))",
 )
 CONTRAST = _any(r"\b(?:instead of|rather than|in favou?r of)\b", r"\breplaces the\b")
+_YOU_LEAD = (
+    r"^\W*(?:(?:please|just|yes|yeah|no|ok|okay|sure|so|and|but|also|then|now|hmm|ah|actually|,)"
+    r" ?){0,4}"
+)
 USER_RULE = _any(
-    r"\b(?:we|it|this|that|they|the \S+(?: \S+)?|[A-Z]\w+) "
-    r"(?:should|must)(?:n't| not| never| always| only| still| no longer| also| just)? "
-    r"(?!be able|be (?:fine|good|better|ok)|work|pass|have been)[a-z]{2,}",
-    r"^(?:yes|no|ok|sure|so|but|and|i think|i guess|,| ){0,4}"
-    r"(?:should|must) (?:be|not|only|always|never|use|stay)\b",
-    r"\bI think (?:that )?(?:we|it|this|the|a|at) .{0,60}\b(?:should|need|don't|just|only|fine)\b",
-    r"(?:^|[,;:(.\u2013\u2014-] ?|\b(?:please|just|and|but|we|so) )(?:don't|do not|never|always)"
-    r" (?!need|have|know|think|see|get|want|care|worry|use[ds])[a-z]{2,}(?<!ed)\b",
-    r"\b(?:we|I)(?:'ll| will)? (?:don't|do not|no longer) need\b",
+    r"\b(?:we|it|this|that|they|the (?:\S+ ){1,3}|[A-Z]\w+ |\w+s )[ ]?"
+    r"(?:should|must)(?: never| always| only| still| no longer| also| just)? "
+    r"(?!be able|be (?:fine|good|better|ok)|work\b|pass\b|have been|not\b|i\b|we\b)[a-z]{2,}",
+    rf"{_YOU_LEAD}(?:should|must) (?:be|only|always|never|use|stay)\b",
+    r"\bI think (?:that )?(?:we|it|this|the|a|at) .{0,60}\b(?:should|need|just|only"
+    r"|fine)\b(?! not)",
     r"\bno longer [a-z]{3,}",
     r"\b(?:instead|rather) we\b|\binstead of\b|\brather than\b",
-    r"\blet'?s (?:just |rather )?(?:use|keep|go with|stick|switch|move|adopt|drop|avoid|replace"
-    r"|skip|remove|support|store|treat|default|leave|make|rely|only|always|never|not|do"
+    r"\blet'?s (?:just |rather |also |please )?(?:use|keep|go with|stick|switch|move|adopt|drop"
+    r"|avoid"
+    r"|replace|skip|remove|support|store|treat|default|leave|make|rely|only|always|never|not|do"
     r"|call|rename|merge|split|ignore|limit|require|allow|enable|disable|log|return|cache"
     r"|track|revert|stay|target|base|set)\b",
-    r"^(?:please|just|yes|no|ok|so|and|,| ){0,5}use .{2,60}"
-    r"\b(?:instead|not|for|rather|everywhere|only|as)\b",
-    r"^(?:please|just|yes|no|ok|so|and|,| ){0,5}"
-    r"(?:rename|replace|switch|drop|revert|merge) .{1,80}\b(?:to|with|into|from|by|back)\b",
+    r"\blet'?s (?:also |just )?add\b.{3,120}\b(?:to say|that says?|so that|instead|when|if|for)\b",
+    rf"{_YOU_LEAD}use .{{2,60}}\b(?:instead|not|for|rather|everywhere|only|as)\b",
+    rf"{_YOU_LEAD}(?:rename|replace|switch|drop|revert|merge) .{{1,80}}\b(?:to|with|into|from|by"
+    rf"|back)\b",
     r"\bI(?:'d like| want| need| would like) (?:it|this|that|them|the \w+|all) (?:to|not)\b",
-    r"\b(?:this|that|it) is fine\b|^leave it\b",
-    r"\b(?:go with|no need (?:to|for))\b",
+    r"\b(?:this|that|it) is (?:fine|ok|okay)\b|^leave it\b|\bgo with\b",
     r"\bif (?:we|there|the|it|files)\b.{3,150}, ?(?:then )?we\b",
+    r"\bif (?:there(?:'s| is| are)?|no|the|it|we)\b.{3,150} then (?:we |it |the )?[a-z]{3,}",
+    rf"{_YOU_LEAD}(?:never|always) (?!need|have|know|think|see|get|want|care|worry"
+    rf"|use[ds])[a-z]{{2,}}"
+    r"(?<!ed)\b",
+    r"\b(?:wir (?:nehmen|verwenden|benutzen|sollten|machen)|lass uns|nimm|verwende|benutze)\b"
+    r"(?! mal\b)",
+    r"\b(?:usemos|vamos a usar|deber[ií]amos|en (?:vez|lugar) de)\b"
+    r"|我们(?:用|使用|应该|改用)|而不是"
+    r"|ではなく|にしましょう|(?:を使|べき)(?:う|って|い|です)",
 )
 USER_VERDICT = _any(
-    r"\bI (?:think|guess|believe)\b.{0,120}\bwe should(?:n't| not| just| only| rather)? [a-z]+",
-    r"\bI (?:don't|do not) think (?:we|it|this|that) (?:needs?|should|has to|have to)\b",
+    r"\bI (?:think|guess|believe)\b.{0,120}\bwe should(?: just| only| rather"
+    r"| also)? (?!not\b)[a-z]+",
+    r"^\W*(?:and |so |but )?I (?:guess|think) .{5,120}\b(?:is|are|would be) (?:fine|ok(?:ay)?"
+    r"|enough|better)\b",
     r"\bnot (?:as|in|on|with|by|for|from|the|a|an) .{2,60}, but\b",
+    r"\bit'?s (?:simple|easy|cheap) enough to (?:add|use|keep|support)\b",
+    r"\bI(?:'d| would) like to (?:modify|change|use|keep|replace|drop|move)\b.{3,}",
 )
 USER_REQUEST = _any(
-    r"^(?:please|just|yes|no|ok|so|and|but|,| ){0,5}keep (?!going|working|reading|looking|trying)"
+    rf"{_YOU_LEAD}keep (?!going|working|reading|looking|trying)"
     r"(?:the|this|that|it|our|these|those) .{3,}",
     r"\bcan (?:we|you)\b.{2,200}\b(?:instead|automatically|never|always|rather)\b",
     r"\bcan (?:we|you)? ?(?:just |please )?(?:keep|use our|use the|stick)\b",
-    r"\bit should (?:never|always|only|not)\b",
+    r"\b(?:can|could) we (?:also |just |please |maybe )?(?:add (?!(?:a |some |more )?(?:tests?"
+    r"|docs?|comments?))|log|use"
+    r"|make|rename|move|replace|drop|remove|invert|store|default|support|return|show|hide|limit"
+    r"|avoid|skip|ignore"
+    r"|treat|switch|call|surface|disable|enable|set|name|do (?:this|that|it) (?:like|similar"
+    r"|the same|automatically|with))\b.{5,}",
+    r"\bit should (?:never|always|only)\b",
+    rf"{_YOU_LEAD}(?:update|write|finish|do|fix|add) .{{4,80}} first\W*$",
+)
+USER_REFUSAL = _any(
+    r"\b(?:we|I|you|it|they|the \S+|that|this) (?:still |really |also )?should(?:n't"
+    r"| not) (?!be (?:able|hard)|have\b|we\b)[a-z]{2,}",
+    r"\bI (?:don't|do not) think (?:we|it|this|that|you) (?:needs?|should|has to|have to)\b",
+    r"\b(?:we|I)(?:'ll| will)? (?:don't|do not|no longer) need\b|\bno need (?:to|for)\b",
+    r"\bnot (?:as|in|on|with|by|for|from|the|a|an) .{2,60}, but\b",
+    r"(?:^|[,;:(.\u2013\u2014-] ?|\b(?:please|just|and|but|we|so) )(?:don't|do not)"
+    r" (?!need|have|know|think|see|get|want|care|worry|use[ds]|forget|you\b|we\b"
+    r"|i\b)[a-z]{2,}(?<!ed)\b",
+    r"\b(?:keine?n?|nicht) .{3,60}\b(?:brauchen|verwenden|benutzen|nötig)\b|\bno (?:uses|usemos"
+    r"|hace falta)\b|不要(?:用|再|在)",
+)
+USER_DOUBT = _any(
+    r"\b(?:isn't|is there|isn't there|aren't) (?:there )?(?:no|an?|already an?) (?:library"
+    r"|existing|built-?in|standard|simpler"
+    r"|better|cleaner|helper|package)\b",
+    r"\bdo we (?:really |even |actually )?need (?:to|this|that|an?|the|all|both)\b|\boverkill\b",
+)
+CONTRAST_OF_USER = _any(
+    r"\binstead\b|\brather\b|\bbut (?:as|in|on|with|by|for|from|use|we|just)\b|, (?:use|just"
+    r"|let's)\b"
 )
 USER_FACT = _any(
     r"^\W*(?:what|why|how|when|where|who|which|is|are|does|do|did|has|have|can you check)\b",
-    r"\b(?:consider|recommend\w*|suggest\w*|alternatively)\b",
+    r"\b(?:consider|recommend\w*|suggest\w*|alternatively|wondering|not sure|curious)\b",
     r"\bI should\b|\b(?:network|ci|build|tests?) should\b",
     r"\b(?:error|fails?|failed|failing|crash\w*)\b|\b(?:the|an?|this) (?:issue|problem|bug)\b",
+)
+ONCE = _any(
+    r"\b(?:let'?s|can (?:we|you)|could (?:we|you)|please|^(?:and |then |also )?)(?: |^)?(?:also "
+    r"|just |please )*"
+    r"(?:check|see|look|review|discuss|try|run|test|commit|push|clarify|explain|investigate"
+    r"|continue|proceed|have a"
+    r"|start|begin|talk|create (?:a|an|the|another) (?:\S+ )?(?:branch|pr|pull request|issue"
+    r"|commit)"
+    r"|make sure|do (?:a|another|some)|make a (?:commit|pr|plan|branch|list|copy)|(?:write|add"
+    r"|create|update|fix)"
+    r" (?:a |an |some |more |the |another )?(?:\S+ ){0,2}(?:tests?|comments?|docstrings?"
+    r"|changelog|readme|typos?|plan))\b",
+)
+"""Requests to do something once."""
+REPORTED = _any(
+    r"\b(?:i|we|he|she|they|it|claude|that|this|which|\S+s|the (?:\S+ ){1,4}|\S+ branch"
+    r"|\S+ )(?: ?(?:is|are|was|were|has|have|had|keeps?"
+    r"|now|still|just|always|also|sometimes|suddenly|again)){0,3} ?(?:fail(?:s|ed|ing)|crash(?:es"
+    r"|ed|ing)|hang(?:s|ing)?\b"
+    r"|hung|broken?|breaks|stuck|throws|threw|errors out|times? out|timed out|(?:does|do|did|is"
+    r"|are|was)(?:n't| not)"
+    r" work(?:ing)?|stopped working|not working)\b(?! (?:to )?open| early| fast| loudly| hard\b)",
+    r"\b(?:get|gets|got|getting|see|seeing|saw|had|have|has|gave me|gives|hit|hitting|throws?"
+    r"|threw|shows?|with|is|there(?:'s| is| are))"
+    r" (?:this |an?|the |these |some |following |\S+ ){0,3}(?:errors?|warnings?|exceptions?"
+    r"|failures?|stack ?traces?|panics?)\b",
+    r"\b(?:the|one|another|an?) (?:\S+ ){0,2}(?:issue|problem|bug)\b.{0,60}\b(?:is|was"
+    r"|are)\b(?! (?:fixed|solved|gone|resolved))",
+    r"\bthere(?:'s| is| are| was| were) (?:still |also |now )?(?:an?|some"
+    r"|another) (?:\S+ ){0,2}(?:issue|problem|bug|race|leak|regression)\b",
+    r"\bwhy (?:is|are|does|do|did|would|was|were|has|have) .{2,120}\b(?:not?|never|still|stale"
+    r"|empty|missing|wrong|fail\w*|slow|broken"
+    r"|twice|error\w*|deleted|lost|gone|different|crash\w*|hang\w*|null|undefined|invalid)\b",
+    r"\bwhy (?:isn't|aren't|doesn't|don't|didn't|can't|won't) \S+.{3,}",
+    r"\b(?:i|it|we|claude|the \S+(?: \S+)?) (?:couldn't|could not|can't|cannot|was unable to"
+    r"|is unable to|am unable to|wasn't able to)"
+    r" (?!we\b|i\b|you\b|remember|think|tell|wait|say)[a-z]{3,}",
+    r"\b(?:looks?|seems?|is|are|feels?|appears?)(?: to be| still| now| pretty| really| totally"
+    r"| completely| very| a bit| quite){0,2}"
+    r" (?:broken|wrong|off|weird|stale|missing|truncated|garbled|corrupt(?:ed)?|incorrect|laggy"
+    r"|flaky|unusable|annoying|confusing"
+    r"|hard to (?:read|debug|use|follow|find|see)|slow|duplicated|too (?:slow|small|big|long"
+    r"|large|noisy|verbose))\b(?! in advance)",
+    r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
+    r"|slow)\b",
+    r"\b(?:annoying|annoys|frustrating|confusing|makes? .{2,60} (?:harder|difficult|impossible"
+    r"|slow))\b",
+    r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
+    r"\btakes? (?:about |over |more than )?\d+(?:\.\d+)? ?(?:s|seconds?|m|min(?:utes?)?|hours?)\b",
+    r"\byou(?:'ve| have)? (?:just |also |again )?(?:attached|forgot(?:ten)?|missed|broke(?:n)?"
+    r"|deleted|removed|overwrote|lost|ignored|put|duplicated"
+    r"|skipped|didn't|did not|haven't|hallucinated|misunderstood)\b",
+    r"\bnoticed (?:that |you |the |it |an? )",
+    r"^\W*(?:q: |and |but |so )?why\b.{3,140}(?:\b(?:not|no|never|still|only)\b|n't\b)",
+    r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b"
+    r"|\bcauses? (?:\S+ ){0,3}(?:failures?|errors?|crash\w*)\b",
+    r"\b(?:is|are) (?:effectively |never |not |still |currently ){0,2}(?:untested|unreachable"
+    r"|undefined|unhandled|reached|called|executed"
+    r"|validated|checked|handled|closed"
+    r"|escaped)\b(?<!is called)(?<!are called)(?<!is handled)(?<!is checked)(?<!is executed)",
+    r"\bnever (?:executes?|runs?|gets|called|reached|returns|read)\b",
+    r"\b(?:race condition|memory leak|dead code|data loss|deadlock|nil pointer|null pointer"
+    r"|out of sync|duplicated now)\b",
+    r"\b(?:would|does|do|did|will) not (?:now )?(?:surface|show|appear|render|load|start|save"
+    r"|update|respond|return|compile|build|match|open|find)\b",
+    r"\b(?:doesn't|don't|didn't|won't) (?:surface|show|appear|render|load|start|save|update"
+    r"|respond|return|compile|build|match|open|persist|exist|find)\b",
+    r"\b(?:shows?|showing|returns?|returning|finds?|finding|prints?|printing) (?:no|nothing"
+    r"|the wrong|an? (?:empty|wrong|blank|404|500))\b",
+    r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla"
+    r"|da error)\b|报错|不(?:工作|能用|起作用)"
+    r"|失败了|出错|エラーが|動かない|動きません|失敗し(?:た|ます)",
+)
+WHY = _any(r"^\W*(?:but |so )?why\W*$")
+REVIEW = _any(
+    r"\bconsider (?:either )?(?:an? |the |\w+ing\b)|\b(?:we|I|I'd) (?:suggest|recommend)\b"
+    r"|^(?:suggestion|severity|nit)\b"
+)
+"""A comment of a reviewer: it begins with the problem."""
+HYPOTHETICAL = _any(
+    r"^\W*(?:(?:yes|yeah|no|and|but|so|also|like)\b\W*){0,2}(?:if|when(?:ever)?|in case|should"
+    r"|what (?:if|happens)|suppose|unless)\b(?!.{0,80}\b(?:i|we) (?:get|got|see|saw)\b)",
+    r"\b(?:if|in case|when) (?:the|we|it|there|a|an|that|this|\S+) (?:\S+ ){0,4}(?:fails?|failed"
+    r"|crash\w*|is missing|throws?|can't|cannot)\b",
+    r"\b(?:does|do|did|will|would|could|can|is|are|should) (?:it|this|that|they|we"
+    r"|the \S+) (?:\S+ )?(?:fail|crash|break|work|hang)\b",
+    r"\b(?:should|must|could|might|may) (?:then |now |also |just |rather |always )?(?:fail|throw"
+    r"|error|crash|break|return an error)\b",
+    r"\bno (?:errors?|issues?|problems?|failures?|warnings?)\b|\bwithout (?:any )?(?:errors?"
+    r"|issues?)\b"
+    r"|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
+    r"\b(?:error|exception|failure|warning) (?:handling|message|log(?:ging|s)?|code|page|type"
+    r"|class|path|case|state|toast|boundary|boundaries)s?\b",
+    r"^\W*(?:please |can you |could you )?(?:fix|add|write|implement|create|make|update|handle"
+    r"|refactor|ensure|change|build|generate|use|check|review|test|verify)\b",
 )
 PLANNED = _any(
     r"^(?:change|replace|switch|consolidate|invert|convert|default|rename|disable|enable|drop"
@@ -189,10 +349,50 @@ PLANNED = _any(
 )
 
 
-CLAUSE_END = re.compile(r"(?<=[.!?]) +")
+AGREES = _any(
+    r"^\W*(?:you're|you are) (?:absolutely |totally )?(?:right|correct)\b|^good (?:point|catch"
+    r"|idea)\b"
+)
+POINTS = _any(
+    r"\b(?:it|they|them|these|those)\b(?!'s (?:simple|easy|fine|better|hard))",
+    r"\b(?:this|that)(?:'s|'ll)?(?: (?:would|will|is|was|should|does|do|just|still|now|way|as|in"
+    r"|for|to|and|or|instead|too|one)\b|[ ]?$|[.,?!;:)])",
+    r"\bthis (?:fix|change|approach|issue|problem|scenario|case|error|solution|function|file|test"
+    r"|line|part|step)\b",
+)
+"""Pronouns that may refer to another sentence."""
+POINTS_FIRST = _any(
+    r"^\W*(?:and |so |but |now,? |then |also |i (?:think|guess) (?:that )?|yes,? |no,? ){0,3}"
+    r"(?:it|they|these|those|this|that)(?:'s|'re|'ll)? (?:is|are|was|were|will|would|should|must"
+    r"|can|could|may|might|does|do"
+    r"|has|have|makes?|means?|needs?|still|just|now|also|never|only|always"
+    r"|[a-z]+s)\b(?! (?:simple|easy) enough)"
+)
+CONDITION = _any(r"^(?:if|when|otherwise|then|now|it|this)\b")
+NEGATES = _any(
+    r"\b(?:never|not|no longer|without|stop|avoid|remove|drop|revert|disable|skip)\b|n't\b"
+)
+LABEL = re.compile(r"[A-Z][\w /()-]{2,40}: ")
+"""The name of what a line of a list is about."""
+CLAUSE_END = re.compile(r"(?<=[.!?]) +(?![.?!])")
 """Users begin sentences in lower case, too."""
+TURN = re.compile(r"[,;:]? (?=(?:but|however|so|instead|and then)\b)")
+"""Where a long clause may be cut."""
 LEAD = re.compile(r"^[^\w`\"'(]+|^`[\w./-]+\.\w{1,5}`(?: -|:) ")
+USER_LEAD = re.compile(
+    r"^\W*(?:(?:yes|yeah|no|ok|okay|so|and|but|hmm|ah|well|please)\b[\s,.!]*){1,3}", re.IGNORECASE
+)
 CODE = re.compile(r"`[^`]*`")
+ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|er|ly)$")
+CONTENT_WORD = re.compile(r"[^\W_]{3,}")
+SLASH_COMMAND = re.compile(r"^\s*/[a-z][\w:-]{1,60}\s+")
+INSTRUCTIONS = re.compile(r"^\s*(?:<|You are (?:an?|the)\b|# |---\n|\[\{)")
+"""How texts begin that a program or a file gives as a prompt."""
+PASTED = re.compile(
+    r"^(?: {2,}|\t|>)|^\s*at \S+ ?\(|^\d{4}-\d\d-\d\d[T ]\d|^\[?\d\d:\d\d|^(?:INFO|DEBUG|WARN"
+    r"|ERROR)\b"
+    r"|^[$\u276f➜] |^[+-]{1,3} ?\S+.*[;{}]$|^\S+\.\w{1,5}:\d+"
+)
 
 
 def wordings() -> dict[str, frozenset[str]]:

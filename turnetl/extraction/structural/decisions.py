@@ -1,40 +1,41 @@
-"""Finds the statements of a turn: decisions, preferences and rejections, each one sentence.
+"""Finds the statements of a turn: decisions, preferences, rejections and reported problems.
 
-The wording decides. Each rule prefers to miss a statement over finding a false one. In a chat,
+The wording decides, and each rule prefers to miss a statement over finding a false one. A statement
+is understood alone: what `it` or `this` means is added, or the statement is dropped. In a chat,
 which has no working directory, only explicit wording in the first person counts: texts about the
-world also say "instead of" and "should". Of an agent, other wording counts only in a turn that
-edited a file: in other turns it describes, reviews and proposes. `benchmarks.decisions` measures
-the rules.
+world also say "instead of" and "should". Of an agent, only a rule with a named subject counts, in
+a turn that edited a file: in other turns it describes, reviews and proposes.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from turnetl.extraction.structural import decision_cues as cues
-from turnetl.extraction.structural.prose import RESPONSE_LIMITS, clip, plain, sentences, shorten
+from turnetl.extraction.structural import lexicon
+from turnetl.extraction.structural.prose import (
+    RESPONSE_LIMITS,
+    clip,
+    plain,
+    sentences,
+    shorten,
+)
 
-_REASON = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
 _QUESTION_AND_ANSWER = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
-_NO_COMMENT = re.compile(
-    r"^\s*(?:\(no (?:response|comment)\)|ok|yes|no|continue|stop|wait)?\s*\.?\s*$", re.IGNORECASE
-)
+_REASON = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]")
-_ASKS_BACK = re.compile(
-    r"(?:^|[,:;] ?)(?:does|is|are|why|what|how|should|can|could|would)"
-    r" (?:this|that|it|we|the|you|i)\b",
-    re.IGNORECASE,
-)
 _PLAN = re.compile(
     r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.IGNORECASE
 )
 _MIN_LENGTH, _MAX_LENGTH = 12, 320
-_MAX_NAME_LENGTH = 90
+_MAX_NAME_LENGTH = 110
 _MAX_TYPED_LENGTH = 1200
 """Characters that a user types. A longer text was pasted, at least from its middle on."""
+_MAX_REVIEW = 2500
+_MIN_REPORT, _MAX_REPORTS = 8, 3
 _MAX_PLAN_LENGTH = 12_000
-_MAX_STATEMENTS = 8
+_MAX_OF_USER, _MAX_OF_PLAN, _MAX_OF_AGENT = 5, 5, 6
 """Statements of one speaker in one turn."""
 
 
@@ -42,6 +43,7 @@ class StatementKind(StrEnum):
     DECISION = "decision"
     PREFERENCE = "preference"
     REJECTION = "rejection"
+    REPORT = "report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,58 +59,109 @@ class TurnEvidence:
 class Statement:
     kind: StatementKind
     sentence: str
+    """Understood alone."""
+    said: str = ""
+    """The part of it that has the wording, if not all."""
 
 
-def of_agent(response: str, evidence: TurnEvidence) -> list[Statement]:
-    """Return at most eight statements of the agent, those with a reason first."""
-    text = plain(clip(response, *RESPONSE_LIMITS))
-    stated = _statements([text], lambda sentence: agent_kind(sentence, evidence))
-    return sorted(stated, key=lambda s: not _REASON.search(s.sentence))[:_MAX_STATEMENTS]
+def of_user(texts: Iterable[str], evidence: TurnEvidence, context: str = "") -> list[Statement]:
+    """Return at most five statements of the user, in prompts and steering.
+
+    `context` is the sentence of the agent that a text without a subject of its own is about.
+    """
+    found: list[Statement] = []
+    for text in texts:
+        before = ""
+        for clause in _clauses(typed(text)):
+            if len(clause) <= _MAX_LENGTH:
+                for kind in user_kinds(clause, evidence):
+                    sentence = _alone(clause, before, context)
+                    if sentence:
+                        found.append(Statement(kind, sentence, clause))
+            before = clause
+    return _distinct(found)[:_MAX_OF_USER]
 
 
-def of_user(texts: Iterable[str], evidence: TurnEvidence) -> list[Statement]:
-    """Return at most eight statements of the user, in prompts and steering."""
-    typed = (
-        plain(text if len(text) < _MAX_TYPED_LENGTH else text[: _MAX_TYPED_LENGTH // 3])
-        for text in texts
+def reported(prompt: str, context: str = "") -> list[Statement]:
+    """Return at most three problems that a prompt reports, also by pasting a review."""
+    found: list[Statement] = []
+    before = ""
+    clauses = _clauses(typed(prompt, _MAX_REVIEW))
+    for clause in clauses:
+        if cues.WHY.search(clause):
+            found.append(Statement(StatementKind.REPORT, _joined(before, clause)))
+        elif _MIN_REPORT <= len(clause) <= _MAX_LENGTH and _is_reported(clause):
+            alone = _alone(clause, before, context)
+            if alone:
+                found.append(Statement(StatementKind.REPORT, alone, clause))
+        before = clause
+    if not found and any(cues.REVIEW.search(clause) for clause in clauses):
+        found = [Statement(StatementKind.REPORT, shorten(clauses[0], _MAX_LENGTH))]
+    return _distinct(found)[:_MAX_REPORTS]
+
+
+def of_agent(
+    response: str, evidence: TurnEvidence, names: Sequence[str], said: Iterable[Statement] = ()
+) -> list[Statement]:
+    """Return at most three statements of the agent that repeat none of those `said` by the user.
+
+    It says that it decides, or, in a turn that edited a file, states a rule about one of `names`
+    or a name in backticks.
+    """
+    known = list(said)
+    found: list[Statement] = []
+    before = ""
+    for sentence in sentences(plain(clip(response, *RESPONSE_LIMITS))):
+        if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and agent_decides(sentence):
+            is_explicit = evidence.in_project and _is_explicit(sentence)
+            alone = _alone(sentence, before, "").rstrip(":")
+            if not _is_about(alone, names) and cues.CONDITION.search(alone):
+                alone = _joined(before, alone)
+            if is_explicit or (evidence.edited_files and _is_about(alone, names)):
+                found.append(Statement(StatementKind.DECISION, alone, sentence))
+        before = sentence
+    # What is said last is what came of it.
+    found.reverse()
+    found.sort(key=lambda one: not _REASON.search(one.sentence))
+    new = (
+        one
+        for one in found
+        if one.sentence and not any(_restates(one.sentence, other) for other in known)
     )
-    stated = _statements(typed, lambda sentence: user_kind(sentence, evidence))
-    return list(stated)[:_MAX_STATEMENTS]
+    return _distinct(new)[:_MAX_OF_AGENT]
 
 
 def of_plan(prompt: str) -> list[Statement]:
-    """Return at most eight decisions of a plan that the user accepted."""
-    return list(_statements([plain(prompt[:_MAX_PLAN_LENGTH])], plan_kind))[:_MAX_STATEMENTS]
+    """Return at most five decisions of a plan that the user accepted."""
+    found: list[Statement] = []
+    before, title = "", plan(prompt)
+    for sentence in sentences(plain(prompt[:_MAX_PLAN_LENGTH])):
+        if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and plan_decides(sentence):
+            alone = _alone(sentence, before, "")
+            if alone and title not in sentence:
+                found.append(Statement(StatementKind.DECISION, alone, sentence))
+        before = sentence
+    return _distinct(found)[:_MAX_OF_PLAN]
 
 
-def _statements(
-    texts: Iterable[str], kind_of: Callable[[str], StatementKind | None]
-) -> Iterator[Statement]:
-    for sentence in dict.fromkeys(sentence for text in texts for sentence in sentences(text)):
-        if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH:
-            kind = kind_of(sentence)
-            if kind is not None:
-                yield Statement(kind, sentence)
+def typed(text: str, limit: int = _MAX_TYPED_LENGTH) -> str:
+    """Return what a person typed: without quoted, indented and pasted parts, in plain text.
+
+    Of a text longer than the limit, the first third.
+    """
+    text = cues.SLASH_COMMAND.sub("", text)
+    if cues.INSTRUCTIONS.search(text[:200]):
+        return ""
+    if len(text) >= limit:
+        text = text[: limit // 3].rpartition("\n")[0] or text[: limit // 3]
+    return plain("\n".join(line for line in text.split("\n") if not cues.PASTED.search(line)))
 
 
 def answers(answer: str) -> list[tuple[str, str]]:
-    """Return (question, answer) pairs; a comment on a rejected call has an empty question.
-
-    An answer without a word decides nothing and is omitted.
-    """
-    pairs = _QUESTION_AND_ANSWER.findall(answer[:8000])
-    if pairs:
-        with_words = [(question, reply) for question, reply in pairs[:4] if _WORD.search(reply)]
-        return [(shorten(question, 160), shorten(reply, 200)) for question, reply in with_words]
-    comment = shorten(plain(answer[:4000]), 300)
-    is_empty = not _WORD.search(comment) or _NO_COMMENT.match(comment)
-    return [] if is_empty or is_question(comment) else [("", comment)]
-
-
-def is_question(answer: str) -> bool:
-    """Whether a comment on a rejected call asks a question: then nothing is decided yet."""
-    asks = "?" in answer[:4000] or _ASKS_BACK.search(answer[:200])
-    return bool(asks) and not _QUESTION_AND_ANSWER.search(answer[:8000])
+    """Return (question, answer) pairs of a form; an answer without a word is omitted."""
+    pairs = _QUESTION_AND_ANSWER.findall(answer[:8000])[:4]
+    with_words = [(question, reply) for question, reply in pairs if _WORD.search(reply)]
+    return [(shorten(question, 160), shorten(reply, 200)) for question, reply in with_words]
 
 
 def plan(prompt: str) -> str:
@@ -118,82 +171,148 @@ def plan(prompt: str) -> str:
 
 
 def name(sentence: str) -> str:
-    return shorten(sentence.replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
+    return shorten(cues.USER_LEAD.sub("", sentence).replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
 
 
-def user_kind(text: str, evidence: TurnEvidence) -> StatementKind | None:
-    """Return what a sentence that the user typed states: the first of its clauses that does."""
-    kinds = (_of_user(clause, evidence) for clause in cues.CLAUSE_END.split(text))
-    return next(filter(None, kinds), None)
+def user_kinds(clause: str, evidence: TurnEvidence) -> list[StatementKind]:
+    """Return what a clause that the user typed states: it may reject one thing for another."""
+    asks = bool(cues.QUESTION.search(clause))
+    if cues.PREFERRED.search(clause) and not asks:
+        return [StatementKind.PREFERENCE]
+    if _any_of((cues.DECIDED, cues.DECIDING), clause) and not asks:
+        return [StatementKind.DECISION]
+    return list(_in_project(clause, asks=asks)) if evidence.in_project else []
 
 
-def _of_user(sentence: str, evidence: TurnEvidence) -> StatementKind | None:
-    asks = bool(cues.QUESTION.search(sentence))
-    if cues.PREFERRED.search(sentence) and not asks:
-        return StatementKind.PREFERENCE
-    if _any_of((cues.DECIDED, cues.DECIDING), sentence) and not asks:
-        return StatementKind.DECISION
-    return _of_user_in_project(sentence, asks=asks) if evidence.in_project else None
+def _in_project(clause: str, *, asks: bool) -> Iterator[StatementKind]:
+    if cues.STANDING_ORDER.search(clause) and not asks:
+        yield StatementKind.PREFERENCE
+        return
+    if cues.ONCE.search(clause):
+        return
+    rejects = (
+        cues.USER_DOUBT.search(clause)
+        if asks
+        else _any_of((cues.REJECTED, cues.USER_REFUSAL), clause)
+    )
+    if rejects:
+        yield StatementKind.REJECTION
+        if not cues.CONTRAST_OF_USER.search(clause):
+            return
+    is_rule = not asks and cues.USER_RULE.search(clause) and not cues.USER_FACT.search(clause)
+    if is_rule or _any_of((cues.USER_VERDICT, cues.USER_REQUEST), clause):
+        yield StatementKind.DECISION
 
 
-def _of_user_in_project(sentence: str, *, asks: bool) -> StatementKind | None:
-    if cues.STANDING_ORDER.search(sentence) and not asks:
-        return StatementKind.PREFERENCE
-    if cues.USER_VERDICT.search(sentence):
-        return StatementKind.DECISION
-    return None if cues.ASIDE.search(sentence) else _of_user_about_work(sentence, asks=asks)
+def _is_reported(clause: str) -> bool:
+    return bool(cues.REPORTED.search(clause)) and not cues.HYPOTHETICAL.search(clause)
 
 
-def _of_user_about_work(sentence: str, *, asks: bool) -> StatementKind | None:
-    if cues.USER_REQUEST.search(sentence):
-        return StatementKind.DECISION
-    if asks:
-        return None
-    if cues.REJECTED.search(sentence):
-        return StatementKind.REJECTION
-    is_rule = cues.USER_RULE.search(sentence) and not cues.USER_FACT.search(sentence)
-    return StatementKind.DECISION if is_rule else None
-
-
-def plan_kind(sentence: str) -> StatementKind | None:
+def plan_decides(sentence: str) -> bool:
     words = cues.CODE.sub("`x`", sentence)
     vetoes = (cues.QUESTION, cues.ASIDE, cues.UNDECIDED)
-    is_planned = cues.PLANNED.search(words) and not _any_of(vetoes, words)
-    return StatementKind.DECISION if is_planned else None
+    return bool(cues.PLANNED.search(words)) and not _any_of(vetoes, words)
 
 
-def agent_kind(sentence: str, evidence: TurnEvidence) -> StatementKind | None:
+def agent_decides(sentence: str) -> bool:
     # Without marks at its start.
     words = cues.CODE.sub("`x`", cues.LEAD.sub("", cues.LEAD.sub("", sentence)))
-    if cues.QUESTION.search(words):
-        return None
-    is_decision = (
-        cues.DECIDED.search(words)
-        or (cues.DECIDING.search(words) and not cues.UNDECIDED.search(words))
-        or (evidence.in_project and _is_decided_in_project(sentence, words, evidence))
-    )
-    return StatementKind.DECISION if is_decision else None
-
-
-def _is_decided_in_project(sentence: str, words: str, evidence: TurnEvidence) -> bool:
-    if cues.AGENT_ACT.search(words):
-        return True
-    if cues.UNDECIDED.search(words) or cues.ASIDE.search(sentence):
+    if _any_of((cues.QUESTION, cues.UNDECIDED, cues.AGREES), words):
         return False
-    if cues.AGENT_PROMISE.search(words):
+    if _any_of((cues.AGENT_REASONED, cues.AGENT_INSTEAD), words):
         return True
-    if cues.STEP.search(words):
-        return False
+    is_vague = sentence.endswith(_COLONS) or cues.ASIDE.search(sentence)
+    if is_vague or _is_explicit(words) or cues.STEP.search(words):
+        return not is_vague and _is_explicit(words)
     if _any_of((cues.AGENT_CHANGE, cues.AGENT_ACCEPTED), words):
         return True
-    return evidence.edited_files and _is_decided_by_edit(words)
+    is_rule = _any_of((cues.AGENT_RULE, cues.CONTRAST), words)
+    return is_rule and not cues.REPORT.search(words)
 
 
-def _is_decided_by_edit(sentence: str) -> bool:
-    is_rule = _any_of((cues.AGENT_RULE, cues.CONTRAST), sentence)
-    return bool(cues.AGENT_REASONED.search(sentence)) or (
-        is_rule and not cues.REPORT.search(sentence)
-    )
+def _is_explicit(words: str) -> bool:
+    """Return whether an agent says in the first person that it decides."""
+    return _any_of((cues.DECIDED, cues.DECIDING, cues.AGENT_ACT, cues.AGENT_PROMISE), words)
+
+
+def content_words(sentence: str) -> frozenset[str]:
+    """Return the stems of what a sentence is about, to compare statements."""
+    words = (word.casefold() for word in cues.CONTENT_WORD.findall(sentence))
+    skipped = lexicon.DECISION_WORDS | lexicon.KEYPHRASE_STOP_WORDS
+    return frozenset(cues.ENDING.sub("", word)[:_STEM] for word in words if word not in skipped)
+
+
+_STEM = 6
+
+
+def repeats(sentence: str, other: str, share: float = 0.6) -> bool:
+    """Return whether two sentences state nearly the same: by the share of words of the shorter."""
+    first, second = content_words(sentence), content_words(other)
+    shared = len(first & second)
+    return first == second or (shared > 1 and shared >= share * min(len(first), len(second)))
+
+
+def _restates(sentence: str, other: Statement) -> bool:
+    said = other.said or other.sentence
+    if bool(cues.NEGATES.search(sentence)) != bool(cues.NEGATES.search(said)):
+        return False
+    return repeats(sentence, other.sentence, _RESTATED) or repeats(sentence, said, _RESTATED)
+
+
+_RESTATED = 0.4
+"""The share for an agent that repeats the user in other words."""
+
+
+def _distinct(statements: Iterable[Statement]) -> list[Statement]:
+    """Return each statement once: of those that repeat one another, the one that says more."""
+    kept: list[Statement] = []
+    for one in statements:
+        same = [
+            o
+            for o in kept
+            if o.kind is one.kind
+            and (
+                repeats(o.sentence, one.sentence)
+                or repeats(o.said or o.sentence, one.said or one.sentence)
+            )
+        ]
+        if not same:
+            kept.append(one)
+        elif same[0].sentence in one.sentence:
+            kept[kept.index(same[0])] = one
+    return kept
+
+
+def _clauses(text: str) -> list[str]:
+    clauses = (one for sentence in sentences(text) for one in cues.CLAUSE_END.split(sentence))
+    pieces = (cues.TURN.split(one) if len(one) > _MAX_LENGTH else [one] for one in clauses)
+    return [piece for some in pieces for piece in some if _WORD.search(piece)]
+
+
+def _alone(clause: str, before: str, context: str) -> str:
+    """Return the clause with what its pronouns refer to, or an empty string without that."""
+    own = 0 if cues.POINTS_FIRST.search(clause) else len(content_words(clause))
+    if own >= _ENOUGH_WORDS or (own > 0 and not cues.POINTS.search(clause)):
+        return clause
+    if len(content_words(before)) + own > _FEW_WORDS and len(before) + len(clause) < _MAX_LENGTH:
+        return _joined(before, clause)
+    if context and not clause.endswith(":"):
+        return f"{clause.rstrip('.')} (about “{context}”)"
+    return ""
+
+
+def _joined(before: str, clause: str) -> str:
+    separator = "" if before.endswith((".", "!", "?", ";", ",")) else ";"
+    return f"{before.rstrip(':')}{separator} {clause}" if before else clause
+
+
+_COLONS = (":", "\uff1a")
+_FEW_WORDS, _ENOUGH_WORDS = 2, 4
+
+
+def _is_about(sentence: str, names: Sequence[str]) -> bool:
+    is_named = "`" in sentence or any(name in sentence for name in names)
+    return is_named or bool(cues.LABEL.match(sentence))
 
 
 def _any_of(patterns: Iterable[cues.Cue], sentence: str) -> bool:

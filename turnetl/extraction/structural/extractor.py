@@ -102,13 +102,9 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
-    yield from statements.prompt_facts(features, context)
-    yield from statements.response_facts(features)
-    yield from statements.decision_facts(features)
+    yield from statements.statement_facts(features, context)
     yield from command_results.file_change_facts(features)
     yield from command_results.command_findings(features)
-    yield from statements.explanation_facts(features)
-    yield from command_results.tool_facts(features)
 
 
 def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:

@@ -24,7 +24,7 @@ _MACHINE_BLOCK = re.compile(
     r"<(system-reminder|ide_opened_file|ide_selection|command-message|command-args"
     r"|local-command-stdout|task-notification)>[^<]{0,4000}</\1>"
 )
-_TAG = re.compile(r"</?[a-z][a-z0-9_-]{0,30}(?: [^<>]{0,200})?/?>")
+_TAG = re.compile(r"`[^`\n]{0,200}`|</?[a-z][a-z0-9_-]{0,30}(?: [^<>]{0,200})?/?>")
 _LINK = re.compile(r"!?\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 _EMPHASIS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__")
 _LINE_START = re.compile(
@@ -75,7 +75,9 @@ def clip(text: str, head: int, tail: int) -> str:
 def plain(text: str) -> str:
     """Remove code blocks, tables, tags, links and emphasis; keep backticks and line breaks."""
     text = _MACHINE_BLOCK.sub(" ", _FENCE.sub("\n", text))
-    text = _LINK.sub(r"\1", _TAG.sub(" ", text))
+    # A placeholder in backticks, as in `docs/<name>.md`, is no tag.
+    text = _TAG.sub(lambda match: match[0] if match[0][0] == "`" else " ", text)
+    text = _LINK.sub(r"\1", text)
     return _EMPHASIS.sub("", _LINE_START.sub("", _RULE.sub("", text)))
 
 

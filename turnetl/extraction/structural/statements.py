@@ -1,14 +1,13 @@
-"""Facts from the texts of a turn: prompt, response, explanations, and statements.
+"""Facts from what is said in a turn: decisions, rejections, preferences and reported problems.
 
-Each statement is an entity of its own, a Decision or a Preference, named by its sentence.
+Each statement is an entity of its own, named by a sentence that is understood alone.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from turnetl.base.model import ClosedBy, Episode
-from turnetl.extraction.structural import choices, decisions, failures, prose
+from turnetl.base.model import Episode
+from turnetl.extraction.structural import decisions, failures, lexicon, options, prose
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
     CONCEPT,
@@ -19,198 +18,269 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.turn_features import TurnFeatures
+from turnetl.extraction.structural.options import Offer, Reply
+from turnetl.extraction.structural.supersession import CHOSEN, Choice, choice
+from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
+from turnetl.extraction.structural.turn_features import USER, TurnFeatures
 
-# Ranks of facts, the lower the more informative. A turn with too many facts keeps the prompt, the
-# response and the decisions; edits and failures rank between these and explanations (see
-# `command_results`).
-_PROMPT_RANK = 0
-_RESPONSE_RANK = 1
-_STEERING_RANK = 2
-_EXPLANATION_RANK = 7
-_CONTINUATION_RANK = 8
-_DESCRIPTION_RANK = 9
-_DELEGATION_RANK = 10
-_CAUSE = re.compile(
-    r"\b(?:because|root cause|caused by|turns out|due to|this happens|that's why|which means"
-    r"|the (?:[\w-]{1,20} )?(?:problem|issue|bug|reason|cause|culprit|fix|key)"
-    r"(?: \S{1,30}){0,5}? (?:is|was|are)"
-    r"|so that|fails? when|fixed (?:by|the|it|a|in)|was missing|never (?:called|set|used|reached)"
-    r"|doesn't (?:work|support|exist|have))\b",
+_RANK = 2
+"""Of all statements: edits and failures rank below (see `command_results`)."""
+_VERBS = {
+    StatementKind.DECISION: ("DECIDED", "decided"),
+    StatementKind.REJECTION: ("REJECTED", "rejected"),
+    StatementKind.PREFERENCE: ("PREFERS", "prefers"),
+    StatementKind.REPORT: ("REPORTED", "reported"),
+}
+_INLINE_ERROR = re.compile(r"\b(?:(?:Error|ERROR|error|fatal|panic): ){1,3}([^\n`]{8,160})")
+_ASKS = re.compile(
+    r"(?:^|[,:;] ?)(?:does|is|are|why|what|how|should|could|would) (?:this|that|it|we|the|you|i)\b",
     re.IGNORECASE,
 )
-_SHORT_PROMPT = 40
-"""Characters: a shorter prompt means little without the question that it answers."""
-_MAX_EXPLANATIONS, _MAX_STEERING, _MAX_DELEGATIONS = 6, 4, 3
-_MAX_SENTENCE_LENGTH = 300
+_SUGGESTS = re.compile(
+    r"\b(?:can we|could|couldn't|instead|alternatively|do we need|should (?:be|use|we)|overkill"
+    r"|too? much|rather)\b",
+    re.IGNORECASE,
+)
+_WANTS = re.compile(
+    r"\bI (?:was|am|'m) (?:more )?(?:wondering|thinking) (?:if|of|about)\b", re.IGNORECASE
+)
+_REFUSAL = re.compile(
+    r"^\W*(?:no|nope|don't|do not|stop|wait|pause)\b[^.:?!,]{0,30}[.:,]? ?", re.IGNORECASE
+)
+_NO_TOPIC = lexicon.KEYPHRASE_STOP_WORDS | lexicon.DECISION_WORDS
+_NOT_NOUN = ("ed", "ing", "ly")
+"""Endings of single words that are rarely nouns."""
+_BREAK = re.compile(r"[^\w\s-]+")
+_MIN_LAST, _MIN_WORD, _MAX_WORDS, _MAX_TEXT = 3, 4, 3, 20_000
+_MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
 
 
-def prompt_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
-    """Yield facts for the prompt, steering, tasks of subagents and errors that the user reports."""
-    subject, other, at = features.subject, features.counterpart, features.turn.started_at
-    if features.prompt_summary:
-        question, interruption = _answered_question(features, context), _interruption(features)
-        text = f"The user asked: {features.prompt_summary}{question}{interruption}"
-        yield FactDraft(_PROMPT_RANK, subject, "ASKED", other, text, at)
-    for more in prose.prompt_pieces(features.turn.user_text)[1:]:
-        text = f"The user continued: {more}"
-        yield FactDraft(_CONTINUATION_RANK, subject, "ASKED", other, text, at)
-    for steering in _steering(features):
-        text = f"While the agent worked, the user said: {steering}"
-        yield FactDraft(_STEERING_RANK, subject, "STEERED", other, text, at)
-    for subagent_prompt in features.turn.subagent_prompts[:_MAX_DELEGATIONS]:
-        task = prose.shorten(prose.prompt_summary(subagent_prompt), 220)
-        if task:
-            text = f"A subagent was asked: {task}"
-            yield FactDraft(_DELEGATION_RANK, subject, "DELEGATED", other, text, at)
-    prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
-    for failure in failures.failures_in_prompt(prompt):
-        error = EntityKey(ERROR, failure.name)
-        text = f"The user reported `{failure.name}`"
-        yield FactDraft(_STEERING_RANK, error, "REPORTED", subject, text, at)
+def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
+    """Yield the facts that speakers state in a turn.
 
-
-def _steering(features: TurnFeatures) -> Iterator[str]:
-    """Yield steering, and answers to the agent that ask a question back instead of deciding."""
-    for text in (
-        *_typed_by_user(features.turn.steering)[:_MAX_STEERING],
-        *features.turn.user_answers[:_MAX_STEERING],
-    ):
-        summary = prose.prompt_summary(text)
-        if summary and (text in features.turn.steering or decisions.is_question(text)):
-            yield summary
-
-
-def _typed_by_user(steering: Sequence[str]) -> list[str]:
-    """Return steering without what the tool wrote."""
-    return [text for text in steering if not text.lstrip().startswith("<")]
-
-
-def _answered_question(features: TurnFeatures, context: Sequence[Episode]) -> str:
-    if len(features.prompt_summary) >= _SHORT_PROMPT or not context:
-        return ""
-    question = prose.last_question(context[-1].turn.assistant_text)
-    return f" (to the question: {prose.shorten(question, 180)})" if question else ""
-
-
-def _interruption(features: TurnFeatures) -> str:
-    is_interrupted = features.turn.closed_by is ClosedBy.INTERRUPTED
-    return " (interrupted before it was done)" if is_interrupted else ""
-
-
-def response_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    at = features.turn.ended_at or features.turn.started_at
-    for index, piece in enumerate(prose.conclusion(features.turn.assistant_text)):
-        rank, verb = (_CONTINUATION_RANK, "continued") if index else (_RESPONSE_RANK, "answered")
-        text = f"The agent {verb}: {piece}"
-        yield FactDraft(rank, features.subject, "ANSWERED", features.counterpart, text, at)
-
-
-def explanation_facts(features: TurnFeatures) -> Iterator[FactDraft]:
-    """Yield sentences that state a cause, then one sentence for each other concept and file."""
-    at, used = features.turn.ended_at or features.turn.started_at, set[str]()
-    causes = [sentence for sentence in features.sentences if _CAUSE.search(sentence)]
-    for sentence in causes[:_MAX_EXPLANATIONS]:
-        used.add(sentence)
-        source = features.entity_in(sentence, features.project)
-        target = features.entity_in(sentence, source)
-        text = prose.shorten(sentence, _MAX_SENTENCE_LENGTH)
-        yield FactDraft(_EXPLANATION_RANK, source, "EXPLAINED", target, text, at)
-    for entity in (*features.named, *(EntityKey(FILE, file) for file in features.other_files)):
-        name = entity.name.rpartition("/")[2] if entity.label != CONCEPT else entity.name
-        sentence = next((s for s in features.sentences if name in s and s not in used), "")
-        if sentence:
-            used.add(sentence)
-            target = features.entity_in(sentence, entity)
-            text = prose.shorten(sentence, _MAX_SENTENCE_LENGTH)
-            yield FactDraft(_DESCRIPTION_RANK, entity, "DESCRIBED", target, text, at)
-
-
-CHOSEN = "chosen"
-"""The attribute of a fact with the name of the entity that its decision chooses."""
-
-_STATEMENT_RANK, _ALTERNATIVE_RANK = 2, 3
-_REFUSAL = re.compile(r"^\W*(?:no\b|nope\b|don't\b|do not\b|stop\b)", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    label: str
-    relation: str
-    verb: str
-
-
-_FORMS = {
-    StatementKind.DECISION: _Form(DECISION, "DECIDED", "decided"),
-    StatementKind.PREFERENCE: _Form(PREFERENCE, "PREFERS", "prefers"),
-    StatementKind.REJECTION: _Form(DECISION, "REJECTED", "rejected"),
-}
-
-
-def decision_facts(features: TurnFeatures) -> Iterator[FactDraft]:
+    `context` holds the turns of the session before it: a short reply answers the last one.
+    """
     turn = features.turn
     evidence = TurnEvidence(bool(turn.cwd), bool(features.edited_files))
+    offered = options.offer(context[-1].turn.assistant_text) if context else Offer()
     plan = decisions.plan(turn.user_text)
+    of_user: list[Statement] = []
     if plan:
-        title = Statement(StatementKind.DECISION, plan)
-        yield from _facts(features, title, f"The user accepted the plan: {plan}", f"Plan: {plan}")
-        yield from _stated(features, "The accepted plan", decisions.of_plan(turn.user_text))
+        of_user += [Statement(StatementKind.DECISION, plan), *decisions.of_plan(turn.user_text)]
+        yield from _plan_facts(features, plan, of_user[1:])
     else:
-        yield from _stated(features, "The user", decisions.of_user([turn.user_text], evidence))
+        replied = options.reply(turn.user_text, offered)
+        yield from _reply_facts(features, offered, replied)
+        text = turn.user_text if replied is None else replied.rest
+        of_user += decisions.of_user([text], evidence, offered.basis)
     for answer in turn.user_answers:
         yield from _answer_facts(features, answer, evidence)
-    steering = _typed_by_user(turn.steering)
-    yield from _stated(features, "The user", decisions.of_user(steering, evidence))
-    yield from _stated(features, "The agent", decisions.of_agent(turn.assistant_text, evidence))
+    steering = [text for text in turn.steering if not text.lstrip().startswith("<")]
+    of_user += decisions.of_user(steering[:_MAX_STEERING], evidence, features.prompt_summary)
+    yield from _stated(features, "The user", () if plan else of_user)
+    names = [key.name for key in features.named]
+    names += [file.rpartition("/")[2] for file in features.edited_files]
+    known = [*of_user, *_said_before(context)]
+    of_agent = decisions.of_agent(turn.assistant_text, evidence, names, known)
+    yield from _stated(features, "The agent", of_agent)
+    yield from _reported(
+        features, decisions.reported(turn.user_text, "" if plan else offered.basis)
+    )
+
+
+def _said_before(context: Sequence[Episode]) -> Iterator[Statement]:
+    evidence = TurnEvidence(in_project=True, edited_files=True)
+    for one in context:
+        yield from decisions.of_user([one.turn.user_text], evidence)
+        yield from decisions.of_agent(one.turn.assistant_text, evidence, ())
+
+
+def _plan_facts(
+    features: TurnFeatures, title: str, statements: Iterable[Statement]
+) -> Iterator[FactDraft]:
+    text = f"The user accepted the plan: {title}"
+    yield from _fact(features, StatementKind.DECISION, f"Plan: {title}", text)
+    for statement in statements:
+        text = f"The user accepted in the plan “{title}”: {statement.sentence}"
+        yield from _fact(features, statement.kind, statement.sentence, text)
+
+
+def _reply_facts(
+    features: TurnFeatures, offered: Offer, replied: Reply | None
+) -> Iterator[FactDraft]:
+    if replied is None:
+        return
+    asked = f"Asked “{offered.question}”, the user" if offered.question else "The user"
+    why = (
+        f": {prose.shorten(prose.plain(replied.rest), 160)}" if replied.rest.strip(" .!,)") else ""
+    )
+    for text in replied.chosen:
+        over = (
+            f" over {' and '.join(f'“{one}”' for one in replied.rejected)}"
+            if replied.rejected
+            else ""
+        )
+        yield from _fact(
+            features, StatementKind.DECISION, text, f"{asked} chose “{text}”{over}{why}"
+        )
+    for text in replied.rejected[:2]:
+        favoured = f" in favour of “{replied.chosen[0]}”" if replied.chosen else ""
+        stated = f"{asked} rejected “{text}”{favoured}{why}"
+        yield from _fact(features, StatementKind.REJECTION, f"Not: {text}", stated, about=text)
 
 
 def _answer_facts(
     features: TurnFeatures, answer: str, evidence: TurnEvidence
 ) -> Iterator[FactDraft]:
-    for question, reply in decisions.answers(answer):
-        refused = not question and _REFUSAL.match(reply)
-        kind = StatementKind.REJECTION if refused else StatementKind.DECISION
-        name = f"{question} {reply}" if question else reply
-        text = f"The user stopped a step and said: {reply}"
-        if question:
-            text = f"Asked “{question}” the user answered: {reply}"
-        yield from _facts(features, Statement(kind, name), text, name)
-    if decisions.is_question(answer):
-        yield from _stated(features, "The user", decisions.of_user([answer], evidence))
+    """Yield the answers to a form of questions, or what a comment on a stopped call decides."""
+    pairs = decisions.answers(answer)
+    for question, chosen in pairs:
+        text = f"Asked “{question}” the user answered: {chosen}"
+        yield from _fact(features, StatementKind.DECISION, f"{question} {chosen}", text)
+    if pairs:
+        return
+    call = _stopped_call(features, answer)
+    comment = prose.shorten(decisions.typed(answer), 300)
+    topic = _call_topic(features, call)
+    asks = "?" in comment or _ASKS.search(comment)
+    rejects = (
+        topic and len(comment.split()) > _FEW_WORDS and (not asks or _SUGGESTS.search(comment))
+    )
+    if rejects:
+        text = f"The user rejected {topic}: {comment}"
+        yield from _fact(features, StatementKind.REJECTION, f"Not {topic}: {comment}", text)
+    wanted = _WANTS.search(comment)
+    if wanted and topic:
+        text = f"The user decided instead of {topic}: {comment[wanted.start() :]}"
+        yield from _fact(features, StatementKind.DECISION, comment[wanted.start() :], text)
+    stated = decisions.of_user([_REFUSAL.sub("", answer, count=1)], evidence, topic)
+    is_new = (one for one in stated if not rejects or one.kind is not StatementKind.REJECTION)
+    yield from _stated(features, "The user", is_new)
+
+
+def _stopped_call(features: TurnFeatures, answer: str) -> ClassifiedCall | None:
+    """Return the call that the user stopped with these words."""
+    words = answer.strip()[:200]
+    calls = (call for call in features.calls if call.rejected and words in call.call.result)
+    return next(calls, None)
+
+
+def _call_topic(features: TurnFeatures, call: ClassifiedCall | None) -> str:
+    """Return what a stopped edit would have done, or an empty string for other calls."""
+    if call is None or call.kind not in {CallKind.EDIT, CallKind.CREATE} or not call.targets:
+        return ""
+    added = call.detail.partition("+ ")[2] or call.detail
+    code = prose.shorten(added.replace("`", "'"), 100)
+    name = features.paths.file(call.targets[0]) or call.targets[0]
+    return f"the edit of `{name.rpartition('/')[2]}`" + (f" (`{code}`)" if code else "")
+
+
+def _reported(features: TurnFeatures, reports: Sequence[Statement]) -> Iterator[FactDraft]:
+    """Yield a fact for each problem that the user reports: pasted messages name the first ones."""
+    prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
+    found = failures.failures_in_prompt(prompt)
+    if reports and not found:
+        lines = "\n".join(line.strip() for line in prompt.split("\n"))
+        found = failures.check_failures(lines, is_error=True)
+    pasted = [failure.name for failure in found[:_MAX_PASTED]]
+    for index in range(max(len(pasted), len(reports))):
+        sentence = reports[index].sentence if index < len(reports) else ""
+        message = _INLINE_ERROR.search(sentence)
+        name = decisions.name(sentence)
+        if message is not None:
+            name = failures.stable_name(message.group(1))
+        if index < len(pasted):
+            name = pasted[index]
+            sentence = f"`{name}`" + (f": {sentence}" if sentence else "")
+        text, at = f"The user reported: {sentence}", features.turn.started_at
+        yield FactDraft(_RANK, USER, "REPORTED", EntityKey(ERROR, name), text, at)
 
 
 def _stated(
     features: TurnFeatures, speaker: str, statements: Iterable[Statement]
 ) -> Iterator[FactDraft]:
-    for statement in statements:
-        text = f"{speaker} {_FORMS[statement.kind].verb}: {statement.sentence}"
-        yield from _facts(features, statement, text, statement.sentence)
+    for one in statements:
+        text = f"{speaker} {_VERBS[one.kind][1]}: {one.sentence}"
+        yield from _fact(features, one.kind, one.sentence, text, said=one.said)
 
 
-def _facts(
-    features: TurnFeatures, statement: Statement, text: str, name: str
+def _fact(
+    features: TurnFeatures,
+    kind: StatementKind,
+    sentence: str,
+    text: str,
+    *,
+    about: str = "",
+    said: str = "",
 ) -> Iterator[FactDraft]:
-    """Yield the fact of a statement, and one for the alternative that it rejects by name."""
-    form, at = _FORMS[statement.kind], features.turn.started_at
-    entity = EntityKey(form.label, decisions.name(name))
-    choice = choices.choice(statement.sentence)
-    is_choice = choice.chosen and statement.kind is not StatementKind.REJECTION
-    target = (
-        features.entity_named(choice.chosen)
-        if is_choice
-        else features.entity_in(statement.sentence, entity)
-    )
-    attributes = {CHOSEN: target.name} if is_choice else {}
-    yield FactDraft(_STATEMENT_RANK, entity, form.relation, target, text, at, attributes=attributes)
-    if is_choice and choice.rejected:
-        rejected = features.entity_named(choice.rejected)
-        against = f"`{choice.rejected}` was rejected in favour of `{choice.chosen}`: "
-        yield FactDraft(
-            _ALTERNATIVE_RANK,
-            entity,
-            "REJECTED",
-            rejected,
-            f"{against}{statement.sentence}",
-            at,
-            attributes=attributes,
-        )
+    """Yield the fact of a statement, if it names what it is about."""
+    relation, at = _VERBS[kind][0], features.turn.started_at
+    name = decisions.name(sentence)
+    named = choice(said or sentence)
+    if kind is StatementKind.PREFERENCE:
+        attributes = {CHOSEN: named.chosen} if named.chosen else {}
+        target = EntityKey(PREFERENCE, name)
+        yield FactDraft(_RANK, USER, relation, target, text, at, attributes=attributes)
+        return
+    entity = EntityKey(DECISION, name)
+    chosen = named if kind is StatementKind.DECISION else Choice()
+    yield from _decision(features, (entity, _VERBS[kind][0]), chosen, text, about or sentence)
+
+
+def _decision(
+    features: TurnFeatures,
+    stated: tuple[EntityKey, str],
+    named: Choice,
+    text: str,
+    sentence: str,
+) -> Iterator[FactDraft]:
+    (entity, relation), at = stated, features.turn.started_at
+    target = features.entity_named(named.chosen) if named.chosen else _about(features, sentence)
+    if target is None:
+        return
+    attributes = {CHOSEN: target.name} if named.chosen else {}
+    yield FactDraft(_RANK, entity, relation, target, text, at, attributes=attributes)
+    if named.rejected:
+        against = f"`{named.rejected}` was rejected in favour of `{named.chosen}`: {sentence}"
+        rejected = features.entity_named(named.rejected)
+        yield FactDraft(_RANK, entity, "REJECTED", rejected, against, at, attributes=attributes)
+
+
+def _about(features: TurnFeatures, sentence: str) -> EntityKey | None:
+    """Return the named thing that a sentence is about, else its topic, else None."""
+    for file in (*features.edited_files, *features.other_files):
+        if _is_in(file.rpartition("/")[2], sentence):
+            return EntityKey(FILE, file)
+    named = features.entities_in(sentence)
+    if named:
+        return named[0]
+    text = f"{features.turn.user_text} {features.turn.assistant_text}"[:_MAX_TEXT]
+    topic = _topic(sentence, text.replace(sentence, " ", 1).casefold())
+    return EntityKey(CONCEPT, topic) if topic else None
+
+
+def _topic(sentence: str, text: str) -> str:
+    """Return the longest phrase of content words, one that the text repeats first."""
+    phrases = [
+        phrase
+        for run in _BREAK.split(sentence.casefold())
+        for phrase in _phrases(run.split())
+        if " " in phrase or (len(phrase) >= _MIN_WORD and not phrase.endswith(_NOT_NOUN))
+    ]
+    repeated = [phrase for phrase in phrases if f" {phrase}" in text] or phrases
+    # `disable-cache-warning` is a name, though no sign says of what kind.
+    return max(repeated, key=lambda phrase: (phrase.count("-") > 1, phrase.count(" ")), default="")
+
+
+def _phrases(words: list[str]) -> Iterator[str]:
+    for start in range(len(words)):
+        for size in range(1, _MAX_WORDS + 1):
+            last = words[start + size - 1 : start + size]
+            if not last or len(last[0]) < _MIN_LAST or last[0] in _NO_TOPIC:
+                break
+            yield " ".join(words[start : start + size])
+
+
+def _is_in(name: str, sentence: str) -> bool:
+    pattern = rf"(?<![\w-]){re.escape(name[:_MAX_PHRASE])}(?![\w-])"
+    return bool(name) and re.search(pattern, sentence, re.IGNORECASE) is not None

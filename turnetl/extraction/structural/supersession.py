@@ -1,24 +1,142 @@
-"""Finds older decisions that a later decision replaces by name, and ends their facts.
+"""Finds what a decision chooses, and older decisions that a later one replaces, and ends these.
 
-Conservative: the older decision chose exactly the name that the later one rejects in favour of
-another, and both sentences share a word about their subject, unless the later one has no words
-besides its names. "polars instead of pandas in the report" does not end "use pandas for plots".
+Only single names are found, such as `polars` or `EventPayload.APIKey`: a phrase like "the old way"
+names nothing that another decision could name again.
+
+Conservative. Either the older decision chose exactly the name that the later one rejects in favour
+of another, and both sentences share a word about their subject, unless the later one has no words
+besides its names: "polars instead of pandas in the report" does not end "use pandas for plots". Or
+both are about the same thing in nearly the same words, and one negates the other, or they differ in
+a number or in words that exclude each other.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact
-from turnetl.extraction.structural import choices
+from turnetl.extraction.structural import lexicon
+from turnetl.extraction.structural.decision_cues import NEGATES
+from turnetl.extraction.structural.decisions import content_words
 from turnetl.extraction.structural.prose import shorten
-from turnetl.extraction.structural.statements import CHOSEN
 from turnetl.graph.mirror.group import GroupView
 
+CHOSEN = "chosen"
+"""The attribute of a fact with the name of the entity that its decision chooses."""
+_NAME = r"(?:`([^`\s]{2,60})`|([A-Za-z][\w.+#/-]{1,39}))"
+_END = (
+    r"(?![\w-])(?=\W*$|[ ]?[,.;:!?)(\u2013\u2014]| (?:for|in|when|so|because|since|as|to|and|on"
+    r"|at|here|by|with)\b)"
+)
+_USE = (
+    r"\b(?:use|uses|used|using|prefer|keep|adopt|adopted|chose|return|returns|store"
+    r"|stores|call|calls|write|run) (?:the |an? )?"
+)
+_MOVE = (
+    r"(?:switch(?:ed|ing)?|migrat(?:e|ed|ing)|mov(?:e|ed|ing)|chang(?:e|ed|ing))"
+    r"(?: back| over| away)?"
+)
+_CHOSEN_FIRST = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"{_USE}{_NAME} (?:instead of|rather than|over|and not) (?:the )?{_NAME}{_END}",
+        rf"^{_NAME} (?:instead of|rather than|over|replaces) (?:the (?:old )?)?{_NAME}{_END}",
+        rf"{_NAME} (?:replaces|supersedes) (?:the (?:old |previous )?)?{_NAME}{_END}",
+    )
+)
+_REJECTED_FIRST = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?:replaced?|replacing|swap) (?:the )?{_NAME} (?:with|by|for) (?:the )?{_NAME}{_END}",
+        rf"\b{_MOVE} from (?:the )?{_NAME} to (?:the )?{_NAME}{_END}",
+        rf"\bchanged? {_NAME} to {_NAME}{_END}",
+        rf"\b(?:instead of|rather than) {_NAME},? (?:we |I )?(?:use|prefer) (?:the )?{_NAME}{_END}",
+        rf"\bnot (?:use )?{_NAME},? but (?:use )?{_NAME}{_END}",
+    )
+)
+_CHOSEN = re.compile(
+    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? to|settled on|decided on|opted for"
+    rf"|adopt|chose|prefer|move to|standardi[sz]e on|keep) (?:the )?{_NAME}{_END}",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W_]{3,}")
+_MIN_NAME = 2
 _CHOOSING = ("DECIDED", "PREFERS")
 _REJECTING = "REJECTED"
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.:]\d+)*(?!\w)")
+_OPPOSITES = tuple(
+    (
+        re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE),
+        re.compile(rf"(?<!\w)(?:{other})(?!\w)", re.IGNORECASE),
+    )
+    for one, other in (
+        ("enabled?|on|opt-in", "disabled?|off|opt-out"),
+        ("true", "false"),
+        ("always", "never"),
+        ("single|one", "multiple|several|many"),
+        ("sync|synchronous(?:ly)?", "async|asynchronous(?:ly)?"),
+        ("tabs", "spaces"),
+        ("before|first", "after|last"),
+        ("public", "private"),
+        ("required|mandatory", "optional"),
+        ("allow(?:ed|s)?|accepts?", "forbid(?:den)?|den(?:y|ied)|rejects?"),
+        ("keep|add", "remove|drop|delete"),
+        ("include", "exclude"),
+        ("show", "hide"),
+    )
+)
+_MIN_SHARE, _SAME, _MIN_SHARED = 0.6, 0.7, 2
+"""Of the words of the shorter of two sentences that say the opposite of each other."""
 _MAX_QUOTE = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    chosen: str = ""
+    rejected: str = ""
+    """What the choice replaces; with it there is always a `chosen`."""
+
+
+def choice(sentence: str) -> Choice:
+    """Return the first pair of names in a sentence, else the name that it chooses."""
+    for patterns, is_chosen_first in ((_CHOSEN_FIRST, True), (_REJECTED_FIRST, False)):
+        for pattern in patterns:
+            for match in pattern.finditer(sentence):
+                first, second = _names(match)
+                if first and second and first.casefold() != second.casefold():
+                    return Choice(first, second) if is_chosen_first else Choice(second, first)
+    names = (_names(match)[0] for match in _CHOSEN.finditer(sentence))
+    return Choice(next(filter(None, names), ""))
+
+
+def context_words(sentence: str, chosen: Choice) -> frozenset[str]:
+    """Return what the decision is about, apart from its names: words of three letters and more."""
+    named = {chosen.chosen.casefold(), chosen.rejected.casefold()}
+    words = {word.casefold() for word in _WORD.findall(_without_names(sentence, chosen))}
+    return frozenset(words - named - lexicon.DECISION_WORDS - lexicon.KEYPHRASE_STOP_WORDS)
+
+
+def _without_names(sentence: str, chosen: Choice) -> str:
+    for name in filter(None, (chosen.chosen, chosen.rejected)):
+        sentence = sentence.replace(name, " ")
+    return sentence
+
+
+def _names(match: re.Match[str]) -> list[str]:
+    """Return the names of a match, in order; an empty string for a word that is no name."""
+    groups = match.groups()
+    pairs = zip(groups[::2], groups[1::2], strict=True)
+    return [quoted.removesuffix("()") if quoted else _name(word or "") for quoted, word in pairs]
+
+
+def _name(word: str) -> str:
+    """Return an unquoted word if it can be a name: no pronoun, no adjective, no gerund."""
+    word = word.rstrip("./-")
+    folded = word.casefold()
+    is_common = folded in lexicon.KEYPHRASE_STOP_WORDS or folded in lexicon.DECISION_WORDS
+    return "" if is_common or folded.endswith("ing") or len(word) < _MIN_NAME else word
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,63 +170,81 @@ def supersede(
     links: list[Fact] = []
     decisions: list[str] = []
     for fact in list(own.values()):
-        for older in _replaced_by(fact, names, group):
-            for part in _parts(older, group):
-                ended[part.uuid] = replace(part, invalid_at=fact.valid_at, expired_at=now)
-            links.append(_link(episode, fact, older, now))
-            decisions.append(older.source)
-        for later in _replacing(fact, names, group):
-            links.append(_link(episode, later, fact, now))
-            decisions.append(later.source)
-            _end_own(own, fact, later, now)
+        for other in _others(fact, names, group):
+            if _replaces(fact, other):
+                for part in _parts(other, group):
+                    ended[part.uuid] = replace(part, invalid_at=fact.valid_at, expired_at=now)
+                links.append(_link(episode, fact, other, now))
+                decisions.append(_statement(other))
+            elif _replaces(other, fact):
+                links.append(_link(episode, other, fact, now))
+                decisions.append(_statement(other))
+                _end_own(own, fact, other, now)
     new = {fact.uuid: fact for fact in (*own.values(), *links)}
     return Superseded(tuple(new.values()), tuple(ended.values()), tuple(dict.fromkeys(decisions)))
 
 
-def _replaced_by(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:
-    """Yield the facts of the group whose decision this fact replaces."""
-    if fact.relation != _REJECTING or CHOSEN not in fact.attributes:
-        return
-    rejected = names[fact.target]
-    for uuid in _uuids(fact.target, rejected, group):
-        for relation in _CHOOSING:
-            for older in group.valid_facts_to(uuid, relation):
-                if _chose(older, rejected) and _is_replaced(older, fact):
-                    yield older
+def _others(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:
+    """Yield the decisions of the group about the same thing, and for a preference all others."""
+    if fact.relation == "PREFERS":
+        yield from group.valid_facts(fact.source, "PREFERS")
+    elif fact.relation in ("DECIDED", _REJECTING):
+        # A package in one turn may be a concept in another.
+        named = (entity.uuid for entity in group.entities_named([names[fact.target]]))
+        for uuid in dict.fromkeys([fact.target, *named]):
+            for relation in ("DECIDED", _REJECTING):
+                yield from group.valid_facts_to(uuid, relation)
 
 
-def _replacing(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:
-    """Yield the facts of the group whose decision replaces that of this fact, of a late turn."""
-    if fact.relation not in _CHOOSING or CHOSEN not in fact.attributes:
-        return
-    for uuid in _uuids(fact.target, names[fact.target], group):
-        for later in group.valid_facts_to(uuid, _REJECTING):
-            if CHOSEN in later.attributes and _is_replaced(fact, later):
-                yield later
-
-
-def _uuids(uuid: str, name: str, group: GroupView) -> list[str]:
-    """Return the entities of that name: a package in one turn may be a concept in another."""
-    named = (entity.uuid for entity in group.entities_named([name]))
-    return list(dict.fromkeys([uuid, *named]))
-
-
-def _chose(fact: Fact, name: str) -> bool:
-    return str(fact.attributes.get(CHOSEN, "")).casefold() == name.casefold()
-
-
-def _is_replaced(older: Fact, later: Fact) -> bool:
-    if older.valid_at is None or later.valid_at is None or older.source == later.source:
+def _replaces(later: Fact, older: Fact) -> bool:
+    if older.valid_at is None or later.valid_at is None or later.valid_at <= older.valid_at:
         return False
-    subject = _subject_words(later)
-    return older.valid_at < later.valid_at and (
-        not subject or not subject.isdisjoint(_subject_words(older))
+    if _statement(older) == _statement(later):
+        return False
+    return _rejects_choice(later, older) or _says_opposite(later, older)
+
+
+def _rejects_choice(later: Fact, older: Fact) -> bool:
+    """Return whether the older decision chose what the later one rejects in favour of another.
+
+    Both facts have the same target, or are preferences.
+    """
+    chosen, new = older.attributes.get(CHOSEN), choice(_sentence(later))
+    if chosen is None or older.relation not in _CHOOSING:
+        return False
+    if later.relation == "PREFERS" and new.rejected.casefold() != str(chosen).casefold():
+        return False
+    if later.relation != "PREFERS" and (
+        later.relation != _REJECTING or CHOSEN not in later.attributes
+    ):
+        return False
+    subject, old = context_words(_sentence(later), new), _sentence(older)
+    return not subject or not subject.isdisjoint(context_words(old, choice(old)))
+
+
+def _says_opposite(later: Fact, older: Fact) -> bool:
+    new, old = _sentence(later), _sentence(older)
+    first, second = content_words(new), content_words(old)
+    shared = len(first & second)
+    if shared < _MIN_SHARED or shared < _MIN_SHARE * min(len(first), len(second)):
+        return False
+    numbers, before = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
+    if numbers and before and numbers.isdisjoint(before):
+        return True
+    is_same = shared >= _SAME * max(len(first), len(second))
+    negated, was_negated = (
+        fact.relation == _REJECTING or NEGATES.search(_sentence(fact)) is not None
+        for fact in (later, older)
+    )
+    return (is_same and negated != was_negated) or any(
+        (one.search(new) and other.search(old) and not one.search(old))
+        or (other.search(new) and one.search(old) and not other.search(old))
+        for one, other in _OPPOSITES
     )
 
 
-def _subject_words(fact: Fact) -> frozenset[str]:
-    sentence = _sentence(fact)
-    return choices.context_words(sentence, choices.choice(sentence))
+def _statement(fact: Fact) -> str:
+    return fact.target if fact.relation == "PREFERS" else fact.source
 
 
 def _sentence(fact: Fact) -> str:
@@ -118,7 +254,10 @@ def _sentence(fact: Fact) -> str:
 
 def _parts(fact: Fact, group: GroupView) -> Iterator[Fact]:
     """Yield the valid facts of the same decision in the same turns: what it chose and rejected."""
-    for relation in (*_CHOOSING, _REJECTING):
+    if fact.relation == "PREFERS":
+        yield fact
+        return
+    for relation in ("DECIDED", _REJECTING):
         for part in group.valid_facts(fact.source, relation):
             if part.turns == fact.turns:
                 yield part
@@ -129,19 +268,21 @@ def _end_own(own: dict[str, Fact], fact: Fact, later: Fact, now: datetime) -> No
         is_earlier = part.invalid_at is None or (
             later.valid_at is not None and later.valid_at < part.invalid_at
         )
-        if part.source == fact.source and part.relation in (*_CHOOSING, _REJECTING) and is_earlier:
+        is_part = part.source == fact.source and part.relation in ("DECIDED", _REJECTING)
+        if is_earlier and (part.uuid == fact.uuid or is_part):
             own[part.uuid] = replace(part, invalid_at=later.valid_at, expired_at=now)
 
 
 def _link(episode: Episode, later: Fact, older: Fact, now: datetime) -> Fact:
     turn = episode.turn
+    source, target = _statement(later), _statement(older)
     new, old = (shorten(_sentence(fact), _MAX_QUOTE) for fact in (later, older))
     text = f"“{new}” supersedes “{old}”"
     return Fact(
-        uuid=ids.fact_id(turn.turn_id, later.source, "SUPERSEDES", older.source, text),
+        uuid=ids.fact_id(turn.turn_id, source, "SUPERSEDES", target, text),
         group_id=turn.group_id,
-        source=later.source,
-        target=older.source,
+        source=source,
+        target=target,
         relation="SUPERSEDES",
         text=text,
         turns=(turn.turn_id,),

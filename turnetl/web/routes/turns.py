@@ -8,7 +8,7 @@ from turnetl.episode_text.conversation import ConversationStep, TextSource
 from turnetl.html.references import SourceLines, TurnReference
 from turnetl.index.port import IndexedFact
 from turnetl.pipeline.opened_items import ArchiveLines
-from turnetl.retrieval.details import SPOKEN, SessionDetails, TurnDetails, by_validity
+from turnetl.retrieval.details import SessionDetails, TurnDetails, by_validity
 from turnetl.retrieval.turn_summary import Timeline, TurnSummary
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
@@ -119,7 +119,6 @@ def timeline_page(form: PageForm, found: Timeline) -> TimelinePage:
 def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
     receipt, conversation = found.summary.receipt, found.conversation
     ordered = sorted(facts, key=lambda one: by_validity(one.fact))
-    stated = [one for one in ordered if one.fact.relation not in SPOKEN]
     about = distinct(end for one in ordered for end in (one.source, one.target))
     steps = conversation.steps[:_MAX_STEPS]
     return TurnPage(
@@ -139,7 +138,7 @@ def turn_page(found: TurnDetails, facts: Sequence[IndexedFact]) -> TurnPage:
         answer=cut(conversation.answer),
         is_abbreviated=conversation.source is TextSource.GRAPH,
         files=file_links(found.summary.files, receipt.group_id),
-        facts=linked_facts(stated),
+        facts=linked_facts(ordered),
         entities=tuple(entity_link(entity) for entity in about if not is_file(entity)),
         previous=_neighbour(found.previous),
         next=_neighbour(found.next),
