@@ -26,9 +26,9 @@ async def test_one_sentence_of_the_edit_says_what_changed(subtests: pytest.Subte
             "CHANGED",
             "`src/cart.py`: in `total`, `return round(x)` became `return cents(x)`",
         ),
-        "~total · -round +cents # Round only the whole sum": (
+        "~total · -round +cents # Round only whole sums": (
             "CHANGED",
-            "`src/cart.py`: `total` now calls `cents` in place of `round`: Round only the whole sum",
+            "`src/cart.py`: `total` now calls `cents` in place of `round`: Round only whole sums",
         ),
         "~total · -check": ("CHANGED", "`src/cart.py`: `total` no longer calls `check`"),
         "+Cart · A cart of one customer": (
