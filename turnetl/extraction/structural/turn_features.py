@@ -197,7 +197,7 @@ _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|log|csv|jsonl?)$")
 _MAX_DECLARED = 4
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
 _SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
-_TOOL_NAME = re.compile(r"^(?:[A-Z][A-Za-z]{2,30}|[A-Za-z]{2,20}[\d.+#][\w.+#]{0,20})$")
+_TOOL_NAME = re.compile(r"^[A-Za-z][\w.+#-]{1,30}$")
 USER = EntityKey("User", "user")
 """Who prefers and reports; no turn mentions it."""
 _MAX_READ_FILES = 8
@@ -299,10 +299,14 @@ class TurnFeatures:
                 return EntityKey(FILE, file)
         return self.subject_beside(exclude)
 
-    def entity_named(self, name: str) -> EntityKey:
-        """Return what a decision chooses or rejects: a tool, if a sign but no call shows it."""
-        key = EntityKey(TOOL if _TOOL_NAME.match(name) else CONCEPT, name)
-        return next(iter(entity_names.things(f"`{name}`", self.evidence)), key)
+    def entity_named(self, name: str, sentence: str) -> EntityKey | None:
+        """Return what a decision chooses or rejects, None for a noun with an article.
+
+        What no call shows is a tool: `polars instead of pandas`.
+        """
+        with_article = re.search(rf"\b(?:an?|the|this|that) {re.escape(name)}\b", sentence)
+        tool = None if with_article or not _TOOL_NAME.match(name) else EntityKey(TOOL, name)
+        return next(iter(entity_names.things(f"`{name}`", self.evidence)), tool)
 
     def subject_beside(self, entity: EntityKey) -> EntityKey:
         return self.subject if self.subject != entity else self.counterpart
@@ -313,7 +317,8 @@ def turn_features(turn: Turn) -> TurnFeatures:
     calls = tuple(classify_calls(turn.agent_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
     read = _read_files(paths, calls)
-    evidence = _evidence(turn, paths, calls, tuple(dict.fromkeys((*edited, *read))))
+    opened = tuple(dict.fromkeys((*edited, *read, *_stopped_files(paths, calls))))
+    evidence = _evidence(turn, paths, calls, opened)
     named = _named(turn, evidence)
     mentioned = [key.name for key in named if key.label == FILE]
     other = dict.fromkeys((*mentioned, *read[:_MAX_READ_FILES]))
@@ -336,6 +341,12 @@ def turn_features(turn: Turn) -> TurnFeatures:
         evidence=evidence,
         reports=_reports(calls),
     )
+
+
+def _stopped_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> list[str]:
+    """Return the files of edits that the user stopped."""
+    stopped = (call for call in calls if call.rejected and call.kind in _WRITE_KINDS)
+    return [file for call in stopped for path in call.targets if (file := paths.file(path))]
 
 
 def _read_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> tuple[str, ...]:
