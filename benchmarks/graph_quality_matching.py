@@ -26,7 +26,7 @@ KINDS: Mapping[str, str] = {
 }
 """The kind of statement of a relation."""
 USER = "User"
-_EDITED = frozenset({"Symbol", "Setting", "File"})
+_EDITED = frozenset({"Symbol", "Test", "Setting", "File"})
 SIGNATURES: Mapping[str, tuple[frozenset[str], frozenset[str] | None]] = {
     **dict.fromkeys(("CHANGED", "ADDED", "DELETED", "RENAMED"), (frozenset({"File"}), _EDITED)),
     "FAILED_WITH": (frozenset({"Command", "Test"}), frozenset({"Error"})),
@@ -35,7 +35,7 @@ SIGNATURES: Mapping[str, tuple[frozenset[str], frozenset[str] | None]] = {
     "DECIDED": (frozenset({"Decision"}), None),
     "REJECTED": (frozenset({"Decision"}), None),
     "PREFERS": (frozenset({USER}), frozenset({"Preference"})),
-    "COMMITTED": (frozenset({"Commit", "PR"}), frozenset({"File", "Ticket"})),
+    "COMMITTED": (frozenset({"Commit", "PR"}), frozenset({"File", "Ticket", "Branch"})),
     "DEPENDS_ON": (frozenset({"Package", "File"}), frozenset({"Package"})),
     "REPORTED": (frozenset({USER}), frozenset({"Error"})),
     "SUPERSEDES": (frozenset({"Decision"}), frozenset({"Decision"})),

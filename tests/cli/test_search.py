@@ -56,10 +56,10 @@ def test_filters_without_a_query_list_turns_newest_first(folder: Path) -> None:
 def test_each_filter_selects_turns(subtests: pytest.Subtests, folder: Path) -> None:
     for arguments, count in (
         (("--relation", "failed_with", "--until", "2026-02"), 2),
-        (("--file", "checkout.py", "--relation", "MODIFIED"), 1),
+        (("--file", "checkout.py", "--relation", "CHANGED"), 1),
         (("--file", "/home/dev/bookshop/src/bookshop/checkout.py"), 1),
-        (("--entity", "decimal"), 1),
-        (("--label", "Error", "--group", "shoebox"), 6),
+        (("--entity", "total_cents"), 1),
+        (("--label", "Error", "--group", "shoebox"), 5),
         (("--tool", "bash", "--until", "2026-02"), 3),
         (("--format", "claude_code", "--since", "2026-05"), 2),
         (("--session", "6beda5ed", "--until", "2026-02"), 0),
@@ -117,7 +117,7 @@ def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
 
 def test_what_cannot_select_a_turn_is_explained(subtests: pytest.Subtests, folder: Path) -> None:
     for arguments, message in [
-        (("--relation", "MODIFED"), "no turn has the relation `MODIFED`; did you mean `MODIFIED`?"),
+        (("--relation", "CHANGD"), "no turn has the relation `CHANGD`; did you mean `CHANGED`?"),
         (("--label", "Eror", "x"), "no turn has the label `Eror`; did you mean `Error`?"),
         (("--tool", "bsh"), "no turn has the tool `bsh`; did you mean `Bash`?"),
         (("--branch", "7"), "no turn has the branch `7`; the graph has duplicates, heic, main"),
@@ -128,8 +128,8 @@ def test_what_cannot_select_a_turn_is_explained(subtests: pytest.Subtests, folde
             "no turn has a fact about the entity `decimals`; `turnetl search`",
         ),
         (
-            ("--entity", "decima", "x"),
-            "no turn has a fact about the entity `decima`; similar: `Decimal`",
+            ("--entity", "total_cent", "x"),
+            "no turn has a fact about the entity `total_cent`; similar: `total_cents`",
         ),
         (
             ("--session", "nothing"),

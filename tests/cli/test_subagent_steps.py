@@ -81,7 +81,7 @@ def test_why_names_the_turn_of_a_line_far_down_in_an_edit_of_a_subagent(shop: Re
 
 def test_file_and_fix_lead_to_the_row_of_a_subagent(shop: Repository) -> None:
     [stated] = found(shop, "file", PATH)["turns"]
-    [edit] = (fact for fact in stated["facts"] if fact["relation"] == "CREATED")
+    [edit] = (fact for fact in stated["facts"] if fact["relation"] == "ADDED")
     [error] = found(shop, "fix", FAILURE)["errors"]
     failure = error["occurrences"][0]["fact"]
     assert edit["subagent_step"] == step(shop, 4)

@@ -298,7 +298,7 @@ class Fact:
     target: str
     """Uuid of an entity."""
     relation: Annotated[str, described("Its relation.")]
-    """In capitals: `MODIFIED`, `FAILED_WITH`. Graphiti's property `name`."""
+    """In capitals: `CHANGED`, `FAILED_WITH`. Graphiti's property `name`."""
     text: Annotated[str, described("The fact as a sentence.")]
     turns: tuple[TurnId, ...]
     """The turns that state the fact, oldest first: Graphiti's `episodes`."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
+from turnetl.base.edit_outline import without_outline
 from turnetl.base.model import SubagentStep, Turn
 from turnetl.base.results import described
 from turnetl.episode_text.passages import split_messages
@@ -61,7 +62,12 @@ def from_turn(turn: Turn) -> Conversation:
         prompt=turn.user_text,
         steps=tuple(
             ConversationStep(
-                call.name, call.input, call.result, call.is_error, call.ended_at, one.step
+                call.name,
+                without_outline(call.input),
+                call.result,
+                call.is_error,
+                call.ended_at,
+                one.step,
             )
             for one in turn.agent_calls
             for call in [one.call]

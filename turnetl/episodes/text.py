@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from turnetl.base import edit_outline
 from turnetl.base.model import ClosedBy, by_subagent
 from turnetl.episodes import content
 from turnetl.noise.machine_prompts import HISTORY_CALL
@@ -144,6 +145,12 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
     is_aside = pl.col("name").is_in(BOOKKEEPING_TOOLS) | pl.col("name").str.contains(HISTORY_CALL)
     relevant = calls.filter(~is_aside).with_columns(
         remove_patterns(pl.col("input", "result"), patterns)
+    )
+    relevant = apply_where(
+        relevant,
+        pl.col("input").str.contains(edit_outline.BEFORE, literal=True),
+        pl.col("input").str.splitn(edit_outline.BEFORE, 2).struct.field("field_0").alias("input"),
+        pl.col("input"),
     )
     # In steps, because polars evaluates an expression at each use.
     cleaned = clean_inputs(relevant).with_columns(tool_role())

@@ -44,6 +44,8 @@ class RawToolCall(msgspec.Struct, gc=False):
     """Its line; 0: not recorded."""
     arguments: object = None
     """What `input` shows in part, decoded: see `kit.tool_input.added_lines`. Not redacted."""
+    original: str = ""
+    """The file before the call edited it, as far as the archive has it. Not redacted."""
 
 
 class SubagentStart(msgspec.Struct, gc=False):

@@ -120,7 +120,7 @@ class Selection:
         example="Error",
     )
     relation: str | None = _condition(
-        "Only turns with a fact with this relation: MODIFIED, FAILED_WITH, PREFERS.",
+        "Only turns with a fact with this relation: CHANGED, FAILED_WITH, PREFERS.",
         title="Relation",
         example="FAILED_WITH",
     )

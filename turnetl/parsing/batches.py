@@ -38,6 +38,7 @@ from turnetl.lake.parquet_writer import ArrowRows
 from turnetl.lake.versions import TOKENS
 from turnetl.parsing import problems, sources
 from turnetl.parsing.archive_paths import shown_path
+from turnetl.parsing.edit_outlines import add_outlines
 from turnetl.parsing.forgetting import rows_not_forgotten, without_forgotten
 from turnetl.parsing.jobs import ArchiveJob, ParseOptions, StoredArchive
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, Problem
@@ -401,9 +402,10 @@ def _parse(
         raise problems.too_many_rows(path) from None
     add_side_files(parsed, format_.name, path, options.files)
     add_whole_outputs(parsed, format_.name, path, options.files)
-    # No table holds arguments: they are not redacted, and may be long.
+    add_outlines(parsed.rows)
+    # No table holds these: they are not redacted, and may be long.
     for call in (call for turn in parsed.rows for call in turn.tool_calls):
-        call.arguments = None
+        call.arguments, call.original = None, ""
     if not parsed.counts.used and (detected := formats.sniff(data)) is not format_:
         raise problems.wrong_format(path, format_, detected)
     problem = archive.problem or problems.line_problem(

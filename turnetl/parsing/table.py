@@ -17,6 +17,7 @@ import pyarrow as pa
 from msgspec.structs import astuple
 
 from turnetl.base import ids, schema
+from turnetl.base.edit_outline import split_lines
 from turnetl.base.model import GroupId, Turn
 from turnetl.formats.kit.usage import Tokens, total
 from turnetl.formats.port import RawToolCall, RawTurn, SubagentStart
@@ -121,7 +122,7 @@ def truncate(text: str, head: int, tail: int) -> str:
 def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
     turns = [turn for archive in archives for turn in archive.redacted.turns]
     calls = [call for turn in turns for call in turn.tool_calls]
-    inputs = [truncate(one_line(call.input), *INPUT_LIMITS) for call in calls]
+    inputs, outlines = _inputs(calls)
     results = [result_excerpt(call) for call in calls]
     assistant = [join_texts(turn.assistant_texts) for turn in turns]
     tokens = [[message.tokens() for message in turn.usage.values()] for turn in turns]
@@ -137,7 +138,7 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         "user_answers": _text_lists([turn.user_answers for turn in turns]),
         "subagent_prompts": _text_lists([turn.subagent_prompts for turn in turns]),
         "tool_calls": _as_lists(
-            [turn.tool_calls for turn in turns], _call_structs(calls, inputs, results)
+            [turn.tool_calls for turn in turns], _call_structs(calls, outlines, results)
         ),
         "subagent_calls": _text_lists([[*map(_start_text, one.subagent_calls)] for one in turns]),
         "call_lines": _call_lines(turns),
@@ -148,6 +149,16 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         for name, dtype in _column_types()
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=arrow_schema(schema.TURNS))
+
+
+def _inputs(calls: Sequence[RawToolCall]) -> tuple[list[str], list[str]]:
+    """Return the inputs without and with what the calls changed by definition.
+
+    The digest of a turn has no part of the latter: it depends on what its session read before.
+    """
+    parts = [split_lines(call.input) for call in calls]
+    inputs = [truncate(one_line(text), *INPUT_LIMITS) for text, _ in parts]
+    return inputs, [text + outline for text, (_, outline) in zip(inputs, parts, strict=True)]
 
 
 # Cached, because pyarrow creates the objects again at each access, for every archive.

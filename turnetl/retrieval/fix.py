@@ -30,7 +30,7 @@ from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze, normalized
 from turnetl.retrieval.ranking import rank
-from turnetl.retrieval.turn_summary import TurnSummary, summarize
+from turnetl.retrieval.turn_summary import EDITED, TurnSummary, summarize
 
 EXACT = 2.0
 """The score of an error whose name is the text."""
@@ -97,8 +97,6 @@ class ErrorMatcher:
         return [name for name, count in counts.items() if count == fewest]
 
 
-_CHANGES = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "CREATED", "MODIFIED"})
-"""The last two: of graphs that older rules wrote."""
 _FIX, _TEST_LABEL = "FIXED_BY", "Test"
 _UNRESOLVED = "unresolved"
 _OUTCOMES = {
@@ -287,7 +285,7 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if indexed.fact.relation in _CHANGES or _is_fix(indexed, stated)
+        if indexed.fact.relation in EDITED or _is_fix(indexed, stated)
     }
     within = [
         fact

@@ -28,7 +28,8 @@ if TYPE_CHECKING:  # the index itself imports its libraries
 
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
-_EDITED = frozenset({"CREATED", "MODIFIED", "DELETED"})
+EDITED = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "MODIFIED", "CREATED"})
+"""Relations that say that a file was changed: of rules, of models, and of older graphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ def changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
     names = [
         end.name
         for indexed in facts
-        if indexed.fact.relation in _EDITED
+        if indexed.fact.relation in EDITED
         for end in (indexed.source, indexed.target)
         if "File" in end.labels
     ]

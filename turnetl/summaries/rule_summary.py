@@ -31,6 +31,7 @@ class _Section:
     """Whether facts that name their entity come before later ones."""
 
 
+_CHANGES = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "COMMITTED", "MODIFIED", "CREATED"})
 _SECTIONS = (
     _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "CAUSED_BY"}), 3),
     _Section("Decision", frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}), 4),

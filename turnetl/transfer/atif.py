@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from turnetl.base.edit_outline import without_outline
 from turnetl.base.model import ToolCall, Turn
 from turnetl.transfer.content import ExportContent, ExportedSession
 from turnetl.transfer.markdown import session_name
@@ -85,9 +86,9 @@ def _steps(turn: Turn) -> Iterator[dict[str, Any]]:
 
 def _call(key: str, call: ToolCall) -> dict[str, Any]:
     try:
-        arguments = msgspec.json.decode(call.input, type=dict[str, Any])
+        arguments = msgspec.json.decode(without_outline(call.input), type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
-        arguments = {"input": call.input}
+        arguments = {"input": without_outline(call.input)}
     return {"tool_call_id": key, "function_name": call.name, "arguments": arguments}
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from turnetl.base import ids
 from turnetl.base.control_characters import displayed_text
+from turnetl.base.edit_outline import without_outline
 from turnetl.base.model import AgentCall, Entity, Fact, Turn, TurnId
 from turnetl.base.text import format_minute
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
@@ -121,7 +122,12 @@ def _steps(calls: Sequence[AgentCall]) -> Iterator[str]:
         call, step = one.call, one.step
         by = f", {inline(step.by)}" if step else ""
         failed = " (failed)" if call.is_error else ""
-        yield from ("", f"{inline(call.name)}{by}{failed}:", "", fenced(call.input))
+        yield from (
+            "",
+            f"{inline(call.name)}{by}{failed}:",
+            "",
+            fenced(without_outline(call.input)),
+        )
         if call.result.strip():
             yield from ("", fenced(_shortened(call.result)))
 

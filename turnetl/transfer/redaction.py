@@ -8,6 +8,7 @@ from typing import Any, Self, TypeVar
 import polars as pl
 
 from turnetl.base import schema
+from turnetl.base.edit_outline import without_outline
 from turnetl.base.model import (
     Attribute,
     Entity,
@@ -95,7 +96,10 @@ def turns_frame(turns: Sequence[Turn]) -> pl.DataFrame:
 
 def content_hash(turn: Turn) -> str:
     """Return the digest that a parse gives a turn with this content."""
-    calls = [(call.name, call.input, call.result, call.is_error) for call in turn.tool_calls]
+    calls = [
+        (call.name, without_outline(call.input), call.result, call.is_error)
+        for call in turn.tool_calls
+    ]
     return content_hash_of(turn, turn.assistant_text, calls)
 
 

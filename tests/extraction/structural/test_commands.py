@@ -79,29 +79,3 @@ async def test_a_test_run_before_a_pipe_fails_even_if_the_call_succeeds(shop: Sh
     )
     assert shop.texts("FAILED_WITH") == ["`go test ./...` failed in `TestCart`"]
     assert shop.names("Test") == ["TestCart"]
-
-
-async def test_a_commit_is_a_fact_with_its_message(shop: ShopGroup) -> None:
-    call = "git commit -m \"$(cat <<'EOF'\nAdd tax to totals\n\nMore words\nEOF\n)\""
-    await shop.ingest(tool_calls=(tool("Bash", call),))
-    assert shop.texts("RECORDED") == ["Committed: Add tax to totals"]
-
-
-async def test_packages_come_from_install_commands_without_versions(shop: ShopGroup) -> None:
-    calls = ["uv add 'httpx>=0.28' -r more.txt", "npm install --save-dev @types/node@20 .", "ls"]
-    await shop.ingest(tool_calls=tuple(tool("Bash", call) for call in calls))
-    assert shop.names("Package") == ["@types/node", "httpx"]
-    assert "`httpx` was added as a dependency with `uv add 'httpx>=0.28' -r more.txt`" in (
-        shop.texts("ADDED")
-    )
-
-
-async def test_packages_that_failed_to_install_are_ignored(shop: ShopGroup) -> None:
-    failed = tool("Bash", "pip install htpx", "ERROR: No matching distribution", is_error=True)
-    await shop.ingest(tool_calls=(failed,))
-    assert shop.names("Package") == []
-
-
-async def test_packages_come_from_a_line_in_a_manifest(shop: ShopGroup) -> None:
-    await shop.ingest(tool_calls=(tool("Edit", 'pyproject.toml :: - x + "polars>=1.2",'),))
-    assert shop.names("Package") == ["polars"]

@@ -92,30 +92,3 @@ async def test_the_same_file_in_three_turns_is_one_entity(shop: ShopGroup) -> No
         tool_calls=(tool("Write", "/home/dev/shop/.worktrees/fix/src/cart.py"),),
     )
     assert shop.names("File") == ["src/cart.py"]
-
-
-async def test_an_edit_has_the_sentence_of_the_response_about_the_file(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="Make totals include tax",
-        assistant_text="Let me look.\n\nI updated `cart.py` so that totals include the tax.",
-        tool_calls=(tool("Edit", "/home/dev/shop/src/cart.py :: - a + b"),),
-    )
-    [text] = shop.texts("MODIFIED")
-    assert text == "`src/cart.py` was edited: I updated `cart.py` so that totals include the tax."
-
-
-async def test_an_edit_without_a_sentence_has_the_prompt_and_the_change(shop: ShopGroup) -> None:
-    await shop.ingest(
-        user_text="Make totals include tax",
-        assistant_text="",
-        tool_calls=(tool("Edit", "/home/dev/shop/src/cart.py :: - return net + return net * TAX"),),
-    )
-    [text] = shop.texts("MODIFIED")
-    assert "`src/cart.py` was edited when asked: Make totals include tax" in text
-    assert "return net * TAX" in text
-
-
-async def test_a_failed_edit_is_ignored(shop: ShopGroup) -> None:
-    failed_edit = tool("Edit", "src/cart.py", "String to replace not found", is_error=True)
-    await shop.ingest(tool_calls=(failed_edit,))
-    assert shop.texts("MODIFIED") == []

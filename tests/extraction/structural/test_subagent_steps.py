@@ -27,11 +27,8 @@ async def test_facts_from_steps_of_subagents_name_them_and_their_lines(shop: Sho
             subagent("a1", FAILED_RUN, EDIT, answer="I changed cart.py so that prices default."),
         ),
     )
-    [edit], [failure] = shop.facts("MODIFIED"), shop.facts("FAILED_WITH")
-    assert edit.text == (
-        "`src/shop/cart.py` was edited: I changed cart.py so that prices default."
-        " (by subagent Explore)"
-    )
+    [edit], [failure] = shop.facts("CHANGED"), shop.facts("FAILED_WITH")
+    assert edit.text == ("`src/shop/cart.py`: `price = 1` was added (by subagent Explore)")
     assert edit.step == SubagentStep("Explore", "/archives/agent-a1.jsonl", 3)
     assert failure.text.endswith(" (by subagent Explore)")
     assert failure.step == SubagentStep("Explore", "/archives/agent-a1.jsonl", 2)
@@ -40,7 +37,7 @@ async def test_facts_from_steps_of_subagents_name_them_and_their_lines(shop: Sho
 
 async def test_a_fact_that_the_agent_of_the_turn_states_too_is_its_own(shop: ShopGroup) -> None:
     await shop.ingest(tool_calls=(EDIT,), subagents=(subagent("a1", EDIT, type=None),))
-    [edit] = shop.facts("MODIFIED")
+    [edit] = shop.facts("CHANGED")
     assert edit.step is None
     assert "subagent" not in edit.text
 
@@ -60,7 +57,7 @@ async def test_many_steps_of_subagents_displace_none_of_the_agent_of_the_turn(
     )
     runs = (subagent("a1", *before), subagent("a2", *after))
     await shop.ingest(tool_calls=(EDIT,), subagents=runs)
-    assert [fact.step for fact in shop.facts("MODIFIED")] == [None]
+    assert [fact.step for fact in shop.facts("CHANGED")] == [None]
 
 
 def test_calls_are_in_the_order_of_their_results_and_those_without_a_time_stay_in_place() -> None:

@@ -11,7 +11,8 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
-    command_results,
+    commits,
+    edits,
     entity_names,
     prose,
     runs,
@@ -58,7 +59,8 @@ class StructuralExtractor:
     ) -> Resolved:
         """Give entities and facts their keys, and invalidate facts that the turn makes untrue.
 
-        These are failures of commands that now succeeded, and decisions that it replaces by name.
+        These are failures of commands that now succeeded, decisions that it replaces by name, and
+        what it removes from files.
         Looks up only the entities of the turn: the time does not grow with the group.
         """
         ended, fixes = runs.resolve_earlier(episode.turn, extracted.history, group)
@@ -75,10 +77,12 @@ class StructuralExtractor:
         names = {uuid: key.name for key, uuid in keys.items()}
         superseded = supersession.supersede(episode, new.values(), names, group, now)
         invalidated = [replace(fact, expired_at=now) for fact in ended]
+        gone = edits.with_ends(superseded.facts, names, group, now)
+        facts = (*superseded.facts, *superseded.ended, *invalidated, *gone)
         mentions = {uuid for key, uuid in keys.items() if key != USER}
         return Resolved(
             entities=tuple(entity for entity in entities if entity is not None),
-            facts=(*superseded.facts, *superseded.ended, *invalidated),
+            facts=tuple({fact.uuid: fact for fact in facts}.values()),
             mentions=tuple(sorted(mentions.union(superseded.decisions))),
         )
 
@@ -103,8 +107,8 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.statement_facts(features, context)
-    yield from command_results.file_change_facts(features)
-    yield from command_results.command_findings(features)
+    yield from edits.edit_facts(features)
+    yield from commits.commit_facts(features, context)
 
 
 def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
@@ -115,7 +119,7 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
     for draft in sorted(unique.values(), key=lambda draft: (draft.rank, draft.text)):
         with_endpoints = entities | {draft.source, draft.target}
         if (
-            draft.source != draft.target
+            (draft.source != draft.target or draft.relation in edits.FILE_RELATIONS)
             and len(with_endpoints) <= MAX_ENTITIES
             and len(kept) < MAX_FACTS
         ):

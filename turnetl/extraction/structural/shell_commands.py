@@ -1,13 +1,15 @@
 """Splits shell lines into commands, each with a name that is the same for all its variants.
 
 `cd web && FOO=1 timeout 60 npx vitest run --silent 2>&1 | tail -5` is the command `vitest run`.
-Finds the packages that an install command or a line in a manifest adds, too.
+Finds the files that a line moves, removes or edits, and the packages that an install command or a
+line in a manifest adds, too.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from turnetl.base.edit_outline import ADDED, BECOMES, CHANGED, DELETED, RENAMED, Change
 from turnetl.extraction.structural import lexicon
 
 _HEREDOC = re.compile(r"<<-?\s?(['\"\\]?)([A-Z_a-z]{2,20})\1")
@@ -198,9 +200,6 @@ def _line(words: list[str]) -> str:
     return _CONTROL.sub(" ", " ".join(parts)).replace("`", "'")
 
 
-_SYSTEM_INSTALLERS = frozenset(
-    ("brew install", "apt install", "apt-get install", "apk add", "dnf install", "yum install")
-)
 _PACKAGE = re.compile(r"^@?[A-Za-z0-9][\w.+-]{0,60}(?:/[\w.+~-]{1,60}){0,6}$")
 _VERSION = re.compile(
     r"(?:\[[^\]]{0,80}\])?(?:[=<>~!^]=?|===?).{0,60}$|(?<=.)@[\w.^~*-]{1,40}$|\[[^\]]{0,80}\]$"
@@ -216,11 +215,26 @@ _MANIFEST_LINE = re.compile(
     r"|^\+? ?(?:require )?((?:[\w-]{1,40}\.)[\w.-]{1,60}(?:/[\w.-]{1,60}){1,5}) v\d[\w.+-]{0,60}$"
     r"|^\+? ?([A-Za-z][\w.-]{1,60})(?:\[[\w,-]{1,60}\])?[=~>]=\d[\w.]{0,20}$"
 )
+_MANIFESTS = {
+    "pyproject.toml": ("uv add", "poetry add", "pdm add", "rye add"),
+    "package.json": (
+        *("npm install", "npm i", "npm add", "pnpm add", "pnpm install", "pnpm i", "yarn add"),
+        *("bun add", "bun install"),
+    ),
+    "Cargo.toml": ("cargo add",),
+    "go.mod": ("go get",),
+    "Gemfile": ("bundle add",),
+    "composer.json": ("composer require",),
+    "Pipfile": ("pipenv install",),
+}
+_MANIFEST_OF = {command: name for name, commands in _MANIFESTS.items() for command in commands}
+_ELSEWHERE = frozenset({"-g", "--global"})
+_REPLACED = re.compile(r"^s([/|#,])([^/|#,]{2,80})\1([^/|#,]{0,80})\1[gI]{0,2}$")
 _NOT_PACKAGES = frozenset(
     ("version", "name", "node", "python", "edition", "go", "rust-version", "requires-python")
 )
 _MAX_MANIFEST_LINE = 400
-_MAX_PACKAGES = 10
+_MAX_PACKAGES, _MAX_FILES = 10, 3
 
 
 def installed_packages(command: ShellCommand) -> list[str]:
@@ -230,9 +244,47 @@ def installed_packages(command: ShellCommand) -> list[str]:
     return list(dict.fromkeys(_names(command.words[len(install.split()) :])))[:_MAX_PACKAGES]
 
 
-def is_dependency(command: ShellCommand) -> bool:
-    """Whether the package becomes part of the project rather than of the system."""
-    return _install_command(command) not in _SYSTEM_INSTALLERS
+def is_manifest(path: str) -> bool:
+    return bool(_MANIFEST.search(path))
+
+
+def file_changes(shell: str) -> Iterator[Change]:
+    """Yield the files that a shell line moves, removes or edits, and packages that it adds.
+
+    Paths are relative to where the line starts.
+    """
+    folder = ""
+    for segment in _segments(_without_heredocs(shell[:_MAX_SHELL_LENGTH])):
+        words = _words(segment)
+        if words[:1] == ["cd"] and len(words) == 2:  # noqa: PLR2004 - the command and a folder
+            folder = words[1].rstrip("/") + "/"
+        for change in (*_moved(words), *_installed(segment)):
+            there = folder if not change.path.startswith(("/", "~")) else ""
+            detail = f"{there}{change.detail}" if change.kind == RENAMED else change.detail
+            yield change._replace(path=f"{there}{change.path}", detail=detail)
+
+
+def _moved(words: list[str]) -> Iterator[Change]:
+    names = [word.strip("'\"") for word in words if not word.startswith("-")]
+    is_git = names[:1] == ["git"]
+    match names[is_git:]:
+        case ["mv", source, target]:
+            into = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
+            yield Change(RENAMED, "", into, source)
+        case ["rm", *files] if not is_git or "--cached" not in words:
+            yield from (Change(DELETED, "", "", file) for file in files[:_MAX_FILES])
+        case ["sed", script, *files] if any(word.startswith("-i") for word in words):
+            if found := _REPLACED.match(script):
+                detail = f"{found.group(2)}{BECOMES}{found.group(3)}"
+                yield from (Change(CHANGED, "", detail, file) for file in files[:_MAX_FILES])
+
+
+def _installed(segment: str) -> Iterator[Change]:
+    command = _command(segment)
+    manifest = _MANIFEST_OF.get(_install_command(command)) if command is not None else None
+    if command is not None and manifest is not None and not _ELSEWHERE.intersection(command.words):
+        for package in installed_packages(command):
+            yield Change(ADDED, f"dependencies.{package}", f"{BECOMES}{command.line}", manifest)
 
 
 def in_manifest(path: str, change: str) -> list[str]:

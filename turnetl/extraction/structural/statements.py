@@ -24,7 +24,7 @@ from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
 
 _RANK = 2
-"""Of all statements: edits and failures rank below (see `command_results`)."""
+"""Of all statements: edits and failures rank below (see `edits`, `runs`)."""
 _VERBS = {
     StatementKind.DECISION: ("DECIDED", "decided"),
     StatementKind.REJECTION: ("REJECTED", "rejected"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from turnetl.base.edit_outline import Change, outline_of, without_outline
 from turnetl.base.model import (
     STEP_ATTRIBUTES,
     AgentCall,
@@ -41,6 +42,8 @@ class ClassifiedCall:
     call: ToolCall
     run: SubagentRun | None = None
     """Of the subagent that made it; None: the agent of the turn made it."""
+    changes: tuple[Change, ...] = ()
+    """What it changed, by definition. `call.input` is without them."""
 
     @property
     def rejected(self) -> bool:
@@ -92,8 +95,21 @@ def classify_calls(calls: Sequence[AgentCall]) -> list[ClassifiedCall]:
     return [
         replace(call, targets=tuple(filter(_VISIBLE.search, call.targets)), run=one.run)
         for one in calls
-        for call in [_classify(one.call)]
+        for call in [_with_changes(one.call)]
     ]
+
+
+def _with_changes(call: ToolCall) -> ClassifiedCall:
+    changes = tuple(outline_of(call.input))
+    if not changes:
+        return _classify(call)
+    classified = _classify(replace(call, input=without_outline(call.input)))
+    if classified.kind not in {CallKind.EDIT, CallKind.CREATE}:
+        # An agent's own name for a tool that edits, or a shell command that applies a patch.
+        text = classified.call.input
+        paths = [path for _, path in _PATCH_HEADER.findall(text)] or [text.partition(" :: ")[0]]
+        classified = replace(classified, kind=CallKind.EDIT, targets=tuple(paths))
+    return replace(classified, changes=changes)
 
 
 def by_its_agent(draft: FactDraft, calls: Sequence[ClassifiedCall]) -> FactDraft:

@@ -354,6 +354,8 @@ class ClaudeReader:
                 answer = self._complete_call(block, time)
                 if isinstance(row.tool_use_result, ClaudeToolResult):
                     self.builder.link(turn, block.tool_use_id, row.tool_use_result.agent_id)
+                    if call := self.builder.calls.get(block.tool_use_id or ""):
+                        call.original = row.tool_use_result.original_file or ""
                 self.builder.add_answer(turn, answer)
                 has_answer = has_answer or answer is not None
             elif block.type == "text" and block.text and not row.is_meta:

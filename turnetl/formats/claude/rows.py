@@ -56,6 +56,8 @@ class ClaudeToolResult(msgspec.Struct, rename="camel", gc=False):
     """The result of a tool for the client: that of a subagent names it."""
 
     agent_id: str | None = None
+    original_file: str | None = None
+    """The file before the call edited it."""
 
 
 class ForkOrigin(msgspec.Struct, rename="camel"):

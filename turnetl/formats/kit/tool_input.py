@@ -18,6 +18,8 @@ import msgspec
 _PATHS = ("file_path", "filePath", "absolute_path", "notebook_path", "path")
 _REMOVED = ("old_string", "oldString")
 _ADDED = ("new_string", "newString", "content", "new_source")
+_PLACES = ("command", "insert_line", "start_line", "view_range")
+"""Arguments of a call that changes or shows a part of a file."""
 _COMMANDS = ("command", "cmd")
 _PATCHES = ("input", "patch", "patchText")
 _SHELL = re.compile(r"(?:.*[/\\])?(?:ba|z|da|k|fi)?sh(?:\.exe)?", re.IGNORECASE)
@@ -48,6 +50,54 @@ def added_lines(arguments: object) -> list[tuple[str, list[str]]]:
     texts = _changed_texts(arguments)
     lines = [line for old, new in texts for line in changed_lines(new, but_not_in=old)]
     return [(path, lines)] if any(old or new for old, new in texts) else []
+
+
+class EditedText(NamedTuple):
+    """A part of a file before and after an edit of it, or the file as it was written."""
+
+    path: str
+    operation: str
+    """`Write`: `after` is the whole file; else as in `PatchedFile`."""
+    before: str
+    after: str
+    above: str = ""
+    """The header of a hunk: the line of the definition that encloses it."""
+
+
+def called_path(arguments: object) -> str:
+    """Return the path of a file that a call reads or writes; empty: it names none."""
+    return (_path(arguments) or "") if isinstance(arguments, dict) else ""
+
+
+def edited_texts(arguments: object) -> list[EditedText]:
+    """Return the parts of files that a call changes."""
+    if not isinstance(arguments, dict):
+        return _hunks(arguments) if isinstance(arguments, str) else []
+    if (path := _path(arguments)) is None:
+        return _hunks(_command(arguments) or _patch(arguments) or "")
+    is_part = "edits" in arguments or any(key in arguments for key in (*_REMOVED, *_PLACES))
+    operation = "Update" if is_part or "content" not in arguments else "Write"
+    texts = _changed_texts(arguments)
+    return [EditedText(path, operation, old, new) for old, new in texts if old or new]
+
+
+def _hunks(text: str) -> list[EditedText]:
+    return [
+        EditedText(file.path, "Write" if file.operation == "Add" else file.operation, *parts)
+        for file in patched_files(text)
+        for hunk in re.split(r"^@@", file.body, flags=re.MULTILINE)
+        if hunk.strip() or file.operation == "Delete"
+        for parts in [_hunk(hunk)]
+    ]
+
+
+def _hunk(text: str) -> tuple[str, str, str]:
+    """Return the lines before and after a hunk, and what its header names."""
+    header, *lines = text.split("\n")
+    sides = (
+        "\n".join(line[1:] for line in lines if line[:1] in {sign, " "}) for sign in ("-", "+")
+    )
+    return *sides, header.rpartition("@@")[2].strip()  # type: ignore[return-value]
 
 
 def _patched_lines(text: str) -> list[tuple[str, list[str]]]:

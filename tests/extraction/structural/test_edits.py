@@ -1,0 +1,191 @@
+"""What a turn did to files: facts of the edit itself, about definitions that it names."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import START, tool
+from tests.extraction.structural.shop_group import NOW, ShopGroup
+from turnetl.base.model import ToolCall
+
+CART = "/home/dev/shop/src/cart.py"
+
+
+def edit(*changes: str, path: str = CART, summary: str = "- a + b") -> ToolCall:
+    return tool("Edit", f"{path} :: {summary}" + "".join(f" ‖ {change}" for change in changes))
+
+
+def later(call: ToolCall, minutes: int = 5) -> ToolCall:
+    return replace(call, ended_at=START + timedelta(minutes=minutes))
+
+
+async def test_one_sentence_of_the_edit_says_what_changed(subtests: pytest.Subtests) -> None:
+    cases = {
+        "~total · return round(x) ⇒ return cents(x)": (
+            "CHANGED",
+            "`src/cart.py`: in `total`, `return round(x)` became `return cents(x)`",
+        ),
+        "~total · -round +cents # Round only once": (
+            "CHANGED",
+            "`src/cart.py`: `total` now calls `cents` in place of `round`: Round only once",
+        ),
+        "~total · -check": ("CHANGED", "`src/cart.py`: `total` no longer calls `check`"),
+        "+Cart · A cart of one customer": (
+            "ADDED",
+            "`src/cart.py`: `Cart` was added: A cart of one customer",
+        ),
+        "-Basket": ("DELETED", "`src/cart.py`: `Basket` was removed"),
+        ">sum · total": ("RENAMED", "`src/cart.py`: `sum` was renamed to `total`"),
+        "^httpx": ("DEPENDS_ON", "`src/cart.py` imports `httpx`"),
+    }
+    for change, (relation, text) in cases.items():
+        with subtests.test(change=change):
+            group = ShopGroup()
+            await group.ingest(tool_calls=(edit(change),))
+            assert group.texts(relation) == [text]
+
+
+async def test_a_setting_is_named_with_both_values(shop: ShopGroup) -> None:
+    change = "~retry.limit · limit = 3 ⇒ limit = 5"
+    await shop.ingest(tool_calls=(edit(change, path="shop.toml"),))
+    assert shop.texts("CHANGED") == ["`shop.toml`: `retry.limit` changed from `3` to `5`"]
+    assert shop.names("Setting") == ["retry.limit"]
+
+
+async def test_all_edits_of_a_definition_in_a_turn_are_one_fact(shop: ShopGroup) -> None:
+    calls = (
+        edit("~total · x = 1 ⇒ x = 2"),
+        edit("~total · x = 2 ⇒ x = 3"),
+        edit("+Cart · A cart of one customer"),
+        edit("~Cart · +check"),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("CHANGED") == ["`src/cart.py`: `x` in `total` changed from `1` to `3`"]
+    assert len(shop.texts("ADDED")) == 1
+
+
+async def test_what_a_turn_takes_back_it_did_not_do(shop: ShopGroup) -> None:
+    calls = (
+        edit("~total · x = 1 ⇒ x = 2"),
+        edit("~total · x = 2 ⇒ x = 1"),
+        edit("+Cart"),
+        edit("-Cart"),
+        replace(edit("+Basket"), is_error=True),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.names("Symbol") == []
+
+
+async def test_a_removal_and_a_new_value_end_what_no_longer_holds(shop: ShopGroup) -> None:
+    await shop.ingest("a", tool_calls=(edit("+Cart"), edit("~total · x = 1 ⇒ x = 2")))
+    after = START + timedelta(days=1)
+    calls = [edit("-Cart"), edit("~total · x = 2 ⇒ x = 1")]
+    calls = [replace(call, ended_at=after) for call in calls]
+    await shop.ingest("b", started_at=after, tool_calls=tuple(calls))
+    [added] = shop.facts("ADDED")
+    assert (added.invalid_at, added.expired_at) == (after, NOW)
+    assert [fact.invalid_at for fact in shop.facts("CHANGED")] == [after, None]
+    assert [fact.invalid_at for fact in shop.facts("DELETED")] == [None]
+
+
+async def test_the_end_does_not_depend_on_the_order_in_which_turns_arrive(shop: ShopGroup) -> None:
+    after = START + timedelta(days=1)
+    removal = replace(edit("-Cart"), ended_at=after)
+    await shop.ingest("b", started_at=after, tool_calls=(removal,))
+    await shop.ingest("a", tool_calls=(edit("+Cart"),))
+    [added] = shop.facts("ADDED")
+    assert added.invalid_at == after
+
+
+async def test_a_new_file_is_one_fact_with_what_it_holds(shop: ShopGroup) -> None:
+    call = tool("Write", f"{CART} :: + x ‖ + · Carts of customers ‖ +Cart ‖ +total · The sum")
+    await shop.ingest(tool_calls=(call, edit("~total · +check")))
+    assert shop.texts("ADDED") == [
+        "`src/cart.py` was added: Carts of customers (with `Cart` and `total`)"
+    ]
+    assert shop.texts("CHANGED") == []
+
+
+async def test_a_document_is_one_fact_about_its_sections(shop: ShopGroup) -> None:
+    call = edit("+Fees", "-Old prices", "~Taxes", path="docs/prices.md")
+    await shop.ingest(tool_calls=(call,))
+    assert shop.texts("CHANGED") == [
+        "`docs/prices.md`: “Fees” was added; “Old prices” was removed; “Taxes” was changed"
+    ]
+
+
+async def test_each_edited_file_has_a_fact_and_a_generated_one_has_none(shop: ShopGroup) -> None:
+    files = [f"src/page_{number}.py" for number in range(12)]
+    calls = [edit(f"~show_{at} · +load", path=file) for at, file in enumerate(files)]
+    await shop.ingest(tool_calls=(*calls, edit(path="package-lock.json"), edit(path="logo.svg")))
+    assert {shop.name_of(fact.source) for fact in shop.facts("CHANGED")} == set(files)
+
+
+async def test_many_definitions_that_changed_alike_are_told_once(shop: ShopGroup) -> None:
+    changes = [f"~show_{number} · -old +new" for number in range(9)]
+    await shop.ingest(tool_calls=(edit(*changes),))
+    [text] = shop.texts("CHANGED")
+    assert text.endswith("`show_1`, `show_2`, `show_3`, `show_4` and 4 more")
+
+
+async def test_without_the_archive_the_agents_own_sentence_is_told(shop: ShopGroup) -> None:
+    await shop.ingest(
+        assistant_text="Let me look.\n\nTotals in `cart.py` now include the tax of the country.",
+        tool_calls=(edit(summary="- a + b + c"),),
+    )
+    assert shop.texts("CHANGED") == [
+        "`src/cart.py`: Totals in `cart.py` now include the tax of the country"
+    ]
+
+
+async def test_shell_commands_move_remove_and_edit_files(shop: ShopGroup) -> None:
+    lines = [
+        "cd src && git mv cart.py basket.py",
+        "rm -f old.py 'docs/notes.md'",
+        "sed -i 's/limit = 3/limit = 5/' shop.cfg",
+        "git rm --cached secrets.txt; rm *.log; mv $A b.py",
+    ]
+    await shop.ingest(tool_calls=tuple(tool("Bash", line, "done") for line in lines))
+    assert shop.texts("RENAMED") == ["`src/cart.py` was moved to `src/basket.py`"]
+    assert shop.texts("DELETED") == ["`old.py` was removed", "`docs/notes.md` was removed"]
+    assert shop.texts("CHANGED") == ["`shop.cfg`: `limit = 3` became `limit = 5`"]
+
+
+async def test_manifests_and_install_commands_say_what_a_project_depends_on(
+    shop: ShopGroup,
+) -> None:
+    calls = (
+        edit(path="pyproject.toml", summary='- x + "polars>=1.2",'),
+        edit('+dependencies.zod · ⇒ "zod": "^3",', "-dependencies.yup", path="package.json"),
+        tool("Bash", "uv add 'httpx>=0.28' -r more.txt"),
+        tool("Bash", "npm install --save-dev @types/node@20 ."),
+        tool("Bash", "npm install -g serve; pip install black; brew install jq"),
+        replace(tool("Bash", "uv add htpx", "No matching distribution"), is_error=True),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.names("Package") == ["@types/node", "httpx", "polars", "zod"]
+    assert "`pyproject.toml` depends on `httpx` (`uv add 'httpx>=0.28' -r more.txt`)" in (
+        shop.texts("DEPENDS_ON")
+    )
+    assert shop.texts("DELETED") == ["`package.json` no longer depends on `yup`"]
+
+
+async def test_a_commit_names_its_files_and_its_ticket(shop: ShopGroup) -> None:
+    message = "\"$(cat <<'EOF'\nSHOP-7 Add tax to totals\n\nMore words\nEOF\n)\""
+    printed = "[main 1a2b3c4] SHOP-7 Add tax to totals\n 1 file changed"
+    await shop.ingest("a", tool_calls=(edit("~total · +tax"),))
+    await shop.ingest("b", tool_calls=(tool("Bash", f"git commit -m {message}", printed),))
+    text = "Commit `1a2b3c4`: SHOP-7 Add tax to totals"
+    assert shop.texts("COMMITTED") == [text, text]
+    targets = {shop.name_of(fact.target) for fact in shop.facts("COMMITTED")}
+    assert targets == {"SHOP-7", "src/cart.py"}
+    assert shop.names("Commit") == ["1a2b3c4"]
+
+
+async def test_a_pull_request_names_its_branch(shop: ShopGroup) -> None:
+    printed = "https://github.com/dev/shop/pull/12"
+    call = tool("Bash", "gh pr create --title 'Add tax'", printed)
+    await shop.ingest(git_branch="ann/tax", tool_calls=(call,))
+    assert shop.texts("COMMITTED") == ["Pull request `dev/shop#12`: Add tax"]
+    assert (shop.names("PR"), shop.names("Branch")) == (["dev/shop#12"], ["ann/tax"])

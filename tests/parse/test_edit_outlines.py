@@ -1,0 +1,136 @@
+"""What an edit changed is found in the archive, which has the texts before and after it."""
+
+from typing import Any
+
+import pytest
+
+from turnetl.base.edit_outline import split_lines
+from turnetl.formats.port import RawToolCall, RawTurn
+from turnetl.parsing.edit_outlines import add_outlines
+
+CART = '''"""Carts of customers."""
+
+LIMIT = 3
+
+
+class Cart:
+    """A cart of one customer."""
+
+    def total(self, tax):
+        """Return the sum of all items."""
+        price = sum(self.items)
+        return round(price)
+'''
+
+
+def outline(*calls: RawToolCall) -> str:
+    """Return the outline of the last call."""
+    turn = RawTurn("p", "s", 0, "", 1, 1, 0, 0, tool_calls=list(calls))  # type: ignore[arg-type]
+    add_outlines([turn])
+    return split_lines(calls[-1].input)[1]
+
+
+def call(result: str = "", original: str = "", **arguments: Any) -> RawToolCall:
+    return RawToolCall("Edit", "x", result, arguments=arguments, original=original)
+
+
+def edit(old: str, new: str, path: str = "cart.py", original: str = CART) -> RawToolCall:
+    return call(original=original, file_path=path, old_string=old, new_string=new)
+
+
+def test_the_definition_above_an_edit_is_found_in_what_was_read(
+    subtests: pytest.Subtests,
+) -> None:
+    numbered = "\n".join(f"{at:>6}→{line}" for at, line in enumerate(CART.split("\n"), 1))
+    change = edit("return round(price)", "return cents(price)", original="")
+    expected = " ‖ ~total · return round(price) ⇒ return cents(price)"
+    for source in (
+        [call(file_path="cart.py", result=numbered)],
+        [RawToolCall("Bash", "cat cart.py", CART, arguments={"command": "cat cart.py"})],
+        [call(file_path="cart.py", content=CART)],
+    ):
+        with subtests.test(source=source[0].name):
+            again = RawToolCall("Edit", "x", arguments=change.arguments)
+            assert outline(*source, again) == expected
+    assert outline(edit("return round(price)", "return cents(price)")) == expected
+
+
+def test_definitions_are_added_removed_renamed_and_changed(subtests: pytest.Subtests) -> None:
+    renamed = CART.replace("def total", "def grand_total")
+    for path, old, new, expected in [
+        ("cart.py", "LIMIT = 3", "LIMIT = 5", "~LIMIT · LIMIT = 3 ⇒ LIMIT = 5"),
+        ("cart.py", CART, renamed, ">total · grand_total"),
+        ("cart.py", "class A:\n    x = 1\n", "", "-A"),
+        (
+            "a.go",
+            "",
+            "// Fee is what a bank takes.\nfunc (c *Cart) Fee() int {\n",
+            "+Fee · Fee is what a bank takes",
+        ),
+        ("a.ts", "", "export const load = async (id: string) => {\n}\n", "+load"),
+        ("a.test.ts", "", "it('adds the tax', () => {\n})\n", "+adds the tax"),
+        ("a.rs", "", "/// Adds the tax.\npub fn tax() {}\n", "+tax · Adds the tax"),
+        ("a.java", "", "  public static int tax(int price) {\n  }\n", "+tax"),
+        (
+            "a.toml",
+            "[retry]\nlimit = 3\n",
+            "[retry]\nlimit = 5\n",
+            "~retry.limit · limit = 3 ⇒ limit = 5",
+        ),
+        (
+            "a.yml",
+            "jobs:\n  test:\n    runs: 1\n",
+            "jobs:\n  test:\n    runs: 2\n",
+            "~test.runs · runs: 1 ⇒ runs: 2",
+        ),
+        (
+            "package.json",
+            "",
+            ' "dependencies": {\n  "zod": "^3"\n }',
+            '+dependencies.zod ·  ⇒ "zod": "^3"',
+        ),
+        ("a.md", "# Fees\n\nNone.\n", "# Fees\n\nTwo percent.\n", "~Fees · None. ⇒ Two percent."),
+        (
+            "a.css",
+            ".cart {\n  top: 1px;\n}",
+            ".cart {\n  top: 2px;\n}",
+            "~.cart · top: 1px; ⇒ top: 2px;",
+        ),
+        ("a.sql", "", "CREATE TABLE IF NOT EXISTS carts (\n", "+carts"),
+        ("a.py", "", "import httpx\nimport os\n", "^httpx"),
+        ("a.tsx", "", "import { z } from 'zod/v4'\nimport x from './x'\n", "^zod"),
+    ]:
+        with subtests.test(path=path, new=new):
+            assert outline(edit(old, new, path, original=old)).removeprefix(" ‖ ") == expected
+
+
+def test_a_change_of_indentation_and_of_a_generated_file_is_none() -> None:
+    assert outline(edit("    a()\n    b()\n", "  a()\n  b()\n")) == ""
+    assert outline(edit('"a": 1', '"a": 2', "package-lock.json", original="")) == ""
+
+
+def test_a_new_file_says_what_it_is_and_holds_and_a_patch_names_its_files() -> None:
+    assert outline(call(result="File created successfully", file_path="cart.py", content=CART)) == (
+        " ‖ + · Carts of customers ‖ +LIMIT ·  ⇒ LIMIT = 3 ‖ +Cart · A cart of one customer"
+    )
+    patch = (
+        "*** Begin Patch\n*** Update File: a.py\n@@ def total(x):\n-    return 1\n+    return 2\n"
+        "*** Delete File: b.py\n*** End Patch"
+    )
+    assert outline(RawToolCall("apply_patch", "x", arguments={"input": patch})) == (
+        " ‖ @a.py ‖ ~total · return 1 ⇒ return 2 ‖ @b.py ‖ -"
+    )
+
+
+def test_lines_stay_whole_until_secrets_are_redacted() -> None:
+    change = edit('key = "first"', 'key = "second"', original='def load():\n    key = "first"\n')
+    turn = RawTurn("p", "s", 0, "", 1, 1, 0, 0, tool_calls=[change])  # type: ignore[arg-type]
+    add_outlines([turn])
+    assert change.input.split("\n") == ["x", '‖ ~load · key = "first"', 'key = "second"']
+
+
+def test_hostile_text_costs_no_more_than_its_length() -> None:
+    texts = ["(" * 50_000, "a b " * 20_000, "def x(\n" * 4_000, '"' * 50_000, "  " * 50_000]
+    for text in texts:
+        for path in ("a.py", "a.ts", "a.java", "a.json", "a.md", "a.sql"):
+            assert len(outline(edit(text, f"{text}\nx", path, original=text))) < len(text)

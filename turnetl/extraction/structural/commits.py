@@ -1,0 +1,118 @@
+"""Facts about commits and pull requests: which files and tickets they are of."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from turnetl.base.model import Episode
+from turnetl.extraction.structural import prose
+from turnetl.extraction.structural.edits import TEST_FILE
+from turnetl.extraction.structural.findings import (
+    BRANCH,
+    COMMIT,
+    FILE,
+    PULL_REQUEST,
+    TICKET,
+    EntityKey,
+    FactDraft,
+)
+from turnetl.extraction.structural.shell_commands import commands
+from turnetl.extraction.structural.tool_calls import (
+    CallKind,
+    ClassifiedCall,
+    by_its_agent,
+    classify_calls,
+)
+from turnetl.extraction.structural.turn_features import TurnFeatures
+
+_RANK = 3
+_COMMIT, _OPEN = "git commit", "gh pr create"
+_HEREDOC_MESSAGE = re.compile(r"<<-?\s?['\"]?([A-Z]{2,10})['\"]?\s{1,20}(\S[^\n]{2,300})(?:\n|$)")
+_MESSAGE = re.compile(
+    r"\s(?:-a?m|--message|--title|-t)[ =]\s{0,3}(?:\"((?!\$\()(?:[^\"\\]|\\.){3,600})"
+    r"|'([^']{3,600}))"
+)
+_TRAILER = re.compile(r"(?:\s{2,}|🤖|Co-Authored-By|\bEOF\b).*$", re.DOTALL)
+_HASH = re.compile(r"\[[\w./()# -]{1,200} ([0-9a-f]{7,12})\] (\S[^\n]{0,150}\S)")
+"""What `git commit` prints: hash and first line of the message."""
+_OPENED = re.compile(r"https://github\.com/([\w.-]{1,60}/[\w.-]{1,80}/pull/\d{1,7})")
+_TICKET = re.compile(r"\b[A-Z][A-Z\d]{1,9}-\d{1,6}\b|(?<![\w/])#\d{1,6}\b")
+_MAX_SHELL, _MAX_FILES = 6000, 2
+
+
+def commit_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
+    """Yield the facts about commits and pull requests of a turn.
+
+    A commit is of the files that were added to it by name, else of those edited since the one
+    before, in this turn or in those before it.
+    """
+    earlier = (classify_calls(one.turn.agent_calls) for one in context)
+    written = Counter(file for calls in earlier for file in _written(features, calls))
+    for call in features.calls:
+        if call.kind is CallKind.RUN and call.targets and not call.call.is_error:
+            shell = call.targets[0][:_MAX_SHELL]
+            for name in (_COMMIT, _OPEN):
+                start = shell.find(name)
+                if start >= 0:
+                    arguments = shell[start + len(name) - 1 :]
+                    yield from _recorded(features, call, name == _COMMIT, arguments, written)
+                    written = Counter() if name == _COMMIT else written
+        else:
+            written.update(_written(features, [call]))
+
+
+def _written(features: TurnFeatures, calls: Iterable[ClassifiedCall]) -> Iterator[str]:
+    for call in calls:
+        if call.kind in {CallKind.EDIT, CallKind.CREATE} and not call.call.is_error:
+            yield from (file for path in call.targets if (file := features.paths.file(path)))
+
+
+def _recorded(
+    features: TurnFeatures,
+    call: ClassifiedCall,
+    is_commit: bool,
+    arguments: str,
+    written: Counter[str],
+) -> Iterator[FactDraft]:
+    branch = features.turn.git_branch or ""
+    found = (_HASH if is_commit else _OPENED).search(call.call.result)
+    message = found.group(2) if found and is_commit else _message(arguments)
+    if not message:
+        return
+    number = found.group(1).replace("/pull/", "#") if found else message
+    source = EntityKey(COMMIT if is_commit else PULL_REQUEST, number)
+    what = "Commit" if is_commit else "Pull request"
+    text = f"{what} `{number}`: {message}" if found else f"{what}: {message}"
+    tickets = _TICKET.findall(f"{message} {branch.upper()}")
+    files = _added(features, call) or [file for file, _ in written.most_common()]
+    files.sort(key=lambda file: bool(TEST_FILE.search(file)))
+    targets = [
+        *(EntityKey(TICKET, ticket) for ticket in tickets[:1]),
+        *(EntityKey(FILE, file) for file in files[:_MAX_FILES] if is_commit or not branch),
+        *([] if is_commit or tickets or not branch else [EntityKey(BRANCH, branch)]),
+    ]
+    for target in targets:
+        draft = FactDraft(_RANK, source, "COMMITTED", target, text, features.at(call))
+        yield by_its_agent(draft, [call])
+
+
+def _added(features: TurnFeatures, call: ClassifiedCall) -> list[str]:
+    """Return the files that the same line adds to the commit by name."""
+    return [
+        file
+        for command in commands(call.targets[0])
+        if command.name == "git add"
+        for word in command.words[2:]
+        if (file := features.paths.file(word.strip("'\""))) and "." in file.rpartition("/")[2]
+    ]
+
+
+def _message(arguments: str) -> str:
+    quoted = _MESSAGE.search(arguments[:2000])
+    if quoted:
+        message = quoted.group(1) or quoted.group(2)
+    else:
+        heredoc = _HEREDOC_MESSAGE.search(arguments[:2000])
+        message = heredoc.group(2) if heredoc else ""
+    first_line = message.strip().split("\n")[0]
+    return prose.shorten(_TRAILER.sub("", first_line), 200)
