@@ -34,6 +34,7 @@ from benchmarks.graph_quality_labels import (
     EditLabel,
     ErrorLabel,
     GraphLabels,
+    IntentLabel,
     graph_labels,
 )
 from benchmarks.graph_quality_matching import GraphEntity, GraphFact
@@ -41,6 +42,9 @@ from tests import real_archives
 from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Entity, Fact
+from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.intents import MAX_CHARS, intent
+from turnetl.episode_text.outcomes import outcome
 from turnetl.ingestion import plan
 from turnetl.lake import Lake
 from turnetl.settings import Settings
@@ -72,6 +76,8 @@ class Session:
     """The turn at each of its places."""
     kept: int = 0
     """Turns that are no noise."""
+    texts: dict[str, str] = field(default_factory=dict)
+    """Of these, by their ids."""
     facts: list[GraphFact] = field(default_factory=list)
     entities: dict[str, GraphEntity] = field(default_factory=dict)
     """Mentioned or in a fact."""
@@ -171,6 +177,7 @@ async def read_sessions(
             for record in await graph.commit_records(group):
                 session = turns[record.receipt.turn_id]
                 session.kept += 1
+                session.texts[record.receipt.turn_id] = contents.texts[record.receipt.turn_id]
                 used = {*record.mentions, *record.endpoints} & {*entities}
                 session.entities.update({uuid: entities[uuid] for uuid in used})
     return sessions
@@ -227,10 +234,11 @@ def measure(sessions: Mapping[str, Session], labels: GraphLabels) -> Table:
             _measure_edits(table, session, _of(labels.edits, session))
             _measure_failures(table, session, _of(labels.errors, session))
             _measure_entities(table, session, labels, name)
+            _measure_titles(table, session, _of(labels.intents, session))
     return table
 
 
-Labelled = TypeVar("Labelled", DecisionLabel, EditLabel, ErrorLabel)
+Labelled = TypeVar("Labelled", DecisionLabel, EditLabel, ErrorLabel, IntentLabel)
 
 
 def _of(labels: Iterable[Labelled], session: Session) -> list[tuple[str, Labelled]]:
@@ -392,6 +400,33 @@ def _measure_entities(table: Table, session: Session, labels: GraphLabels, name:
     table.add("entities that are no second spelling", split, len(names) - second, len(names))
     summaries = sum(bool(entity.summary) for entity in entities)
     table.add("entities with a summary", split, summaries, len(names))
+
+
+def _measure_titles(
+    table: Table, session: Session, labels: Sequence[tuple[str, IntentLabel]]
+) -> None:
+    """Count the words of the labels that titles have: a lower bound, as they are in other words."""
+    turns = {turn: from_episode_text(text) for turn, text in _in_order(session)}
+    before = dict(zip([*turns][1:], turns.values(), strict=False))
+    for turn, label in labels:
+        if turn not in turns:
+            continue
+        found = turns[turn]
+        for title, wanted, shown in (
+            ("words of intents in the prompt's beginning", label.intent, found.prompt[:MAX_CHARS]),
+            ("words of intents in titles", label.intent, intent(found, before.get(turn))),
+            ("words of outcomes in titles", label.outcome, outcome(found)),
+        ):
+            words = _stems(wanted)
+            table.add(title, session.split, len(words & _stems(shown)), len(words))
+
+
+def _in_order(session: Session) -> list[tuple[str, str]]:
+    return [(turn, session.texts[turn]) for turn in session.places if turn in session.texts]
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:5] for word in re.findall(r"[a-z0-9_]{4,}", text.lower())}
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from turnetl.base.control_characters import displayed_text
 from turnetl.base.edit_outline import without_outline
 from turnetl.base.model import AgentCall, Entity, Fact, Turn, TurnId
 from turnetl.base.text import format_minute
+from turnetl.episode_text.conversation import from_turn
+from turnetl.episode_text.intents import intent
 from turnetl.transfer.content import ExportContent, ExportedSession, ExportedTurn
 
 INDEX = "index.md"
@@ -79,18 +81,26 @@ def _session(session: ExportedSession, content: ExportContent, paths: Mapping[st
         f"- session: {inline(session.session_id)}",
         f"- archive: {inline(first.archive, 1_000)}",
     ]
-    for exported in session.turns:
-        lines += ["", *_turn(exported, content, paths)]
+    for exported, title in zip(session.turns, _titles(session), strict=True):
+        lines += ["", *_turn(exported, title, content, paths)]
     return "\n".join(lines)
 
 
+def _titles(session: ExportedSession) -> Iterator[str]:
+    before = None
+    for exported in session.turns:
+        turn = from_turn(exported.turn)
+        yield intent(turn, before)
+        before = turn
+
+
 def _turn(
-    exported: ExportedTurn, content: ExportContent, paths: Mapping[str, str]
+    exported: ExportedTurn, title: str, content: ExportContent, paths: Mapping[str, str]
 ) -> Iterator[str]:
     turn = exported.turn
     yield f'<a id="{_anchor(turn)}"></a>'
     yield ""
-    yield f"## {format_minute(turn.started_at)} {inline(turn.user_text)}".rstrip()
+    yield f"## {format_minute(turn.started_at)} {inline(title)}".rstrip()
     yield ""
     yield f"Turn {inline(turn.turn_id)}, lines {turn.first_line} to {turn.last_line}."
     yield from _part("Prompt", [turn.user_text])
@@ -178,8 +188,8 @@ def _link(title: str, target: str) -> str:
 
 def _session_title(session: ExportedSession) -> str:
     first = session.turns[0].turn
-    prompt = next((one.turn.user_text for one in session.turns if one.turn.user_text.strip()), "")
-    return f"{format_minute(first.started_at)} {prompt}".strip()
+    title = next(filter(None, _titles(session)), "")
+    return f"{format_minute(first.started_at)} {title}".strip()
 
 
 def _anchor(turn: Turn) -> str:
