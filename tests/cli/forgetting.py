@@ -13,6 +13,8 @@ CANARY = 'Martha "Böllerschuss" lives behind the seventh windmill'
 """A person to forget; with quotes and an umlaut, which JSON may escape."""
 PIECES = ("llerschuss", "seventh windmill")
 """Parts of the canary that every spelling of it has."""
+FAILURE = "FAILED tests/test_cart.py::test_total - KeyError: 'price'"
+CANARY_FAILURE = f"FAILED tests/test_zoo.py::test_gate - ValueError: {CANARY}"
 LAKE = Path(".turnetl/lake")
 
 
@@ -21,22 +23,19 @@ def forget(folder: Path, *arguments: str, **environment: str) -> CommandResult:
 
 
 def fill(folder: Path, **environment: str) -> None:
-    """Ingest three sessions; the second built on the first, and the third holds the canary.
+    """Ingest three sessions; the second has the first one's error, and the third holds the canary.
 
     Communities are built, too.
     """
-    later = SESSION_START + timedelta(hours=1)
+    prompts = f"Write into `zebra.md`: {CANARY}", "Thanks, now list the files of the zoo"
+    at = SESSION_START + timedelta(hours=2)
+    first, *others = conversation(*prompts, session="three", at=at)
+    failed = pytest_run("three", CANARY_FAILURE, "", hours=2)[1:3]
     for name, rows in (
-        ("one", pytest_run("one", "KeyError: 'price'", "They fail with KeyError in cart.py.")),
-        ("two", pytest_run("two", "12 passed", "All tests pass.", hours=1)),
-        (
-            "three",
-            conversation(
-                f"Write into `zebra.md`: {CANARY}", "Thanks, now list the files of the zoo",
-                session="three", at=later + timedelta(hours=1),
-            ),
-        ),
-    ):  # fmt: skip
+        ("one", pytest_run("one", FAILURE, "They fail with KeyError in cart.py.")),
+        ("two", pytest_run("two", FAILURE, "They still fail.", hours=1)),
+        ("three", [first, *failed, *others]),
+    ):
         write_archive(folder / "archives" / f"{name}.jsonl", rows)
         result = run_in_process("backfill", "archives", folder=folder, **environment)
         assert result.exit_code == 0, result.stderr
