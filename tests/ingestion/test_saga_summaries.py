@@ -25,6 +25,7 @@ def turn(session: str, hours: float, prompt: str, output: str, answer: str) -> E
         f"p{hours}",
         session_id=session,
         ordinal=int(hours * 10),
+        git_branch="ann/fix",
         started_at=START + timedelta(hours=hours),
         user_text=prompt,
         assistant_text=answer,

@@ -33,6 +33,7 @@ def test_what_failed_is_found_in_the_output_of_tests_builds_and_linters(
         ("src/a.js\n  3:5  error  'x' is unused  no-unused-vars", "no-unused-vars in src/a.js",
          "src/a.js"),
         ("E   AssertionError: 1 != 2", "AssertionError: 1 != 2", ""),
+        ("ERROR tests/a.py - ImportError: no x", "ImportError: no x", "tests/a.py"),
         ("panic: nil map [recovered]", "panic: nil map", ""),
     ]:  # fmt: skip
         with subtests.test(output=output):
@@ -47,6 +48,8 @@ def test_the_error_of_another_command_is_found(subtests: pytest.Subtests) -> Non
         ("fatal: not a git repository", "fatal: not a git repository"),
         ("zsh: command not found: mise", "command not found: mise"),
         ("! [remote] access denied\nDone.", "! [remote] access denied"),
+        ("no pull requests for branch x", "no pull requests for branch x"),
+        ("no pull requests for branch x", "no pull requests for branch x"),
     ]:
         with subtests.test(output=output):
             found = error_failures(f"Exit code 1\n{output}\n")
@@ -62,7 +65,12 @@ def test_an_output_without_a_name_of_what_failed_gives_none(subtests: pytest.Sub
         "FAIL\tshop/cart\t1s",
     ]:
         with subtests.test(output=output):
-            assert check_failures(output, is_error=True) == error_failures(output) == []
+            assert check_failures(output, is_error=True) == []
+    assert (
+        error_failures("Exit code 1")
+        == error_failures("line one\nline two\nline three\nline four")
+        == []
+    )
 
 
 def test_tests_that_passed_are_named() -> None:

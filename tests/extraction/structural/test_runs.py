@@ -230,3 +230,28 @@ async def test_a_session_that_goes_on_in_the_branch_ends_its_failures(shop: Shop
         tool_calls=(at(61, passed()),),
     )
     assert [fact.attributes["resolution"] for fact in shop.facts("FAILED_WITH")] == ["passed"]
+
+
+async def test_a_cause_is_stated_where_the_agent_names_it_with_its_failure(
+    subtests: pytest.Subtests,
+) -> None:
+    two = failed(output=f"{KEY_ERROR}\nFAILED tests/test_cart.py::test_tax - ValueError: no")
+    code = tool("Edit", "/home/dev/shop/src/cart.py :: + def price_of(cart): ...", "updated")
+    for said, run, expected in [
+        ("The KeyError comes from `price_of`, which reads the old key.", two, ["price_of"]),
+        ("`test_total` fails because `price_of` reads the old key.", two, ["price_of"]),
+        ("The failure is caused by `price_of`.", failed(), ["price_of"]),
+        ("The failure is caused by `price_of`.", two, []),
+        ("The KeyError might be caused by `price_of`.", failed(), []),
+        ("The KeyError comes from the old key.", failed(), []),
+        ("`price_of` is because of the tax.", failed(), []),
+        ("The KeyError comes from `price_of`.", passed(), []),
+    ]:
+        with subtests.test(said):
+            shop = ShopGroup()
+            await shop.ingest(assistant_text=said, tool_calls=in_order(run, code))
+            facts = shop.facts("CAUSED_BY")
+            assert [shop.name_of(fact.target) for fact in facts] == expected
+            assert all(
+                said.rstrip(".") in fact.text.replace("`KeyError: 'price'`: ", "") for fact in facts
+            )

@@ -11,6 +11,7 @@ from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
     MAX_FACTS,
+    causes,
     commits,
     edits,
     entity_names,
@@ -94,6 +95,8 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     """Return at most 50 entities and 50 facts of the turn, the most informative first."""
     features = turn_features(episode.turn)
     of_runs, history = runs.run_findings(features, context)
+    failed = [fact for fact in of_runs if fact.relation == runs.FAILED_WITH]
+    of_runs += causes.cause_facts(features, failed)
     facts = _most_informative([*_other_facts(features, context), *of_runs])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
     entities = dict.fromkeys(fact_entities)

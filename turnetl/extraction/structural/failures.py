@@ -15,6 +15,8 @@ _MAX_FAILURES = 6
 _MAX_NAME_LENGTH = 110
 _MAX_MESSAGE_LENGTH = 260
 _MIN_LETTERS, _MIN_LENGTH = 4, 10
+_SHORT_LINES = 3
+"""Lines of an output that says nothing but why its program failed."""
 
 
 class FailureKind(StrEnum):
@@ -81,7 +83,8 @@ _TESTS = _patterns(
     rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"
     r"(?: - (?P<message>[^\n]{1,300}))?",
     r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
-    r"^\s{0,12}(?:✕|✗|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
+    r"^\s{0,8}not ok \d{1,6} (?:- )?(?P<test>[^\n#]{3,150})$",
+    r"^\s{0,12}(?:✕|✗|✖|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
     r"^\s{0,4}● (?P<test>[^\n]{1,150} \u203a [^\n]{1,150})$",
     r"^\s{0,4}FAIL {1,4}(?P<location>[^\s>]{1,200}) > (?P<test>[^\n]{3,200})$",
     r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
@@ -101,6 +104,8 @@ _FINDINGS = _patterns(
     r"\((?P<rule>[a-z][\w-]{1,30})\)$",
     rf"^(?P<location>{_PATH}\.pyi?):\d+:\d+: (?P<rule>[A-Z]{{1,5}}\d{{3,4}}) "
     r"(?P<message>[^\n]{3,300})$",
+    r"^X (?P<message>[^\n]{5,300}?) \((?P<rule>[a-z][\w-]{1,30})\)\n[\w ./-]{1,80}: "
+    rf"(?P<location>{_PATH})#\d",
     r"^(?P<rule>[A-Z]{1,5}\d{3,4})(?: \[\*\])? (?P<message>[^\n]{3,300})\n\s{0,8}--> "
     rf"(?P<location>{_PATH}):\d",
     rf"^(?P<location>{_PATH}\.pyi?):\d+(?::\d+)?: error: (?P<message>[^\n]{{3,300}}?)  "
@@ -118,12 +123,18 @@ _RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
 _LISTED_FILE = re.compile(r"^(?:/|\./)?[\w@./-]{1,200}\.\w{1,5}$", re.MULTILINE)
 """The line above the findings of ESLint."""
 _ERRORS = _patterns(
+    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py) - (?P<message>[^\n]{{3,300}})$",
     r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",
     r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?"
     r"(?P<message>[^\n]{1,150}: command not found|command not found: [^\n]{1,80})$",
     r"^(?P<kind>fatal): (?P<message>[^\n]{5,300})$",
     r"^npm (?:ERR!|error) (?!A complete log|code |path |errno )(?P<message>[^\n]{8,300})$",
     r"^(?:Error|ERROR|error): (?P<message>[^\n]{5,300})$",
+)
+_PROGRAM_ERROR = re.compile(
+    r"^(?:Output: )?(?:[\w()/-]{1,20}: ?)?(?:line \d{1,5}: |\d{1,5}: )?(?P<program>[\w.-]{1,20}): "
+    r"(?P<message>[^\n]{5,300})$",
+    re.MULTILINE,
 )
 _FAILURE_WORD = re.compile(
     r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
@@ -148,8 +159,13 @@ _PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)",
 _FAILED_SUMMARY = re.compile(
     r"^(?:\s{0,8}--- FAIL|FAIL\b|FAILED\b|\[[\w:-]{1,40}\] ERROR task failed"
     r"|make(?:\[\d\])?: \*\*\*|npm (?:ERR!|error)|BUILD FAILED|\*\* \w{4,9} FAILED"
-    r"|test result: FAILED|panic: |error(?:\[E\d+\])?: |exit status [1-9]|Exit code [1-9])"
+    r"|test result: FAILED|panic: |error(?:\[E\d+\])?: |exit status [1-9]|Exit code [1-9]"
+    r"|# [\w.-]{1,80}/[\w./-]{1,200}$)"
     r"|\berror TS\d|\b[1-9]\d{0,5} (?:failed|failing|failures?|errors?|problems?|issues?)\b",
+    re.MULTILINE,
+)
+_FATAL = re.compile(
+    r"^(?:error(?:\[E\d{4}\])?: |npm (?:ERR!|error) |panic: |fatal: |BUILD FAILED|make: \*\*\* )",
     re.MULTILINE,
 )
 _PASTED_ERROR = re.compile(
@@ -169,7 +185,7 @@ def printed(output: str) -> str:
     if "\n" not in text:
         # Some clients record the line ends of an output as they are written in JSON.
         text = text.replace("\\n", "\n")
-    return _CI_PREFIX.sub("", text) if "\t" in text else text
+    return _CI_PREFIX.sub("", text).replace("##[error]", "") if "\t" in text else text
 
 
 def has_failed_summary(text: str) -> bool:
@@ -190,20 +206,45 @@ def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
     return _distinct(_messages(text))
 
 
+def unlisted_failure(text: str) -> list[CommandFailure]:
+    """Return the first line that tells why a check failed that ran no tests and lists nothing."""
+    return [] if _RAN_TESTS.search(text) else _distinct(_fallback(text))
+
+
+def failed_tests(text: str) -> list[CommandFailure]:
+    """Return the tests that failed by a summary in the `printed` output of any command."""
+    return _distinct(_failed_tests(text)) if has_failed_summary(text) else []
+
+
 def error_failures(text: str) -> list[CommandFailure]:
     """Return the errors that the `printed` output of a failed command names, at most six."""
     listed = _distinct([*_findings(text), *_messages(text)])
-    return listed or _distinct(_fallback(text))
+    return listed or _distinct(_fallback(text)) or _distinct(_short(text))
 
 
-def program_failures(text: str, program: str) -> list[CommandFailure]:
-    """Return the errors that a failed program of the shell prints under its own name, or raises."""
-    own = re.compile(
-        rf"^(?:Output: )?(?:\w{{1,10}}: )?{re.escape(program)}: (?P<message>[^\n]{{5,300}})",
-        re.MULTILINE,
+def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[CommandFailure]:
+    """Return what failed programs of a shell line print under their own names, or raise."""
+    named = (
+        CommandFailure(f"{match['program']}: {match['message']}", "")
+        for match in _PROGRAM_ERROR.finditer(text)
+        if match["program"] in shell
     )
-    named = (CommandFailure(f"{program}: {match['message']}", "") for match in own.finditer(text))
-    return _distinct([*named, *_messages(text)])
+    return _distinct([*named, *_messages(text)]) or (
+        _distinct(_fallback(text)) if is_script else []
+    )
+
+
+def says_fatal(text: str) -> bool:
+    """Whether a line begins as only that of a program that stops."""
+    return _FATAL.search(text) is not None
+
+
+def ends_with_error(text: str) -> bool:
+    """Whether the last line is the exception of a trace or a program that was not found."""
+    last = text.rstrip().rpartition("\n")[2][:400]
+    if "Traceback (most recent call last)" in text and _TYPED_ERROR.match(last):
+        return True
+    return last.endswith(": command not found") or "command not found: " in last
 
 
 def passed_tests(text: str) -> frozenset[str]:
@@ -323,7 +364,8 @@ def _messages(text: str) -> Iterator[CommandFailure]:
     for pattern in _ERRORS:
         for match in pattern.finditer(text):
             kind = match.groupdict().get("kind")
-            yield CommandFailure(f"{kind}: {match['message']}" if kind else match["message"], "")
+            name = f"{kind}: {match['message']}" if kind else match["message"]
+            yield CommandFailure(name, match.groupdict().get("location") or "")
 
 
 def _typed_errors(text: str) -> Iterator[CommandFailure]:
@@ -338,6 +380,12 @@ def _typed_errors(text: str) -> Iterator[CommandFailure]:
 def _is_name(name: str) -> bool:
     letters = sum(map(str.isalpha, name))
     return letters >= _MIN_LETTERS and not _GENERIC_MESSAGE.match(name)
+
+
+def _short(text: str) -> Iterator[CommandFailure]:
+    lines = [line for line in text.split("\n") if _is_name(line)]
+    if len(lines) <= _SHORT_LINES:
+        yield from (CommandFailure(line[:300], "") for line in lines[:1])
 
 
 def _fallback(text: str) -> Iterator[CommandFailure]:

@@ -91,8 +91,12 @@ _BACKGROUND = re.compile(
     r"|[^\n]{0,80}\bProcess running with session ID"
 )
 _AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
-_EXIT_STATUS = re.compile(r"^\s{0,4}Exit [Cc]ode:? [1-9]", re.MULTILINE)
-_CI_LOG = re.compile(r"gh run view\b.*--log")
+_EXIT_STATUS = re.compile(
+    r"^\s{0,4}Exit [Cc]ode:? [1-9]"
+    r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
+    re.MULTILINE,
+)
+_CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
 _FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
 _RAN = re.compile(r"\b(?:ok|PASS(?:ED)?|passed|passing|Success|0 (?:errors|failures|issues))\b")
 _NO_TESTS = re.compile(r"no tests (?:to run|ran|found)|no test files")
@@ -112,6 +116,12 @@ _CHANGING = re.compile(
 _NO_FILE = re.compile(r"\d?>{1,2}\s?(?:/dev/null|/tmp/\S{1,100}|&\d)")
 _DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
 _ABOUT_FAILURE = re.compile(r"\b(?:fix|fail|error|test|lint|expect|compil|type)", re.IGNORECASE)
+_ANSWERING = frozenset({CallKind.MCP, CallKind.OTHER, CallKind.FETCH})
+_SAYS_ERROR = re.compile(
+    r"\s{0,20}(?:[Ee]rror:|ERROR:|\{\s{0,20}\"error\"\s?:\s?(?!null|false|\"\"|0\b))"
+)
+_SCRIPT = re.compile(r"(?:python|node|ruby|perl|bash|sh|zsh|deno|bun|php|uv|swift)[\d.]{0,6}")
+_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 _FILE_TOOLS = frozenset({CallKind.READ, CallKind.EDIT, CallKind.CREATE})
 _WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
 _WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "edit", "write", "replace", "write_file"})
@@ -456,12 +466,16 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     shell = call.targets[0]
     parsed = commands(shell)
     text = failures.printed(call.call.result)
-    is_error = call.call.is_error or _EXIT_STATUS.search(text) is not None
+    is_error = (
+        call.call.is_error
+        or _EXIT_STATUS.search(text) is not None
+        or failures.ends_with_error(text)
+    )
     if not parsed:
         yield from _utility_runs(index, call, at, text, is_error=is_error)
         return
     suspect = _suspect(parsed, text, is_error=is_error)
-    found = _found(suspect, text, is_error=is_error) if suspect else []
+    found = _found(suspect, shell, text, is_error=is_error) if suspect else []
     is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
     for command in parsed:
         is_check = command.is_test or _is_ci_log(command)
@@ -487,9 +501,13 @@ def _utility_runs(
     program = next((name for name in _PROGRAM.findall(shell[:2000]) if name != "cd"), "")
     if program:
         line = prose.shorten(shell.replace("`", "'"), 120)
-        found = failures.program_failures(text, program) if is_error else []
+        is_script = _SCRIPT.fullmatch(program) is not None
+        found = failures.failed_tests(text) if is_script else []
+        if is_error and not found:
+            found = failures.program_failures(text, shell, is_script=is_script)
         source = EntityKey(COMMAND, program, second_label=TOOL)
-        completed = CompletedRun(index, source, line, at, not is_error, is_check=False)
+        passed = not (is_error or found)
+        completed = CompletedRun(index, source, line, at, passed, is_check=False)
         yield _Run(completed, call, tuple(found))
 
 
@@ -504,10 +522,18 @@ def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> Sh
     return parsed[-1] if is_error else None
 
 
-def _found(command: ShellCommand, text: str, *, is_error: bool) -> list[CommandFailure]:
+def _found(command: ShellCommand, shell: str, text: str, *, is_error: bool) -> list[CommandFailure]:
     if command.is_test or _is_ci_log(command):
-        return failures.check_failures(text, is_error=is_error)
-    return [] if command.is_read_only or not is_error else failures.error_failures(text)
+        listed = failures.check_failures(text, is_error=is_error)
+        return listed or (failures.unlisted_failure(text) if is_error else [])
+    # The exit status of a pipe is that of its last program.
+    if not is_error and not command.is_read_only and _PIPE.search(shell):
+        is_error = failures.says_fatal(text)
+    if command.is_read_only:
+        return failures.program_failures(text, shell) if is_error else []
+    if not is_error:
+        return failures.failed_tests(text)
+    return failures.error_failures(text)
 
 
 def _is_ci_log(command: ShellCommand) -> bool:
@@ -540,9 +566,12 @@ def _tool_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterato
     is_mcp = call.kind is CallKind.MCP and bool(call.targets)
     name = prose.shorten(f"{call.targets[0]} {call.detail}" if is_mcp else call.call.name, 60)
     source = EntityKey(COMMAND, name, second_label="" if is_mcp else TOOL)
-    passed = not call.call.is_error
-    completed = CompletedRun(index, source, path[:240], at, passed, is_check=False, is_shell=False)
-    yield _Run(completed, call, tuple(_slips(call, path)) if call.call.is_error else ())
+    says_error = call.kind in _ANSWERING and _SAYS_ERROR.match(call.call.result) is not None
+    failed = call.call.is_error or says_error
+    completed = CompletedRun(
+        index, source, path[:240], at, not failed, is_check=False, is_shell=False
+    )
+    yield _Run(completed, call, tuple(_slips(call, path)) if failed else ())
 
 
 def _slips(call: ClassifiedCall, path: str) -> Iterator[CommandFailure]:
@@ -553,5 +582,6 @@ def _slips(call: ClassifiedCall, path: str) -> Iterator[CommandFailure]:
         if short and call.kind in _FILE_TOOLS and sign in first.casefold():
             yield CommandFailure(failures.stable_name(name.format(short)), "", FailureKind.CALL)
             return
-    if name := failures.stable_name(first):
-        yield CommandFailure(name, "", FailureKind.CALL)
+    if name := failures.stable_name(first.partition(". ")[0]):
+        named = f"{name}: {short}" if short and short not in name else name
+        yield CommandFailure(failures.stable_name(named), "", FailureKind.CALL)

@@ -19,6 +19,8 @@ _TOKEN = re.compile(
 _WORD = re.compile(r"(?:'[^']{0,4000}'?|\"(?:[^\"\\]|\\.){0,4000}\"?|\\.|[^\s'\"\\])+", re.DOTALL)
 _REDIRECT = re.compile(r"^(?:\d?|&)>{1,2}(?:&\d|&-)?(.*)$|^<(.*)$")
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w{0,60}=")
+_IN_BIN = re.compile(r"^(?!\./bin/)[^=\s]{0,200}/\.?bin/(?=[\w.+-]{1,40}$)")
+"""Folders of `.venv/bin/pytest` and `node_modules/.bin/jest`."""
 _PROGRAM_NAME = re.compile(r"^[A-Za-z][\w.+-]{1,30}$")
 _SUBCOMMAND = re.compile(r"^[a-z][a-z0-9]*(?:[:_-][a-z0-9]+){0,4}$")
 _TIMEOUT_ARGUMENT = re.compile(r"^-|^\d+[smh]?$")
@@ -136,6 +138,7 @@ def _words(segment: str) -> list[str]:
 
 def _without_wrappers(words: list[str]) -> list[str]:
     while words:
+        words[0] = _IN_BIN.sub("", words[0])
         if _ASSIGNMENT.match(words[0]) and "$(" in words[0]:
             return []
         if _ASSIGNMENT.match(words[0]) or words[0] in lexicon.WRAPPERS:
