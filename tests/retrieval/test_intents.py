@@ -61,6 +61,10 @@ REQUESTS = (
     ("It worked. Why is it wrong?\n```\n1\n```", "It worked. Why is it wrong?"),
     ("<system-reminder>Be brief.</system-reminder>list files", "List files"),
     ("[REDACTED:password:0123]", ""),
+    (
+        "I get this error in CI:\nreading 3 files\nmain.go:3: x fails to build\nif x {",
+        "I get this error in CI: main.go:3: x fails to build",
+    ),
     ("?!", ""),
     ("", ""),
 )

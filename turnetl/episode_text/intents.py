@@ -92,7 +92,7 @@ def _own_lines(prompt: str) -> list[str]:
 
 
 def _is_pasted(line: str) -> bool:
-    if _PASTED_LINE.match(line):
+    if _PASTED_LINE.match(line) or line.endswith(("{", "}", ");")):
         return True
     letters = sum(character.isalnum() or character == " " for character in line)
     is_one_word = " " not in line and len(line) > _SHORT
@@ -176,8 +176,13 @@ def _request(lines: Sequence[str]) -> str:
     """Return the requests of a prompt in their order, and what else fits."""
     first, rest = lines[0], lines[1:]
     if first.endswith((":", "\uff1a")) and rest:
-        first = f"{first} {_ITEM_MARK.sub('', rest[0])}"
-        if rest[0].startswith("#"):
+        # A log may begin anywhere; what failed says most of it.
+        failed = (
+            line for line in rest if _FAILURE_LINE.search(first) and _FAILURE_LINE.search(line)
+        )
+        shown = next(failed, rest[0])
+        first = f"{first} {_ITEM_MARK.sub('', shown)}"
+        if shown is not rest[0] or shown.startswith("#"):
             return capital(first)
         rest = rest[1:]
     found = [
