@@ -226,7 +226,7 @@ def test_turns_that_the_lake_has_lost_are_in_the_report(folder: Path, tmp_path: 
         shutil.rmtree(lake / name)
     shown = text(tmp_path)
     assert "27 turns are only in the graph" in shown
-    assert "the checkout tests fail since I pulled" in shown
+    assert "The checkout tests fail since I pulled" in shown
 
 
 @pytest.mark.full
