@@ -39,7 +39,7 @@ def tool_result(native: str, call: str, text: str, at: datetime | None = None) -
 
 def two_turns(folder: Path, at: datetime) -> Path:
     """Write an archive of two turns of the project `shop`; return its path."""
-    rows = conversation("Add a cart to the shop", "Write its tests", at=at)
+    rows = conversation("Add a cart to the shop", "The cart should never round a price", at=at)
     return write_archive(folder / "a.jsonl", rows)
 
 

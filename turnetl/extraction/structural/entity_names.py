@@ -108,7 +108,7 @@ _DECLARING = re.compile(rf"\b({'|'.join(_KINDS)})(?: \([^()\n]{{1,40}}\))? $")
 _DECLARED = re.compile(
     r"^(?:[ \d]{0,8}[\t\u2192])?(?:[-+] )?(?:(?:export|default|pub|async|public|static) ){0,3}"
     r"(?:func(?: \([^()\n]{1,40}\))?|def|class|type|struct|interface|enum|fn|function) "
-    r"([A-Za-z_]\w{2,60})(?=\W)",
+    r"([A-Za-z_]\w{2,60})(?=\W)(?! ?\[\.\.\. )",
     re.MULTILINE,
 )
 _ENVIRONMENT = re.compile(r"(?:environ\W{1,3}|[Ee]nv\W{1,3}|ENV |export |\$\{?|-e )$")

@@ -83,9 +83,9 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     known = [*of_user, *_said_before(context)]
     of_agent = decisions.of_agent(turn.assistant_text, evidence, names, known)
     yield from _stated(features, "The agent", of_agent)
-    yield from _reported(
-        features, decisions.reported(turn.user_text, "" if plan else offered.basis)
-    )
+    reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
+    # In a chat, texts about the world also say what is wrong with it.
+    yield from _reported(features, reports if evidence.in_project else [])
 
 
 def _said_before(context: Sequence[Episode]) -> Iterator[Statement]:
@@ -200,8 +200,9 @@ def _stated(
     features: TurnFeatures, speaker: str, statements: Iterable[Statement]
 ) -> Iterator[FactDraft]:
     for one in statements:
-        text = f"{speaker} {_VERBS[one.kind][1]}: {one.sentence}"
-        yield from _fact(features, one.kind, one.sentence, text, said=one.said)
+        sentence = decisions.without_lead(one.sentence)
+        text = f"{speaker} {_VERBS[one.kind][1]}: {sentence}"
+        yield from _fact(features, one.kind, sentence, text, said=one.said)
 
 
 def _fact(
