@@ -14,7 +14,7 @@ from tests.web.serving_process import ServingProcess, serving_process
 pytestmark = [pytest.mark.browser, pytest.mark.full]
 
 SESSION = "6beda5ed-5df4-42a1-99b8-0364221dca9b"
-PROMPT = "the checkout tests fail since I pulled this morning"
+PROMPT = "The checkout tests fail since I pulled this morning"
 RESUME = f"cd /home/dev/bookshop && claude --resume {SESSION}"
 ADDRESSES = (
     *("./", "search", "search?q=checkout+price", "search?q=x&since=soon&file=y", "timeline"),

@@ -118,16 +118,20 @@ def test_an_entity_without_a_fact_is_exported_and_leads_to_the_turn_that_names_i
     facts = objects(exports.paths["jsonl"], "fact")
     ends = {end for fact in facts for end in (fact["source"], fact["target"])}
     entities = objects(exports.paths["jsonl"], "entity")
-    unused = {one["name"]: one["uuid"] for one in entities if one["uuid"] not in ends}
-    unit = unused["book_search"]
     graph = nx.read_graphml(io.BytesIO(exports.paths["graphml"].read_bytes()))
-    (turn,) = graph.predecessors(unit)
+    alone = [one for one in entities if one["uuid"] not in ends]
+    named_by = {one["uuid"]: list(graph.predecessors(one["uuid"])) for one in alone}
+    name, entity = next(
+        (one["name"], one["uuid"]) for one in alone if len(named_by[one["uuid"]]) == 1
+    )
+    (turn,) = named_by[entity]
     assert graph.nodes[turn]["kind"] == "turn"
-    mention = f"(a:Episodic {{uuid: '{turn}'}}), (b:Entity {{uuid: '{unit}'}})"
+    mention = f"(a:Episodic {{uuid: '{turn}'}}), (b:Entity {{uuid: '{entity}'}})"
     assert mention in exports.paths["cypher"].read_text(encoding="utf-8")
     notes = exports.paths["markdown"]
-    pages = (notes / "entities").glob("book*search-*.md")
-    (page,) = (one for one in pages if one.read_text("utf-8").startswith("# book\\_search\n"))
+    pages = {one: one.read_text("utf-8") for one in (notes / "entities").iterdir()}
+    titles = {one: text.partition("\n")[0].replace("\\", "") for one, text in pages.items()}
+    (page,) = (one for one, title in titles.items() if title == f"# {name}")
     assert f"#turn-{turn})." in page.read_text("utf-8")
     sessions = (notes / "sessions").iterdir()
     linked = [one for one in sessions if f"(../entities/{page.name})" in one.read_text("utf-8")]

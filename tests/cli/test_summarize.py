@@ -110,16 +110,16 @@ def test_a_run_with_no_flush_leaves_what_is_deferred_to_the_command(
 def test_a_group_that_another_process_writes_is_an_error_and_the_others_are_written(
     graph: str, tmp_path: Path
 ) -> None:
-    asyncio.run(lease_elsewhere(graph, GroupId("bookshop")))
-    bookshop, _ = contents(graph)
+    asyncio.run(lease_elsewhere(graph, GroupId("shoebox")))
+    _, shoebox = contents(graph)
     result = summarize(tmp_path, graph, "--json")
-    busy, free = result.json["groups"]
+    free, busy = result.json["groups"]
     assert result.exit_code == 1
     assert f"`{OTHER}` until" in busy["error"]
     assert f"`{OTHER}` until" in result.messages[0]
     assert (busy["written"], free["error"]) == (0, None)
     assert free["written"] == free["to_write"] > 0
-    assert contents(graph)[0] == bookshop
+    assert contents(graph)[1] == shoebox
 
 
 def audited(folder: Path, graph: str, limit: int) -> list[dict[str, Any]]:

@@ -125,7 +125,7 @@ STRUCTURAL = (
     GoldenCase("show 66185fa7", "turn"),
     GoldenCase(f"show {_EXPORT}", "session"),
     GoldenCase("show webhook_events", "entity"),
-    GoldenCase("show a9946cb4", "fact"),
+    GoldenCase("show 6bb68c38", "fact"),
     GoldenCase(f"show {_LINE} --raw", "lines"),
     GoldenCase("show nothing", "unknown_id", code=2),
     GoldenCase("timeline -n 3"),

@@ -41,7 +41,7 @@ async def test_the_first_page_lists_projects_and_the_last_turns_with_their_lines
     assert found["bookshop"] == "timeline?group=bookshop"
     assert found["shoebox"] == "timeline?group=shoebox"
     newest = next(text for href, text in page.links if href.startswith("turn?"))
-    assert newest.startswith("the accountant says refunds are missing")
+    assert newest.startswith("The accountant says refunds are missing")
     assert any(text.endswith("2026-05-05-export.jsonl:14") for _, text in page.links)
 
 

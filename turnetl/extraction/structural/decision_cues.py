@@ -175,6 +175,8 @@ USER_RULE = _any(
     r"|call|rename|merge|split|ignore|limit|require|allow|enable|disable|log|return|cache"
     r"|track|revert|stay|target|base|set)\b",
     r"\blet'?s (?:also |just )?add\b.{3,120}\b(?:to say|that says?|so that|instead|when|if|for)\b",
+    rf"{_YOU_LEAD}(?:move|convert|migrate|change) (?:everything|all|every \w+"
+    rf"|the \w+) (?:\S+ )?to \S",
     rf"{_YOU_LEAD}use .{{2,60}}\b(?:instead|not|for|rather|everywhere|only|as)\b",
     rf"{_YOU_LEAD}(?:rename|replace|switch|drop|revert|merge) .{{1,80}}\b(?:to|with|into|from|by"
     rf"|back)\b",
@@ -362,11 +364,12 @@ POINTS = _any(
 )
 """Pronouns that may refer to another sentence."""
 POINTS_FIRST = _any(
+    r"^\W*(?:and |so |but )?(?:should|must) be\b|^\(",
     r"^\W*(?:and |so |but |now,? |then |also |i (?:think|guess) (?:that )?|yes,? |no,? ){0,3}"
     r"(?:it|they|these|those|this|that)(?:'s|'re|'ll)? (?:is|are|was|were|will|would|should|must"
     r"|can|could|may|might|does|do"
     r"|has|have|makes?|means?|needs?|still|just|now|also|never|only|always"
-    r"|[a-z]+s)\b(?! (?:simple|easy) enough)"
+    r"|[a-z]+s)\b(?! (?:simple|easy) enough)",
 )
 CONDITION = _any(r"^(?:if|when|otherwise|then|now|it|this)\b")
 NEGATES = _any(

@@ -171,7 +171,12 @@ def plan(prompt: str) -> str:
 
 
 def name(sentence: str) -> str:
-    return shorten(cues.USER_LEAD.sub("", sentence).replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
+    return shorten(without_lead(sentence).replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
+
+
+def without_lead(sentence: str) -> str:
+    """Return a sentence without `yes`, `and` and the like at its start."""
+    return cues.USER_LEAD.sub("", sentence)
 
 
 def user_kinds(clause: str, evidence: TurnEvidence) -> list[StatementKind]:
@@ -217,13 +222,21 @@ def plan_decides(sentence: str) -> bool:
 def agent_decides(sentence: str) -> bool:
     # Without marks at its start.
     words = cues.CODE.sub("`x`", cues.LEAD.sub("", cues.LEAD.sub("", sentence)))
-    if _any_of((cues.QUESTION, cues.UNDECIDED, cues.AGREES), words):
+    if _any_of((cues.QUESTION, cues.AGREES), words):
+        return False
+    is_vague = sentence.endswith(_COLONS) or cues.ASIDE.search(sentence)
+    if not is_vague and _any_of((cues.DECIDED, cues.AGENT_ACT), words):
+        return True
+    if cues.UNDECIDED.search(words):
         return False
     if _any_of((cues.AGENT_REASONED, cues.AGENT_INSTEAD), words):
         return True
-    is_vague = sentence.endswith(_COLONS) or cues.ASIDE.search(sentence)
     if is_vague or _is_explicit(words) or cues.STEP.search(words):
         return not is_vague and _is_explicit(words)
+    return _is_rule(words)
+
+
+def _is_rule(words: str) -> bool:
     if _any_of((cues.AGENT_CHANGE, cues.AGENT_ACCEPTED), words):
         return True
     is_rule = _any_of((cues.AGENT_RULE, cues.CONTRAST), words)
@@ -291,10 +304,11 @@ def _clauses(text: str) -> list[str]:
 
 def _alone(clause: str, before: str, context: str) -> str:
     """Return the clause with what its pronouns refer to, or an empty string without that."""
-    own = 0 if cues.POINTS_FIRST.search(clause) else len(content_words(clause))
+    words = len(content_words(clause))
+    own = 0 if cues.POINTS_FIRST.search(clause) else words
     if own >= _ENOUGH_WORDS or (own > 0 and not cues.POINTS.search(clause)):
         return clause
-    if len(content_words(before)) + own > _FEW_WORDS and len(before) + len(clause) < _MAX_LENGTH:
+    if len(content_words(before)) + words > _FEW_WORDS and len(before) + len(clause) < _MAX_LENGTH:
         return _joined(before, clause)
     if context and not clause.endswith(":"):
         return f"{clause.rstrip('.')} (about “{context}”)"

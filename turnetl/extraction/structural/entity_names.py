@@ -89,6 +89,7 @@ _BRANCH_TICKET = re.compile(
     r"(?:^|/)(?!alpha|beta|bug|chore|day|feat|fix|hotfix|issue|part|phase|pr-|py|rc|release|sprint"
     r"|step|task|test|utf|ver)([A-Za-z]{2,8}-\d{2,5})(?=[-_/]|$)"
 )
+_MODULE = re.compile(r"^(?:[a-z][\w-]{1,30}\.){1,3}[a-z]{2,6}/[\w.-]{1,60}/[\w./-]{1,80}$")
 _HEX = re.compile(r"^(?=[a-f]*\d)[0-9a-f]{7,40}$")
 _MACHINE_NAME = re.compile(
     r"^[0-9a-f-]{8,}$|\d{6,}|^/(?:tmp|var|Users|home|private|etc|usr|dev|bin|opt|root|path)/"
@@ -107,7 +108,7 @@ _DECLARING = re.compile(rf"\b({'|'.join(_KINDS)})(?: \([^()\n]{{1,40}}\))? $")
 _DECLARED = re.compile(
     r"^(?:[ \d]{0,8}[\t\u2192])?(?:[-+] )?(?:(?:export|default|pub|async|public|static) ){0,3}"
     r"(?:func(?: \([^()\n]{1,40}\))?|def|class|type|struct|interface|enum|fn|function) "
-    r"([A-Za-z_]\w{2,60})(?=\W)",
+    r"([A-Za-z_]\w{2,60})(?=\W)(?! ?\[\.\.\. )",
     re.MULTILINE,
 )
 _ENVIRONMENT = re.compile(r"(?:environ\W{1,3}|[Ee]nv\W{1,3}|ENV |export |\$\{?|-e )$")
@@ -247,28 +248,42 @@ def _ticket(name: str, evidence: Evidence) -> EntityKey | None:
 
 def _known(word: str, evidence: Evidence, *, is_quoted: bool) -> EntityKey | None:
     """Return the package, setting, tool, branch or commit of that name that a call shows."""
-    folded = word.casefold()
-    if word in evidence.branches:
-        return EntityKey(BRANCH, word)
-    if word in evidence.packages and (is_quoted or re.search(r"[/@.-]", word)):
-        return EntityKey(PACKAGE, word)
+    label = _known_label(word, evidence, is_quoted=is_quoted)
+    short = {COMMIT: word[:7], BRANCH: word.removeprefix("origin/")}
+    return EntityKey(label, short.get(label, word)) if label else None
+
+
+def _known_label(word: str, evidence: Evidence, *, is_quoted: bool) -> str:
+    code = evidence.code
+    is_program = is_quoted or "-" in word or word in lexicon.NO_SUBCOMMAND - {"black"}
+    is_key = word in evidence.settings and _SETTING_KEY.match(word)
+    is_import = is_quoted and _MODULE.match(word) and f'"{word}' in code
+    is_package = word in evidence.packages and (is_quoted or re.search(r"[/@.-]", word))
     if _HEX.match(word):
-        is_commit = re.search(rf"\b{word[:7]}[0-9a-f]{{0,33}}[ \]\\n]", evidence.code)
-        return EntityKey(COMMIT, word[:7]) if is_commit else None
-    if folded in evidence.programs and (
-        is_quoted or "-" in word or word in lexicon.NO_SUBCOMMAND - {"black"}
-    ):
-        return EntityKey(TOOL, word)
-    is_key = word in evidence.settings and bool(_SETTING_KEY.match(word))
-    if is_key and (is_quoted or re.search(r"[a-z]-[a-z]", word)):
-        return EntityKey(SETTING, word)
-    return None
+        return COMMIT if re.search(rf"\b{word[:7]}[0-9a-f]{{0,33}}[ \]\\n]", code) else ""
+    signs = (
+        (BRANCH, word in evidence.branches or (is_quoted and _is_ref(word, code))),
+        (PACKAGE, is_import or is_package),
+        (TOOL, word.casefold() in evidence.programs and is_program),
+        (TOOL, "-" in word and f"skills/{word}/" in code),
+        (SETTING, is_key and (is_quoted or re.search(r"[a-z]-[a-z]", word))),
+    )
+    return next((label for label, is_shown in signs if is_shown), "")
+
+
+def _is_ref(word: str, code: str) -> bool:
+    """Return whether a call of Git has shown a name as that of a branch."""
+    name = branch(word.removeprefix("origin/"))
+    return bool(name and "/" in name) and (f"origin/{name}" in code or f"heads/{name}" in code)
 
 
 def _command(word: str, evidence: Evidence) -> EntityKey | None:
-    """Return the command of a line, if its program was run."""
+    """Return the command of a line, if its program was run, or is one of the project."""
     parsed = commands(word) if " " in word else []
-    if len(parsed) != 1 or parsed[0].program.casefold() not in evidence.programs:
+    if len(parsed) != 1:
+        return None
+    program = parsed[0].program.casefold()
+    if program not in evidence.programs and f"cmd/{program}/" not in evidence.code:
         return None
     is_whole = parsed[0].name != parsed[0].program
     return EntityKey(COMMAND, parsed[0].name) if is_whole else None

@@ -72,8 +72,9 @@ class _Failed:
 
     @property
     def attributes(self) -> dict[str, Attribute]:
-        parts = {"line": self.line, "command": self.command, "kind": str(self.kind)}
-        optional = {"location": self.location, "package": self.package}
+        parts = {"command": self.command, "kind": str(self.kind)}
+        line = "" if self.kind is FailureKind.CALL else self.line
+        optional = {"line": line, "location": self.location, "package": self.package}
         return {**parts, **{name: value for name, value in optional.items() if value}}
 
 
@@ -184,7 +185,8 @@ def resolve_earlier(
         edits = [
             edit
             for edit in history.edits
-            if (0 <= edit.index < run.index) or (edit.index < 0 and _is_after(edit, fact))
+            if _may_fix(edit, failed)
+            and ((0 <= edit.index < run.index) or (edit.index < 0 and _is_after(edit, fact)))
         ]
         is_known = not history.context.isdisjoint(fact.turns)
         resolution = _resolution(run, failed, edits, is_known=is_known)
@@ -279,6 +281,11 @@ def _is_corrected_call(run: CompletedRun, failed: _Failed) -> bool:
     return f"/{folder.strip('/')}/" in f"/{run.line}"
 
 
+def _may_fix(edit: FileEdit, failed: _Failed) -> bool:
+    """Whether an edit is of more than a document that the failure does not name."""
+    return not _DOCUMENT.search(edit.file) or edit.file == failed.location
+
+
 def _resolution(
     run: CompletedRun, failed: _Failed, edits: Sequence[FileEdit], *, is_known: bool
 ) -> Resolution:
@@ -312,9 +319,8 @@ def _fixing_edit(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) 
     ):
         if found := next(filter(evidence, latest), None):
             return found
-    code = [edit for edit in latest if not _DOCUMENT.search(edit.file)]
-    is_sure = run.is_check and len({edit.file for edit in code}) <= _MAX_FILES
-    return code[0] if code and is_sure else None
+    is_sure = run.is_check and len({edit.file for edit in latest}) <= _MAX_FILES
+    return latest[0] if latest and is_sure else None
 
 
 def _sentence(failed: _Failed, name: str = "") -> str:
@@ -355,7 +361,11 @@ def _failure_facts(
         (run for run in later if any(_shows_pass(run, one) for one in lines.values())), None
     )
     passed = passing.completed if passing else None
-    between = [edit for edit in edits if passed and last.index < edit.index < passed.index]
+    between = [
+        edit
+        for edit in edits
+        if passed and last.index < edit.index < passed.index and _may_fix(edit, failed)
+    ]
     attributes = {**failed.attributes, **_place(features.turn)}
     if passed is not None:
         attributes["resolution"] = str(_resolution(passed, failed, between, is_known=True))

@@ -83,9 +83,9 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     known = [*of_user, *_said_before(context)]
     of_agent = decisions.of_agent(turn.assistant_text, evidence, names, known)
     yield from _stated(features, "The agent", of_agent)
-    yield from _reported(
-        features, decisions.reported(turn.user_text, "" if plan else offered.basis)
-    )
+    reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
+    # In a chat, texts about the world also say what is wrong with it.
+    yield from _reported(features, reports if evidence.in_project else [])
 
 
 def _said_before(context: Sequence[Episode]) -> Iterator[Statement]:
@@ -200,8 +200,9 @@ def _stated(
     features: TurnFeatures, speaker: str, statements: Iterable[Statement]
 ) -> Iterator[FactDraft]:
     for one in statements:
-        text = f"{speaker} {_VERBS[one.kind][1]}: {one.sentence}"
-        yield from _fact(features, one.kind, one.sentence, text, said=one.said)
+        sentence = decisions.without_lead(one.sentence)
+        text = f"{speaker} {_VERBS[one.kind][1]}: {sentence}"
+        yield from _fact(features, one.kind, sentence, text, said=one.said)
 
 
 def _fact(
@@ -235,28 +236,35 @@ def _decision(
     sentence: str,
 ) -> Iterator[FactDraft]:
     (entity, relation), at = stated, features.turn.started_at
-    target = features.entity_named(named.chosen) if named.chosen else _about(features, sentence)
+    target = features.entity_named(named.chosen, sentence) if named.chosen else None
+    target = target or _about(features, sentence)
     if target is None:
         return
     attributes = {CHOSEN: target.name} if named.chosen else {}
     yield FactDraft(_RANK, entity, relation, target, text, at, attributes=attributes)
     if named.rejected:
         against = f"`{named.rejected}` was rejected in favour of `{named.chosen}`: {sentence}"
-        rejected = features.entity_named(named.rejected)
-        yield FactDraft(_RANK, entity, "REJECTED", rejected, against, at, attributes=attributes)
+        rejected = features.entity_named(named.rejected, sentence)
+        if rejected is not None:
+            yield FactDraft(_RANK, entity, "REJECTED", rejected, against, at, attributes=attributes)
 
 
 def _about(features: TurnFeatures, sentence: str) -> EntityKey | None:
-    """Return the named thing that a sentence is about, else its topic, else None."""
+    """Return the named thing that a sentence is about, else what the turn edits most.
+
+    Without an edit it is the topic; one of a single word says less than what the turn names.
+    """
     for file in (*features.edited_files, *features.other_files):
         if _is_in(file.rpartition("/")[2], sentence):
             return EntityKey(FILE, file)
-    named = features.entities_in(sentence)
-    if named:
-        return named[0]
+    edited = (EntityKey(FILE, file) for file in features.edited_files)
+    about = next(iter((*features.entities_in(sentence), *edited)), None)
+    if about is not None:
+        return about
     text = f"{features.turn.user_text} {features.turn.assistant_text}"[:_MAX_TEXT]
     topic = _topic(sentence, text.replace(sentence, " ", 1).casefold())
-    return EntityKey(CONCEPT, topic) if topic else None
+    concept = EntityKey(CONCEPT, topic) if topic else None
+    return concept if " " in topic or "-" in topic else next(iter(features.named), concept)
 
 
 def _topic(sentence: str, text: str) -> str:

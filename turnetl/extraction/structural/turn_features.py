@@ -1,4 +1,4 @@
-"""The context of a turn for all rules: its calls, its files and names, and its subject.
+"""The context of a turn for all rules: its calls, its files, and the things that it names.
 
 A file has one name, however a turn writes its path: inside the project the path from the project's
 root, the same in every checkout and worktree; outside it, a shortened path. Temporary and generated
@@ -17,8 +17,6 @@ from turnetl.base.model import Turn
 from turnetl.extraction.structural import entity_names, lexicon, prose, shell_commands
 from turnetl.extraction.structural.entity_names import Evidence
 from turnetl.extraction.structural.findings import (
-    COMMAND,
-    CONCEPT,
     FILE,
     FLAG,
     PACKAGE,
@@ -196,14 +194,11 @@ _DESCRIBED = frozenset({FILE, SYMBOL, TEST, FLAG, SETTING, PACKAGE})
 _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|log|csv|jsonl?)$")
 _MAX_DECLARED = 4
 _NAMED_TOOL_KINDS = frozenset({CallKind.MCP, CallKind.SKILL})
-_SLASH_COMMAND = re.compile(r"/[a-z][\w:-]{1,60}(?=\s|$)")
-_TOOL_NAME = re.compile(r"^(?:[A-Z][A-Za-z]{2,30}|[A-Za-z]{2,20}[\d.+#][\w.+#]{0,20})$")
+_TOOL_NAME = re.compile(r"^[A-Za-z][\w.+#-]{1,30}$")
 USER = EntityKey("User", "user")
 """Who prefers and reports; no turn mentions it."""
 _MAX_READ_FILES = 8
 _MAX_SENTENCES = 400
-_SUBJECTS = 2
-"""Endpoints of a fact about the whole turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,12 +208,6 @@ class TurnFeatures:
     turn: Turn
     paths: ProjectPaths
     calls: tuple[ClassifiedCall, ...]
-    project: EntityKey
-    subject: EntityKey
-    """The main one."""
-    counterpart: EntityKey
-    """The second subject: the other endpoint of facts about the whole turn. It is the project only
-    if the turn has one subject, because an entity that every fact touches connects nothing."""
     prompt_summary: str
     """The first sentences of the prompt."""
     sentences: tuple[str, ...]
@@ -289,23 +278,14 @@ class TurnFeatures:
                 if file and not _DOCUMENT.search(file):
                     yield file, f"{call.detail}\n{call.call.result}"[:_MAX_CODE]
 
-    def entity_in(self, sentence: str, exclude: EntityKey) -> EntityKey:
-        """Return another entity that the sentence names: a concept or a file, else a subject."""
-        for key in entity_names.things(sentence, self.evidence):
-            if key != exclude:
-                return key
-        for file in (*self.edited_files, *self.other_files):
-            if file.rpartition("/")[2] in sentence and EntityKey(FILE, file) != exclude:
-                return EntityKey(FILE, file)
-        return self.subject_beside(exclude)
+    def entity_named(self, name: str, sentence: str) -> EntityKey | None:
+        """Return what a decision chooses or rejects, None for a noun with an article.
 
-    def entity_named(self, name: str) -> EntityKey:
-        """Return what a decision chooses or rejects: a tool, if a sign but no call shows it."""
-        key = EntityKey(TOOL if _TOOL_NAME.match(name) else CONCEPT, name)
-        return next(iter(entity_names.things(f"`{name}`", self.evidence)), key)
-
-    def subject_beside(self, entity: EntityKey) -> EntityKey:
-        return self.subject if self.subject != entity else self.counterpart
+        What no call shows is a tool: `polars instead of pandas`.
+        """
+        with_article = re.search(rf"\b(?:an?|the|this|that) {re.escape(name)}\b", sentence)
+        tool = None if with_article or not _TOOL_NAME.match(name) else EntityKey(TOOL, name)
+        return next(iter(entity_names.things(f"`{name}`", self.evidence)), tool)
 
 
 def turn_features(turn: Turn) -> TurnFeatures:
@@ -313,21 +293,16 @@ def turn_features(turn: Turn) -> TurnFeatures:
     calls = tuple(classify_calls(turn.agent_calls))
     edited = _files(paths, calls, _WRITE_KINDS)
     read = _read_files(paths, calls)
-    evidence = _evidence(turn, paths, calls, tuple(dict.fromkeys((*edited, *read))))
+    opened = tuple(dict.fromkeys((*edited, *read, *_stopped_files(paths, calls))))
+    evidence = _evidence(turn, paths, calls, opened)
     named = _named(turn, evidence)
     mentioned = [key.name for key in named if key.label == FILE]
     other = dict.fromkeys((*mentioned, *read[:_MAX_READ_FILES]))
     other_files = tuple(name for name in other if name not in edited)
-    project = EntityKey(CONCEPT, turn.group_id)
-    subjects = _subjects(turn, calls, edited, other_files, named)
-    subject, counterpart = [*subjects, project, USER][:_SUBJECTS]
     return TurnFeatures(
         turn=turn,
         paths=paths,
         calls=calls,
-        project=project,
-        subject=subject,
-        counterpart=counterpart,
         prompt_summary=prose.prompt_summary(turn.user_text),
         sentences=_informative_sentences(turn.assistant_text),
         edited_files=edited,
@@ -336,6 +311,12 @@ def turn_features(turn: Turn) -> TurnFeatures:
         evidence=evidence,
         reports=_reports(calls),
     )
+
+
+def _stopped_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> list[str]:
+    """Return the files of edits that the user stopped."""
+    stopped = (call for call in calls if call.rejected and call.kind in _WRITE_KINDS)
+    return [file for call in stopped for path in call.targets if (file := paths.file(path))]
 
 
 def _read_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> tuple[str, ...]:
@@ -453,29 +434,3 @@ def _named(turn: Turn, evidence: Evidence) -> tuple[EntityKey, ...]:
     quoted = entity_names.quoted(prose.clip(turn.assistant_text, *prose.RESPONSE_NAME_LIMITS))
     said = [*entity_names.things(prompt, evidence), *entity_names.things(quoted, evidence)]
     return tuple(dict.fromkeys(said))[:_MAX_NAMED]
-
-
-def _subjects(
-    turn: Turn,
-    calls: Iterable[ClassifiedCall],
-    edited: tuple[str, ...],
-    other: tuple[str, ...],
-    named: Iterable[EntityKey],
-) -> list[EntityKey]:
-    """Return the entities that the turn is about, the most important first."""
-    prompt = turn.user_text[:6000]
-    slash_command = _SLASH_COMMAND.match(prompt)
-    in_prompt = [entity for entity in named if entity.name in prompt]
-    files = [EntityKey(FILE, name) for name in (*edited, *other)]
-    tools = sorted(
-        call.targets[0] for call in calls if call.kind in _NAMED_TOOL_KINDS and call.targets
-    )
-    by_importance = [
-        *([EntityKey(COMMAND, slash_command.group())] if slash_command else []),
-        *in_prompt,
-        *files[: len(edited)],
-        *named,
-        *files,
-        *(EntityKey(TOOL, prose.shorten(tool, 60)) for tool in tools),
-    ]
-    return list(dict.fromkeys(by_importance))
