@@ -38,15 +38,8 @@ def tool_result(native: str, call: str, text: str, at: datetime | None = None) -
 
 
 def two_turns(folder: Path, at: datetime) -> Path:
-<<<<<<< HEAD
-    """Write an archive of two turns of the project `shop`, of which one edits; return its path."""
-    rows = conversation("Add a cart to the shop", "Write the tests of the cart", at=at)
-    written = {"file_path": "/home/dev/shop/test_cart.py", "content": "def test_total(): ..."}
-    rows += [tool_call("c1", "Write", at, **written), tool_result("r1", "c1", "Written", at)]
-=======
     """Write an archive of two turns of the project `shop`; return its path."""
     rows = conversation("Add a cart to the shop", "The cart should never round a price", at=at)
->>>>>>> w/graph
     return write_archive(folder / "a.jsonl", rows)
 
 
