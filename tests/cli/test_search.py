@@ -57,9 +57,9 @@ def test_each_filter_selects_turns(subtests: pytest.Subtests, folder: Path) -> N
     for arguments, count in (
         (("--relation", "failed_with", "--until", "2026-02"), 2),
         (("--file", "checkout.py", "--relation", "CHANGED"), 1),
-        (("--file", "/home/dev/bookshop/src/bookshop/checkout.py"), 1),
+        (("--file", "/home/dev/bookshop/src/bookshop/checkout.py"), 2),
         (("--entity", "total_cents"), 1),
-        (("--label", "Error", "--group", "shoebox"), 5),
+        (("--label", "Error", "--group", "shoebox"), 6),
         (("--tool", "bash", "--until", "2026-02"), 3),
         (("--format", "claude_code", "--since", "2026-05"), 2),
         (("--session", "6beda5ed", "--until", "2026-02"), 0),
