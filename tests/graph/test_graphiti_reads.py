@@ -230,7 +230,7 @@ async def _summarised(url: str, lake: Path) -> GroupContents:
             f"p{number}",
             ordinal=number,
             started_at=builders.START + timedelta(minutes=5 * number),
-            user_text=f"We decided to use version {number} of the protocol, not {number + 1}.",
+            user_text=f"Show the total of shelf {number} in the cart.",
             tool_calls=(builders.tool("Edit", f"/home/dev/shop/src/cart.py :: + {number}", "ok"),),
         )
         for number in range(4)

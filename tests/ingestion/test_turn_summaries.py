@@ -35,7 +35,7 @@ def turns(count: int, *, first: int = 0) -> list[Episode]:
             f"p{number}",
             ordinal=number,
             started_at=START + timedelta(minutes=5 * number),
-            user_text=f"We decided to use version {number} of the protocol, not {number + 1}.",
+            user_text=f"Show the total of shelf {number} in the cart.",
             tool_calls=(tool("Edit", f"/home/dev/shop/src/cart.py :: + total {number}", "ok"),),
         )
         for number in range(first, first + count)
