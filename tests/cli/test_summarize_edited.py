@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.cli.summarize_runs import (
 )
 from tests.conftest import GRAPHS
 from tests.graph.statements import run_statement
+from turnetl.base.graph_model import GroupContents
 
 
 @pytest.fixture(params=GRAPHS)
@@ -81,13 +83,23 @@ def test_a_graph_without_edited_summaries_says_nothing_about_them(
     assert result.messages == []
 
 
+def facts_told(groups: Sequence[GroupContents]) -> dict[str, str]:
+    """Return what each summary says after its first words.
+
+    What an entity is may have been learnt after its summary, which a later one begins with.
+    """
+    return {
+        uuid: summary.partition("Facts from ")[2] for uuid, summary in summaries(groups).items()
+    }
+
+
 @pytest.mark.full
 def test_edited_writes_edited_summaries_again_as_if_nobody_had_edited_them(
     graph: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     flushed = tmp_path_factory.mktemp("flushed")
     backfill(flushed, *FIRST_TURNS, **BURSTS)
-    expected = summaries(contents(embedded(flushed)))
+    expected = facts_told(contents(embedded(flushed)))
     edit(graph)
     edited = contents(graph)
     preview = summarize(tmp_path, graph, "--edited", "--dry-run", "--json").json["groups"]
@@ -98,7 +110,7 @@ def test_edited_writes_edited_summaries_again_as_if_nobody_had_edited_them(
     written = [group["written"] for group in done.json["groups"]]
     assert written == [group["to_write"] for group in preview]
     assert sum(written) >= list(summaries(edited).values()).count("by hand") > 0
-    assert summaries(contents(graph)) == expected
+    assert facts_told(contents(graph)) == expected
     after = contents(graph)
     again = summarize(tmp_path, graph, "--edited", "--json").json["groups"]
     assert [(group["to_write"], group["edited"]) for group in again] == [(0, 0), (0, 0)]

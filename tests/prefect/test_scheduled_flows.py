@@ -135,6 +135,7 @@ async def test_a_nightly_run_without_new_turns_writes_what_earlier_runs_deferred
     for name, value in UNFLUSHED.items():
         monkeypatch.setenv(name, value)
     lake = tmp_path / "lake"
+    shutil.copy(ROOT / "data/archives/bookshop/2026-03-03-checkout.jsonl", archives)
 
     async def deferred() -> int:
         report = await turnetl.summarize(turnetl.Settings(lake=lake), dry_run=True)
