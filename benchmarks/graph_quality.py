@@ -56,7 +56,7 @@ _MOMENT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPlace:
     archive: str
     line: int
     """The first of the turn."""
@@ -70,9 +70,9 @@ class Session:
     """The turns of a session, in order, and what the graph has of them."""
 
     split: str
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, TurnPlace] = field(default_factory=dict)
     """The first of each turn, by its id."""
-    turns: dict[Place, str] = field(default_factory=dict)
+    turns: dict[TurnPlace, str] = field(default_factory=dict)
     """The turn at each of its places."""
     kept: int = 0
     """Turns that are no noise."""
@@ -191,7 +191,7 @@ def _turns(
     columns = ("turn_id", "archive", "first_line")
     tables = (lake.scan_turns(group) for group in lake.groups() if lake.turn_paths(group))
     rows = (row for table in tables for row in table.select(columns).collect().iter_rows())
-    places = [(turn, Place(str(Path(path).relative_to(ARCHIVES)), line))
+    places = [(turn, TurnPlace(str(Path(path).relative_to(ARCHIVES)), line))
               for turn, path, line in rows]  # fmt: skip
     # A turn of a labelled archive may stand in others, too, on other lines.
     for turn, place in sorted(
@@ -243,7 +243,7 @@ Labelled = TypeVar("Labelled", DecisionLabel, EditLabel, ErrorLabel, IntentLabel
 
 def _of(labels: Iterable[Labelled], session: Session) -> list[tuple[str, Labelled]]:
     """Return the labels of a session with their turns."""
-    places = ((Place(label.archive, label.turn_line), label) for label in labels)
+    places = ((TurnPlace(label.archive, label.turn_line), label) for label in labels)
     return [(session.turns[place], label) for place, label in places if place in session.turns]
 
 

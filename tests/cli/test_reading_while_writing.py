@@ -58,7 +58,7 @@ def test_search_and_status_answer_during_a_backfill_and_say_how_old_the_data_are
     before = run_in_process("search", "part1.py", "--json", folder=folder).json
     with writing(more, provider, folder):
         found = run_in_process("search", "part1.py", "--json", folder=folder)
-        status = run_in_process("status", folder=folder)
+        status = run_in_process("status", folder=folder, **model_environment(provider))
         output = run_in_process("status", "--json", folder=folder).json
         index = run_in_process("index", folder=folder)
     assert found.json["hits"] == before["hits"] != []

@@ -18,7 +18,7 @@ _DETAIL = " · "
 _ON_ITS_LINE = f"\n{BEFORE.lstrip()}"
 
 
-class Change(NamedTuple):
+class EditedPart(NamedTuple):
     """A change of one definition: a function, a class, a setting, a heading."""
 
     kind: str
@@ -31,7 +31,7 @@ class Change(NamedTuple):
     """Empty: the only file of the call."""
 
 
-def outline_text(changes: Iterable[Change]) -> str:
+def outline_text(changes: Iterable[EditedPart]) -> str:
     """Return the changes as lines: a secret must be detected in them as in the input itself."""
     texts, path = [], ""
     for change in changes:
@@ -57,7 +57,7 @@ def without_outline(text: str) -> str:
     return text.partition(BEFORE)[0]
 
 
-def outline_of(text: str) -> Iterator[Change]:
+def outline_of(text: str) -> Iterator[EditedPart]:
     """Yield the changes that the input of a tool call names."""
     path = ""
     for part in text.split(BEFORE)[1:]:
@@ -65,4 +65,4 @@ def outline_of(text: str) -> Iterator[Change]:
         if kind == FILE:
             path = part[1:]
         elif kind in {ADDED, CHANGED, DELETED, RENAMED, IMPORTED}:
-            yield Change(kind, name, detail, path)
+            yield EditedPart(kind, name, detail, path)

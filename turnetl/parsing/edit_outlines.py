@@ -13,7 +13,15 @@ from functools import cached_property
 from itertools import islice
 
 from turnetl.base import edit_outline
-from turnetl.base.edit_outline import ADDED, BECOMES, CHANGED, DELETED, IMPORTED, RENAMED, Change
+from turnetl.base.edit_outline import (
+    ADDED,
+    BECOMES,
+    CHANGED,
+    DELETED,
+    IMPORTED,
+    RENAMED,
+    EditedPart,
+)
 from turnetl.formats.kit.tool_input import EditedText, called_path, edited_texts
 from turnetl.formats.port import RawTurn
 from turnetl.parsing.definitions import (
@@ -83,9 +91,9 @@ def add_outlines(turns: Iterable[RawTurn]) -> None:
                 known.add(called_path(call.arguments), call.result)
 
 
-def _of_call(edits: Sequence[EditedText], known: "_KnownTexts", result: str) -> list[Change]:
+def _of_call(edits: Sequence[EditedText], known: "_KnownTexts", result: str) -> list[EditedPart]:
     is_one = len({edit.path for edit in edits}) == 1
-    found: dict[Change, None] = {}
+    found: dict[EditedPart, None] = {}
     for edit in edits:
         for change in islice(_changes(edit, known, result), _MAX_CHANGES):
             found.setdefault(change._replace(path="" if is_one else edit.path))
@@ -258,16 +266,16 @@ def _first_sentence(lines: Iterable[str]) -> str:
     return text.replace("`", "") if is_sentence else ""
 
 
-def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[Change]:
+def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[EditedPart]:
     if edit.operation == "Delete":
-        yield Change(DELETED, "")
+        yield EditedPart(DELETED, "")
         return
     kind = language(edit.path)
     before = known.whole(edit.path) if edit.operation == "Write" else edit.before
     is_new = edit.operation == "Write" and not before
     if is_new:
         is_overwritten = bool(_OVERWRITTEN.search(result[:200]))
-        yield Change(CHANGED if is_overwritten else ADDED, "", _file_doc(edit.after, kind))
+        yield EditedPart(CHANGED if is_overwritten else ADDED, "", _file_doc(edit.after, kind))
         if is_overwritten:
             return
     if kind is None or max(len(before), len(edit.after)) > _MAX_CHARS:
@@ -294,16 +302,16 @@ def _file_doc(text: str, kind: Language | None) -> str:
     return _first_sentence(lines[first:end])
 
 
-def _of_definitions(old: _Side, new: _Side) -> Iterator[Change]:
+def _of_definitions(old: _Side, new: _Side) -> Iterator[EditedPart]:
     added = new.outermost([name for name in new.names if name not in old.names])
     deleted = old.outermost([name for name in old.names if name not in new.names])
     others = new.names.keys() ^ old.names.keys()
     for was, now in _renamed(old, deleted, new, added):
-        yield Change(RENAMED, was, now)
+        yield EditedPart(RENAMED, was, now)
         deleted.remove(was)
         added.remove(now)
-    yield from (Change(DELETED, name) for name in deleted)
-    yield from (Change(ADDED, name, _added_detail(new, name)) for name in added)
+    yield from (EditedPart(DELETED, name) for name in deleted)
+    yield from (EditedPart(ADDED, name, _added_detail(new, name)) for name in added)
     yield from _changed(old, new, others)
 
 
@@ -335,7 +343,7 @@ def _renamed(
         yield was, now
 
 
-def _changed(old: _Side, new: _Side, others: set[str]) -> Iterator[Change]:
+def _changed(old: _Side, new: _Side, others: set[str]) -> Iterator[EditedPart]:
     """Yield the definitions with changed lines that are neither added nor deleted."""
     stripped = [{line.strip() for line in side.lines} for side in (old, new)]
     lines: dict[str, tuple[list[str], list[str]]] = {}
@@ -349,7 +357,7 @@ def _changed(old: _Side, new: _Side, others: set[str]) -> Iterator[Change]:
         lines.items(), key=lambda item: -len(item[1][0]) - len(item[1][1])
     ):
         if any(re.search(r"\w", line) for line in (*removed, *added)):
-            yield Change(CHANGED, name, _changed_detail(removed, added))
+            yield EditedPart(CHANGED, name, _changed_detail(removed, added))
 
 
 def _changed_detail(removed: Sequence[str], added: Sequence[str]) -> str:
@@ -372,12 +380,12 @@ def _calls(lines: Iterable[str]) -> Iterator[str]:
             yield from (name for name in _CALL.findall(line) if name not in _NO_CALLS)
 
 
-def _imports(old: _Side, new: _Side, path: str) -> Iterator[Change]:
+def _imports(old: _Side, new: _Side, path: str) -> Iterator[EditedPart]:
     """Yield the packages that a file imports now, and did not before."""
     pattern = _IMPORTS.get(path.rpartition(".")[2])
     if pattern is not None:
         before, after = (list(dict.fromkeys(_imported(side, pattern))) for side in (old, new))
-        yield from (Change(IMPORTED, name) for name in after if name not in before)
+        yield from (EditedPart(IMPORTED, name) for name in after if name not in before)
 
 
 def _imported(side: _Side, pattern: re.Pattern[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from turnetl.base.edit_outline import (
     DELETED,
     IMPORTED,
     RENAMED,
-    Change,
+    EditedPart,
 )
 from turnetl.base.model import Fact
 from turnetl.extraction.structural import prose, shell_commands
@@ -83,7 +83,7 @@ class _Edit:
     """What a turn changed of one definition of a file, or of the file itself."""
 
     file: str
-    change: Change
+    change: EditedPart
     calls: tuple[ClassifiedCall, ...]
 
     @property
@@ -136,7 +136,7 @@ def _find_moved(features: TurnFeatures, by_file: dict[str, list[_Edit]]) -> None
                 and any(f"{old}/".startswith(f"{folder}/") for folder in gone)
             ):
                 by_file.pop(old, None)
-                by_file[old] = [_Edit(old, Change(RENAMED, "", file), edit.calls)]
+                by_file[old] = [_Edit(old, EditedPart(RENAMED, "", file), edit.calls)]
                 del by_file[file]
                 break
 
@@ -164,9 +164,9 @@ def _of_call(features: TurnFeatures, call: ClassifiedCall) -> Iterator[_Edit]:
         own = [change for change in call.changes if change.path in {"", path}]
         if not own or not named & {"", path}:
             is_new = call.kind is CallKind.CREATE and "updated" not in call.call.result[:200]
-            own = [Change(ADDED if is_new else CHANGED, "", _line_change(call))]
+            own = [EditedPart(ADDED if is_new else CHANGED, "", _line_change(call))]
         packages = shell_commands.in_manifest(file, call.detail)
-        own += [Change(ADDED, f"{_NEEDS}{package}") for package in packages]
+        own += [EditedPart(ADDED, f"{_NEEDS}{package}") for package in packages]
         for change in own:
             # The list of dependencies: each of them is a change of its own.
             if not (packages and change.name.endswith("dependencies")):
@@ -204,7 +204,7 @@ def _joined(first: _Edit, second: _Edit) -> _Edit | None:
     if kinds[0] in {ADDED, RENAMED, IMPORTED}:
         return replace(first, calls=calls)
     if kinds == (DELETED, ADDED):
-        return _Edit(first.file, Change(CHANGED, first.name), calls)
+        return _Edit(first.file, EditedPart(CHANGED, first.name), calls)
     detail = _joined_detail(first, second) if kinds[1] == CHANGED else second.change.detail
     return _Edit(first.file, second.change._replace(detail=detail), calls)
 
@@ -266,7 +266,7 @@ def _reversed(edit: _Edit) -> tuple[str, str] | None:
     return edit.value[::-1] if edit.value is not None else None
 
 
-def _informative(change: Change) -> int:
+def _informative(change: EditedPart) -> int:
     """Return how much the detail of a change says."""
     if not change.detail or _is_of_comment(change.detail):
         return 0
@@ -448,7 +448,7 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
 def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> FactDraft:
     """Return the fact about a document: which sections were added, removed and changed."""
     calls = tuple(dict.fromkeys(call for edit in edits for call in edit.calls))
-    merged = _Edit(file, Change(CHANGED, ""), calls)
+    merged = _Edit(file, EditedPart(CHANGED, ""), calls)
     sentence = _sentence(features, file.rpartition("/")[2], calls)
     parts = []
     for kind, verb in ((ADDED, "added"), (DELETED, "removed"), (CHANGED, "changed")):
@@ -486,7 +486,7 @@ def _vague_fact(features: TurnFeatures, edits: Sequence[_Edit]) -> FactDraft:
         line = _first_line(next((edit.calls[0] for edit in edits if edit.name == name), calls[0]))
         text = f"`{name}` was changed{line}" if name else f"was changed{line}"
     target = EntityKey(_label(file, name), name) if name else EntityKey(FILE, file)
-    merged = _Edit(file, Change(CHANGED, ""), calls)
+    merged = _Edit(file, EditedPart(CHANGED, ""), calls)
     text = f"{_shown(file)}{' ' if text.startswith('was ') else ': '}{text}"
     return _draft(features, merged, "CHANGED", target, text)
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from turnetl.base.edit_outline import ADDED, BECOMES, CHANGED, DELETED, RENAMED, Change
+from turnetl.base.edit_outline import ADDED, BECOMES, CHANGED, DELETED, RENAMED, EditedPart
 from turnetl.extraction.structural import lexicon
 
 _HEREDOC = re.compile(r"<<-?\s?(['\"\\]?)([A-Z_a-z]{2,20})\1")
@@ -251,7 +251,7 @@ def is_manifest(path: str) -> bool:
     return bool(_MANIFEST.search(path))
 
 
-def file_changes(shell: str) -> Iterator[Change]:
+def file_changes(shell: str) -> Iterator[EditedPart]:
     """Yield the files that a shell line moves, removes or edits, and packages that it adds.
 
     Paths are relative to where the line starts.
@@ -267,27 +267,27 @@ def file_changes(shell: str) -> Iterator[Change]:
             yield change._replace(path=f"{there}{change.path}", detail=detail)
 
 
-def _moved(words: list[str]) -> Iterator[Change]:
+def _moved(words: list[str]) -> Iterator[EditedPart]:
     names = [word.strip("'\"") for word in words if not word.startswith("-")]
     is_git = names[:1] == ["git"]
     match names[is_git:]:
         case ["mv", source, target]:
             into = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
-            yield Change(RENAMED, "", into, source)
+            yield EditedPart(RENAMED, "", into, source)
         case ["rm", *files] if not is_git or "--cached" not in words:
-            yield from (Change(DELETED, "", "", file) for file in files[:_MAX_FILES])
+            yield from (EditedPart(DELETED, "", "", file) for file in files[:_MAX_FILES])
         case ["sed", script, *files] if any(word.startswith("-i") for word in words):
             if found := _REPLACED.match(script):
                 detail = f"{found.group(2)}{BECOMES}{found.group(3)}"
-                yield from (Change(CHANGED, "", detail, file) for file in files[:_MAX_FILES])
+                yield from (EditedPart(CHANGED, "", detail, file) for file in files[:_MAX_FILES])
 
 
-def _installed(segment: str) -> Iterator[Change]:
+def _installed(segment: str) -> Iterator[EditedPart]:
     command = _command(segment)
     manifest = _MANIFEST_OF.get(_install_command(command)) if command is not None else None
     if command is not None and manifest is not None and not _ELSEWHERE.intersection(command.words):
         for package in installed_packages(command):
-            yield Change(ADDED, f"dependencies.{package}", f"{BECOMES}{command.line}", manifest)
+            yield EditedPart(ADDED, f"dependencies.{package}", f"{BECOMES}{command.line}", manifest)
 
 
 def in_manifest(path: str, change: str) -> list[str]:

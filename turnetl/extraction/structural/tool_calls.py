@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from turnetl.base.edit_outline import Change, outline_of, without_outline
+from turnetl.base.edit_outline import EditedPart, outline_of, without_outline
 from turnetl.base.model import (
     STEP_ATTRIBUTES,
     AgentCall,
@@ -42,7 +42,7 @@ class ClassifiedCall:
     call: ToolCall
     run: SubagentRun | None = None
     """Of the subagent that made it; None: the agent of the turn made it."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[EditedPart, ...] = ()
     """What it changed, by definition. `call.input` is without them."""
 
     @property
