@@ -13,7 +13,7 @@ from tests.cli.provider_setup import model_environment
 from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider
 
-QUESTIONS = "question\tturn\nhow did we get a cart?\ta.jsonl:1\nwhere are its tests?\ta.jsonl:3\n"
+QUESTIONS = "question\tturn\nhow did we get a cart?\ta.jsonl:1\nis a price rounded?\ta.jsonl:3\n"
 STAGES = ["lexical", "dense", "fusion", "late_interaction", "search"]
 
 
@@ -65,7 +65,8 @@ def test_a_file_of_questions_needs_no_model(asked: Path) -> None:
 
 @pytest.mark.full
 def test_a_question_may_have_several_turns_and_a_turn_may_be_an_id(asked: Path) -> None:
-    found = run_in_process("search", "cart", "--json", folder=asked).json["hits"][0]["turn_id"]
+    hits = run_in_process("search", "add a cart", "--json", folder=asked).json["hits"]
+    found = hits[0]["turn_id"]
     (asked / "q.tsv").write_text(f"question\tturn\ncart?\t{found}\ncart?\ta.jsonl:3\n")
     (only,) = evaluate(asked, "--questions", "q.tsv", "--json").json["questions"]
     assert found in only["turns"]

@@ -107,7 +107,7 @@ def test_the_page_has_decisions_entities_errors_noise_and_tokens(whole: WrittenR
     assert "I decided on integer cents rather than `Decimal`" in shown
     assert "src/bookshop/catalogue.py" in shown
     assert "KeyError: 'price'" in shown
-    assert "Resolved" in shown
+    assert "Fixed 2026-05-05 10:54 in The accountant" in shown
     assert "Tokens by model" in shown
 
 
@@ -311,7 +311,7 @@ def test_a_damaged_table_is_named_and_the_other_groups_are_shown(
     written = report(tmp_path).json
     assert any("shoebox.parquet" in one for one in written["missing"])
     shown = text(tmp_path)
-    assert "the accountant needs the orders" in shown
+    assert "The accountant needs the orders" in shown
     assert "9 turns are only in the graph" in shown
 
 

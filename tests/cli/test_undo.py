@@ -31,14 +31,19 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """Fill a graph in three runs, the second built on the first; return folder and run ids."""
     folder = tmp_path_factory.mktemp("filled")
     later = AT + timedelta(hours=1)
+    cart = "/home/dev/shop/cart.py"
     failed = [
         row("user", "Run the tests", "u1", AT),
+        tool_call("e1", "Edit", AT, file_path=cart, old_string="total = 0", new_string="total = 1"),
+        tool_result("s1", "e1", "Edited", AT),
         tool_call("c1", "Bash", AT, command="pytest -q"),
         tool_result("r1", "c1", "KeyError: 'price'", AT),
         row("assistant", "They fail with KeyError in cart.py.", "a1", AT),
     ]
     passed = [
         row("user", "Run the tests again", "u2", later),
+        tool_call("e2", "Edit", later, file_path=cart, old_string="total = 1", new_string="total"),
+        tool_result("s2", "e2", "Edited", later),
         tool_call("c2", "Bash", later, command="pytest -q"),
         tool_result("r2", "c2", "12 passed", later),
         row("assistant", "All tests pass.", "a2", later),
