@@ -84,7 +84,7 @@ PROJECTS = {
     "failure": [
         row("user", "Run the tests", "u1", AT),
         tool_call("c1", "Bash", AT, command="pytest -q"),
-        tool_result("r1", "c1", "KeyError: 'price'", AT),
+        tool_result("r1", "c1", "E   KeyError: 'price'\n1 failed in 0.12s", AT),
         row("assistant", "I looked.\n\nThey fail with KeyError.", "a1", AT),
     ],
     "zebra": conversation("Explain zebra", at=AT),
@@ -156,7 +156,7 @@ def digest_of(folder: Path, project: str) -> tuple[dict[str, Any], str]:
 def test_a_failure_without_a_later_success_is_an_open_problem(projects: Path) -> None:
     session, text = digest_of(projects, "failure")
     assert "KeyError: 'price'" in session["open_problems"][0]["fact"]["text"]
-    assert session["outcome"] == "They fail with KeyError."
+    assert session["outcome"] == "They fail with KeyError. (tests fail)"
     assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
     other, _ = digest_of(projects, "zebra")
     assert (other["open_problems"], other["solved_problems"]) == ([], [])
@@ -170,7 +170,7 @@ def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_out
     assert len(session["decisions"]) == 4, "the rejected alternatives are facts of their own"
     assert text.count("pytest instead of unittest") == 1
     assert text.count(SQLITE) == 1
-    assert f"agent decided: {SQLITE}" in text
+    assert f"agent decided: Done. {SQLITE}" in text
 
 
 @pytest.mark.full

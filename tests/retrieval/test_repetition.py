@@ -41,7 +41,7 @@ FACTS = (
     fact(DECIDED, "DECIDED"),
     fact(PREFERS, "PREFERS"),
     fact(EXPLAINED, "EXPLAINED"),
-    fact(SUMMARY, "DECIDED"),
+    fact(SUMMARY, "REJECTED"),
     fact(RAN, "RAN"),
 )
 

@@ -217,7 +217,9 @@ def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], t
         session.facts.setdefault(fact.uuid, DigestFact(fact, turn))
     end = closing(from_episode_text(text).answer)
     if end.outcome or turn.files:
-        session.outcome, session.outcome_turn = turn.outcome, turn
+        # What it asks is shown apart.
+        outcome = turn.outcome.partition(" (asks: ")[0]
+        session.outcome, session.outcome_turn = outcome, turn
     session.question = one_line(end.question)
 
 

@@ -64,7 +64,7 @@ def _statements(session: SessionDigest) -> Iterator[Statement]:
         files = ", ".join(session.files[:LISTED])
         yield Statement("changed", f"{files}{f' and {more:,} more' if more > 0 else ''}")
     stated = session.outcome[:_COMPARED].partition(" (")[0].rstrip("…")
-    is_decision = any(_body(one).startswith(stated) for one in session.decisions)
+    is_decision = any(stated in _body(one) for one in session.decisions)
     if session.outcome_turn is not None and not is_decision:
         yield Statement("outcome", session.outcome, session.outcome_turn.id)
     if session.open_question:
