@@ -128,7 +128,7 @@ def test_what_is_forgotten_is_in_no_object_and_no_copy(
     here.run("backfill", archives)
     text = "integer cents"
     assert text.encode() in b"".join(path.read_bytes() for path in archives.rglob("*.jsonl"))
-    report = here.run("forget", "--match", text, "--yes").json
+    report = here.run("forget", "--match", text, "--cascade", "--yes").json
     assert report["proven"]
     assert report["files_searched"]
     # Another machine, which has the archives too, does not bring the turn back.

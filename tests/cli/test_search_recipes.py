@@ -13,6 +13,8 @@ from tests.servers.provider import FakeProvider
 from tests.servers.summary_responses import RESPONDERS
 
 FILE = "src/bookshop/checkout.py"
+TEST = "test_total_of_two_books"
+"""Facts lead from it to a file, and from that to what was changed in it."""
 QUERY = "why were customers charged twice"
 
 
@@ -71,7 +73,7 @@ def test_a_deeper_breadth_first_search_finds_more(folder: Path) -> None:
         len(
             search(
                 folder,
-                *("--recipe", "node-hybrid-search-rrf", "--center", FILE, "--json", "-n", "500"),
+                *("--recipe", "node-hybrid-search-rrf", "--center", TEST, "--json", "-n", "500"),
                 *("zzz", "--bfs", depth),
             ).json["entities"]
         )
@@ -126,7 +128,9 @@ def test_results_are_ordered_by_time_on_request(folder: Path) -> None:
     by_score = search(folder, *arguments).json
     by_time = search(folder, *arguments, "--sort", "time").json
     for kind in ("facts", "entities"):
-        times = [found["turns"][-1]["started_at"] for found in by_time[kind]]
+        dated = [found for found in by_time[kind] if found["turns"]]
+        assert dated
+        times = [found["turns"][-1]["started_at"] for found in dated]
         assert times == sorted(times, reverse=True)
         assert sorted(map(str, by_time[kind])) == sorted(map(str, by_score[kind]))
     times = [found["turn"]["started_at"] for found in by_time["episodes"]]

@@ -32,7 +32,8 @@ def test_a_trusted_folder_is_used_until_it_changes_and_the_message_says_what_cha
     provider.requests.clear()
     planted.write_config(llm=model_of(provider) | {"effort": "high"})
     changed = planted.run("status", TURNETL_LLM__API_KEY=key, TURNETL_EXTRACTOR="structural")
-    [message] = changed.messages
+    message, stale = changed.messages
+    assert "`turnetl redo --stale" in stale
     assert "since `turnetl trust`, `graphiti.config.json` changed" in message
     assert message.endswith("run `turnetl trust` again")
     assert planted.run("model", "check", TURNETL_LLM__API_KEY=key).exit_code == 2
