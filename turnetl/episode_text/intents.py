@@ -67,7 +67,7 @@ def ends(text: str) -> str:
 
 
 def fit(text: str, limit: int = MAX_CHARS) -> str:
-    """Return a text on one line of at most so many characters, cut at a word."""
+    """Return the text on one line, truncated at a word boundary to `limit` characters."""
     line = " ".join(_REDACTED.sub("[redacted]", text).split()).strip()
     if not any(map(str.isalnum, line.replace("[redacted]", ""))):
         return ""

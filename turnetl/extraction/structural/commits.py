@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from turnetl.base.model import Episode
 from turnetl.extraction.structural import prose
 from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
@@ -18,10 +17,10 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.shell_commands import commands
 from turnetl.extraction.structural.tool_calls import (
+    WRITE_KINDS,
     CallKind,
     ClassifiedCall,
     by_its_agent,
-    classify_calls,
 )
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
@@ -40,13 +39,16 @@ _TICKET = re.compile(r"\b[A-Z][A-Z\d]{1,9}-\d{1,6}\b|(?<![\w/])#\d{1,6}\b")
 _MAX_SHELL, _MAX_FILES = 6000, 2
 
 
-def commit_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
+def commit_facts(
+    features: TurnFeatures, earlier: Iterable[Sequence[ClassifiedCall]]
+) -> Iterator[FactDraft]:
     """Yield the facts about commits and pull requests of a turn.
+
+    `earlier` has the calls of the turns of the session before it, oldest first.
 
     A commit is of the files that were added to it by name, else of those edited since the one
     before, in this turn or in those before it.
     """
-    earlier = (classify_calls(one.turn.agent_calls) for one in context)
     written = Counter(file for calls in earlier for file in _written(features, calls))
     for call in features.calls:
         if call.kind is CallKind.RUN and call.targets and not call.call.is_error:
@@ -63,7 +65,7 @@ def commit_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator
 
 def _written(features: TurnFeatures, calls: Iterable[ClassifiedCall]) -> Iterator[str]:
     for call in calls:
-        if call.kind in {CallKind.EDIT, CallKind.CREATE} and not call.call.is_error:
+        if call.kind in WRITE_KINDS and not call.call.is_error:
             yield from (file for path in call.targets if (file := features.paths.file(path)))
 
 

@@ -30,7 +30,12 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, by_its_agent
+from turnetl.extraction.structural.tool_calls import (
+    WRITE_KINDS,
+    CallKind,
+    ClassifiedCall,
+    by_its_agent,
+)
 from turnetl.extraction.structural.turn_features import TurnFeatures
 from turnetl.graph.mirror.group import GroupView
 
@@ -42,7 +47,7 @@ BEFORE, AFTER = "before", "after"
 _RANK, _IMPORT_RANK = 5, 9
 _MAX_FILES, _MAX_OF_FILE, _MAX_IMPORTS = 25, 3, 2
 _FILES = 5
-"""With so many files more, each has a fact less, down to one."""
+"""For every five files that a turn edits, each file has one fact fewer, but at least one."""
 _SHOWN_PATH, _SHOWN_NAMES = 48, 4
 _SETTINGS_FILE = re.compile(
     r"\.(?:toml|ini|cfg|conf|properties|ya?ml|jsonc?|json5)$|(?:^|/)\.env[\w.]{0,20}$"
@@ -145,7 +150,7 @@ def _edits(features: TurnFeatures) -> Iterator[_Edit]:
     for call in features.calls:
         if call.call.is_error:
             continue
-        if call.kind in {CallKind.EDIT, CallKind.CREATE}:
+        if call.kind in WRITE_KINDS:
             yield from _of_call(features, call)
         elif call.kind is CallKind.RUN and call.targets:
             for change in shell_commands.file_changes(call.targets[0]):
@@ -504,8 +509,7 @@ def _first_line(call: ClassifiedCall) -> str:
 def _sentence(features: TurnFeatures, name: str, calls: Iterable[ClassifiedCall]) -> str:
     """Return what the agent says about a changed thing, if that is understood alone."""
     word = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)")
-    agents = dict.fromkeys(call.run.agent_id for call in calls if call.run is not None)
-    for sentences in (features.sentences, *(features.reports.get(agent, ()) for agent in agents)):
+    for sentences in features.said_with(calls):
         for sentence in sentences:
             if (
                 _MIN_SENTENCE <= len(sentence) <= _MAX_SENTENCE

@@ -34,6 +34,7 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
+from turnetl.extraction.structural.tool_calls import classify_calls
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
 
@@ -94,10 +95,12 @@ class StructuralExtractor:
 def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindings:
     """Return at most 50 entities and 50 facts of the turn, the most informative first."""
     features = turn_features(episode.turn)
-    of_runs, history = runs.run_findings(features, context)
+    earlier = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
+    of_runs, history = runs.run_findings(features, earlier)
     failed = [fact for fact in of_runs if fact.relation == runs.FAILED_WITH]
     of_runs += causes.cause_facts(features, failed)
-    facts = _most_informative([*_other_facts(features, context), *of_runs])
+    of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
+    facts = _most_informative([*_other_facts(features, context), *of_commits, *of_runs])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
     entities = dict.fromkeys(fact_entities)
     where = (str(fact.attributes.get("location", "")) for fact in facts)
@@ -111,7 +114,6 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
     yield from statements.statement_facts(features, context)
     yield from edits.edit_facts(features)
-    yield from commits.commit_facts(features, context)
 
 
 def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:

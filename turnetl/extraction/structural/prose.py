@@ -36,7 +36,6 @@ _SENTENCE_END = re.compile(
 )
 _BACKTICKED = re.compile(r"`[^`]{0,200}`")
 _MIN_LENGTH, _MIN_LETTERS = 12, 8
-_LAST_PARAGRAPHS = 10
 _MAX_PIECES = 5
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _FILLER = re.compile(
@@ -47,12 +46,6 @@ _FILLER = re.compile(
     r"|excellent[.,!]"
     r"|here(?:'s| is| are)\b.{0,80}:$|would you like|want me to|shall i\b|do you want"
     r"|let me know|feel free|generated with|🤖|co-authored-by)",
-    re.IGNORECASE,
-)
-_ANNOUNCEMENT = re.compile(
-    r"(?:(?:all |the |good|great|perfect"
-    r"|now i)[^\n]{0,200}[.!] )?(?:now,? )?let me (?!know)[^\n]{0,300}[.:]?$"
-    r"|(?:let me|now|i'll|i need to|first|next|also|and|then)\b[^\n]{0,300}:$",
     re.IGNORECASE,
 )
 _ACKNOWLEDGEMENT = re.compile(
@@ -110,20 +103,6 @@ def prompt_pieces(prompt: str) -> list[str]:
     return join_sentences(without_fillers or all_sentences)
 
 
-def conclusion(response: str) -> list[str]:
-    """Return the conclusion of a response in at most five pieces of `MAX_PIECE_LENGTH` characters.
-
-    It starts after the last announcement of a step, such as `Now let me run the tests:`.
-    """
-    paragraphs = plain(clip(response, 0, 8000)).split("\n\n")
-    candidates = [sentence for part in _last_message(paragraphs) for sentence in sentences(part)]
-    informative = [sentence for sentence in candidates if is_informative(sentence)]
-    if not informative:
-        candidates = [sentence for part in paragraphs for sentence in sentences(part)]
-        informative = [sentence for sentence in candidates if is_informative(sentence)]
-    return join_sentences(informative or candidates)
-
-
 def join_sentences(items: Iterable[str]) -> list[str]:
     pieces: list[str] = []
     for sentence in items:
@@ -142,18 +121,3 @@ def is_informative(sentence: str) -> bool:
     if _FILLER.match(sentence) or _ACKNOWLEDGEMENT.match(sentence):
         return False
     return sum(map(str.isalpha, _BACKTICKED.sub("", sentence))) >= _MIN_LETTERS
-
-
-def last_question(response: str) -> str:
-    """Return the question that ends a response, which a bare `yes` answers, or an empty string."""
-    last_sentences = sentences(plain(clip(response, 0, 1500)))[-3:]
-    questions = [sentence for sentence in last_sentences if sentence.endswith("?")]
-    return questions[-1] if questions else ""
-
-
-def _last_message(paragraphs: list[str]) -> list[str]:
-    for index in range(len(paragraphs) - 1, -1, -1):
-        part = paragraphs[index].strip()
-        if "\n" not in part and _ANNOUNCEMENT.match(part) and paragraphs[index + 1 :]:
-            return paragraphs[index + 1 :]
-    return paragraphs[-_LAST_PARAGRAPHS:]

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from posixpath import basename, dirname
 
-from turnetl.base.model import Attribute, Episode, Fact, Turn
+from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.extraction.structural import failures, lexicon, prose
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
@@ -28,10 +28,11 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.shell_commands import ShellCommand, commands
 from turnetl.extraction.structural.tool_calls import (
+    FILE_KINDS,
+    WRITE_KINDS,
     CallKind,
     ClassifiedCall,
     by_its_agent,
-    classify_calls,
 )
 from turnetl.extraction.structural.turn_features import ProjectPaths, TurnFeatures, project_paths
 from turnetl.graph.mirror.group import GroupView
@@ -123,8 +124,6 @@ _SAYS_ERROR = re.compile(
 )
 _SCRIPT = re.compile(r"(?:python|node|ruby|perl|bash|sh|zsh|deno|bun|php|uv|swift)[\d.]{0,6}")
 _PIPE = re.compile(r"(?<!\|)\|(?!\|)")
-_FILE_TOOLS = frozenset({CallKind.READ, CallKind.EDIT, CallKind.CREATE})
-_WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
 _WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "edit", "write", "replace", "write_file"})
 _PROGRAM = re.compile(
     r"(?:^|&&|\|\||;|\n)\s{0,8}(?:\w{1,40}=\S{0,80} )?([a-z][\w.+-]{0,30})(?=\s|$)"
@@ -147,9 +146,12 @@ _MAX_ENDED = 20
 
 
 def run_findings(
-    features: TurnFeatures, context: Sequence[Episode]
+    features: TurnFeatures, earlier: Sequence[tuple[Turn, Sequence[ClassifiedCall]]]
 ) -> tuple[list[FactDraft], RunHistory]:
-    """Return the failures of a turn with what resolved them in it, and what may resolve others."""
+    """Return the failures of a turn with what resolved them in it, and what may resolve others.
+
+    `earlier` has the turns of the session before it with their calls, oldest first.
+    """
     runs = [*_runs(features.calls, features.turn)]
     edits = [*_edits(features.calls, features.turn, features.paths, features.sentence_about)]
     facts = [
@@ -160,14 +162,13 @@ def run_findings(
     known = tuple(run.completed for run in runs if run.completed.passed or run.completed.names)
     if not any(run.is_shell for run in known):
         return _limited(facts), RunHistory()
-    calls = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
-    earlier = [
+    before = [
         replace(edit, index=-1)
-        for turn, of_turn in calls
+        for turn, of_turn in earlier
         for edit in _edits(of_turn, turn, _paths(turn))
     ]
-    ids = frozenset(one.turn_id for one in context)
-    history = RunHistory(known, (*earlier, *edits), ids)
+    ids = frozenset(turn.turn_id for turn, _ in earlier)
+    history = RunHistory(known, (*before, *edits), ids)
     return _limited(facts), history
 
 
@@ -447,7 +448,7 @@ def _edits(
         at = call.call.ended_at or turn.started_at
         if call.rejected or call.call.is_error:
             continue
-        if call.kind in _WRITE_KINDS:
+        if call.kind in WRITE_KINDS:
             for path in call.targets:
                 name = paths.file(path) or ""
                 sentence = why(name, [call]) if name else ""
@@ -569,7 +570,7 @@ def _tool_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterato
     if not call.call.name.strip():
         return
     path = ""
-    if call.kind in _FILE_TOOLS and call.targets:
+    if call.kind in FILE_KINDS and call.targets:
         path = call.targets[0]
     elif match := _PATH_ARGUMENT.search(call.call.input[:2000]):
         path = match[1]
@@ -589,7 +590,7 @@ def _slips(call: ClassifiedCall, path: str) -> Iterator[CommandFailure]:
     first = result.partition("\n")[0]
     short = "/".join(path.rsplit("/", 2)[-2:]) if call.kind is CallKind.READ else basename(path)
     for sign, name in _SLIPS:
-        if short and call.kind in _FILE_TOOLS and sign in first.casefold():
+        if short and call.kind in FILE_KINDS and sign in first.casefold():
             yield CommandFailure(failures.stable_name(name.format(short)), "", FailureKind.CALL)
             return
     if name := failures.stable_name(first.partition(". ")[0]):

@@ -20,7 +20,7 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.options import Offer, Reply
 from turnetl.extraction.structural.supersession import CHOSEN, Choice, choice
-from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall
+from turnetl.extraction.structural.tool_calls import WRITE_KINDS, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
 
 _RANK = 2
@@ -167,7 +167,7 @@ def _stopped_call(features: TurnFeatures, answer: str) -> ClassifiedCall | None:
 
 def _call_topic(features: TurnFeatures, call: ClassifiedCall | None) -> str:
     """Return what a stopped edit would have done, or an empty string for other calls."""
-    if call is None or call.kind not in {CallKind.EDIT, CallKind.CREATE} or not call.targets:
+    if call is None or call.kind not in WRITE_KINDS or not call.targets:
         return ""
     added = call.detail.partition("+ ")[2] or call.detail
     code = prose.shorten(added.replace("`", "'"), 100)

@@ -32,6 +32,10 @@ class CallKind(StrEnum):
     OTHER = "other"
 
 
+WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
+FILE_KINDS = frozenset({*WRITE_KINDS, CallKind.READ})
+
+
 @dataclass(frozen=True, slots=True)
 class ClassifiedCall:
     kind: CallKind
@@ -104,7 +108,7 @@ def _with_changes(call: ToolCall) -> ClassifiedCall:
     if not changes:
         return _classify(call)
     classified = _classify(replace(call, input=without_outline(call.input)))
-    if classified.kind not in {CallKind.EDIT, CallKind.CREATE}:
+    if classified.kind not in WRITE_KINDS:
         # An agent's own name for a tool that edits, or a shell command that applies a patch.
         text = classified.call.input
         paths = [path for _, path in _PATCH_HEADER.findall(text)] or [text.partition(" :: ")[0]]
@@ -168,7 +172,7 @@ def _with_arguments(kind: CallKind, call: ToolCall) -> ClassifiedCall:
 def _without_arguments(kind: CallKind, call: ToolCall, keys: tuple[str, ...]) -> ClassifiedCall:
     if call.input.strip() in _NO_INPUT:
         return ClassifiedCall(kind, (), "", call)
-    if kind in {CallKind.EDIT, CallKind.CREATE, CallKind.READ} and not call.input.startswith("{"):
+    if kind in FILE_KINDS and not call.input.startswith("{"):
         path, _, change = call.input[:_MAX_TEXT_LENGTH].partition(" :: ")
         return ClassifiedCall(kind, (path,) if path else (), change, call)
     is_truncated_json = call.input.startswith("{") and kind is not CallKind.RUN

@@ -26,7 +26,13 @@ from turnetl.extraction.structural.findings import (
     TOOL,
     EntityKey,
 )
-from turnetl.extraction.structural.tool_calls import CallKind, ClassifiedCall, classify_calls
+from turnetl.extraction.structural.tool_calls import (
+    FILE_KINDS,
+    WRITE_KINDS,
+    CallKind,
+    ClassifiedCall,
+    classify_calls,
+)
 
 _HOME = re.compile(r"^(?:/Users/[^/]+|/home/[^/]+|/root|[A-Za-z]:/Users/[^/]+)(?=/|$)")
 _WORKTREES = re.compile(
@@ -167,7 +173,6 @@ def _unless_generated(name: str) -> str | None:
     return None if _GENERATED_FOLDERS.search(name) or _GENERATED_FILES.search(name) else name
 
 
-_WRITE_KINDS = frozenset({CallKind.EDIT, CallKind.CREATE})
 _CHANGE = re.compile(
     r"\b(?:add|updat|chang|fix|remov|mov|renam|creat|replac|implement|extract|refactor|wrot|delet"
     r"|simplif"
@@ -189,7 +194,6 @@ _SETTINGS_FILE = re.compile(
     r"\.(?:toml|ini|cfg|conf|env|ya?ml)$|(?:^|/)(?:\.env[\w.]{0,20}|\.\w{1,20}rc"
     r"|(?:settings|config|package|tsconfig)[\w.]{0,20}\.json)$"
 )
-_FILE_KINDS = frozenset({*_WRITE_KINDS, CallKind.READ})
 _DESCRIBED = frozenset({FILE, SYMBOL, TEST, FLAG, SETTING, PACKAGE})
 _DOCUMENT = re.compile(r"\.(?:mdx?|rst|txt|log|csv|jsonl?)$")
 _MAX_DECLARED = 4
@@ -230,20 +234,14 @@ class TurnFeatures:
 
         What the agent of the turn says is asked first, then what the subagents said that made them.
         """
+        found = (_sentence_about(file, sentences) for sentences in self.said_with(calls))
+        return next(filter(None, found), "")
+
+    def said_with(self, calls: Iterable[ClassifiedCall]) -> Iterator[tuple[str, ...]]:
+        """Yield the sentences of the turn's agent, then those of each subagent of the calls."""
+        yield self.sentences
         agents = dict.fromkeys(call.run.agent_id for call in calls if call.run is not None)
-        return next(
-            filter(
-                None,
-                (
-                    _sentence_about(file, sentences)
-                    for sentences in (
-                        self.sentences,
-                        *(self.reports.get(agent, ()) for agent in agents),
-                    )
-                ),
-            ),
-            "",
-        )
+        yield from (self.reports.get(agent, ()) for agent in agents)
 
     def entities_in(self, text: str) -> list[EntityKey]:
         """Return the things that a text of the turn names, in order, each once."""
@@ -273,7 +271,7 @@ class TurnFeatures:
     def _file_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the files of code that calls opened, each with what a call shows of its text."""
         for call in self.calls:
-            if call.kind in _FILE_KINDS and len(call.targets) == 1 and not call.call.is_error:
+            if call.kind in FILE_KINDS and len(call.targets) == 1 and not call.call.is_error:
                 file = self.paths.file(call.targets[0])
                 if file and not _DOCUMENT.search(file):
                     yield file, f"{call.detail}\n{call.call.result}"[:_MAX_CODE]
@@ -291,7 +289,7 @@ class TurnFeatures:
 def turn_features(turn: Turn) -> TurnFeatures:
     paths = project_paths(turn.group_id, turn.cwd, turn.git_branch)
     calls = tuple(classify_calls(turn.agent_calls))
-    edited = _files(paths, calls, _WRITE_KINDS)
+    edited = _files(paths, calls, WRITE_KINDS)
     read = _read_files(paths, calls)
     opened = tuple(dict.fromkeys((*edited, *read, *_stopped_files(paths, calls))))
     evidence = _evidence(turn, paths, calls, opened)
@@ -315,7 +313,7 @@ def turn_features(turn: Turn) -> TurnFeatures:
 
 def _stopped_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> list[str]:
     """Return the files of edits that the user stopped."""
-    stopped = (call for call in calls if call.rejected and call.kind in _WRITE_KINDS)
+    stopped = (call for call in calls if call.rejected and call.kind in WRITE_KINDS)
     return [file for call in stopped for path in call.targets if (file := paths.file(path))]
 
 
@@ -327,7 +325,7 @@ def _read_files(paths: ProjectPaths, calls: Iterable[ClassifiedCall]) -> tuple[s
 
 
 def _reports(calls: Iterable[ClassifiedCall]) -> Mapping[str, tuple[str, ...]]:
-    writers = (call.run for call in calls if call.kind in _WRITE_KINDS and call.run is not None)
+    writers = (call.run for call in calls if call.kind in WRITE_KINDS and call.run is not None)
     answers = {run.agent_id: run.answer for run in writers}
     return {agent: _informative_sentences(answer) for agent, answer in answers.items()}
 
@@ -392,7 +390,7 @@ def _evidence(
         code += entity_names.code_blocks(turn.assistant_text[:_MAX_CODE])
     shell = [call.targets[0] for call in calls if call.kind is CallKind.RUN and call.targets]
     commands = [one for line in shell for one in shell_commands.commands(line)]
-    written = [call for call in calls if call.kind in _WRITE_KINDS]
+    written = [call for call in calls if call.kind in WRITE_KINDS]
     named_tools = (
         name for call in calls if call.kind in _NAMED_TOOL_KINDS for name in call.targets
     )
@@ -411,8 +409,7 @@ def _evidence(
             *(
                 entity_names.setting_keys(f"{call.detail}\n{call.call.result}"[:_MAX_CODE])
                 for call in calls
-                if call.kind in {*_WRITE_KINDS, CallKind.READ}
-                and any(map(_SETTINGS_FILE.search, call.targets))
+                if call.kind in FILE_KINDS and any(map(_SETTINGS_FILE.search, call.targets))
             )
         ),
         branches=branches | ({branch} if branch else set()),
