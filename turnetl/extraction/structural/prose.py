@@ -5,10 +5,9 @@ repetitions of every pattern are bounded or cannot overlap.
 """
 
 import re
-from collections.abc import Iterable
 
-MAX_PIECE_LENGTH = 300
-"""Characters of a prompt or a response in one fact."""
+MAX_SUMMARY_LENGTH = 300
+"""Characters of the summary of a prompt."""
 
 # Characters of head and tail that are read, for `clip`. They only bound the input of the patterns:
 # few texts are as long.
@@ -36,7 +35,6 @@ _SENTENCE_END = re.compile(
 )
 _BACKTICKED = re.compile(r"`[^`]{0,200}`")
 _MIN_LENGTH, _MIN_LETTERS = 12, 8
-_MAX_PIECES = 5
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f]+")
 _FILLER = re.compile(
     r"^(?:let me\b|now\b,?|now,? let|next,|first,|i'll\b|i will\b|i need to\b|i'm going to\b"
@@ -91,27 +89,17 @@ def shorten(text: str, limit: int) -> str:
 
 
 def prompt_summary(prompt: str) -> str:
-    return next(iter(prompt_pieces(prompt)), "")
-
-
-def prompt_pieces(prompt: str) -> list[str]:
-    """Return the sentences of a prompt in pieces of up to `MAX_PIECE_LENGTH` characters."""
+    """Return the first sentences of a prompt, of at most `MAX_SUMMARY_LENGTH` characters."""
     all_sentences = sentences(plain(clip(prompt, 6000, 0)))
-    without_fillers = [
-        sentence for sentence in all_sentences if not _ACKNOWLEDGEMENT.match(sentence)
-    ]
-    return join_sentences(without_fillers or all_sentences)
-
-
-def join_sentences(items: Iterable[str]) -> list[str]:
-    pieces: list[str] = []
-    for sentence in items:
-        if pieces and len(pieces[-1]) + len(sentence) < MAX_PIECE_LENGTH:
-            separator = "" if pieces[-1].endswith((".", "!", "?", ":", ";", "。")) else ";"
-            pieces[-1] = f"{pieces[-1]}{separator} {sentence}"
-        else:
-            pieces.append(shorten(sentence, MAX_PIECE_LENGTH))
-    return pieces[:_MAX_PIECES]
+    informative = [one for one in all_sentences if not _ACKNOWLEDGEMENT.match(one)]
+    first, *more = informative or all_sentences or [""]
+    summary = shorten(first, MAX_SUMMARY_LENGTH)
+    for sentence in more:
+        if len(summary) + len(sentence) >= MAX_SUMMARY_LENGTH:
+            break
+        separator = "" if summary.endswith((".", "!", "?", ":", ";", "。")) else ";"
+        summary = f"{summary}{separator} {sentence}"
+    return summary
 
 
 def is_informative(sentence: str) -> bool:
