@@ -67,7 +67,7 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     """
     turn = features.turn
     evidence = TurnEvidence(bool(turn.cwd), bool(features.edited_files))
-    acted = any(call.kind is CallKind.MCP and not call.rejected for call in features.calls)
+    acted = any(call.kind is CallKind.MCP for call in features.calls)
     of_turn = replace(evidence, edited_files=evidence.edited_files or acted)
     offered = options.offer(context[-1].turn.assistant_text) if context else Offer()
     plan = decisions.given_plan(turn.user_text)
