@@ -97,8 +97,8 @@ _OPPOSITES = tuple(
 _MIN_SHARE, _SAME, _MIN_SHARED = 0.6, 0.7, 2
 """Of the words of the shorter of two sentences that say the opposite of each other."""
 _TAKES_BACK = re.compile(
-    r"\b(?:instead(?! of)|after all|no longer|not? .{1,30} any ?more|revert|undo|back to|changed my mind"
-    r"|get rid of|actually)\b",
+    r"\b(?:instead(?! of)|after all|no longer|not? .{1,30} any ?more|revert|undo|back to"
+    r"|changed my mind|get rid of|actually)\b",
     re.IGNORECASE,
 )
 _LINKED = 0.4
