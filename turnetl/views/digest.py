@@ -61,11 +61,11 @@ def _project(sessions: Sequence[SessionDigest]) -> Iterator[Node]:
     )
     solved = chain.from_iterable(one.solved_problems for one in sessions)
     for title, nodes in (
-        ("Decided", _limited([_decision(one) for one in decided])),
+        ("Decided", _limited([_decision(one) for one in decided], 2 * len(sessions))),
         ("Built", _limited([_session(one) for one in _largest(built)])),
         ("Broken and fixed", [*_solved(solved)]),
         ("Open", _limited([node for one in sessions for node in _open(one)])),
-        ("Answered", _limited([_session(one) for one in sessions if one not in built])),
+        ("Answered", _limited([_session(one) for one in sessions if _is_answer(one, built)])),
     ):
         if nodes:
             yield Section(title, [Lines(nodes)], indent=2)
@@ -85,12 +85,17 @@ def _solved(failures: Iterable[DigestFact]) -> Iterator[Node]:
     for turn, nodes in of_turn.items():
         yield from nodes[:_OF_TURN]
         if len(nodes) > _OF_TURN:
-            yield _item(f"{len(nodes) - _OF_TURN:,} more failures of that turn", turn)
+            yield _item(f"{plural(len(nodes) - _OF_TURN, 'more failure')} of that turn", turn)
 
 
-def _limited(nodes: Sequence[Node]) -> Sequence[Node]:
-    more = len(nodes) - _LISTED
-    return nodes if more <= 0 else [*nodes[:_LISTED], f"and {more:,} more; --json has all"]
+def _is_answer(session: SessionDigest, built: Sequence[SessionDigest]) -> bool:
+    return session not in built and bool(session.intent or session.outcome)
+
+
+def _limited(nodes: Sequence[Node], limit: int = _LISTED) -> Sequence[Node]:
+    shown = nodes[: max(limit, _LISTED)]
+    more = len(nodes) - len(shown)
+    return [*shown, *([f"and {more:,} more; --json has all"] if more else [])]
 
 
 def _item(text: str, source: str, mark: str = "•") -> Node:
@@ -118,7 +123,7 @@ def _open(session: SessionDigest) -> Iterator[Node]:
     yield from filter(None, map(_failure, session.open_problems))
     last = session.turns[-1]
     if session.open_question:
-        yield _item(f"Asked: {session.open_question}", last.id)
+        yield _item(f"{_asked(last)}{session.open_question}", last.id)
     elif last.intent and _NOTHING.match(last.outcome):
         yield _item(f"{last.intent}: {last.outcome[:1].lower()}{last.outcome[1:]}", last.id)
 
@@ -141,13 +146,17 @@ def _steps(session: SessionDigest) -> Iterator[Node]:
         chosen = [session.outcome_turn]
     for turn in session.turns:
         if turn in chosen:
-            intent = "" if turn.intent == session.intent else _CONTEXT.sub("", turn.intent)
-            short = _UNCLOSED.sub("…", fit(intent, _INTENT_CHARS)).rstrip(".")
-            asked = f"{short}: " if intent else ""
+            asked = "" if turn.intent == session.intent else _asked(turn)
             yield _item(f"{asked}{without_question(turn.outcome)}", turn.id, "→")
     yield line((_place(session), "dim"))
     first, *others = _places(session)
     yield line(first, (f" and {plural(len(others), 'more archive')}" if others else "", "dim"))
+
+
+def _asked(turn: TurnSummary) -> str:
+    """Return what was asked before an outcome or a question; may be empty."""
+    intent = fit(_CONTEXT.sub("", turn.intent), _INTENT_CHARS)
+    return f"{_UNCLOSED.sub('…', intent).rstrip('.')}: " if intent else ""
 
 
 def _has_done(turn: TurnSummary) -> bool:
