@@ -87,12 +87,12 @@ def _weight(facts: int, degrees: int) -> int:
 
 
 Cluster = tuple[str, ...]
-"""Uuids of its entities, sorted; three at least: two and what connects them are a fact."""
+"""Uuids of its entities, sorted; two at least."""
 
 _LIBRARY = "graspologic_native"
 _SEED = 1
 _ITERATIONS = 2
-_MIN_MEMBERS = 3
+_MIN_MEMBERS = 2
 _OUT_OF_TIME = (
     "the time was up before the communities were found, and none was changed: give `--max-seconds` "
     "more, or use `leiden`"
