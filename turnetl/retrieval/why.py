@@ -14,17 +14,17 @@ from posixpath import join, normpath
 from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base import ids
-from turnetl.episode_text.retelling import EDITS
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnEdits, TurnId
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
+from turnetl.episode_text.retelling import EDITS
 from turnetl.retrieval.details import facts_by_turn
 from turnetl.retrieval.items import FILE_LABEL
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
-from turnetl.index.persistent import PersistentIndex
+    from turnetl.index.persistent import PersistentIndex
 
 _HEADER = re.compile(r"([0-9a-f]{40,64}) \d+ (\d+)(?: \d+)?")
 _PATCHED = re.compile(r"\*\*\* (?:Add|Update) File: (\S+)")
