@@ -50,8 +50,8 @@ _POINTS = re.compile(
 _REQUEST = re.compile(r"\?|\b(?:can|could|would) (?:we|you|i)\b|^please\b", re.IGNORECASE)
 _OF_PEOPLE = DECISIONS | {"REPORTED"}
 _PATH = re.compile(
-    r"(?<![\w/:.])(?:…|[\w.@~-]{1,60})/(?:[\w.@~-]{1,80}/){0,12}([\w.@-]{1,100}\.[A-Za-z]\w{0,11})"
-    r"(?![\w/])"
+    r"(?:(?<=`)|(?<= in ))(?:…|[\w.@~-]{1,60})/(?:[\w.@~-]{1,80}/){0,12}"
+    r"([\w.@-]{1,100}\.[A-Za-z]\w{0,11})(?![\w/])"
 )
 _RAN = re.compile(r" \(`[^`]{1,200}`\)$")
 _PLAN = "The user accepted the plan: "
@@ -92,9 +92,11 @@ def _said(text: str) -> str:
         return fit(text if plan == text else f"Accepted the plan “{plan}”", MAX_CHARS)
     said = text[spoken.end() :]
     if spoken["who"] == "user" and not spoken["verb"].startswith("accepted"):
-        # As in titles: what "can we …?" asks for.
-        said = intent(from_episode_text(f"user: {said}")) if _REQUEST.search(said) else said
-        if said.endswith(("?", "\uff1f")) or _POINTS.match(said):
+        is_report = spoken["verb"] == "reported"
+        if not is_report and _REQUEST.search(said):
+            # As in titles: what "can we …?" asks for.
+            said = intent(from_episode_text(f"user: {said}"))
+        if (not is_report and said.endswith(("?", "\uff1f"))) or _POINTS.match(said):
             return ""
     return fit(capital(said), MAX_CHARS).rstrip(":;, ")
 
@@ -122,8 +124,12 @@ def short_paths(text: str) -> str:
 
 def is_told(fact: Fact) -> bool:
     """Return whether a summary or a digest tells the fact at all."""
-    is_call = fact.relation == FAILURE and fact.attributes.get("kind") == _TOOL_CALL
-    return not is_call and bool(retold(fact.text, fact.relation))
+    return not is_slip(fact) and bool(retold(fact.text, fact.relation))
+
+
+def is_slip(fact: Fact) -> bool:
+    """Return whether a call of the agent's own tools failed, such as an edit without a match."""
+    return fact.relation == FAILURE and fact.attributes.get("kind") == _TOOL_CALL
 
 
 def once(facts: Iterable[Fact], shown: Iterable[str] = ()) -> Iterator[tuple[Fact, str]]:

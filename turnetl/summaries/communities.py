@@ -27,7 +27,7 @@ from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.base.text import one_line, plural
 from turnetl.episode_text.intents import fit
-from turnetl.episode_text.retelling import DECISIONS, is_told, once
+from turnetl.episode_text.retelling import DECISIONS, is_slip, once
 from turnetl.summaries.rule_summary import with_facts
 
 _SCALE = 1_000_000
@@ -58,11 +58,11 @@ class EntityNetwork:
 def entity_network(entities: Iterable[Entity], facts: Iterable[Fact]) -> EntityNetwork:
     """Return the network of a group.
 
-    What no longer holds, what tells a reader nothing, what connects an entity with itself, and what
-    names the user or an entity which is not given, connects nothing. Further facts about the same
-    two entities count less and less, and the weight of a pair is divided by the square root of the
-    product of their degrees: a command that is connected with everything would merge all
-    communities into one.
+    What no longer holds, what connects an entity with itself, a failed call of the agent's own
+    tools, and what names the user or an entity which is not given, connects nothing. Further facts
+    about the same two entities count less and less, and the weight of a pair is divided by the
+    square root of the product of their degrees: a command that is connected with everything would
+    merge all communities into one.
     """
     known = {entity.uuid for entity in entities if "User" not in entity.labels}
     counts = Counter(
@@ -72,7 +72,7 @@ def entity_network(entities: Iterable[Entity], facts: Iterable[Fact]) -> EntityN
         and fact.source != fact.target
         and fact.source in known
         and fact.target in known
-        and is_told(fact)
+        and not is_slip(fact)
     )
     degrees = Counter(uuid for pair in counts for uuid in pair)
     weights = {
