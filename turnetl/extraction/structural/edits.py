@@ -113,8 +113,7 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         (imported if edit.change.kind == IMPORTED else by_file[edit.file]).append(edit)
     _find_moved(features, by_file)
     files = sorted(by_file, key=lambda file: bool(TEST_FILE.search(file)))[:_MAX_FILES]
-    facts: list[FactDraft] = []
-    vague: list[FactDraft] = []
+    facts, vague = list[FactDraft](), list[FactDraft]()
     for file in files:
         # Beside the change that it tests, what a test calls tells little.
         is_minor = facts and TEST_FILE.search(file)
