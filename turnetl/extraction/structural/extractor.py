@@ -7,6 +7,7 @@ from datetime import datetime
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import DESCRIPTION, Entity, Episode, Fact, GroupId, description
+from turnetl.episode_text import prose
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -15,7 +16,6 @@ from turnetl.extraction.structural import (
     commits,
     edits,
     entity_names,
-    prose,
     runs,
     statements,
     structural_recipe,

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from turnetl.base.model import Attribute, Fact, Turn
-from turnetl.extraction.structural import failures, lexicon, prose
+from turnetl.episode_text import prose
+from turnetl.extraction.structural import failures, lexicon
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
     COMMAND,
