@@ -82,7 +82,7 @@ _ALL = re.compile(
     rf"{_LEAD}(?:both(?: of them)?|all(?: (?:of (?:them|these|those)|three|four|five))?){_STOP}",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"(?<!\w)#(\d{1,2}) (\w[^,;:#()\n]{2,60})")
+_INLINE = re.compile(r"(?<!\w)#(\d{1,2}) (\w(?:[^,;:#()\n?!.]|\.(?=\w)){2,60})")
 _ITEM_REPLY = re.compile(r"\s*(#?)(\d{1,2}|[A-Za-z])[.):]?\s+(\S.*)")
 _NEITHER = re.compile(r"^\W*(?:neither|none)(?: of (?:them|these|those))?\b", re.IGNORECASE)
 _AGAINST = re.compile(
