@@ -15,11 +15,7 @@ from turnetl.extraction.structural import decision_cues, lexicon
 if TYPE_CHECKING:
     from turnetl.extraction.structural.extractor import StructuralExtractor
 
-__all__ = ["MAX_ENTITIES", "MAX_FACTS", "StructuralExtractor", "structural_recipe"]
-
-__getattr__ = lazy_exports(
-    __name__, {"turnetl.extraction.structural.extractor": ("StructuralExtractor",)}
-)
+__getattr__ = lazy_exports(__name__)
 
 _VERSION = "structural 6"
 """Increase it with every change of a rule that changes the output of turns that did not change."""
