@@ -272,7 +272,7 @@ class Entity:
         return self.uuid[:ID_CHARS]
 
     @property
-    @described("Its other names, sorted: spellings, ends and forms of its path.")
+    @described("Its other names, sorted: spellings, and what was merged into it.")
     def aliases(self) -> tuple[str, ...]:
         return tuple(filter(None, str(self.attributes.get(ALIASES, "")).split("\n")))
 

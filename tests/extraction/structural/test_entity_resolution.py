@@ -72,3 +72,13 @@ def test_aliases_are_sorted_and_bounded_and_do_not_repeat_the_name() -> None:
     many = with_aliases(entity, (f"delay{number:02}" for number in range(40)))
     assert len(many.aliases) == MAX_ALIASES
     assert with_aliases(many, many.aliases) is many
+
+
+def test_a_qualified_symbol_is_the_one_that_its_module_or_folder_declares() -> None:
+    bare = EntityKey(SYMBOL, "add", description="Function in `src/cart.py`")
+    for keys in ((bare, EntityKey(SYMBOL, "Cart.add")), (EntityKey(SYMBOL, "cart.add"), bare)):
+        assert len(_entities(builders.empty_group(), *keys).names) == 1
+    group = _group_with(bare)
+    group.put(_entities(group, EntityKey(SYMBOL, "src.add")).changed(NOW), ())
+    assert [one.aliases for one in group.entities] == [("src.add",)]
+    assert len(_entities(group, bare, EntityKey(SYMBOL, "list.add")).names) == 2

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 
 from turnetl.base import ids
 from turnetl.base.model import (
@@ -51,6 +52,8 @@ _MORE_SPECIFIC: Mapping[str, frozenset[str]] = {
 _WITH_ALIASES = frozenset({*_THINGS, BRANCH, COMMIT, CONCEPT})
 _MAX_FOLDERS = 12
 """Folders above a guessed root that a path of the group may start with."""
+_WHERE = re.compile(r"\w+ in `([^`]+)`")
+"""Begins the description of what a file declares."""
 _VAGUE = re.compile(r"[A-Z]\w+: ")
 """Begins a description that has what is said of the thing, and not where it is."""
 
@@ -117,7 +120,24 @@ class TurnEntities:
             return self._file(key.name)
         own = self._id(key.label, key.name)
         others = (self._id(label, key.name) for label in _TWINS.get(key.label, ()))
-        return next(filter(self._is_known, (own, *others)), own)
+        qualified = self._qualified(key) if key.label == SYMBOL else ()
+        return next(filter(self._is_known, (own, *others, *qualified)), own)
+
+    def _qualified(self, key: EntityKey) -> Iterator[str]:
+        """Yield the ids of a symbol of one word with and without its module, class or package.
+
+        `Cart.add` is the `add` that `cart.py` declares.
+        """
+        scope, _, name = key.name.replace("::", ".").rpartition(".")
+        if not scope:
+            yield from (self._id(SYMBOL, f"{part}.{name}") for part in _scopes(key.description))
+            return
+        known = self._id(SYMBOL, name)
+        entity, own = self._group.entity(known), self._found.get(known, _Found()).keys
+        texts = [str(entity.attributes.get(DESCRIPTION, ""))] if entity else []
+        scopes = chain(*map(_scopes, (*texts, *(one.description for one in own))))
+        if scope.rpartition(".")[2].casefold() in scopes:
+            yield known
 
     def _file(self, name: str) -> str:
         """Return the file of that path, else one that the group knows by a longer end of it."""
@@ -132,6 +152,12 @@ class TurnEntities:
 
     def _id(self, label: str, name: str) -> str:
         return ids.entity_id(self._group_id, label, ids.folded_name(label, name))
+
+
+def _scopes(text: str) -> list[str]:
+    """Return the last folder and the name of the file in a description, in lower case."""
+    where = _WHERE.match(text)
+    return [part.partition(".")[0].casefold() for part in where[1].split("/")[-2:]] if where else []
 
 
 def _labelled(entity: Entity, key: EntityKey) -> Entity:

@@ -209,8 +209,9 @@ _MAX_SENTENCES = 400
 _MIN_STATEMENT, _MAX_STATEMENT = 4, 240
 """Words of a sentence beside the name of which it says something, and its characters."""
 _UNREAL = re.compile(
-    r"\b(?:could|would|might|maybe|option \d|let's|let me|shall|should (?:i|we)|want me|can you"
-    r"|we can|i can|i'll|i will|please)\b|[\w/-]/(?:home|tmp|Users)/|\[/|\?$",
+    r"^(?:it|this|that|these|they|but|and)\b|\b(?:could|would|might|maybe|option \d|let's|let me"
+    r"|shall|should (?:i|we)|want me|can you|we can|i can|i'll|i will|please)\b"
+    r"|[\w/-]/(?:home|tmp|Users)/|\[/|\?$",
     re.IGNORECASE,
 )
 """In sentences that ask, plan or suppose, and in lines of logs."""
@@ -285,7 +286,7 @@ class TurnFeatures:
         asked = prose.sentences(prose.plain(prose.clip(self.turn.user_text, *prose.PROMPT_LIMITS)))
         return next(
             (
-                sentence.rstrip(".:;,")
+                sentence.rstrip(".:;,!")
                 for sentence in (*self.sentences, *asked)
                 if name in sentence
                 and len(sentence) <= _MAX_STATEMENT
