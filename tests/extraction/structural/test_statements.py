@@ -86,7 +86,7 @@ def test_what_follows_a_yes_is_kept() -> None:
 
 
 async def test_replies_to_items_of_a_list_and_a_yes_become_decisions(shop: ShopGroup) -> None:
-    await shop.ingest("a", assistant_text="Left: #3 the tax of `total`, #4 the audit log. Fix them?")
+    await shop.ingest("a", assistant_text="Left: #3 the tax of `total`, #4 the audit log. Fix?")
     await shop.ingest(
         "b", user_text="#3 round it once\n#4 no", assistant_text="Shall I drop the price cache?"
     )
