@@ -108,7 +108,6 @@ def of_agent(
     It says that it decides, or, in a turn that edited a file, states a rule about one of `names`
     or a name in backticks.
     """
-    known = list(said)
     found: list[Statement] = []
     before = ""
     for sentence in sentences(plain(clip(response, *RESPONSE_LIMITS))):
@@ -120,6 +119,7 @@ def of_agent(
             if is_explicit or (evidence.edited_files and _is_about(alone, names)):
                 found.append(Statement(StatementKind.DECISION, alone, sentence))
         before = sentence
+    known = list(said) if found else []
     # What is said last is what came of it.
     found.reverse()
     found.sort(key=lambda one: not _REASON.search(one.sentence))

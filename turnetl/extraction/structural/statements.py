@@ -5,6 +5,8 @@ Each statement is an entity of its own, named by a sentence that is understood a
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
 
 from turnetl.base.model import Episode
 from turnetl.extraction.structural import decisions, failures, lexicon, options, prose
@@ -52,6 +54,7 @@ _NOT_NOUN = ("ed", "ing", "ly")
 """Endings of single words that are rarely nouns."""
 _BREAK = re.compile(r"[^\w\s-]+")
 _MIN_LAST, _MIN_WORD, _MAX_WORDS, _MAX_TEXT = 3, 4, 3, 20_000
+_REMEMBERED_TURNS = 64
 _MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
 
 
@@ -80,7 +83,7 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     yield from _stated(features, "The user", () if plan else of_user)
     names = [key.name for key in features.named]
     names += [file.rpartition("/")[2] for file in features.edited_files]
-    known = [*of_user, *_said_before(context)]
+    known = chain(of_user, _said_before(context))
     of_agent = decisions.of_agent(turn.assistant_text, evidence, names, known)
     yield from _stated(features, "The agent", of_agent)
     reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
@@ -89,10 +92,15 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
 
 
 def _said_before(context: Sequence[Episode]) -> Iterator[Statement]:
-    evidence = TurnEvidence(in_project=True, edited_files=True)
     for one in context:
-        yield from decisions.of_user([one.turn.user_text], evidence)
-        yield from decisions.of_agent(one.turn.assistant_text, evidence, ())
+        yield from _said(one.turn.user_text, one.turn.assistant_text)
+
+
+@lru_cache(_REMEMBERED_TURNS)
+def _said(prompt: str, response: str) -> tuple[Statement, ...]:
+    """Return what an earlier turn states. Remembered: it is the context of several turns."""
+    evidence = TurnEvidence(in_project=True, edited_files=True)
+    return (*decisions.of_user([prompt], evidence), *decisions.of_agent(response, evidence, ()))
 
 
 def _plan_facts(
