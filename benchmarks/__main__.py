@@ -17,6 +17,7 @@ NAMES = (
     "retrieval",
     "index",
     "unchanged",
+    "backfill_cost",
     "large_lake",
     "ingest",
     "filter",

@@ -15,10 +15,10 @@ from turnetl.activity_report.model import (
 from turnetl.activity_report.turns import TurnBook
 from turnetl.base.model import Fact
 from turnetl.base.text import one_line
+from turnetl.episode_text.retelling import DECISIONS, FAILURE
 from turnetl.index.conditions import Selection
 from turnetl.index.lookup import LabelledEntities, NewestFacts, Overview, StatedEntity
 from turnetl.index.persistent import PersistentIndex
-from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.fix import Occurrence, error_history
 
 

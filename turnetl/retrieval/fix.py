@@ -20,17 +20,17 @@ from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
+from turnetl.episode_text.retelling import EDITS, FAILURE
 from turnetl.index.conditions import Selection
 from turnetl.index.lookup import StatedFact
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, Keys
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
-from turnetl.retrieval.digest import FAILURE
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze, normalized
 from turnetl.retrieval.ranking import rank
-from turnetl.retrieval.turn_summary import EDITED, TurnSummary, summarize
+from turnetl.retrieval.turn_summary import TurnSummary, summarize
 
 EXACT = 2.0
 """The score of an error whose name is the text."""
@@ -285,7 +285,7 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if indexed.fact.relation in EDITED or _is_fix(indexed, stated)
+        if indexed.fact.relation in EDITS or _is_fix(indexed, stated)
     }
     within = [
         fact

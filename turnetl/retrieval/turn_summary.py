@@ -20,6 +20,7 @@ from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import intent
 from turnetl.episode_text.outcomes import outcome
 from turnetl.episode_text.passages import prompt_title
+from turnetl.episode_text.retelling import EDITS
 from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact, IndexedTurn
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:  # the index itself imports its libraries
 
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
-EDITED = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "MODIFIED", "CREATED"})
-"""Relations that say that a file was changed: of rules, of models, and of older graphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +95,7 @@ def changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
     names = [
         end.name
         for indexed in facts
-        if indexed.fact.relation in EDITED
+        if indexed.fact.relation in EDITS
         for end in (indexed.source, indexed.target)
         if "File" in end.labels
     ]

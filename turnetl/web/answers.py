@@ -15,6 +15,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
+from turnetl.episode_text.retelling import DECISIONS, FAILURE
 from turnetl.index.conditions import Selection
 from turnetl.index.index_report import IndexedGroup
 from turnetl.index.lookup import Overview, StatedEntity
@@ -33,7 +34,6 @@ from turnetl.pipeline.opened_items import (
 from turnetl.pipeline.search import find_turns
 from turnetl.report_pages.activity_page import activity_chart
 from turnetl.retrieval.details import Details, TurnDetails, entity_details
-from turnetl.retrieval.digest import DECISIONS, FAILURE
 from turnetl.retrieval.items import FILE_LABEL, find_entity
 from turnetl.retrieval.search import CombinedHits
 from turnetl.retrieval.turn_summary import timeline

@@ -38,9 +38,15 @@ _TWO_SUBCOMMANDS = frozenset(
 )  # fmt: skip
 _TEST_COMMAND = re.compile(
     r"^(?:(?:go|cargo|npm|yarn|pnpm|bun|mix|swift|dotnet|deno|make|just|mise|mise run|npm run|task"
-    r"|pnpm run|yarn run|gradle|\./gradlew|mvn) (?:test|build|vet|lint|check|ci|clippy|tsc|compile"
-    r"|typecheck|fmt|t)\b.*|pytest|vitest.*|jest|tsc|eslint|mypy|ruff|golangci-lint.*|tox.*|nox.*"
-    r"|playwright.*|xcodebuild.*|rspec.*|phpunit.*|unittest.*|ctest.*|pyright.*)$"
+    r"|pnpm run|yarn run|bun run|gradle|gradlew|mvn|mvnw|dart|flutter|rails|bin/rails|rake|composer"
+    r"|bazel|sbt|zig|stack|cabal|next|vite|terraform|docker|docker compose|ty|hatch|hatch run)"
+    r" (?:test|build|vet|lint|check|ci|clippy|tsc|compile|typecheck|type-check|verify|assemble|fmt"
+    r"|nextest|analyze|validate|spec|package|t)\b.*"
+    r"|(?:pytest|vitest|jest|mocha|ava|karma|cypress|tsc|vue-tsc|svelte-check|eslint|stylelint|biome"
+    r"|prettier|mypy|pyright|basedpyright|pylint|flake8|ruff|black|isort|bandit|golangci-lint"
+    r"|staticcheck|tox|nox|playwright|xcodebuild|swiftlint|rspec|rubocop|phpunit|pest|phpstan|psalm"
+    r"|unittest|ctest|cmake|ninja|make|g?cc|g\+\+|clang|clang\+\+|javac|kotlinc|rustc|shellcheck"
+    r"|actionlint|hadolint|tflint|pre-commit|webpack|rollup|esbuild|tsup)\b.*)$"
 )
 _AMPERSAND = "\ue000"
 """Replaces the `&` of a redirection while a line is split at the others."""
@@ -238,6 +244,8 @@ _NOT_PACKAGES = frozenset(
 )
 _MAX_MANIFEST_LINE = 400
 _MAX_PACKAGES, _MAX_FILES = 10, 3
+RESTORED = "="
+"""The kind of a change that takes back what was not committed of a file."""
 
 
 def installed_packages(command: ShellCommand) -> list[str]:
@@ -274,12 +282,18 @@ def _moved(words: list[str]) -> Iterator[EditedPart]:
         case ["mv", source, target]:
             into = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
             yield EditedPart(RENAMED, "", into, source)
+        case ["checkout" | "restore", *files] if is_git and _restores(words):
+            yield from (EditedPart(RESTORED, "", "", file) for file in files if "." in file)
         case ["rm", *files] if not is_git or "--cached" not in words:
             yield from (EditedPart(DELETED, "", "", file) for file in files[:_MAX_FILES])
         case ["sed", script, *files] if any(word.startswith("-i") for word in words):
             if found := _REPLACED.match(script):
                 detail = f"{found.group(2)}{BECOMES}{found.group(3)}"
                 yield from (EditedPart(CHANGED, "", detail, file) for file in files[:_MAX_FILES])
+
+
+def _restores(words: list[str]) -> bool:
+    return "--" in words or (words[1] == "restore" and "--staged" not in words)
 
 
 def _installed(segment: str) -> Iterator[EditedPart]:
