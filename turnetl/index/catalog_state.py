@@ -278,6 +278,11 @@ SELECT (
     ORDER BY n.started_at, n.turn_id LIMIT 1)
 FROM turns t WHERE t.key IN (SELECT value FROM json_each(?))"""
 
+SESSION_TURNS = """
+SELECT s.key, s.group_id, s.session_id FROM turns s
+WHERE (s.group_id, s.session_id) IN (
+    SELECT t.group_id, t.session_id FROM turns t WHERE t.key IN (SELECT value FROM json_each(?)))"""
+
 FACTS = """
 SELECT ft.turn, f.content, s.content, e.content
 FROM fact_turns ft
