@@ -274,6 +274,8 @@ class PersistentIndex:
         path, read_only = self._folder / CATALOG, self.is_read_only
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
+            if not read_only:
+                catalog.upgrade()
             catalog.check_version(self._folder)
             check_embedder(catalog.embedder(), self._index_embedder)
             size, step = self._index_embedder.dimensions, self._before_step
