@@ -64,7 +64,7 @@ _PHRASE_CANDIDATES = 2_000
 """Turns in which a phrase is looked for: those with all its words may not have the phrase."""
 _READ = 300
 """Texts that are read with one query, so that memory is bounded."""
-_SCORE_DIGITS = 6
+_SCORE_DIGITS = 5
 """Equal passages have cosines that differ in later ones, as they are computed in float32."""
 _COMPARED = 300
 """Turns for which all evidence is computed: the best ones by that of the first stages."""
