@@ -108,7 +108,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     for entity in (*failed_in, *_unrelated_entities(features)):
         if len(entities) < MAX_ENTITIES:
             entities.setdefault(entity)
-    return TurnFindings(_complete(entities, fact_entities, features), tuple(facts), history)
+    return TurnFindings(_complete(entities, facts, features), tuple(facts), history)
 
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
@@ -147,13 +147,23 @@ def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
 
 
 def _complete(
-    entities: Iterable[EntityKey], fact_entities: Iterable[EntityKey], features: TurnFeatures
+    entities: Iterable[EntityKey], facts: Sequence[FactDraft], features: TurnFeatures
 ) -> tuple[EntityKey, ...]:
     """Return the entities with their second labels and descriptions."""
-    second = {entity: entity.second_label for entity in fact_entities if entity.second_label}
+    ends = (entity for fact in facts for entity in (fact.source, fact.target))
+    second = {entity: entity.second_label for entity in ends if entity.second_label}
+    # An error that was solved in its turn has no fact that holds, and so no other summary.
+    errors = {
+        fact.target: f"{'Test run by' if fact.target.label == TEST else 'Error of'} "
+        f"`{fact.source.name}`"
+        for fact in facts
+        if fact.relation == runs.FAILED_WITH
+    }
     return tuple(
         replace(
-            entity, second_label=second.get(entity, ""), description=features.description(entity)
+            entity,
+            second_label=second.get(entity, ""),
+            description=features.description(entity) or errors.get(entity, ""),
         )
         for entity in entities
     )
