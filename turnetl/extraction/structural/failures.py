@@ -67,7 +67,7 @@ def printed(output: str) -> str:
     if "\n" not in text:
         # Some clients record the line ends of an output as they are written in JSON.
         text = text.replace("\\n", "\n")
-    return patterns.CI_PREFIX.sub("", text).replace("##[error]", "") if "\t" in text else text
+    return patterns.CI_PREFIX.sub("", text).replace("##[error]", "") if "Z " in text else text
 
 
 def has_failed_summary(text: str) -> bool:
@@ -302,9 +302,8 @@ def _messages(text: str) -> list[CommandFailure]:
     for pattern in patterns.ERRORS:
         for match in islice(pattern.finditer(text), _MAX_FAILURES):
             groups = match.groupdict()
-            name = (
-                f"{groups['kind']}: {match['message']}" if groups.get("kind") else match["message"]
-            )
+            name = groups.get("message") or f"CI job {groups['job']} failed"
+            name = f"{groups['kind']}: {name}" if groups.get("kind") else name
             location = groups.get("location") or _frame(text, match.start(), match.end())
             found.setdefault(match.start(), CommandFailure(name, location))
     named = [found[start] for start in sorted(found) if _is_name(stable_name(found[start].name))]

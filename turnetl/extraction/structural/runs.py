@@ -104,8 +104,7 @@ _EXIT_MARK = re.compile(
     r"|\"exit_?(?:code|status)\" ?: ?\"?[1-9]",
     re.MULTILINE | re.IGNORECASE,
 )
-"""What agents write before or after the output of a command, or beside it."""
-_MARK_CHARS = 300
+"""What agents write before, after or beside the output of a command."""
 _CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
 _FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
 _RAN = re.compile(r"\b(?:ok|PASS(?:ED)?|passed|passing|Success|0 (?:errors|failures|issues))\b")
@@ -475,6 +474,8 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     parsed = commands(shell)
     text = failures.printed(call.call.result)
     is_error = call.call.is_error or _says_exit_status(text) or failures.ends_with_error(text)
+    is_log = any(map(_is_ci_log, parsed))
+    is_error |= is_log and ("##[error]" in call.call.result or "--log-failed" in shell)
     if not parsed:
         yield from _utility_runs(index, call, at, text, is_error=is_error)
         return
@@ -482,8 +483,7 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     found = _found(suspect, shell, text, is_error=is_error) if suspect else []
     is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
     for command in parsed:
-        is_check = command.is_test or _is_ci_log(command)
-        is_suspect = command is suspect
+        is_check, is_suspect = command.is_test or _is_ci_log(command), command is suspect
         failed = is_suspect and (is_error or bool(found)) and not is_unknown
         passed = not (failed or is_unknown) and (
             not is_check or _has_passed(text, shell, is_error=is_error and is_suspect)
@@ -498,8 +498,8 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
 
 
 def _says_exit_status(text: str) -> bool:
-    ends = f"{text[:_MARK_CHARS]}\n{text[-_MARK_CHARS:]}"
-    return _EXIT_STATUS.search(text) is not None or _EXIT_MARK.search(ends) is not None
+    ends = f"{text[:300]}\n{text[-300:]}"
+    return (_EXIT_STATUS.search(text) or _EXIT_MARK.search(ends)) is not None
 
 
 def _utility_runs(
