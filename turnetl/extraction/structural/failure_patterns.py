@@ -200,8 +200,8 @@ ERRORS = _patterns(
     r"^(?P<kind>fatal): (?P<message>[^\n]{5,300})$",
     r"^(?P<message>CONFLICT \([\w/ -]{3,40}\): [^\n]{5,300})$",
     r"^ ! \[(?:remote )?(?P<kind>rejected)\] {1,20}(?P<message>[^\n]{5,300})$",
-    r"^npm (?:ERR!|error) (?!A complete log|To see |Did you |This is |code |path |errno |While |Found: "
-    r"|node_modules|peer |syscall |[\s\[{}(])(?P<message>[^\n]{8,300})$",
+    r"^npm (?:ERR!|error) (?!A complete log|To see |Did you |This is |code |path |errno "
+    r"|While |Found: |node_modules|peer |syscall |[\s\[{}(])(?P<message>[^\n]{8,300})$",
     r"^\s{0,4}\u00d7 (?P<message>[^\n]{5,300}\n\s{1,6}\u2570\u2500\u25b6 [^\n]{5,300}"
     r"(?:\n {6,12}\S[^\n]{0,200}){0,3})",
     r"^(?:docker: )?Error (?:response from daemon|from server(?: \(\w{1,40}\))?): "
