@@ -113,6 +113,14 @@ async def test_a_run_failed_if_its_output_or_its_log_says_so(subtests: pytest.Su
             assert len(shop.texts("FAILED_WITH")) == 1
 
 
+async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_shown() -> None:
+    log = passed("gh run view 7 --log-failed", "##[error]cart/cart.go:1:2: undefined: total")
+    other = passed("gh run view 8 --json url", '{"url": "https://example.org"}')
+    lint = passed("golangci-lint run ./...", "0 issues.")
+    assert await resolution(log, edit("cart/cart.go"), other) == ("unresolved", [])
+    assert await resolution(log, edit("cart/cart.go"), lint) == ("fixed", ["cart/cart.go"])
+
+
 async def test_slips_of_the_agent_s_own_tools_are_no_failures(subtests: pytest.Subtests) -> None:
     for call in [
         tool(

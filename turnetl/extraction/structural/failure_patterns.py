@@ -270,3 +270,17 @@ PASTED_ERROR = re.compile(
     r"|^fatal: ([^\n]{3,160})",
     re.MULTILINE,
 )
+EXIT_STATUS = re.compile(
+    r"^\s{0,4}Exit [Cc]ode:? [1-9]"
+    r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
+    re.MULTILINE,
+)
+EXIT_MARK = re.compile(
+    r"^\W{0,3}(?:Process |Command |Shell )?(?:exited|failed) with (?:exit )?(?:code|status):? [1-9]"
+    r"|\"exit_?(?:code|status)\" ?: ?\"?[1-9]",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What agents write before, after or beside the output of a command."""
+CI_PASSED = re.compile(
+    r"^\u2713 [^\n]{1,150} \u00b7 |\tpass\t|\"success\"|All checks were successful", re.MULTILINE
+)

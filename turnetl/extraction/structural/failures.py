@@ -40,6 +40,9 @@ class FailureKind(StrEnum):
     """A call of another tool than the shell."""
 
 
+_JOB = "CI job "
+
+
 @dataclass(frozen=True, slots=True)
 class CommandFailure:
     name: str
@@ -51,6 +54,11 @@ class CommandFailure:
     """What the output says beside the name; if the name is cut, all of it."""
     package: str = ""
     """Go package of a test."""
+
+    @property
+    def is_job(self) -> bool:
+        """Whether it is only the name of a job: its log says what failed."""
+        return self.name.startswith(_JOB)
 
     @property
     def has_own_error(self) -> bool:
@@ -115,6 +123,16 @@ def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[
     return _distinct([*named, *_messages(text)]) or (
         _distinct(_fallback(text)) if is_script else []
     )
+
+
+def says_exit_status(text: str) -> bool:
+    """Whether the program, or what ran it, prints a status that is not 0."""
+    ends = f"{text[:300]}\n{text[-300:]}"
+    return (patterns.EXIT_STATUS.search(text) or patterns.EXIT_MARK.search(ends)) is not None
+
+
+def says_ci_passed(text: str) -> bool:
+    return patterns.CI_PASSED.search(text) is not None
 
 
 def says_fatal(text: str) -> bool:
@@ -302,7 +320,7 @@ def _messages(text: str) -> list[CommandFailure]:
     for pattern in patterns.ERRORS:
         for match in islice(pattern.finditer(text), _MAX_FAILURES):
             groups = match.groupdict()
-            name = groups.get("message") or f"CI job {groups['job']} failed"
+            name = groups.get("message") or f"{_JOB}{groups['job']} failed"
             name = f"{groups['kind']}: {name}" if groups.get("kind") else name
             location = groups.get("location") or _frame(text, match.start(), match.end())
             found.setdefault(match.start(), CommandFailure(name, location))
