@@ -6,10 +6,13 @@ Each statement is an entity of its own, named by a sentence that is understood a
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 
 from turnetl.base.model import Attribute, Episode
-from turnetl.extraction.structural import decisions, failures, lexicon, options, prose
+from turnetl.episode_text import options, prose
+from turnetl.episode_text.options import Offer, Reply
+from turnetl.extraction.structural import decisions, failures, lexicon
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
     CONCEPT,
@@ -20,7 +23,6 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.options import Offer, Reply
 from turnetl.extraction.structural.supersession import CHOSEN, SESSION, Choice, choice
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
@@ -56,6 +58,8 @@ _NO_TOPIC = lexicon.KEYPHRASE_STOP_WORDS | lexicon.DECISION_WORDS
 _NOT_NOUN = ("ed", "ing", "ly")
 """Endings of single words that are rarely nouns."""
 _BREAK = re.compile(r"[^\w\s-]+")
+_REMEMBERED = 64
+"""Earlier turns: of several sessions at once."""
 _MIN_LAST, _MIN_WORD, _MAX_WORDS, _MAX_TEXT = 3, 4, 3, 20_000
 _MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
 
@@ -79,7 +83,9 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
         yield from _plan_facts(features, title, stated)
     of_plans = len(of_user)
     if not plan:
-        replied = options.reply(turn.user_text, offered)
+        items = options.item_replies(turn.user_text.split("\n"), offered)
+        yield from _item_facts(features, items)
+        replied = Reply() if items else options.reply(turn.user_text, offered)
         yield from _reply_facts(features, offered, replied)
         text = turn.user_text if replied is None else replied.rest
         of_user += decisions.of_user([text], of_turn, offered.basis)
@@ -87,8 +93,8 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
         yield from _answer_facts(features, answer, replace(evidence, edited_files=True))
     steering = [text for text in turn.steering if not text.lstrip().startswith("<")]
     of_user += decisions.of_user(steering[:_MAX_STEERING], of_turn, features.prompt_summary)
-    said = [decisions.of_user([one.turn.user_text], _ACTING) for one in context]
-    last = said[-1] if said else []
+    said = [_said_by_user(one.turn.user_text) for one in context]
+    last = said[-1] if said else ()
     new = (one for one in of_user[of_plans:] if not _is_repeated(one, last, _REPEATED))
     yield from _stated(features, "The user", new)
     names = [key.name for key in features.named]
@@ -97,12 +103,23 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
         turn.assistant_text, evidence, names, [*of_user, *chain.from_iterable(said)]
     )
     answers = (one.turn.assistant_text for one in context)
-    stated = [one for text in answers for one in decisions.of_agent(text, _ACTING, ())]
+    stated = [one for text in answers for one in _said_by_agent(text)]
     new = (one for one in of_agent if not _is_repeated(one, stated, _REPEATED_BY_AGENT))
     yield from _stated(features, "The agent", new)
     reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
     # In a chat, texts about the world also say what is wrong with it.
     yield from _reported(features, reports if evidence.in_project else [])
+
+
+# Remembered: a turn is the context of several others.
+@lru_cache(_REMEMBERED)
+def _said_by_user(prompt: str) -> tuple[Statement, ...]:
+    return tuple(decisions.of_user([prompt], _ACTING))
+
+
+@lru_cache(_REMEMBERED)
+def _said_by_agent(response: str) -> tuple[Statement, ...]:
+    return tuple(decisions.of_agent(response, _ACTING, ()))
 
 
 def _is_repeated(statement: Statement, said: Iterable[Statement], share: float) -> bool:
@@ -124,6 +141,15 @@ def _plan_facts(
         yield from _fact(features, statement.kind, statement.sentence, text)
 
 
+def _item_facts(features: TurnFeatures, replies: Iterable[tuple[str, str]]) -> Iterator[FactDraft]:
+    """Yield what the user says to each item of a list of the agent."""
+    for option, reply in replies:
+        said = prose.shorten(prose.plain(reply), 200)
+        if any(map(str.isalnum, said)):
+            text = f"On \u201c{option}\u201d the user answered: {said}"
+            yield from _fact(features, StatementKind.DECISION, f"{option}: {said}", text)
+
+
 def _reply_facts(
     features: TurnFeatures, offered: Offer, replied: Reply | None
 ) -> Iterator[FactDraft]:
@@ -139,9 +165,10 @@ def _reply_facts(
             if replied.rejected
             else ""
         )
-        yield from _fact(
-            features, StatementKind.DECISION, text, f"{asked} chose “{text}”{over}{why}"
-        )
+        stated = f"{asked} chose “{text}”{over}{why}"
+        if text == offered.proposal:
+            stated = f"The user agreed to what the agent proposed: {text}{why}"
+        yield from _fact(features, StatementKind.DECISION, text, stated)
     for text in replied.rejected[:2]:
         favoured = f" in favour of “{replied.chosen[0]}”" if replied.chosen else ""
         stated = f"{asked} rejected “{text}”{favoured}{why}"
