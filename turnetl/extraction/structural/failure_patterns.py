@@ -18,6 +18,11 @@ VARIABLE_PARTS = (
 ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
 BOX = re.compile(r"^[\u2502\u2577\u2575] ?", re.MULTILINE)
 """What Terraform draws beside a message."""
+TASK_PREFIX = re.compile(
+    r"^\[(?!warn|error|info|debug)(?:[a-z][\w:.-]{0,40}|\d)\] (?!ERROR task failed|\$ )",
+    re.MULTILINE,
+)
+"""What a runner of several tasks prints before each of their lines."""
 CI_PREFIX = re.compile(
     r"^(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
 )
@@ -61,6 +66,8 @@ TESTS = _patterns(
     r"^_{3,80} (?:ERROR at (?:setup|teardown) of )?(?:\w{1,80}\.){0,3}"
     r"(?P<test>test\w{0,150})(?:\[[^\n]{0,100}\])? _{3,80}$",
     r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
+    r"^panic: test timed out after \S{1,20}\n\s{1,8}running tests:\n\s{1,16}"
+    r"(?P<test>Test[\w/]{1,150}) \(",
     # Rust
     r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
     r"^\s{0,12}FAIL \[ {0,8}[\d.]{1,12}s\] (?:\([ \d/]{1,12}\) )?\S{1,100} (?P<test>[\w:]{1,200})$",
@@ -92,7 +99,11 @@ TESTS = _patterns(
     r"^(?:\w{1,80} > ){1,4}(?P<test>[^\n>]{2,150}) FAILED$",
     r"^\s{1,8}\d{1,5} - (?P<test>[\w./:-]{2,150}) \((?:Failed|SEGFAULT|Timeout|Not Run)\)",
 )
-GO_TEST = re.compile(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})", re.MULTILINE)
+GO_TEST = re.compile(
+    r"^\s{0,20}(?:--- FAIL:|=== FAIL: \S{1,200}) (?P<test>[\w/.:#=-]{1,200})"
+    r"(?= \(|$)",
+    re.MULTILINE,
+)
 GO_MESSAGE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+: (?P<message>[^\n]{3,300})")
 GO_PLACE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+:\s{0,9}$")
 TESTIFY = re.compile(r"^\s{1,24}Error:\s{1,9}(\S[^\n]{2,300})", re.MULTILINE)
@@ -148,6 +159,8 @@ FINDINGS = _patterns(
     r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<kind>Parsing error): (?P<message>[^\n]{3,200})$",
     rf"^(?P<location>{_PATH}):\d+:\d+ (?P<rule>lint/[\w/]{{3,60}})[^\n]{{0,200}}\n\n"
     r"\s{1,4}[\u00d7✖] (?P<message>[^\n]{3,300})",
+    r"^\s{0,80}\^-{1,60}\^? (?P<rule>SC\d{4}) \((?:error|warning|info|style)\): "
+    r"(?P<message>[^\n]{3,300})",
     rf"^\[warn\] (?P<location>{_PATH}\.\w{{1,6}})(?P<rule>)(?P<message>)$",
     rf"^(?:would reformat|Would reformat:|Diff in) (?P<location>{_PATH}\.\w{{1,6}})"
     r"(?P<rule>)(?P<message>)(?=[\s:]|$)",
@@ -183,8 +196,11 @@ FORMATTING = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
-LISTED_FILE = re.compile(r"^(?:/|\./)?[\w@./-]{1,200}\.\w{1,5}$", re.MULTILINE)
-"""The line above the findings of ESLint."""
+LISTED_FILE = re.compile(
+    r"^(?:In (?=\S{1,200} line \d))?((?:/|\./)?[\w@./-]{1,200}\.\w{1,5})(?: line \d{1,6}:)?$",
+    re.MULTILINE,
+)
+"""The line above the findings of ESLint and ShellCheck."""
 ERRORS = _patterns(
     rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py) - (?P<message>[^\n]{{3,300}})$",
     r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",

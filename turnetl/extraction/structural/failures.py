@@ -71,7 +71,7 @@ def printed(output: str) -> str:
     text = output
     if len(text) > _MAX_HEAD + _MAX_TAIL:
         text = f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
-    text = patterns.BOX.sub("", patterns.ANSI.sub("", text))
+    text = patterns.TASK_PREFIX.sub("", patterns.BOX.sub("", patterns.ANSI.sub("", text)))
     if "\n" not in text:
         # Some clients record the line ends of an output as they are written in JSON.
         text = text.replace("\\n", "\n")
@@ -91,9 +91,11 @@ def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
     if not is_error and not has_failed_summary(text):
         return []
     listed = _distinct([*_failed_tests(text), *_findings(text)])
-    if listed or patterns.RAN_TESTS.search(text):
+    if listed:
         return listed
-    return _distinct(_messages(text))
+    has_tests = patterns.RAN_TESTS.search(text) is not None
+    told = (one for one in _messages(text) if not has_tests or one.name.startswith("panic: "))
+    return _distinct(told)
 
 
 def unlisted_failure(text: str) -> list[CommandFailure]:
