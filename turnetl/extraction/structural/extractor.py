@@ -8,6 +8,7 @@ from itertools import compress, islice
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
+from turnetl.episode_text import prose
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -16,7 +17,6 @@ from turnetl.extraction.structural import (
     commits,
     edits,
     entity_names,
-    prose,
     runs,
     statements,
     structural_recipe,
