@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.batched import batched
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId
+from turnetl.base.relations import DECISIONS, FAILED_WITH
 from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
@@ -20,8 +21,6 @@ from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
-DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
-FAILURE = "FAILED_WITH"
 _BATCH = 200
 """Turns whose texts are in memory together."""
 _NOT_COMPARED = re.compile(r"[\W_]+")
@@ -163,7 +162,7 @@ class _Collected:
 
     def digest(self) -> SessionDigest:
         receipt = self.turns[0].receipt
-        failures = [one for one in self.facts.values() if one.fact.relation == FAILURE]
+        failures = [one for one in self.facts.values() if one.fact.relation == FAILED_WITH]
         return SessionDigest(
             receipt.session_id,
             receipt.group_id,
@@ -211,7 +210,7 @@ def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], t
     stated = [
         indexed.fact
         for indexed in facts
-        if indexed.fact.relation in DECISIONS or indexed.fact.relation == FAILURE
+        if indexed.fact.relation in DECISIONS or indexed.fact.relation == FAILED_WITH
     ]
     for fact in _in_order(stated, text):
         session.facts.setdefault(fact.uuid, DigestFact(fact, turn))

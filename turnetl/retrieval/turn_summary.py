@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS
+from turnetl.base.relations import EDITS, OLD_EDITS
 from turnetl.base.result_fields import (
     ChangedFilesField,
     IntentField,
@@ -28,8 +29,8 @@ if TYPE_CHECKING:  # the index itself imports its libraries
 
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
-EDITED = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "MODIFIED", "CREATED"})
-"""Relations that say that a file was changed: of rules, of models, and of older graphs."""
+EDITED = EDITS | OLD_EDITS
+"""Relations that say that a file was changed, also those of older graphs."""
 
 
 @dataclass(frozen=True, slots=True)

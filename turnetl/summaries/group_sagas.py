@@ -13,6 +13,7 @@ from typing import Self
 
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
+from turnetl.base.relations import DECISIONS, FAILED_WITH
 from turnetl.base.text import one_line
 from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.intents import intent
@@ -20,7 +21,7 @@ from turnetl.episode_text.outcomes import outcome
 from turnetl.summaries.rule_summary import with_facts
 
 _QUESTION_CHARS = 200
-STATED = frozenset({"FAILED_WITH", "DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
+STATED = DECISIONS | {FAILED_WITH}
 """Relations of the facts that a summary of a session states."""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from turnetl.base import relations
 from turnetl.base.model import Entity, Fact, Usage, description
 from turnetl.summaries.port import Summarised, SummaryInput
 
@@ -31,22 +32,11 @@ class _Section:
     """Whether facts that name their entity come before later ones."""
 
 
-_CHANGES = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "COMMITTED", "MODIFIED", "CREATED"})
 _SECTIONS = (
-    _Section("Open problem", frozenset({"FAILED_WITH", "REPORTED", "CAUSED_BY"}), 3),
-    _Section("Decision", frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}), 4),
-    _Section(
-        "Change",
-        frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "FIXED_BY", "COMMITTED"})
-        | frozenset({"MODIFIED", "CREATED", "RECORDED"}),  # of older graphs, until `redo`
-        2,
-    ),
-    _Section(
-        "Explanation",
-        frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}),
-        3,
-        by_name=True,
-    ),
+    _Section("Open problem", relations.PROBLEMS, 3),
+    _Section("Decision", relations.DECISIONS, 4),
+    _Section("Change", relations.CHANGES | relations.OLD_EDITS, 2),
+    _Section("Explanation", relations.OLD_EXPLANATIONS | {relations.DEPENDS_ON}, 3, by_name=True),
 )
 _OTHER = _Section("", frozenset(), 3, by_name=True)
 """All other relations, also those of a user's own ontology."""
@@ -126,7 +116,7 @@ def _informative(facts: Sequence[Fact], name: str) -> list[Fact]:
         fact
         for fact in facts
         if rank(fact) == 0
-        or fact.relation not in {"EXPLAINED", "DESCRIBED"}
+        or fact.relation not in relations.OLD_EXPLANATIONS
         or len(fact.text.split()) >= _MIN_WORDS
     )
     return sorted(telling, key=rank)

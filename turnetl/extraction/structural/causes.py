@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from turnetl.base.relations import CAUSED_BY
 from turnetl.extraction.structural import prose
 from turnetl.extraction.structural.findings import (
     FILE,
@@ -14,7 +15,6 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
-CAUSED_BY = "CAUSED_BY"
 _RANK = 3
 _CUE = re.compile(
     r"\b(?:c[oa]mes? from|stems? from|(?:is|are|was|were) (?:caused by|due to|raised by|from)"

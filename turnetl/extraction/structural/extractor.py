@@ -7,6 +7,7 @@ from datetime import datetime
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import DESCRIPTION, Entity, Episode, Fact, GroupId, description
+from turnetl.base.relations import EDITS, FAILED_WITH
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -97,7 +98,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     features = turn_features(episode.turn)
     earlier = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
     of_runs, history = runs.run_findings(features, earlier)
-    failed = [fact for fact in of_runs if fact.relation == runs.FAILED_WITH]
+    failed = [fact for fact in of_runs if fact.relation == FAILED_WITH]
     of_runs += causes.cause_facts(features, failed)
     of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
     facts = _most_informative([*_other_facts(features, context), *of_commits, *of_runs])
@@ -124,7 +125,7 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
     for draft in sorted(unique.values(), key=lambda draft: (draft.rank, draft.text)):
         with_endpoints = entities | {draft.source, draft.target}
         if (
-            (draft.source != draft.target or draft.relation in edits.FILE_RELATIONS)
+            (draft.source != draft.target or draft.relation in EDITS)
             and len(with_endpoints) <= MAX_ENTITIES
             and len(kept) < MAX_FACTS
         ):

@@ -12,6 +12,7 @@ from enum import StrEnum
 from posixpath import basename, dirname
 
 from turnetl.base.model import Attribute, Fact, Turn
+from turnetl.base.relations import FAILED_WITH, FIXED_BY
 from turnetl.extraction.structural import failures, lexicon, prose
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
@@ -36,8 +37,6 @@ from turnetl.extraction.structural.tool_calls import (
 )
 from turnetl.extraction.structural.turn_features import ProjectPaths, TurnFeatures, project_paths
 from turnetl.graph.mirror.group import GroupView
-
-FAILED_WITH, FIXED_BY = "FAILED_WITH", "FIXED_BY"
 
 
 class Resolution(StrEnum):
