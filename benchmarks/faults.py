@@ -37,7 +37,7 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
@@ -94,7 +94,7 @@ async def ingest(
     embedder = WordLlamaEmbedder()
     started = time.perf_counter()
     with closing(Journal(folder / "journal.sqlite", clock=clock.now)) as journal:
-        limiter = Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY)))
+        limiter = Limiter(Slots(CONCURRENCY))
         # The provider recovers immediately: long waits would only cost time.
         retry_policy = RetryPolicy(first_wait=0.05)
         base = open_model("openai-compatible", model="canned", base_url=process.base_url())

@@ -28,11 +28,12 @@ from turnetl.base import clock
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, ProviderLimits
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
+from turnetl.llm.shared_limits import own_limits
 from turnetl.llm.stack import ModelStack, wrap
 
 MAX_CPU_MS = 2.0
@@ -71,7 +72,11 @@ def model_stack(folder: Path, requests_per_minute: int = 10**6) -> Iterator[Mode
             journal,
             Budget(10**12, 10**6, meter, prices),
             RetryPolicy(),
-            Limiter(OwnLimits(ProviderLimits(requests_per_minute, 10**9, CONCURRENCY))),
+            Limiter(
+                own_limits(
+                    ProviderLimits(requests_per_minute, 10**9, CONCURRENCY), request_seconds=120
+                )
+            ),
             meter,
         )
 

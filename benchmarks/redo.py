@@ -40,7 +40,7 @@ from turnetl.extraction.templates import TemplateResolver, built_in_folder
 from turnetl.ingestion.redo_report import RedoSelection
 from turnetl.lake import Lake
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
@@ -100,7 +100,7 @@ def extractors(kind: str, folder: Path) -> Iterator[Any]:
                 journal,
                 None,
                 RetryPolicy(),
-                Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY))),
+                Limiter(Slots(CONCURRENCY)),
                 Meter(Prices()),
             )
             prompts = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))

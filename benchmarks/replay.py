@@ -42,7 +42,7 @@ from turnetl.graph.open import open_graph
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
@@ -109,7 +109,7 @@ async def run(
     bare = RecordingModel(
         open_model("openai-compatible", model="canned", base_url=running.base_url())
     )
-    limiter = Limiter(OwnLimits(ProviderLimits(None, None, 8)))
+    limiter = Limiter(Slots(8))
     model = wrap(bare, ModelStack(opened, None, RetryPolicy(), limiter, None))
     assert isinstance(model, JournaledModel) == (journal is not None)
     built_in = PromptConfigs(ExtractionConfig(), TemplateResolver([built_in_folder()]))

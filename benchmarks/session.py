@@ -50,7 +50,7 @@ from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import floats
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.graphiti import NoReranker
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
@@ -223,7 +223,7 @@ def context(turns: Sequence[Episode]) -> dict[TurnId, tuple[TurnId, ...]]:
 def _stack(provider_process: ProviderProcess) -> ChatModel:
     """Return the model with its complete stack."""
     bare = open_model("openai-compatible", model="canned", base_url=provider_process.base_url())
-    limiter, meter = Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY))), Meter(Prices())
+    limiter, meter = Limiter(Slots(CONCURRENCY)), Meter(Prices())
     return wrap(bare, ModelStack(None, None, RetryPolicy(), limiter, meter))
 
 

@@ -40,7 +40,7 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
@@ -120,7 +120,7 @@ async def _ingest(
     pace: float,
 ) -> ThroughputResult:
     bare = open_model("openai-compatible", model="canned", base_url=running.base_url())
-    limiter = Limiter(OwnLimits(ProviderLimits(None, None, setting.slots)))
+    limiter = Limiter(Slots(setting.slots))
     stack = ModelStack(journal, None, RetryPolicy(), limiter, Meter(Prices()))
     model = AheadModel(wrap(bare, stack), ResolutionGuesses(), is_sent=limiter.has_sent)
     embedder = session.RemoteEmbedder(pace)

@@ -52,7 +52,7 @@ from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.providers.registry import open_model
@@ -171,7 +171,7 @@ async def ingest_with_graphiti(
 
 def _stack(model_server: ProviderProcess, journal: Journal) -> AheadModel:
     bare = open_model("openai-compatible", model="canned", base_url=model_server.base_url())
-    limiter, meter = Limiter(OwnLimits(ProviderLimits(None, None, 16))), Meter(Prices())
+    limiter, meter = Limiter(Slots(16)), Meter(Prices())
     stack = ModelStack(journal, None, RetryPolicy(), limiter, meter)
     return AheadModel(wrap(bare, stack), ResolutionGuesses(), is_sent=limiter.has_sent)
 

@@ -4,8 +4,7 @@ What `__all__` lists is the public API, described in docs/api.md; everything els
 Names are imported on first use, so that `import turnetl` costs nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from turnetl.base import graphiti_import
 from turnetl.base.lazy_exports import lazy_exports
@@ -146,72 +145,8 @@ __all__ = [
     "write_report",
 ]
 
-_MODULES = {
-    "turnetl.agent_sources": ("Source", "SourcesReport"),
-    "turnetl.activity_report.model": ("ReportFile",),
-    "turnetl.api.summarize": ("build_communities", "summarize"),
-    "turnetl.api.evaluation": ("compare_templates", "evaluate"),
-    "turnetl.api.export": ("export", "import_lake"),
-    "turnetl.api.forget": ("forget",),
-    "turnetl.api.history": ("digest", "entity", "file", "fix", "show", "timeline", "why"),
-    "turnetl.api.migrations": ("compare_migration", "plan_migration"),
-    "turnetl.api.plan": ("plan",),
-    "turnetl.api.redo": ("redo",),
-    "turnetl.api.report": ("write_report",),
-    "turnetl.api.runs": (
-        "backfill",
-        "filter",
-        "ingest",
-        "parse",
-        "run",
-        "runs",
-        "status",
-        "sources",
-    ),
-    "turnetl.api.search": ("search", "search_sessions"),
-    "turnetl.api.serve": ("serve_mcp", "serve"),
-    "turnetl.api.undo": ("undo",),
-    "turnetl.api.verify": ("verify",),
-    "turnetl.backfill_report": ("BackfillReport",),
-    "turnetl.episodes": ("FilterReport",),
-    "turnetl.base.errors": ("BadUsage", "Fatal", "Retryable", "Skip", "TurnetlError"),
-    "turnetl.estimation.plan_report": ("PlanReport",),
-    "turnetl.migration.migration_report": ("EstimatedMigration",),
-    "turnetl.evaluation.recall": ("EvaluationReport",),
-    "turnetl.evaluation.compare_templates": ("TemplateComparison",),
-    "turnetl.transfer.transfer_report": ("ExportReport", "ImportReport"),
-    "turnetl.ingestion.plan": ("AssumedTime",),
-    "turnetl.ingestion.community_build": ("CommunityReport",),
-    "turnetl.ingestion.forget_report": ("ForgetReport",),
-    "turnetl.ingestion.redo_report": ("RedoReport",),
-    "turnetl.ingestion.ingest_report": ("GroupReport", "IngestReport"),
-    "turnetl.ingestion.run_report": ("RecordedRun", "RunsReport"),
-    "turnetl.ingestion.summarize_report": ("SummarizeReport",),
-    "turnetl.ingestion.undo_report": ("UndoReport",),
-    "turnetl.migration.comparison": ("MigrationComparison",),
-    "turnetl.parsing": ("ParseReport",),
-    "turnetl.pipeline.opened_items": ("IndexAnswer",),
-    "turnetl.pipeline.origin": ("FileAuthorship",),
-    "turnetl.pipeline.run_communities": ("CommunityOptions",),
-    "turnetl.base.progress": ("Progress", "ProgressUpdate"),
-    "turnetl.pipeline.run_options": ("RunOptions",),
-    "turnetl.retrieval.details": ("EntityDetails", "FactDetails", "SessionDetails", "TurnDetails"),
-    "turnetl.retrieval.digest": ("Digest",),
-    "turnetl.retrieval.fix": ("ErrorHistory",),
-    "turnetl.retrieval.hits": ("SearchHit", "SessionHit"),
-    "turnetl.retrieval.turn_summary": ("Timeline",),
-    "turnetl.settings": ("Settings", "load_settings"),
-    "turnetl.status_report": ("StatusReport",),
-    "turnetl.base.shard": ("Shard",),
-    "turnetl.verification.verify_report": ("VerifyReport",),
-}
-"""Where each public name is defined."""
 graphiti_import.prepare()
-_get_export = lazy_exports(__name__, _MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    return import_module("turnetl.base.errors") if name == "errors" else _get_export(name)
+__getattr__ = lazy_exports(__name__)
 
 
 def __dir__() -> list[str]:

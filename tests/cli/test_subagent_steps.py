@@ -100,6 +100,8 @@ def test_steps_of_a_subagent_are_shown_and_named_in_their_turn(shop: Repository)
     ]
     place = f"agent-a1.jsonl:{step(shop, 4)['line']}"
     assert found(shop, "show", place) == shown
+    raw = found(shop, "show", place, "--raw")
+    assert [json.loads(line)["uuid"] for line in raw["lines"]] == ["c2"]
     stdout = run_in_process("show", turn["id"], folder=shop.folder).stdout
     assert "Bash pytest -q  by subagent Explore  failed\n" in stdout
 

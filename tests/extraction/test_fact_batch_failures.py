@@ -20,7 +20,7 @@ from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatRequest, ChatResponse
 from turnetl.llm.costs import Account, charged_to
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Prices
 from turnetl.llm.retry import RetryPolicy
@@ -100,7 +100,7 @@ async def run_of_facts(
     """Ask about three facts together, in a run with a journal and a budget."""
     meter, prices = Meter(Prices()), Prices()
     budget = Budget(1_000_000, None, meter, prices)
-    limiter = Limiter(OwnLimits(ProviderLimits(None, None, 4)))
+    limiter = Limiter(Slots(4))
     with closing(Journal(path, clock=lambda: NOW)) as journal, charged_to(spent):
         stack = ModelStack(journal, budget, RetryPolicy(attempts=1), limiter, meter)
         batches = FactBatches(wrap(CannedModel(rule), stack))

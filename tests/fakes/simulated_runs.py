@@ -21,7 +21,7 @@ from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
@@ -99,9 +99,7 @@ async def run_groups(
             Journal(folder / "journal.sqlite", clock=lambda: NOW, min_free_bytes=0)
         ) as journal:
             policy = RetryPolicy(first_wait=0)
-            stack = ModelStack(
-                journal, budget, policy, Limiter(OwnLimits(ProviderLimits(None, None, 8))), meter
-            )
+            stack = ModelStack(journal, budget, policy, Limiter(Slots(8)), meter)
             extractor = SimulatedExtractor(wrap(model, stack))
             ingests = (
                 _ingest(turns, store, extractor, folder, prefetch, admission=admission)

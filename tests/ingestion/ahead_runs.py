@@ -38,7 +38,7 @@ from turnetl.ingestion.turn_summaries import SummaryRules
 from turnetl.lake import LocalFiles
 from turnetl.llm.ahead import AheadModel
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.summaries.model_summariser import ModelSummariser
@@ -176,7 +176,7 @@ async def started(
 ) -> AsyncIterator[Run]:
     """Start a run with its journal in the folder, and close its model afterwards."""
     with closing(open_journal(folder)) as journal:
-        limiter = Limiter(OwnLimits(ProviderLimits(None, None, slots)))
+        limiter = Limiter(Slots(slots))
         shared = ModelStack(journal, None, RetryPolicy(first_wait=0), limiter, None)
         ahead = AheadModel(wrap(model, shared), ResolutionGuesses(), is_sent=limiter.has_sent)
         instructions = "Look for what changed." if name == "instructed llm" else None

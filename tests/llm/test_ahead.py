@@ -16,7 +16,7 @@ from turnetl.base.model import Usage
 from turnetl.llm.ahead import AheadModel, GivenUp, TurnAhead
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
 
@@ -191,7 +191,7 @@ def stacked(tmp_path: Path) -> Iterator[Ahead]:
 
 def _stacked(journal: Journal) -> Ahead:
     inner, wrong = scripted([RESPONSE], gate=asyncio.Event()), list[TurnAhead]()
-    limiter = Limiter(OwnLimits(ProviderLimits(None, None, 1)))
+    limiter = Limiter(Slots(1))
     stack = ModelStack(journal, None, RetryPolicy(), limiter, None)
     model = AheadModel(wrap(inner, stack), AlwaysNew(), is_sent=limiter.has_sent)
     return Ahead(inner, model, TurnAhead(wrong.append), wrong)

@@ -16,7 +16,7 @@ from turnetl.extraction.model_checks import reflexion_requests
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.checks import CheckResult, ModelCheck
 from turnetl.llm.checks.check import check
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import PROVIDERS, open_model, open_models
@@ -47,7 +47,7 @@ def with_stack(model: ChatModel) -> ChatModel:
         journal=None,
         budget=None,
         retry_policy=RetryPolicy(attempts=2, first_wait=0, max_responses=2),
-        limiter=Limiter(OwnLimits(ProviderLimits(None, None, 4))),
+        limiter=Limiter(Slots(4)),
         meter=meter,
     )
     return wrap(model, shared)

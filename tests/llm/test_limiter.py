@@ -16,9 +16,9 @@ from tests.llm import virtual_clock
 from turnetl.base.errors import ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatRequest, ChatResponse
 from turnetl.llm.costs import Account, charged_to
-from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
-from turnetl.llm.shared_limits import SharedLimits
-from turnetl.llm.shared_limits.store import MemoryLimits, SqliteLimits
+from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, ProviderLimits
+from turnetl.llm.shared_limits import SharedLimits, own_limits
+from turnetl.llm.shared_limits.store import SqliteLimits
 
 MINUTE = 60.0
 
@@ -84,7 +84,7 @@ class MakeLimiter(Protocol):
     ) -> Limiter: ...
 
 
-@pytest.fixture(params=["own", "shared in memory", "shared in SQLite"])
+@pytest.fixture(params=["own", "shared"])
 def limiter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLimiter]:
     files: list[SqliteLimits] = []
 
@@ -96,11 +96,10 @@ def limiter(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MakeLimi
 
     def of(limits: ProviderLimits) -> AdmissionLimits:
         if request.param == "own":
-            return OwnLimits(limits, clock=virtual_clock.now)
-        if request.param == "shared in SQLite":
-            files.append(SqliteLimits(tmp_path / "limits.sqlite", clock=virtual_clock.now))
+            return own_limits(limits, request_seconds=120, clock=virtual_clock.now)
+        files.append(SqliteLimits(tmp_path / "limits.sqlite", clock=virtual_clock.now))
         return SharedLimits(
-            files[-1] if files else MemoryLimits(virtual_clock.now),
+            files[-1],
             "name",
             limits,
             owner="this",

@@ -30,7 +30,7 @@ from turnetl.extraction.llm.fact_batches import FactBatches
 from turnetl.llm.budget import Budget, BudgetedModel
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, PromptRouter, response_schema
 from turnetl.llm.journal import Journal, JournaledModel
-from turnetl.llm.limiter import LimitedModel, Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import LimitedModel, Limiter, Slots
 from turnetl.llm.meter import Meter, MeteredModel
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import open_model
@@ -85,9 +85,7 @@ FAULTS: dict[type[TurnetlError], Fault] = {
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[SharedParts]:
     with closing(Journal(tmp_path / "journal.sqlite", clock=clock.now)) as journal:
-        yield SharedParts(
-            journal, Meter(PRICES), Limiter(OwnLimits(ProviderLimits(None, None, CONCURRENCY)))
-        )
+        yield SharedParts(journal, Meter(PRICES), Limiter(Slots(CONCURRENCY)))
 
 
 @pytest.fixture(params=[*BARE, *WRAPPERS])

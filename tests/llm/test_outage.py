@@ -25,7 +25,7 @@ from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.turn_pipeline import TurnPipeline
 from turnetl.lake import LocalFiles
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.providers.registry import open_model
 from turnetl.llm.retry import RetryPolicy
 from turnetl.llm.stack import ModelStack, wrap
@@ -75,9 +75,7 @@ async def ingest(
         retry_policy = RetryPolicy(attempts=3, first_wait=0.01)
         model = wrap(
             base,
-            ModelStack(
-                journal, None, retry_policy, Limiter(OwnLimits(ProviderLimits(None, None, 4))), None
-            ),
+            ModelStack(journal, None, retry_policy, Limiter(Slots(4)), None),
         )
         prompts = PromptConfigs(ExtractionConfig(preprocessing_prompt=None), TemplateResolver(()))
         extractor = LlmExtractor(model, ToyEmbedder(), prompts=prompts)

@@ -11,7 +11,7 @@ from tests.servers.provider import KEY, FakeProvider, Fault
 from turnetl.base.errors import BadUsage, ModelBusy, ModelUnusable
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, response_schema
 from turnetl.llm.http import Timeouts
-from turnetl.llm.limiter import LimitedModel, Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import LimitedModel, Limiter, Slots
 from turnetl.llm.providers.registry import PROVIDERS, open_model
 from turnetl.llm.retry import RetryingModel, RetryPolicy
 
@@ -113,7 +113,7 @@ async def test_an_empty_response_is_retried(model: ChatModel, provider: FakeProv
 async def test_the_concurrency_is_limited(provider: FakeProvider) -> None:
     provider.hold = threading.Event()
     base = open_model("openai-compatible", model="m", base_url=provider.base_url("openai"))
-    model = LimitedModel(base, Limiter(OwnLimits(ProviderLimits(None, None, 2))))
+    model = LimitedModel(base, Limiter(Slots(2)))
     tasks = [asyncio.create_task(model.complete(REQUEST)) for _ in range(6)]
     for _ in range(2):
         await asyncio.to_thread(provider.arrived.acquire)

@@ -19,7 +19,7 @@ from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest, ChatResponse
 from turnetl.llm.costs import worst_case
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import Limiter, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import Price, Prices
 from turnetl.llm.providers.registry import PROVIDERS, open_model
@@ -39,9 +39,7 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 def model_stack(journal: Journal, tokens: int | None = None) -> ModelStack:
     meter = Meter(PRICES)
     budget = Budget(tokens, None, meter, PRICES)
-    return ModelStack(
-        journal, budget, RETRY_POLICY, Limiter(OwnLimits(ProviderLimits(None, None, 4))), meter
-    )
+    return ModelStack(journal, budget, RETRY_POLICY, Limiter(Slots(4)), meter)
 
 
 @asynccontextmanager
@@ -168,7 +166,7 @@ def send_all(
 
     async def main() -> list[ChatResponse]:
         limiter = Limiter(
-            OwnLimits(ProviderLimits(None, None, 1), clock=virtual_clock.now),
+            Slots(1),
             clock=virtual_clock.now,
         )
         meter = Meter(PRICES, clock=virtual_clock.now)
@@ -214,9 +212,7 @@ def sequential_stack(journal: Journal) -> ModelStack:
     budget = Budget(
         int(worst_case(chat_request("a"), None).amount.tokens) + 1_000, None, meter, PRICES
     )
-    return ModelStack(
-        journal, budget, RETRY_POLICY, Limiter(OwnLimits(ProviderLimits(10_000, None, 1))), meter
-    )
+    return ModelStack(journal, budget, RETRY_POLICY, Limiter(Slots(1)), meter)
 
 
 @pytest.mark.parametrize("step", range(40))

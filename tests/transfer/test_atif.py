@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from tests.builders import tool, turn
+from tests.builders import subagent, tool, turn
 from tests.transfer.contents import HOSTILE, TEXTS, content
 from turnetl import formats
 from turnetl.transfer.atif import to_atif
@@ -23,9 +23,15 @@ class ToolCall(AtifObject):
     arguments: dict[str, Any]
 
 
+class Reference(AtifObject):
+    trajectory_id: str
+    extra: dict[str, str] = {}
+
+
 class Result(AtifObject):
-    source_call_id: str
-    content: str
+    source_call_id: str | None = None
+    content: str | None = None
+    subagent_trajectory_ref: list[Reference] = []
 
 
 class Observation(AtifObject):
@@ -65,14 +71,24 @@ class Totals(AtifObject):
     total_steps: int
 
 
+class SubagentTrajectory(AtifObject):
+    schema_version: Literal["ATIF-v1.7"]
+    trajectory_id: str
+    agent: Agent
+    steps: list[Step]
+    final_metrics: Totals
+    extra: dict[str, Any]
+
+
 class Trajectory(AtifObject):
-    schema_version: Literal["ATIF-v1.6"]
+    schema_version: Literal["ATIF-v1.6", "ATIF-v1.7"]
     session_id: str
     agent: Agent
     steps: list[Step]
     notes: str
     final_metrics: Totals
     extra: dict[str, Any]
+    subagent_trajectories: list[SubagentTrajectory] = []
 
 
 def check(exported: ExportContent) -> None:
@@ -126,3 +142,29 @@ def test_tokens_and_arguments_are_read_back_as_they_were() -> None:
     assert usage.tokens() == (300, 20, 200, 80, 12)
     totals = msgspec.json.decode(data, type=Trajectory).final_metrics
     assert (totals.total_prompt_tokens, totals.total_cached_tokens) == (520, 200)
+
+
+def test_the_work_of_subagents_is_read_back_with_the_turn_that_started_it() -> None:
+    call = tool("Bash", "pytest -q", "3 failed", is_error=True)
+    runs = [
+        subagent("a1", call, type="Explore", prompt="Look", answer="Here"),
+        subagent("a2", type=None, prompt="Write", answer="Done"),
+    ]
+    turns = [turn(f"p{n}", ordinal=n, subagents=(run,)) for n, run in enumerate(runs)]
+    (data,) = to_atif(ExportContent([ExportedTurn(one, None, 0) for one in turns])).values()
+    written = msgspec.json.decode(data, type=Trajectory)
+    assert written.schema_version == "ATIF-v1.7"
+    assert [one.trajectory_id for one in written.subagent_trajectories] == ["a1", "a2"]
+    atif = formats.sniff(data)
+    assert atif is not None
+    read = atif.read(data)
+    assert [[(one.agent_id, one.type) for one in each.subagent_calls] for each in read.turns] == [
+        [("a1", "Explore")],
+        [("a2", None)],
+    ]
+    assert [(run.agent_id, run.user_text, run.assistant_texts) for run in read.runs] == [
+        ("a1", "Look", ["Here"]),
+        ("a2", "Write", ["Done"]),
+    ]
+    (step,) = read.runs[0].tool_calls
+    assert (step.name, step.result, step.is_error) == ("Bash", "3 failed", True)

@@ -27,9 +27,11 @@ def without_personal_data(report: ActivityReport, redactor: Redactor) -> Activit
         name = redacted_path(text, redacted) if text in paths else redacted[text]
         return path_without_persons(name, users, redactor.person_placeholder)
 
-    by_field = {"archive": path, "lake": path, "missing_archives": path}
     # Ids stay as they are.
-    return replaced_values(report, by_field | {"turn_id": str, "run_id": str}, redacted.__getitem__)
+    by_field: dict[str, Callable[[str], str]] = {"turn_id": str, "run_id": str}
+    by_field |= dict.fromkeys(("archive", "lake", "missing_archives"), path)
+    personal: ActivityReport = replaced_values(report, by_field, redacted.__getitem__)
+    return personal
 
 
 def _paths(report: ActivityReport) -> set[str]:
@@ -40,7 +42,6 @@ def _paths(report: ActivityReport) -> set[str]:
 
 
 T = TypeVar("T")
-V = TypeVar("V")
 
 
 def values_of(value: Any, kind: type[T]) -> Iterator[T]:
@@ -56,21 +57,17 @@ def values_of(value: Any, kind: type[T]) -> Iterator[T]:
 
 
 def replaced_values(
-    value: V, by_field: Mapping[str, Callable[[str], str]], other: Callable[[str], str]
-) -> V:
-    """Return a value with all texts replaced: by the name of their field, or by `other`."""
-    return _replaced(value, by_field, other)  # type: ignore[no-any-return]
-
-
-def _replaced(value: Any, by_field: Mapping[str, Callable[[str], str]], replace: Any) -> Any:
+    value: Any, by_field: Mapping[str, Callable[[str], str]], replace: Callable[[str], str]
+) -> Any:
+    """Return a value with all texts replaced: by the name of their field, or by `replace`."""
     if isinstance(value, str):
         return replace(value)
     if isinstance(value, tuple):
-        return tuple(_replaced(one, by_field, replace) for one in value)
+        return tuple(replaced_values(one, by_field, replace) for one in value)
     if not is_dataclass(value) or isinstance(value, type):
         return value
     changed = {
-        field.name: _replaced(
+        field.name: replaced_values(
             getattr(value, field.name), by_field, by_field.get(field.name, replace)
         )
         for field in fields(value)

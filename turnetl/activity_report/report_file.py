@@ -36,6 +36,7 @@ from turnetl.activity_report.turns import (
     with_receipts,
 )
 from turnetl.activity_report.usage import agent_usage, own_cost, subagent_rows, usage_in_range
+from turnetl.base.batched import grouped
 from turnetl.base.clock import Clock
 from turnetl.base.errors import GraphUnusable, IndexUnusable, JournalUnusable, Retryable
 from turnetl.base.graph_model import Receipt
@@ -49,7 +50,6 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.ingestion.group import candidate_rows
 from turnetl.ingestion.plan import COLUMNS, committed_turns, uncommitted_turns
 from turnetl.ingestion.quarantine import Quarantine
-from turnetl.ingestion.reasons import StaleReason
 from turnetl.ingestion.run_report import RunsReport
 from turnetl.lake import Lake, TurnFile
 from turnetl.llm.journal import JournalStats
@@ -355,10 +355,8 @@ def _group_gaps(
     receipts = {receipt.turn_id: receipt for receipt in committed}
     entries = Quarantine(lake.files, group).entries()
     failed = {TurnId(entry.turn_id) for entry in entries}
-    stale: dict[StaleReason, list[TurnId]] = {}
-    for turn in committed_turns(rows, receipts, _recipe(settings, group)):
-        if turn.stale is not None:
-            stale.setdefault(turn.stale, []).append(turn.receipt.turn_id)
+    turns = committed_turns(rows, receipts, _recipe(settings, group))
+    stale = grouped((one.stale, one.receipt.turn_id) for one in turns if one.stale is not None)
     uncommitted = uncommitted_turns(rows, receipts.keys(), failed, scope)
     waiting = [entry for entry in entries if entry.turn_id not in receipts]
     return GroupGaps(group, uncommitted, stale, waiting)

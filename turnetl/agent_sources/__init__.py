@@ -12,14 +12,3 @@ from turnetl.agent_sources.sources_report import (
     find_sources,
     source_paths,
 )
-
-__all__ = [
-    "AgentMachine",
-    "ArchiveState",
-    "FoundArchive",
-    "Source",
-    "SourcesReport",
-    "find_sources",
-    "source_paths",
-    "windows_homes",
-]

@@ -1,8 +1,10 @@
-"""Sequences in batches."""
+"""Sequences in batches, and pairs in groups."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -24,3 +26,11 @@ def batched_by_size(
         total += own
     if items:
         yield items[start:]
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Return the second parts of pairs by the first ones, both in the order of the pairs."""
+    groups: dict[K, list[T]] = defaultdict(list)
+    for key, value in pairs:
+        groups[key].append(value)
+    return dict(groups)

@@ -239,7 +239,7 @@ def show(
         id_: An id, the beginning of one, a name, the path of a file, or ARCHIVE:LINE.
         full: Print the outcomes of all steps in full.
         neighbours: Also print the turns before and after a turn.
-        raw: Print the archived lines of a turn, or of a fact's subagent step, without secrets.
+        raw: Print the archived lines of a turn, or the line of a subagent, without secrets.
         unredacted: Print them as they are, with any secrets.
         limit: Print at most this many turns of an entity, the last ones [default: 20].
     """

@@ -15,17 +15,3 @@ from turnetl.console.output import (
     show_progress,
 )
 from turnetl.console.run import interruptible, run, run_async
-
-__all__ = [
-    "confirm",
-    "interruptible",
-    "is_interactive",
-    "print_messages",
-    "print_result",
-    "print_text",
-    "print_view",
-    "run",
-    "run_async",
-    "show_progress",
-    "unique_messages",
-]

@@ -12,29 +12,4 @@ if TYPE_CHECKING:
     from turnetl.episodes.filters import Filters
     from turnetl.episodes.tables import build, holds_turns, is_current, repair, unjoined_archives
 
-__all__ = [
-    "FilterReport",
-    "FilteredGroup",
-    "Filters",
-    "NoiseCount",
-    "build",
-    "holds_turns",
-    "is_current",
-    "repair",
-    "unjoined_archives",
-]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {
-        "turnetl.episodes.filters": ("Filters",),
-        "turnetl.episodes.filter_report": ("FilterReport", "FilteredGroup", "NoiseCount"),
-        "turnetl.episodes.tables": (
-            "build",
-            "holds_turns",
-            "is_current",
-            "repair",
-            "unjoined_archives",
-        ),
-    },
-)
+__getattr__ = lazy_exports(__name__)

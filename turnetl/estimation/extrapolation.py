@@ -9,6 +9,7 @@ from statistics import stdev
 
 import polars as pl
 
+from turnetl.base.batched import grouped
 from turnetl.base.graph_model import TurnRun
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import TurnId, Usage
@@ -60,10 +61,7 @@ class Calibration:
         earlier: Mapping[str, PromptMeans],
     ) -> None:
         """Learn from the requests that were sent; `earlier`: of prompts of which none was sent."""
-        sent: dict[str, list[ObservedRequest]] = {}
-        for request in observed:
-            if request.usage is not None and request.usage.calls:
-                sent.setdefault(request.prompt, []).append(request)
+        sent = grouped((one.prompt, one) for one in observed if one.usage and one.usage.calls)
         self._price = price
         self._by_prompt = {prompt: _means(requests) for prompt, requests in sent.items()}
         self._all = _means([request for requests in sent.values() for request in requests])

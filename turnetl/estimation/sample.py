@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from turnetl.base.batched import grouped
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.estimation.usage_range import MIN_SAMPLE
@@ -134,9 +135,7 @@ def merged(strata: Sequence[Stratum], drawn: Collection[TurnId]) -> tuple[Stratu
 
 def _leading(turns: Sequence[PendingTurn], size: int) -> list[PendingTurn]:
     """Return the first turns of the group with the most turns."""
-    by_group: dict[GroupId, list[PendingTurn]] = {}
-    for turn in turns:
-        by_group.setdefault(turn.group_id, []).append(turn)
+    by_group = grouped((turn.group_id, turn) for turn in turns)
     count = min(max(size // _LEADING, _MIN_LEADING), _MAX_LEADING)
     return max(by_group.values(), key=len)[:count]
 

@@ -1,12 +1,12 @@
 """Compare what two templates made of the same turns, and with the facts that a user expects."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
+from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.model import Entity, Fact, Turn, TurnId, Usage
@@ -359,8 +359,6 @@ def _dates(facts: Iterable[Fact], turns: Mapping[TurnId, Turn]) -> TrialDates:
 
 def _junk(entities: Sequence[Entity]) -> dict[DiscardReason, tuple[str, ...]]:
     names = sorted({one.name for one in entities})
-    found: dict[DiscardReason, list[str]] = defaultdict(list)
-    for name, reason in zip(names, stoplist.reasons(names), strict=True):
-        if reason is not None:
-            found[reason].append(name)
+    reasons = zip(stoplist.reasons(names), names, strict=True)
+    found = grouped((reason, name) for reason, name in reasons if reason is not None)
     return {reason: tuple(of_reason) for reason, of_reason in sorted(found.items())}

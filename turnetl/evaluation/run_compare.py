@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from turnetl import wiring
+from turnetl.base.batched import grouped
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import Receipt
@@ -16,7 +17,7 @@ from turnetl.base.model import Episode, GroupId, TurnId
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.episodes.filters import Filters
 from turnetl.episodes.table import rendered_columns
-from turnetl.estimation.sample import PendingTurn, Workload
+from turnetl.estimation.sample import Workload
 from turnetl.estimation.workloads import with_cost
 from turnetl.evaluation.compare_templates import (
     ComparedTemplate,
@@ -132,9 +133,7 @@ def choose_turns(
 ) -> frozenset[TurnId]:
     """Return the sample, with the turns of labels first."""
     kinds = dict(workload.plan.rows.select("turn_id", "kind").collect().iter_rows())
-    by_kind: dict[str, list[PendingTurn]] = {}
-    for turn in workload.pending():
-        by_kind.setdefault(kinds[turn.turn_id], []).append(turn)
+    by_kind = grouped((kinds[turn.turn_id], turn) for turn in workload.pending())
     labelled = {one.turn_id for one in expected}
     return sample_turns(by_kind, options.sample, seed=options.seed, first=labelled)
 

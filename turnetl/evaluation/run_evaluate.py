@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from turnetl import wiring
+from turnetl.base.batched import grouped
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage, ModelUnusable, TurnetlError
 from turnetl.base.graph_model import Receipt
-from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.base.model import TurnId, Usage
 from turnetl.base.progress import Progress, ProgressUpdate, RunCost, ignore_progress
 from turnetl.base.text import plural
 from turnetl.evaluation.question_set import (
@@ -167,9 +168,7 @@ class _Evaluation:
     async def _written(
         self, index: PersistentIndex, receipts: Sequence[Receipt]
     ) -> WrittenQuestions:
-        by_group: dict[GroupId, list[TurnId]] = {}
-        for receipt in receipts:
-            by_group.setdefault(receipt.group_id, []).append(receipt.turn_id)
+        by_group = grouped((one.group_id, one.turn_id) for one in receipts)
         sample = sample_by_group(by_group, self.options.sample, seed=self.options.seed)
         lookup = index.lookup()
 

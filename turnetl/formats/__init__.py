@@ -10,14 +10,3 @@ from turnetl.formats.registry import (
     by_name,
     sniff,
 )
-
-__all__ = [
-    "CODEX_HISTORY",
-    "FORMATS",
-    "PROMPT_HISTORIES",
-    "PROMPT_HISTORY",
-    "Format",
-    "FormatsReport",
-    "by_name",
-    "sniff",
-]

@@ -26,28 +26,4 @@ from turnetl.lake.versions import ArchiveMetadata, TurnFile
 if TYPE_CHECKING:
     from turnetl.lake.parquet_writer import arrow_schema
 
-__all__ = [
-    "CHUNK_COUNT",
-    "QUARANTINE",
-    "ArchiveMetadata",
-    "Batch",
-    "Lake",
-    "LakeFiles",
-    "LocalFiles",
-    "TurnFile",
-    "absolute_path_text",
-    "archive_digest",
-    "archive_digests",
-    "arrow_schema",
-    "episode_from_row",
-    "is_object",
-    "replace_episodes_metadata",
-    "replace_file",
-    "set_aside",
-    "set_aside_files",
-    "temporary_folder",
-    "turn_from_row",
-    "write_error",
-]
-
-__getattr__ = lazy_exports(__name__, {"turnetl.lake.parquet_writer": ("arrow_schema",)})
+__getattr__ = lazy_exports(__name__)

@@ -8,7 +8,7 @@ consumes nothing.
 import asyncio
 import math
 import time
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
@@ -39,8 +39,6 @@ class Admission:
     at: float
     characters: int
     tokens: float
-    in_window: bool = True
-    """It started within the window."""
 
 
 class TokenEstimate:
@@ -56,72 +54,6 @@ class TokenEstimate:
         if characters:
             observed = tokens / characters
             self._tokens_per_character += _LEARNING_RATE * (observed - self._tokens_per_character)
-
-
-class RequestWindow:
-    def __init__(self, per_minute: int | None) -> None:
-        self._limit = per_minute
-        self._starts: deque[float] = deque(maxlen=per_minute)
-        self._spaced_start = -math.inf
-        """When the next request would start if all were spaced evenly."""
-
-    def free_at(self, now: float) -> float:
-        if self._limit is None:
-            return now
-        spaced = self._spaced_start - WINDOW * BURST
-        return max(spaced, self._starts[0] + WINDOW if len(self._starts) == self._limit else now)
-
-    def take(self, now: float) -> None:
-        if self._limit is None:
-            return
-        self._starts.append(now)
-        self._spaced_start = max(self._spaced_start, now) + WINDOW / self._limit
-
-
-class TokenWindow:
-    """Limits the tokens per minute, by an estimate that adapts to the reported counts."""
-
-    def __init__(self, per_minute: int | None) -> None:
-        self._limit = per_minute
-        self._admissions: deque[Admission] = deque()
-        self._sum = 0.0
-        """Running total: a window may hold thousands of admissions."""
-        self._estimate = TokenEstimate()
-
-    def free_at(self, characters: int, now: float) -> float:
-        """Return when a request fits; one above the limit itself waits for an empty window."""
-        if self._limit is None:
-            return now
-        self._expire(now)
-        excess = self._sum + self._estimate.tokens(characters) - self._limit
-        free = now
-        for admission in self._admissions:
-            if excess <= 0:
-                break
-            excess -= admission.tokens
-            free = admission.at + WINDOW
-        return free
-
-    def take(self, characters: int, now: float) -> Admission:
-        admission = Admission(now, characters, self._estimate.tokens(characters))
-        if self._limit is not None:
-            self._admissions.append(admission)
-            self._sum += admission.tokens
-        return admission
-
-    def settle(self, admission: Admission, tokens: int) -> None:
-        if not tokens:
-            return
-        if admission.in_window:
-            self._sum += tokens - admission.tokens
-        admission.tokens = tokens
-        self._estimate.learn(admission.characters, tokens)
-
-    def _expire(self, now: float) -> None:
-        while self._admissions and self._admissions[0].at + WINDOW <= now:
-            expired = self._admissions.popleft()
-            expired.in_window = False
-            self._sum -= expired.tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,47 +90,30 @@ class AdmissionLimits(Protocol):
     def settle(self, admission: Admission, tokens: int) -> None:
         """Replace the estimate of a request with the tokens it used."""
 
+    async def close(self) -> None:
+        """Return what is left of the limits."""
 
-class OwnLimits:
-    def __init__(
-        self,
-        limits: ProviderLimits,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Sleep = asyncio.sleep,
-    ) -> None:
-        self._requests = RequestWindow(limits.requests_per_minute)
-        self._tokens = TokenWindow(limits.tokens_per_minute)
-        self._slots = asyncio.Semaphore(limits.concurrency)
-        self._clock = clock
-        self._sleep = sleep
+
+class Slots:
+    """`AdmissionLimits` of a process that only limits its requests in flight."""
+
+    def __init__(self, concurrency: int) -> None:
+        self._slots = asyncio.Semaphore(concurrency)
 
     async def acquire(self, characters: int, waiting: Callable[[], int]) -> None:  # noqa: ARG002 - of the port
         await self._slots.acquire()
-        try:
-            await self._wait_for_rate(characters)
-        except BaseException:
-            self._slots.release()
-            raise
 
     def start(self, characters: int) -> Admission:
-        now = self._clock()
-        self._requests.take(now)
-        return self._tokens.take(characters, now)
+        return Admission(0.0, characters, 0.0)
 
     def release(self) -> None:
         self._slots.release()
 
     def settle(self, admission: Admission, tokens: int) -> None:
-        self._tokens.settle(admission, tokens)
+        """Do nothing: tokens are not limited."""
 
-    async def _wait_for_rate(self, characters: int) -> None:
-        while True:
-            now = self._clock()
-            free_at = max(self._requests.free_at(now), self._tokens.free_at(characters, now))
-            if free_at <= now:
-                return
-            await self._sleep(free_at - now)
+    async def close(self) -> None:
+        """Do nothing: nothing is open."""
 
 
 class Limiter:

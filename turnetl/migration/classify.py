@@ -15,6 +15,7 @@ from typing import Annotated
 import numpy as np
 import numpy.typing as npt
 
+from turnetl.base.batched import grouped
 from turnetl.base.model import SessionId
 from turnetl.base.results import INLINED, described
 from turnetl.graph.session_ids import NamedSessions, SessionIds
@@ -273,9 +274,7 @@ class EpisodeClassifier:
         self._sessions = sessions
         self._ids = SessionIds([session.session_id for session in sessions])
         self._comparison = SessionComparison(sessions)
-        self._by_id: dict[str, list[ArchivedSession]] = defaultdict(list)
-        for session in sessions:
-            self._by_id[session.session_id].append(session)
+        self._by_id = grouped((str(one.session_id), one) for one in sessions)
 
     def classify(
         self,

@@ -5,17 +5,16 @@ several sessions counts for the first one, so that counts of sessions add up.
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base import ids
+from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import GroupContents, Receipt
 from turnetl.base.model import Entity, Fact, GroupId, SessionId
@@ -101,10 +100,11 @@ class EntityIndex:
     """The new facts by the words of their texts and of the names of their entities."""
 
     def __init__(self, facts: Sequence[FactStatement]) -> None:
-        postings: dict[str, list[int]] = defaultdict(list)
-        for position, fact in enumerate(facts):
-            for word in _words(" ".join((fact.text, *fact.entities))):
-                postings[word].append(position)
+        postings = grouped(
+            (word, position)
+            for position, fact in enumerate(facts)
+            for word in _words(" ".join((fact.text, *fact.entities)))
+        )
         self._postings = {word: np.array(places) for word, places in postings.items()}
 
     def names(self, name: str) -> bool:
@@ -137,8 +137,6 @@ def _words(text: str) -> set[str]:
     """Return the words of a text; a file name is one word, and its path has several."""
     return set(_TOKEN.findall(text.casefold().replace("\\", "/")))
 
-
-V = TypeVar("V")
 
 _MARGIN = timedelta(hours=1)
 """Before and after a session, in which a fact of it may be dated."""
@@ -218,13 +216,15 @@ class _Sides:
         self._old = old
         self._new = new
         of_turns = {str(one.turn_id): one.session_id for one in new.receipts}
-        self._receipts = _by(new.receipts, lambda one: one.session_id)
-        self._old_facts = _by(old.data.facts, lambda fact: _first(fact, old.sessions))
-        self._episodes = _by(old.data.episodes, lambda one: old.sessions.get(one.uuid))
-        self._new_facts = _by(new.facts, lambda fact: _first(fact, of_turns))
+        sessions, data = old.sessions.get, old.data
+        receipts = ((one.session_id, one) for one in new.receipts)
+        self._receipts: dict[SessionId | None, list[Receipt]] = grouped(receipts)
+        self._old_facts = grouped((_first(fact, old.sessions), fact) for fact in data.facts)
+        self._episodes = grouped((sessions(one.uuid), one) for one in data.episodes)
+        self._new_facts = grouped((_first(fact, of_turns), fact) for fact in new.facts)
         self._old_entities = {one.uuid: one for one in old.data.entities}
         self._new_entities = {one.uuid: one for one in new.entities}
-        self._mentions = _by(old.data.mentions, lambda one: old.sessions.get(one.episode))
+        self._mentions = grouped((sessions(one.episode), one) for one in data.mentions)
 
     @property
     def sessions(self) -> set[SessionId | None]:
@@ -341,15 +341,6 @@ def _old_size(
 ) -> DataSize:
     chars = sum(len(one.text) for one in episodes)
     return DataSize(len(episodes), len(entities), len(facts), chars)
-
-
-def _by(
-    values: Iterable[V], key: Callable[[V], SessionId | None]
-) -> dict[SessionId | None, list[V]]:
-    grouped: dict[SessionId | None, list[V]] = defaultdict(list)
-    for value in values:
-        grouped[key(value)].append(value)
-    return grouped
 
 
 MOST_PROBES = 200

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from turnetl import wiring
+from turnetl.base.batched import grouped
 from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.graph_model import CommittedTurn, GroupContents, GroupVersion
@@ -296,10 +297,7 @@ class _LoadedTurns:
         self._contents = contents
         self._entities = {one.uuid: one for one in contents.entities}
         self._facts = {one.uuid: one for one in contents.facts}
-        self._of_turn: dict[TurnId, list[Fact]] = {}
-        for fact in contents.facts:
-            for turn in fact.turns:
-                self._of_turn.setdefault(turn, []).append(fact)
+        self._of_turn = grouped((turn, fact) for fact in contents.facts for turn in fact.turns)
 
     async def versions(self) -> Mapping[GroupId, GroupVersion]:
         count = len(self._contents.receipts)

@@ -13,20 +13,3 @@ from turnetl.noise.rules import (
     required_columns,
 )
 from turnetl.noise.user_rules import all_rules, find_rule, read_rules, select_rules
-
-__all__ = [
-    "EMPTY",
-    "HAS_SUBAGENTS",
-    "ON_DEMAND",
-    "RULES",
-    "ListedRule",
-    "NoiseRule",
-    "RulesReport",
-    "all_rules",
-    "find_rule",
-    "mark",
-    "read_rules",
-    "recipes",
-    "required_columns",
-    "select_rules",
-]

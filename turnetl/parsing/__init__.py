@@ -5,16 +5,3 @@ from turnetl.parsing.expand import ExpandedPaths, expand
 from turnetl.parsing.grouping import Grouping
 from turnetl.parsing.parse_report import ArchiveReport, Outcome, ParsedFiles, ParseReport, Problem
 from turnetl.parsing.sources import ParseLimits
-
-__all__ = [
-    "ArchiveReport",
-    "ExpandedPaths",
-    "Grouping",
-    "Outcome",
-    "ParseLimits",
-    "ParseReport",
-    "ParsedFiles",
-    "Problem",
-    "expand",
-    "parse_archives",
-]

@@ -219,12 +219,9 @@ def _start_text(start: SubagentStart) -> str:
 
 
 def _call_lines(turns: Sequence[RawTurn]) -> pa.Array:
-    lines = [[call.line for call in turn.tool_calls] if _is_run(turn) else [] for turn in turns]
+    of_runs = (turn.tool_calls if turn.subagent_type is not None else () for turn in turns)
+    lines = [[call.line for call in calls] for calls in of_runs]
     return _as_lists(lines, pa.array(chain.from_iterable(lines), pa.int64()))
-
-
-def _is_run(turn: RawTurn) -> bool:
-    return turn.subagent_type is not None
 
 
 def _as_lists(lists: Iterable[Sequence[object]], values: pa.Array) -> pa.Array:

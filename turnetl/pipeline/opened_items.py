@@ -23,6 +23,7 @@ from turnetl.parsing.archive_lines import read_archive_lines, redact_lines, text
 from turnetl.parsing.archive_paths import StandsFor, archive_machine, find_archive
 from turnetl.pipeline.index import OpenIndex, check_graph, current_index, warn_of_empty_graph
 from turnetl.retrieval.details import Details, FactDetails, TurnDetails, details
+from turnetl.retrieval.items import archive_line
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -122,24 +123,32 @@ def archived_turn(
 ) -> Receipt:
     """Return the receipt of a turn, which says where its lines are.
 
-    That of a fact from a step of a subagent says where the step is. A path that starts with a dot
-    is relative to the directory. Raises `BadUsage` without such a turn or fact.
+    That of a fact from a step of a subagent, or of a line of its archive, says where that is. A
+    path that starts with a dot is relative to the directory. Raises `BadUsage` without such a turn
+    or fact.
     """
     match open_item(index, text, directory, settings, limit=1):
         case TurnDetails() as found:
-            return found.summary.receipt
+            receipt = found.summary.receipt
+            if (place := archive_line(text)) is None:
+                return receipt
+            turn = _lake_turn(settings, receipt)
+            archives = {run.archive for run in turn.subagents} if turn is not None else set()
+            named = [one for one in archives if f"/{one}".endswith(f"/{place[0]}")]
+            # In the archive of the turn itself, its rows surround those of its subagents.
+            is_own = f"/{receipt.archive}".endswith(f"/{place[0]}")
+            return receipt if is_own or not named else _at_line(receipt, min(named), place[1])
         case FactDetails() as found if (step := found.indexed.fact.step) and found.turns:
-            return replace(
-                found.turns[-1].receipt,
-                archive=step.archive,
-                first_line=step.line,
-                last_line=step.line,
-            )
+            return _at_line(found.turns[-1].receipt, step.archive, step.line)
         case _:
             raise BadUsage(
                 f"`{text}` is no turn: only turns, and facts from steps of subagents, have lines "
                 "in an archive"
             )
+
+
+def _at_line(receipt: Receipt, archive: str, line: int) -> Receipt:
+    return replace(receipt, archive=archive, first_line=line, last_line=line)
 
 
 def archive_lines(receipt: Receipt, settings: Settings, *, redacted: bool = True) -> ArchiveLines:

@@ -2,5 +2,3 @@
 
 from turnetl.redact.port import RedactedTexts, Redactor
 from turnetl.redact.redactor import SecretRedactor
-
-__all__ = ["RedactedTexts", "Redactor", "SecretRedactor"]

@@ -141,12 +141,16 @@ def _named(lookup: Lookup, text: str, directory: Path) -> list[Entity]:
     return named or _files(lookup, file_path(text, directory))
 
 
+def archive_line(text: str) -> tuple[str, int] | None:
+    """Return the archive and the line, from 1, that `ARCHIVE:LINE` names; None for other texts."""
+    found = _ARCHIVE_LINE.fullmatch(text.strip())
+    return None if found is None else (found["archive"], int(found["line"]))
+
+
 def _at_line(index: "PersistentIndex", text: str, turns_at: TurnsAt) -> list[IndexedItem]:
     """Return the turns at a line of the archives of a name; none if the text names no line."""
-    found = _ARCHIVE_LINE.fullmatch(text.strip())
-    if found is None:
+    if (place := archive_line(text)) is None:
         return []
-    place = found["archive"], int(found["line"])
     keys = index.turns_at(*place) or index.lookup().turn_keys(turns_at(*place)).values()
     receipts = [turn.receipt for turn in index.turns(keys).values()]
     return [IndexedItem(ItemKind.TURN, one.turn_id, one.group_id) for one in receipts]

@@ -12,26 +12,3 @@ from turnetl.settings.secret_files import secret_files, trust_store, trusted_pro
 from turnetl.settings.sections import BudgetSettings, EmbedderSettings, ModelSettings, NoiseSettings
 from turnetl.settings.sources import ENV_PREFIX
 from turnetl.settings.trusting import explain, list_trust, revoke_trust, trust_folder
-
-__all__ = [
-    "CONFIGURE_MODEL",
-    "ENV_PREFIX",
-    "BudgetSettings",
-    "EmbedderSettings",
-    "ExtractorName",
-    "LoadedSettings",
-    "ModelSettings",
-    "NoiseSettings",
-    "Settings",
-    "explain",
-    "list_trust",
-    "load_settings",
-    "load_with_sources",
-    "model_intent",
-    "read_settings",
-    "revoke_trust",
-    "secret_files",
-    "trust_folder",
-    "trust_store",
-    "trusted_project",
-]

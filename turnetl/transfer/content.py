@@ -1,15 +1,12 @@
 """What is exported: turns with their facts and the entities of these."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TypeVar
 
+from turnetl.base.batched import grouped
 from turnetl.base.model import Entity, Fact, GroupId, SessionId, Turn, TurnId
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +53,11 @@ class ExportContent:
 
     @cached_property
     def facts_by_turn(self) -> Mapping[TurnId, Sequence[Fact]]:
-        return _grouped((turn, fact) for fact in self.facts for turn in fact.turns)
+        return grouped((turn, fact) for fact in self.facts for turn in fact.turns)
 
     @cached_property
     def facts_by_entity(self) -> Mapping[str, Sequence[Fact]]:
-        return _grouped(
+        return grouped(
             (uuid, fact)
             for fact in self.facts
             for uuid in dict.fromkeys((fact.source, fact.target))
@@ -69,7 +66,7 @@ class ExportContent:
     @cached_property
     def mentioned_in(self) -> Mapping[str, Sequence[TurnId]]:
         """The turns that name each entity that no fact is about."""
-        return _grouped((uuid, turn) for turn, uuids in self.mentioned.items() for uuid in uuids)
+        return grouped((uuid, turn) for turn, uuids in self.mentioned.items() for uuid in uuids)
 
     @cached_property
     def entity_by_uuid(self) -> Mapping[str, Entity]:
@@ -110,10 +107,3 @@ def _begin(session: ExportedSession) -> tuple[str, str, str]:
     times = [one.turn.started_at for one in session.turns if one.turn.started_at is not None]
     # Sessions without a time come last.
     return session.group_id, min(times).isoformat() if times else "~", session.session_id
-
-
-def _grouped(pairs: Iterable[tuple[K, V]]) -> Mapping[K, Sequence[V]]:
-    groups: dict[K, list[V]] = {}
-    for key, value in pairs:
-        groups.setdefault(key, []).append(value)
-    return groups

@@ -199,26 +199,14 @@ def _turn_properties(exported: ExportedTurn) -> dict[str, _Value]:
 
 
 def _entity_properties(entity: Entity) -> dict[str, _Value]:
-    return {
-        "group_id": entity.group_id,
-        "name": entity.name,
-        "labels": entity.labels,
-        "summary": entity.summary,
-        "created_at": entity.created_at,
-    }
+    names = ("group_id", "name", "labels", "summary", "created_at")
+    return {name: getattr(entity, name) for name in names}
 
 
 def _fact_properties(fact: Fact) -> dict[str, _Value]:
-    return {
-        "group_id": fact.group_id,
-        "name": fact.relation,
-        "fact": fact.text,
-        "episodes": tuple(map(str, fact.turns)),
-        "created_at": fact.created_at,
-        "valid_at": fact.valid_at,
-        "invalid_at": fact.invalid_at,
-        "expired_at": fact.expired_at,
-    }
+    times = ("created_at", "valid_at", "invalid_at", "expired_at")
+    named = {"name": fact.relation, "fact": fact.text, "episodes": fact.turns}
+    return {"group_id": fact.group_id, **named} | {time: getattr(fact, time) for time in times}
 
 
 def _map(properties: Mapping[str, _Value]) -> str:

@@ -16,6 +16,7 @@ import polars as pl
 
 from turnetl import wiring
 from turnetl.base import ids, schema
+from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage, Fatal, TableUnusable
 from turnetl.base.model import GroupId, MessageCounts, SubagentUsage
 from turnetl.base.object_url import path_text
@@ -85,9 +86,8 @@ def import_lake(
     lake.check_version()
     metadata = zip(inside, source.archives_metadata(inside), strict=True)
     files = [TurnFile(path, one) for path, one in metadata if one is not None]
-    run = _Import(
-        source, lake, name, redactor(), read_forgotten(lake.files), _by_name(lake), dry_run
-    )
+    by_name = grouped((path.name, path) for path in lake.turn_paths())
+    run = _Import(source, lake, name, redactor(), read_forgotten(lake.files), by_name, dry_run)
     imported = {path: _outside(path) for path in set(paths).difference(inside)}
     try:
         for start in range(0, len(files), BATCH_FILES):
@@ -269,13 +269,6 @@ class _Import:
 def _turn_count(rows: pl.DataFrame) -> int:
     """Return the number of turns: a run of a subagent is none."""
     return rows.filter(schema.IS_TURN).height
-
-
-def _by_name(lake: Lake) -> Mapping[str, Sequence[Path]]:
-    paths: dict[str, list[Path]] = {}
-    for path in lake.turn_paths():
-        paths.setdefault(path.name, []).append(path)
-    return paths
 
 
 def _outside(path: Path) -> ImportedFile:

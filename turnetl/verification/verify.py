@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from turnetl.base.batched import grouped
 from turnetl.base.errors import GraphBusy
 from turnetl.base.graph_model import GroupVersion
 from turnetl.base.model import GroupId, TurnId
@@ -76,9 +77,7 @@ def index_checks(
 
 def file_findings(problems: Sequence[FileProblem], *, examples: int) -> tuple[Finding, ...]:
     """Return the findings about files, in the order of `Check`, each with some examples."""
-    found: dict[Check, list[str]] = {}
-    for problem in problems:
-        found.setdefault(problem.check, []).append(problem.sentence)
+    found = grouped((problem.check, problem.sentence) for problem in problems)
     return tuple(_finding(check, found[check], examples) for check in Check if check in found)
 
 

@@ -18,11 +18,11 @@ from turnetl.lake.shared_responses import ResponseFiles
 from turnetl.llm.budget import Budget
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.journal import Journal
-from turnetl.llm.limiter import AdmissionLimits, Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import AdmissionLimits, Limiter, ProviderLimits, Slots
 from turnetl.llm.meter import Meter
 from turnetl.llm.prices import PriceFile, Prices, load_prices
 from turnetl.llm.retry import RetryPolicy
-from turnetl.llm.shared_limits import SharedLimits
+from turnetl.llm.shared_limits import SharedLimits, own_limits
 from turnetl.llm.shared_limits.store import LimitsStore, SqliteLimits
 from turnetl.llm.stack import ModelStack, wrap
 from turnetl.settings import CONFIGURE_MODEL, Settings, trusted_project
@@ -125,7 +125,7 @@ def _stack(settings: Settings, prices: Prices) -> ModelStack:
         journal=None,
         budget=Budget(budget.tokens, budget.usd, meter, prices) if is_limited else None,
         retry_policy=RetryPolicy(),
-        limiter=Limiter(OwnLimits(_configured_limits(settings))),
+        limiter=Limiter(Slots(settings.llm.concurrency)),
         meter=meter,
         parameters=settings.llm.effort or "",
     )
@@ -137,27 +137,22 @@ async def _opened_limits(settings: Settings, clock: Clock) -> AsyncIterator[Admi
 
     Touches no file and no server before the first request.
     """
-    name = shared_name(settings)
-    if name is None:
-        yield OwnLimits(_configured_limits(settings))
-        return
-    shared = SharedLimits(
-        _limits_store(settings, clock),
-        name,
-        _configured_limits(settings),
-        owner=held_lease.owner_name(uuid4().hex),
-        is_dead=held_lease.is_dead,
-        request_seconds=settings.llm.timeout_seconds,
-    )
+    llm, name = settings.llm, shared_name(settings)
+    limits = ProviderLimits(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency)
+    opened = own_limits(limits, request_seconds=llm.timeout_seconds)
+    if name is not None:
+        opened = SharedLimits(
+            _limits_store(settings, clock),
+            name,
+            limits,
+            owner=held_lease.owner_name(uuid4().hex),
+            is_dead=held_lease.is_dead,
+            request_seconds=llm.timeout_seconds,
+        )
     try:
-        yield shared
+        yield opened
     finally:
-        await shared.close()
-
-
-def _configured_limits(settings: Settings) -> ProviderLimits:
-    llm = settings.llm
-    return ProviderLimits(llm.requests_per_minute, llm.tokens_per_minute, llm.concurrency)
+        await opened.close()
 
 
 def shared_name(settings: Settings) -> str | None:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from turnetl.extraction.structural.failures import (
@@ -5,8 +7,24 @@ from turnetl.extraction.structural.failures import (
     error_failures,
     failures_in_prompt,
     passed_tests,
+    printed,
     stable_name,
 )
+
+OUTPUTS = Path(__file__).with_name("failed_outputs.txt")
+"""Outputs of failed runs below a line `>>> tool`, and lines `<<< name, location, message`."""
+
+
+def test_each_tool_s_output_names_what_failed_and_why(subtests: pytest.Subtests) -> None:
+    sections = OUTPUTS.read_text(encoding="utf-8").split(">>> ")[1:]
+    assert len(sections) > 50
+    for section in sections:
+        output, *expected = section.split("\n<<< ")
+        tool, _, text = output.partition("\n")
+        with subtests.test(tool=tool):
+            found = error_failures(printed(f"Exit code 1\n{text}\n"))
+            named = [(one.name, one.location, one.message) for one in found]
+            assert named == [tuple(line.strip("\n").split("\t")) for line in expected]
 
 
 def test_what_failed_is_found_in_the_output_of_tests_builds_and_linters(
@@ -16,7 +34,7 @@ def test_what_failed_is_found_in_the_output_of_tests_builds_and_linters(
         ("--- FAIL: TestCart (0.1s)\n    --- FAIL: TestCart/empty (0.00s)", "TestCart/empty", ""),
         ("FAILED tests/test_cart.py::test_total[0] - KeyError", "test_total", "tests/test_cart.py"),
         ("test cart::tests::adds ... FAILED", "adds", ""),
-        ("  ✕ adds an item (5 ms)", "adds an item", ""),
+        ("  ✕ adds an item (5 ms)\nTests: 1 failed", "adds an item", ""),
         (" FAIL  src/cart.test.ts > cart > adds an item", "adds an item", "src/cart.test.ts"),
         ("Cart.swift:4: error: -[CartTests testAdds] : nil", "testAdds", "Cart.swift"),
         ("FAIL: test_total (tests.test_cart)", "test_total", "tests.test_cart"),

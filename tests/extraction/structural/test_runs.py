@@ -242,6 +242,12 @@ async def test_a_cause_is_stated_where_the_agent_names_it_with_its_failure(
         ("The KeyError comes from `price_of`, which reads the old key.", two, ["price_of"]),
         ("`test_total` fails because `price_of` reads the old key.", two, ["price_of"]),
         ("The failure is caused by `price_of`.", failed(), ["price_of"]),
+        ("Root cause: `price_of` returns no row.", failed(), ["price_of"]),
+        ("The problem is that `price_of` reads a key that is gone.", failed(), ["price_of"]),
+        ("根本原因是 `price_of` 返回了空值。", failed(), ["price_of"]),
+        ("Die Ursache ist, dass `price_of` den alten Schlüssel liest.", failed(), ["price_of"]),
+        ("The problem is that it reads `price_of`.", failed(), []),
+        ("The failure is caused by my change of `price_of`.", failed(), []),
         ("The failure is caused by `price_of`.", two, []),
         ("The KeyError might be caused by `price_of`.", failed(), []),
         ("The KeyError comes from the old key.", failed(), []),
@@ -253,6 +259,5 @@ async def test_a_cause_is_stated_where_the_agent_names_it_with_its_failure(
             await shop.ingest(assistant_text=said, tool_calls=in_order(run, code))
             facts = shop.facts("CAUSED_BY")
             assert [shop.name_of(fact.target) for fact in facts] == expected
-            assert all(
-                said.rstrip(".") in fact.text.replace("`KeyError: 'price'`: ", "") for fact in facts
-            )
+            causes = ("caused by `price_of`", "because of `price_of`")
+            assert all(any(cause in fact.text for cause in causes) for fact in facts)

@@ -18,9 +18,9 @@ from turnetl.base.errors import ModelBusy
 from turnetl.graph.open import server_limits
 from turnetl.ingestion import held_lease
 from turnetl.llm.chat import ChatMessage, ChatModel, ChatRequest
-from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, OwnLimits, ProviderLimits
+from turnetl.llm.limiter import AdmissionLimits, LimitedModel, Limiter, ProviderLimits
 from turnetl.llm.providers.registry import open_model
-from turnetl.llm.shared_limits import SharedLimits
+from turnetl.llm.shared_limits import SharedLimits, own_limits
 from turnetl.llm.shared_limits.store import LimitsStore, SqliteLimits
 
 REQUEST_SECONDS = 30.0
@@ -105,7 +105,9 @@ async def _send_all(spec: WorkerSpec, model: ChatModel, count: int) -> Work:
 
 async def main(spec: WorkerSpec) -> None:
     shared = _shared(spec) if spec.store else None
-    limits: AdmissionLimits = shared or OwnLimits(ProviderLimits(*spec.limits))
+    limits: AdmissionLimits = shared or own_limits(
+        ProviderLimits(*spec.limits), request_seconds=120
+    )
     base = open_model("openai-compatible", model="canned", base_url=spec.base_url)
     model = LimitedModel(base, Limiter(limits))
     await _send_all(spec, model, spec.warmup)

@@ -7,8 +7,6 @@ tests/episodes/content covers it then.
 from turnetl.episodes.content import documents, program_output
 from turnetl.episodes.content.base import INPUT_COLUMNS, ContentType, condense
 
-__all__ = ["BLOCKS", "DISCARDED", "INPUT_COLUMNS", "RESULTS", "ContentType", "condense"]
-
 DISCARDED = program_output.DISCARDED
 
 RESULTS = (

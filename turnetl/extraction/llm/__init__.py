@@ -14,12 +14,7 @@ from turnetl.extraction.ontology import Ontology
 if TYPE_CHECKING:
     from turnetl.extraction.llm.extractor import ExtractedChunk, ExtractedTurn, LlmExtractor
 
-__all__ = ["ExtractedChunk", "ExtractedTurn", "LlmExtractor", "llm_recipe"]
-
-__getattr__ = lazy_exports(
-    __name__,
-    {"turnetl.extraction.llm.extractor": ("ExtractedChunk", "ExtractedTurn", "LlmExtractor")},
-)
+__getattr__ = lazy_exports(__name__)
 
 _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""

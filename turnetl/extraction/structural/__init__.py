@@ -15,13 +15,9 @@ from turnetl.extraction.structural import decision_cues, lexicon
 if TYPE_CHECKING:
     from turnetl.extraction.structural.extractor import StructuralExtractor
 
-__all__ = ["MAX_ENTITIES", "MAX_FACTS", "StructuralExtractor", "structural_recipe"]
+__getattr__ = lazy_exports(__name__)
 
-__getattr__ = lazy_exports(
-    __name__, {"turnetl.extraction.structural.extractor": ("StructuralExtractor",)}
-)
-
-_VERSION = "structural 6"
+_VERSION = "structural 7"
 """Increase it with every change of a rule that changes the output of turns that did not change."""
 MAX_ENTITIES = 50
 """Entities of a turn."""

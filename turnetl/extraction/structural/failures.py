@@ -7,16 +7,28 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import takewhile
+from itertools import islice, takewhile
+
+from turnetl.extraction.structural import failure_patterns as patterns
 
 _MAX_HEAD = 12_000
 _MAX_TAIL = 12_000
 _MAX_FAILURES = 6
+_MAX_MESSAGES = 2
+"""Of a run that lists neither tests nor findings."""
+_MAX_LINE = 500
 _MAX_NAME_LENGTH = 110
 _MAX_MESSAGE_LENGTH = 260
 _MIN_LETTERS, _MIN_LENGTH = 4, 10
 _SHORT_LINES = 3
 """Lines of an output that says nothing but why its program failed."""
+_MESSAGE_CHARS = 6000
+"""Characters before and after the name of a failed Go test that are searched for its message."""
+_REASON_CHARS = 2500
+"""Characters below the name of another failed test."""
+_TITLE_MARKS = frozenset("✕✗✖\u00d71234567890")
+_NAMED_LINES = 4
+"""Lines with the name of a test below which the reason is looked for."""
 
 
 class FailureKind(StrEnum):
@@ -46,151 +58,21 @@ class CommandFailure:
         return self.kind is FailureKind.TEST and _is_name(self.message)
 
 
-_VARIABLE_PARTS = (
-    (re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s'\"`:,)]{1,300}"), "…"),
-    (re.compile(r"/(?:Users|home)/[^\s'\"`:,)]{1,300}/(?=[^\s/'\"`:,)]{1,100})"), "…/"),
-    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
-        r"|\b(?=[a-f]*\d)[0-9a-f]{10,64}\b"), "…"),
-    (re.compile(r"\b0x[0-9a-fA-F]{4,16}\b"), "0x…"),
-    (re.compile(r"(?<=\w):\d{1,6}(?::\d{1,6})?\b"), ""),
-    (re.compile(r"\b(?:line|column|pid|port) \d{1,7}\b"), "…"),
-    (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d[T ]?(?:\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z?)?"), "…"),
-    (re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]"), ""),
-    (re.compile(r"https?://[^\s'\"`)]{1,300}|\b\d{1,6}(?:\.\d{1,6})?(?:ms|s|m\d{1,2}s)\b"), ""),
-    (re.compile(r"[\s\x00-\x1f\x7f]+"), " "),
-)  # fmt: skip
-_ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
-_CI_PREFIX = re.compile(
-    r"^[^\t\n]{1,80}\t[^\t\n]{1,80}\t\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
-)
-"""Job, step and time before each line of a log that `gh run view` prints."""
-
-_PATH = r"[^\s:()'\"]{1,200}"
-_TYPED_ERROR = re.compile(
-    r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" |\[?)?"
-    r"((?:[A-Za-z_]\w{0,40}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Interrupt"
-    r"|Failure))\b(?:: (.{0,300}))?$",
-    re.MULTILINE,
-)
-_PYTHON_FRAME = re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE)
-
-
-def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
-
-
-_TESTS = _patterns(
-    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"
-    r"(?: - (?P<message>[^\n]{1,300}))?",
-    r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
-    r"^\s{0,8}not ok \d{1,6} (?:- )?(?P<test>[^\n#]{3,150})$",
-    r"^\s{0,12}(?:✕|✗|✖|\u00d7) (?P<test>[^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
-    r"^\s{0,4}● (?P<test>[^\n]{1,150} \u203a [^\n]{1,150})$",
-    r"^\s{0,4}FAIL {1,4}(?P<location>[^\s>]{1,200}) > (?P<test>[^\n]{3,200})$",
-    r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
-    rf"^(?P<location>{_PATH}):\d+: error: -\[[\w.]{{1,100}} (?P<test>\w{{1,100}})\] : "
-    r"(?P<message>[^\n]{1,300})",
-)
-_GO_TEST = re.compile(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})", re.MULTILINE)
-_GO_MESSAGE = re.compile(
-    r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+: (?P<message>[^\n]{3,300})"
-)
-_GO_STEP = re.compile(r"^\s{0,20}(?:---|===) ")
-_GO_PACKAGE = re.compile(r"^FAIL\t(\S{1,200})", re.MULTILINE)
-_MESSAGE_CHARS = 6000
-"""Characters before and after the name of a failed Go test that are searched for its message."""
-_FINDINGS = _patterns(
-    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?P<message>[^\n]{{5,300}}?) "
-    r"\((?P<rule>[a-z][\w-]{1,30})\)$",
-    rf"^(?P<location>{_PATH}\.pyi?):\d+:\d+: (?P<rule>[A-Z]{{1,5}}\d{{3,4}}) "
-    r"(?P<message>[^\n]{3,300})$",
-    r"^X (?P<message>[^\n]{5,300}?) \((?P<rule>[a-z][\w-]{1,30})\)\n[\w ./-]{1,80}: "
-    rf"(?P<location>{_PATH})#\d",
-    r"^(?P<rule>[A-Z]{1,5}\d{3,4})(?: \[\*\])? (?P<message>[^\n]{3,300})\n\s{0,8}--> "
-    rf"(?P<location>{_PATH}):\d",
-    rf"^(?P<location>{_PATH}\.pyi?):\d+(?::\d+)?: error: (?P<message>[^\n]{{3,300}}?)  "
-    r"\[(?P<rule>[\w-]{3,40})\]$",
-    r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
-    r"(?P<rule>[\w@/-]{3,60})$",
-    r"^(?P<kind>error\[E\d{4}\]): (?P<message>[^\n]{3,300})"
-    rf"(?:\n\s{{0,8}}--> (?P<location>{_PATH}):\d)?",
-    rf"^(?P<location>{_PATH}\.\w{{1,4}})(?:\(\d+,\d+\)|:\d+:\d+)(?:: | - )error "
-    r"(?P<kind>TS\d{2,5}): (?P<message>[^\n]{3,300})",
-    rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: )?"
-    r"(?!warning|note|info)(?P<message>[A-Za-z][^\n]{5,300})",
-)
-_RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
-_LISTED_FILE = re.compile(r"^(?:/|\./)?[\w@./-]{1,200}\.\w{1,5}$", re.MULTILINE)
-"""The line above the findings of ESLint."""
-_ERRORS = _patterns(
-    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py) - (?P<message>[^\n]{{3,300}})$",
-    r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",
-    r"^(?:/bin/)?(?:zsh|bash|sh)[:\w() -]{0,40}: (?:line \d+: )?"
-    r"(?P<message>[^\n]{1,150}: command not found|command not found: [^\n]{1,80})$",
-    r"^(?P<kind>fatal): (?P<message>[^\n]{5,300})$",
-    r"^npm (?:ERR!|error) (?!A complete log|code |path |errno )(?P<message>[^\n]{8,300})$",
-    r"^(?:Error|ERROR|error): (?P<message>[^\n]{5,300})$",
-)
-_PROGRAM_ERROR = re.compile(
-    r"^(?:Output: )?(?:[\w()/-]{1,20}: ?)?(?:line \d{1,5}: |\d{1,5}: )?(?P<program>[\w.-]{1,20}): "
-    r"(?P<message>[^\n]{5,300})$",
-    re.MULTILINE,
-)
-_FAILURE_WORD = re.compile(
-    r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
-    r"|unable|no such|unknown|undefined|unexpected|conflict|rejected|forbidden)\b",
-    re.IGNORECASE,
-)
-_GENERIC_MESSAGE = re.compile(
-    r"^(?:exit (?:code|status) \d|\(none\)|error: (?:process completed|script|task) "
-    r"|(?-i:FAIL(?:ED)?\b)|make: \*\*\*|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$"
-    r"|error: exit|issues found"
-    r"|\[[\w:-]{1,40}\] ERROR task|process completed with|command failed with|lifecycle script"
-    r"|command timed out|failed to push some refs)",
-    re.IGNORECASE,
-)
-_RAN_TESTS = re.compile(r"^(?:ok {1,4}\t|\s{0,20}--- PASS|=== RUN|FAIL\t)", re.MULTILINE)
-_PASSED_TEST = re.compile(
-    r"^\s{0,20}--- PASS: ([\w/.:#=-]{1,200})|^\S{1,200}?::(\S{1,150}) PASSED\b"
-    r"|^test ([\w:]{1,200}) \.\.\. ok$|^\s{0,12}[✓✔] ([^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
-    re.MULTILINE,
-)
-_PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)", re.MULTILINE)
-_FAILED_SUMMARY = re.compile(
-    r"^(?:\s{0,8}--- FAIL|FAIL\b|FAILED\b|\[[\w:-]{1,40}\] ERROR task failed"
-    r"|make(?:\[\d\])?: \*\*\*|npm (?:ERR!|error)|BUILD FAILED|\*\* \w{4,9} FAILED"
-    r"|test result: FAILED|panic: |error(?:\[E\d+\])?: |exit status [1-9]|Exit code [1-9]"
-    r"|# [\w.-]{1,80}/[\w./-]{1,200}$)"
-    r"|\berror TS\d|\b[1-9]\d{0,5} (?:failed|failing|failures?|errors?|problems?|issues?)\b",
-    re.MULTILINE,
-)
-_FATAL = re.compile(
-    r"^(?:error(?:\[E\d{4}\])?: |npm (?:ERR!|error) |panic: |fatal: |BUILD FAILED|make: \*\*\* )",
-    re.MULTILINE,
-)
-_PASTED_ERROR = re.compile(
-    r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
-    r"|^panic: ([^\n]{3,160})"
-    r"|^fatal: ([^\n]{3,160})",
-    re.MULTILINE,
-)
-
-
 def printed(output: str) -> str:
     """Return head and tail of an output without colours and without the columns of a CI log."""
     text = output
     if len(text) > _MAX_HEAD + _MAX_TAIL:
         text = f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
-    text = _ANSI.sub("", text)
+    text = patterns.BOX.sub("", patterns.ANSI.sub("", text))
     if "\n" not in text:
         # Some clients record the line ends of an output as they are written in JSON.
         text = text.replace("\\n", "\n")
-    return _CI_PREFIX.sub("", text).replace("##[error]", "") if "\t" in text else text
+    return patterns.CI_PREFIX.sub("", text).replace("##[error]", "") if "\t" in text else text
 
 
 def has_failed_summary(text: str) -> bool:
     """Whether a program that tests, builds or checks says that something failed."""
-    return _FAILED_SUMMARY.search(text) is not None
+    return patterns.FAILED_SUMMARY.search(text) is not None
 
 
 def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
@@ -201,14 +83,14 @@ def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
     if not is_error and not has_failed_summary(text):
         return []
     listed = _distinct([*_failed_tests(text), *_findings(text)])
-    if listed or _RAN_TESTS.search(text):
+    if listed or patterns.RAN_TESTS.search(text):
         return listed
     return _distinct(_messages(text))
 
 
 def unlisted_failure(text: str) -> list[CommandFailure]:
     """Return the first line that tells why a check failed that ran no tests and lists nothing."""
-    return [] if _RAN_TESTS.search(text) else _distinct(_fallback(text))
+    return [] if patterns.RAN_TESTS.search(text) else _distinct(_fallback(text))
 
 
 def failed_tests(text: str) -> list[CommandFailure]:
@@ -218,15 +100,16 @@ def failed_tests(text: str) -> list[CommandFailure]:
 
 def error_failures(text: str) -> list[CommandFailure]:
     """Return the errors that the `printed` output of a failed command names, at most six."""
-    listed = _distinct([*_findings(text), *_messages(text)])
-    return listed or _distinct(_fallback(text)) or _distinct(_short(text))
+    return (
+        check_failures(text, is_error=True) or _distinct(_fallback(text)) or _distinct(_short(text))
+    )
 
 
 def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[CommandFailure]:
     """Return what failed programs of a shell line print under their own names, or raise."""
     named = (
         CommandFailure(f"{match['program']}: {match['message']}", "")
-        for match in _PROGRAM_ERROR.finditer(text)
+        for match in patterns.PROGRAM_ERROR.finditer(text)
         if match["program"] in shell
     )
     return _distinct([*named, *_messages(text)]) or (
@@ -236,27 +119,29 @@ def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[
 
 def says_fatal(text: str) -> bool:
     """Whether a line begins as only that of a program that stops."""
-    return _FATAL.search(text) is not None
+    return patterns.FATAL.search(text) is not None
 
 
 def ends_with_error(text: str) -> bool:
     """Whether the last line is the exception of a trace or a program that was not found."""
     last = text.rstrip().rpartition("\n")[2][:400]
-    if "Traceback (most recent call last)" in text and _TYPED_ERROR.match(last):
+    if "Traceback (most recent call last)" in text and patterns.TYPED_ERROR.match(last):
         return True
     return last.endswith(": command not found") or "command not found: " in last
 
 
 def passed_tests(text: str) -> frozenset[str]:
     """Return the names of tests that an output says passed, and of Go packages."""
-    tests = (name_of_test(next(filter(None, found))) for found in _PASSED_TEST.findall(text))
-    return frozenset(tests).union(_PASSED_PACKAGE.findall(text))
+    tests = (
+        name_of_test(next(filter(None, found))) for found in patterns.PASSED_TEST.findall(text)
+    )
+    return frozenset(tests).union(patterns.PASSED_PACKAGE.findall(text))
 
 
 def failures_in_prompt(prompt: str) -> list[CommandFailure]:
     """Return the errors that a prompt contains, at most three."""
     by_name: dict[str, CommandFailure] = {}
-    for kind, message, panic, fatal in _PASTED_ERROR.findall(prompt):
+    for kind, message, panic, fatal in patterns.PASTED_ERROR.findall(prompt):
         name = f"{kind.rpartition('.')[2]}: {message}" if kind else ""
         name = stable_name(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
         by_name.setdefault(name, CommandFailure(name, ""))
@@ -265,7 +150,7 @@ def failures_in_prompt(prompt: str) -> list[CommandFailure]:
 
 def stable_name(message: str, limit: int = _MAX_NAME_LENGTH) -> str:
     """Remove the parts that differ between runs: lines, addresses, times, temporary paths."""
-    for pattern, replacement in _VARIABLE_PARTS:
+    for pattern, replacement in patterns.VARIABLE_PARTS:
         message = pattern.sub(replacement, message)
     message = message.replace("`", "'").strip(" .:,-")
     return message if len(message) <= limit else message[: limit - 1].rstrip() + "…"
@@ -279,40 +164,77 @@ def name_of_test(test: str) -> str:
 
 
 def _distinct(found: Iterable[CommandFailure]) -> list[CommandFailure]:
+    """Return each failure once, with what several lines say about it."""
     by_name: dict[str, CommandFailure] = {}
     for failure in found:
         name = stable_name(failure.name)
-        if _is_name(name):
-            message = failure.message or (failure.name if name.endswith("…") else "")
-            message = stable_name(message, _MAX_MESSAGE_LENGTH)
-            by_name.setdefault(name, replace(failure, name=name, message=message))
-        if len(by_name) >= _MAX_FAILURES:
+        if not _is_name(name):
+            continue
+        message = failure.message or (failure.name if name.endswith("…") else "")
+        message = stable_name(message, _MAX_MESSAGE_LENGTH)
+        known = by_name.get(name, replace(failure, name=name, message=message))
+        if name not in by_name and len(by_name) >= _MAX_FAILURES:
             break
+        by_name[name] = replace(
+            known, message=known.message or message, location=known.location or failure.location
+        )
     return list(by_name.values())
 
 
 def _failed_tests(text: str) -> Iterator[CommandFailure]:
     yield from _failed_go_tests(text)
-    for pattern in _TESTS:
-        for match in pattern.finditer(text):
+    has_titles = (
+        patterns.NO_TITLES.search(text) is None and patterns.COUNTS_TESTS.search(text) is not None
+    )
+    for pattern in patterns.TESTS:
+        for match in islice(pattern.finditer(text), 2 * _MAX_FAILURES):
+            if match[0].lstrip()[:1] in _TITLE_MARKS and not has_titles:
+                continue
             groups = match.groupdict()
+            test = match["test"] or groups["test2"]
             yield CommandFailure(
-                name_of_test(match["test"]),
-                groups.get("location") or "",
+                name_of_test(test),
+                groups.get("location") or _file_above(text, match.start()),
                 FailureKind.TEST,
-                groups.get("message") or "",
+                groups.get("message") or _reason(text, test),
             )
 
 
+def _file_above(text: str, end: int) -> str:
+    """Return the file that the last line above names as that of its tests."""
+    found = patterns.TEST_FILE.findall(text, max(0, end - _MESSAGE_CHARS), end)
+    return str(found[-1]) if found else ""
+
+
+def _reason(text: str, test: str) -> str:
+    """Return why a test failed, as stated below one of the lines that name it."""
+    start = text.find(test)
+    for _ in range(_NAMED_LINES):
+        if start < 0:
+            break
+        start += len(test)
+        following = patterns.NEXT_TEST.search(text, start)
+        block = text[
+            start : min(following.start() if following else len(text), start + _REASON_CHARS)
+        ]
+        first = patterns.REASON.search(block)
+        values = [match["one"].strip() for match in islice(patterns.VALUES.finditer(block), 2)]
+        said = patterns.REASON_MARK.sub("", first["first"]).strip() if first else ""
+        if said or len(values) > 1:
+            return f"{said} ({', '.join(values)})" if said and values else said or ", ".join(values)
+        start = text.find(test, start)
+    return ""
+
+
 def _failed_go_tests(text: str) -> Iterator[CommandFailure]:
-    matches = list(_GO_TEST.finditer(text))
+    matches = list(patterns.GO_TEST.finditer(text))
     names = [match["test"] for match in matches]
     for match in matches[: 4 * _MAX_FAILURES]:
         test = match["test"]
         # A test fails because one of its cases failed.
         if not any(name.startswith(f"{test}/") for name in names):
             location, message = _go_message(text, match)
-            package = _GO_PACKAGE.search(text, match.end())
+            package = patterns.GO_PACKAGE.search(text, match.end())
             yield CommandFailure(
                 test, location, FailureKind.TEST, message, package[1] if package else ""
             )
@@ -326,60 +248,107 @@ def _go_message(text: str, match: re.Match[str]) -> tuple[str, str]:
     below = text[match.end() : match.end() + _MESSAGE_CHARS].split("\n")[1:]
     above = text[max(0, match.start() - _MESSAGE_CHARS) : match.start()].split("\n")[-2::-1]
     of_test = [*takewhile(_is_no_go_step, below)]
-    for lines in (reversed(of_test), takewhile(_is_no_go_step, above)):
-        found = next(filter(None, map(_GO_MESSAGE.match, lines)), None)
+    for lines in ([*reversed(of_test)], [*takewhile(_is_no_go_step, above)]):
+        found = next(filter(None, map(patterns.GO_MESSAGE.match, lines)), None)
         if found:
             return found["location"], found["message"]
-    return "", ""
+    place = next(filter(None, map(patterns.GO_PLACE.match, of_test)), None)
+    block = "\n".join(of_test)
+    said = patterns.TESTIFY.search(block) or patterns.GO_PANIC.search(block)
+    values = (
+        [match["one"].strip() for match in islice(patterns.VALUES.finditer(block), 2)]
+        if place
+        else []
+    )
+    message = " ".join([said[1].strip(), ", ".join(values)]) if said else ""
+    return place["location"] if place else "", message
 
 
 def _is_no_go_step(line: str) -> bool:
-    return _GO_STEP.match(line) is None
+    return patterns.GO_STEP.match(line) is None
 
 
 def _findings(text: str) -> Iterator[CommandFailure]:
     starts: set[int] = set()
-    for pattern in _FINDINGS:
+    for pattern in patterns.FINDINGS:
         # The last pattern, of compilers, matches what some linters print, too.
         for match in (one for one in pattern.finditer(text) if one.start() not in starts):
             starts.add(match.start())
             groups = match.groupdict()
             location, message = groups.get("location") or "", match["message"]
-            if rule := groups.get("rule"):
+            rule = groups.get("rule")
+            if rule == "" and patterns.FORMATTING.search(text):
+                name = f"formatting of {location}"
+                yield CommandFailure(name, location, FailureKind.FINDING, "not formatted")
+            elif rule:
                 if not location:
-                    above = _LISTED_FILE.findall(text, max(0, match.start() - 4000), match.start())
+                    above = patterns.LISTED_FILE.findall(
+                        text, max(0, match.start() - 4000), match.start()
+                    )
                     location = above[-1] if above else ""
-                code = _RULE_CODE.match(message)
+                code = patterns.RULE_CODE.match(message)
                 name = f"{rule} {code[1]}" if code else rule
                 message = message[code.end() :] if code else message
                 name = f"{name} in {location}" if location else f"{name}: {message}"
                 yield CommandFailure(name, location, FailureKind.FINDING, message)
-            else:
+            elif rule is None:
                 name = f"{groups['kind']}: {message}" if groups.get("kind") else message
                 yield CommandFailure(name, location, FailureKind.FINDING)
 
 
-def _messages(text: str) -> Iterator[CommandFailure]:
-    yield from _typed_errors(text)
-    for pattern in _ERRORS:
-        for match in pattern.finditer(text):
-            kind = match.groupdict().get("kind")
-            name = f"{kind}: {match['message']}" if kind else match["message"]
-            yield CommandFailure(name, match.groupdict().get("location") or "")
+def _messages(text: str) -> list[CommandFailure]:
+    """Return the first two messages, in order: those below tell what follows from them."""
+    found = dict(_typed_errors(text))
+    for pattern in patterns.ERRORS:
+        for match in islice(pattern.finditer(text), _MAX_FAILURES):
+            groups = match.groupdict()
+            name = (
+                f"{groups['kind']}: {match['message']}" if groups.get("kind") else match["message"]
+            )
+            location = groups.get("location") or _frame(text, match.start(), match.end())
+            found.setdefault(match.start(), CommandFailure(name, location))
+    named = [found[start] for start in sorted(found) if _is_name(stable_name(found[start].name))]
+    return named[:_MAX_MESSAGES]
 
 
-def _typed_errors(text: str) -> Iterator[CommandFailure]:
-    """Find `SomeError: message` (Python, JavaScript, Java); Python prints the file before it."""
-    for match in _TYPED_ERROR.finditer(text):
-        before = _PYTHON_FRAME.findall(text[max(0, match.start() - 1500) : match.start()])
-        location = next((path for path in reversed(before) if "site-packages" not in path), "")
-        kind = match.group(1).rpartition(".")[2]
-        yield CommandFailure(f"{kind}: {match.group(2)}" if match.group(2) else kind, location)
+def _typed_errors(text: str) -> Iterator[tuple[int, CommandFailure]]:
+    """Find `SomeError: message`, and whatever ends a trace of Python, with their places.
+
+    Of exceptions that others led to, only the last ones are what failed.
+    """
+    chained = [match.end() for match in patterns.CHAINED.finditer(text)]
+    begin = chained[-1] if chained else 0
+    for match in (*patterns.TYPED_ERROR.finditer(text, begin), *_raised(text, begin)):
+        kind, message = match.group(1).rpartition(".")[2], match.group(2) or ""
+        named = f"{kind}: {message}" if message else kind
+        name = message if kind == "Error" and message else named
+        yield match.start(), CommandFailure(name, _frame(text, match.start(), match.end()))
+
+
+def _raised(text: str, begin: int) -> Iterator[re.Match[str]]:
+    for trace in islice(patterns.TRACE.finditer(text, begin), _MAX_FAILURES):
+        start = trace.end() + 1
+        while start < len(text) and text[start] in " \t\n|+":
+            start = text.find("\n", start) + 1 or len(text)
+        found = patterns.RAISED.match(text[start : start + _MAX_LINE].partition("\n")[0])
+        if found and (at := patterns.RAISED.match(text, start, start + found.end())):
+            yield at
+
+
+def _frame(text: str, start: int, end: int) -> str:
+    """Return the file of the project where an error occurred: above it in Python, else below."""
+    above, below = text[max(0, start - 1500) : start], text[end : end + 1500]
+    of_python, *others = patterns.FRAMES
+    frames = [
+        *reversed(of_python.findall(above)),
+        *(x for one in others for x in one.findall(below)),
+    ]
+    return next((path for path in frames if not patterns.LIBRARY.search(path)), "")
 
 
 def _is_name(name: str) -> bool:
     letters = sum(map(str.isalpha, name))
-    return letters >= _MIN_LETTERS and not _GENERIC_MESSAGE.match(name)
+    return letters >= _MIN_LETTERS and not patterns.GENERIC_MESSAGE.match(name)
 
 
 def _short(text: str) -> Iterator[CommandFailure]:
@@ -391,6 +360,6 @@ def _short(text: str) -> Iterator[CommandFailure]:
 def _fallback(text: str) -> Iterator[CommandFailure]:
     for line in text.split("\n")[:60]:
         name = stable_name(line[:300])
-        if len(name) >= _MIN_LENGTH and _FAILURE_WORD.search(name) and _is_name(name):
+        if len(name) >= _MIN_LENGTH and patterns.FAILURE_WORD.search(name) and _is_name(name):
             yield CommandFailure(line[:300], "")
             return

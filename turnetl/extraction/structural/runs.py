@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from posixpath import basename, dirname
 
 from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH, FIXED_BY
@@ -97,6 +96,13 @@ _EXIT_STATUS = re.compile(
     r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
     re.MULTILINE,
 )
+_EXIT_MARK = re.compile(
+    r"^\W{0,3}(?:Process |Command |Shell )?(?:exited|failed) with (?:exit )?(?:code|status):? [1-9]"
+    r"|\"exit_?(?:code|status)\" ?: ?\"?[1-9]",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What agents write before or after the output of a command, or beside it."""
+_MARK_CHARS = 300
 _CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
 _FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
 _RAN = re.compile(r"\b(?:ok|PASS(?:ED)?|passed|passing|Success|0 (?:errors|failures|issues))\b")
@@ -117,24 +123,19 @@ _CHANGING = re.compile(
 _NO_FILE = re.compile(r"\d?>{1,2}\s?(?:/dev/null|/tmp/\S{1,100}|&\d)")
 _DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
 _ABOUT_FAILURE = re.compile(r"\b(?:fix|fail|error|test|lint|expect|compil|type)", re.IGNORECASE)
-_ANSWERING = frozenset({CallKind.MCP, CallKind.OTHER, CallKind.FETCH})
+_ANSWERING = frozenset({CallKind.MCP, CallKind.OTHER})
 _SAYS_ERROR = re.compile(
     r"\s{0,20}(?:[Ee]rror:|ERROR:|\{\s{0,20}\"error\"\s?:\s?(?!null|false|\"\"|0\b))"
 )
 _SCRIPT = re.compile(r"(?:python|node|ruby|perl|bash|sh|zsh|deno|bun|php|uv|swift)[\d.]{0,6}")
+_TELLING = frozenset({"curl", "wget", "ssh", "scp", "rsync", "sqlite3", "jq"})
+"""Utilities whose failure tells about the project or its servers."""
+_INLINE = re.compile(r"\s(?:-[ce]|--eval|-)\s|<<")
 _PIPE = re.compile(r"(?<!\|)\|(?!\|)")
-_WRITE_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "edit", "write", "replace", "write_file"})
 _PROGRAM = re.compile(
     r"(?:^|&&|\|\||;|\n)\s{0,8}(?:\w{1,40}=\S{0,80} )?([a-z][\w.+-]{0,30})(?=\s|$)"
 )
 _PATH_ARGUMENT = re.compile(r'"(?:path|file_path)"\s?:\s?"([^"\\]{1,240})"')
-_SLIPS = (
-    ("string to replace not found", "String to replace not found in {}"),
-    ("has not been read yet", "File has not been read yet: {}"),
-    ("does not exist", "File does not exist: {}"),
-    ("requested permissions to", "Permission to write {} not granted"),
-)
-_TAGS = re.compile(r"</?tool_use_error>")
 _MAX_SLIPS = 2
 """Failed calls of other tools than the shell that are kept of a turn."""
 _MAX_FILES = 3
@@ -241,7 +242,8 @@ def _covers(run: CompletedRun, failed: _Failed, *, is_same_turn: bool) -> bool:
     if failed.name in run.names or not run.passed:
         return failed.name in run.names
     if not run.is_shell or failed.kind is FailureKind.CALL:
-        return is_same_turn and not run.is_shell and _is_corrected_call(run, failed)
+        is_same_tool = run.source.name == failed.command and run.line == failed.line
+        return is_same_turn and not run.is_shell and is_same_tool
     if failed.kind is FailureKind.TEST and (selected := _selected(run.line)):
         return any(pattern in failed.name for pattern in selected)
     if run.line == failed.line or _SELECTION.search(run.line):
@@ -266,19 +268,6 @@ def _selected(line: str) -> list[str]:
 def _path_arguments(line: str) -> frozenset[str]:
     words = [word for word in line.split(" ")[1:] if not word.startswith("-")]
     return frozenset(word for word in words if "/" in word or "." in word)
-
-
-def _is_corrected_call(run: CompletedRun, failed: _Failed) -> bool:
-    """Whether a call did what another failed to do, with the same file or one beside it."""
-    if not failed.line:
-        return run.source.name == failed.command and not run.line
-    is_write = {run.source.name, failed.command} <= _WRITE_TOOLS
-    if run.line == failed.line and (is_write or run.source.name == failed.command):
-        return True
-    if failed.command in _WRITE_TOOLS:
-        return False
-    folder = dirname(failed.line) or failed.line
-    return f"/{folder.strip('/')}/" in f"/{run.line}"
 
 
 def _may_fix(edit: FileEdit, failed: _Failed) -> bool:
@@ -476,11 +465,7 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     shell = call.targets[0]
     parsed = commands(shell)
     text = failures.printed(call.call.result)
-    is_error = (
-        call.call.is_error
-        or _EXIT_STATUS.search(text) is not None
-        or failures.ends_with_error(text)
-    )
+    is_error = call.call.is_error or _says_exit_status(text) or failures.ends_with_error(text)
     if not parsed:
         yield from _utility_runs(index, call, at, text, is_error=is_error)
         return
@@ -503,22 +488,36 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
             break
 
 
+def _says_exit_status(text: str) -> bool:
+    ends = f"{text[:_MARK_CHARS]}\n{text[-_MARK_CHARS:]}"
+    return _EXIT_STATUS.search(text) is not None or _EXIT_MARK.search(ends) is not None
+
+
 def _utility_runs(
     index: int, call: ClassifiedCall, at: datetime | None, text: str, *, is_error: bool
 ) -> Iterator[_Run]:
-    """Yield a run of a program that is named nowhere else: `ls`, `python3 script.py`."""
+    """Yield a run of a program that is named nowhere else: `curl`, `python3 script.py`.
+
+    A program that only looks for something fails without an error of the project.
+    """
     shell = call.targets[0]
-    program = next((name for name in _PROGRAM.findall(shell[:2000]) if name != "cd"), "")
-    if program:
-        line = prose.shorten(shell.replace("`", "'"), 120)
-        is_script = _SCRIPT.fullmatch(program) is not None
-        found = failures.failed_tests(text) if is_script else []
-        if is_error and not found:
-            found = failures.program_failures(text, shell, is_script=is_script)
-        source = EntityKey(COMMAND, program, second_label=TOOL)
-        passed = not (is_error or found)
-        completed = CompletedRun(index, source, line, at, passed, is_check=False)
-        yield _Run(completed, call, tuple(found))
+    programs = [name for name in _PROGRAM.findall(shell[:2000]) if name != "cd"]
+    telling = [name for name in programs if _SCRIPT.fullmatch(name) or name in _TELLING]
+    if not programs:
+        return
+    line = prose.shorten(shell.replace("`", "'"), 120)
+    program = (telling or programs)[0]
+    is_script = _SCRIPT.fullmatch(program) is not None
+    found = failures.failed_tests(text) if is_script else []
+    if is_error and telling and not found:
+        found = failures.program_failures(text, shell, is_script=is_script)
+        # What the agent tries in a line of code is not a program of the project.
+        is_tried = is_script and _INLINE.search(shell[:2000])
+        found = [one for one in found if not is_tried or one.location]
+    source = EntityKey(COMMAND, program, second_label=TOOL)
+    passed = not (is_error or found)
+    completed = CompletedRun(index, source, line, at, passed, is_check=False)
+    yield _Run(completed, call, tuple(found))
 
 
 def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> ShellCommand | None:
@@ -581,17 +580,12 @@ def _tool_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterato
     completed = CompletedRun(
         index, source, path[:240], at, not failed, is_check=False, is_shell=False
     )
-    yield _Run(completed, call, tuple(_slips(call, path)) if failed else ())
+    yield _Run(completed, call, tuple(_call_failures(call)) if failed else ())
 
 
-def _slips(call: ClassifiedCall, path: str) -> Iterator[CommandFailure]:
-    result = _TAGS.sub("", call.call.result[:1000]).strip().removeprefix("Error: ")
-    first = result.partition("\n")[0]
-    short = "/".join(path.rsplit("/", 2)[-2:]) if call.kind is CallKind.READ else basename(path)
-    for sign, name in _SLIPS:
-        if short and call.kind in FILE_KINDS and sign in first.casefold():
-            yield CommandFailure(failures.stable_name(name.format(short)), "", FailureKind.CALL)
-            return
-    if name := failures.stable_name(first.partition(". ")[0]):
-        named = f"{name}: {short}" if short and short not in name else name
-        yield CommandFailure(failures.stable_name(named), "", FailureKind.CALL)
+def _call_failures(call: ClassifiedCall) -> Iterator[CommandFailure]:
+    """Yield what a tool of the project or of a server answers in place of a result."""
+    result = call.call.result[:1000].strip().removeprefix("Error: ")
+    name = failures.stable_name(result.partition("\n")[0].partition(". ")[0])
+    if name and call.kind in _ANSWERING and not call.is_slip:
+        yield CommandFailure(name, "", FailureKind.CALL)

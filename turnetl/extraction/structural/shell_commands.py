@@ -38,9 +38,15 @@ _TWO_SUBCOMMANDS = frozenset(
 )  # fmt: skip
 _TEST_COMMAND = re.compile(
     r"^(?:(?:go|cargo|npm|yarn|pnpm|bun|mix|swift|dotnet|deno|make|just|mise|mise run|npm run|task"
-    r"|pnpm run|yarn run|gradle|\./gradlew|mvn) (?:test|build|vet|lint|check|ci|clippy|tsc|compile"
-    r"|typecheck|fmt|t)\b.*|pytest|vitest.*|jest|tsc|eslint|mypy|ruff|golangci-lint.*|tox.*|nox.*"
-    r"|playwright.*|xcodebuild.*|rspec.*|phpunit.*|unittest.*|ctest.*|pyright.*)$"
+    r"|pnpm run|yarn run|bun run|gradle|gradlew|mvn|mvnw|dart|flutter|rails|bin/rails|rake|composer"
+    r"|bazel|sbt|zig|stack|cabal|next|vite|terraform|docker|docker compose|ty|hatch|hatch run)"
+    r" (?:test|build|vet|lint|check|ci|clippy|tsc|compile|typecheck|type-check|verify|assemble|fmt"
+    r"|nextest|analyze|validate|spec|package|t)\b.*"
+    r"|(?:pytest|vitest|jest|mocha|ava|karma|cypress|tsc|vue-tsc|svelte-check|eslint|stylelint|biome"
+    r"|prettier|mypy|pyright|basedpyright|pylint|flake8|ruff|black|isort|bandit|golangci-lint"
+    r"|staticcheck|tox|nox|playwright|xcodebuild|swiftlint|rspec|rubocop|phpunit|pest|phpstan|psalm"
+    r"|unittest|ctest|cmake|ninja|make|g?cc|g\+\+|clang|clang\+\+|javac|kotlinc|rustc|shellcheck"
+    r"|actionlint|hadolint|tflint|pre-commit|webpack|rollup|esbuild|tsup)\b.*)$"
 )
 _AMPERSAND = "\ue000"
 """Replaces the `&` of a redirection while a line is split at the others."""

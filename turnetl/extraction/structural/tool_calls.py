@@ -54,14 +54,27 @@ class ClassifiedCall:
         """Whether the user or the tool rejected the call, so it was not executed."""
         return self.call.is_error and bool(_REJECTION.match(self.call.result[:300]))
 
+    @property
+    def is_slip(self) -> bool:
+        """Whether a failed call says something of the agent's own tools, not of the project."""
+        is_own = self.call.name.casefold() in _OWN_TOOLS
+        return is_own or _SLIP.match(self.call.result[:600]) is not None
+
 
 _TOOL_NAMES = {
-    CallKind.RUN: "bash shell exec_command run_shell_command local_shell exec run_command terminal",
+    CallKind.RUN: (
+        "bash shell exec_command run_shell_command local_shell exec run_command terminal execute"
+        " execute_command run_commands run_terminal_cmd run_terminal_command run_in_terminal"
+        " runterminalcommand execute_bash developer__shell powershell"
+    ),
     CallKind.EDIT: (
         "edit multiedit replace str_replace_editor notebookedit apply_patch patch edit_file"
+        " applypatch replace_in_file apply_diff search_replace replace_string_in_file str_replace"
+        " insert_edit_into_file replace_file_content edit_existing_file fs_write"
+        " developer__text_editor"
     ),
-    CallKind.CREATE: "write write_file create_file",
-    CallKind.READ: "read read_file view view_file read_many_files open_file",
+    CallKind.CREATE: "write write_file create_file write_to_file create create_new_file",
+    CallKind.READ: "read read_file view view_file read_many_files open_file readfile fs_read",
     CallKind.FETCH: "webfetch web_fetch fetch",
     CallKind.SEARCH: "websearch web_search google_web_search web_search_call",
     CallKind.SKILL: "skill",
@@ -81,9 +94,29 @@ _MCP_TOOL = re.compile(r"^mcp__([\w.-]{1,80}?)__([\w.-]{1,80})$")
 _PATCH_HEADER = re.compile(r"\*\*\* (Update|Add|Delete) File: ([^\n\\*\"]{1,300}?)(?=\s|\\n|$)")
 _REJECTION = re.compile(
     r"\s*(?:The user doesn't want|\[?Request interrupted|The tool use was rejected|User rejected"
-    r"|Permission (?:to use|for this tool use)|This command requires approval|Command timed out"
-    r"|[^\n]{0,80}(?:aborted|cancelled|interrupted) by (?:the )?user)"
+    r"|Permission (?:to use|for this tool use)|This command requires approval"
+    r"|(?:Exit code 1\d\d\s)?Command timed out|\W{0,3}Operation Cancelled|Tool execution denied"
+    r"|\{\"message\": ?\"rejected|PreToolUse:|[^\n]{0,80}(?i:(?:aborted|cancell?ed|interrupted"
+    r"|rejected|denied) by (?:the )?(?:user|policy)|user (?:has )?(?:denied|rejected|declined)"
+    r"|haven't granted))"
 )
+_SLIP = re.compile(
+    r"(?:</?\w{1,30}>|\W){0,20}(?:error: ?|MCP error )?(?:\w{0,30}InputValidation"
+    r"|invalid (?:arguments|parameters|input|tool)"
+    r"|-326\d\d|no such tool|unknown tool|tool \S{1,60} not found|not connected|path does not exist"
+    r"|file (?:does not exist|not found|has not been)|no such file|EISDIR|ENOENT|missing required"
+    r"|required"
+    r"|[^\n]{0,80}(?:timed out|timeout|permission|denied|rejected|abort|cancel|interrupt"
+    r"|not granted|exceeds? (?:the )?max|too large|hook))",
+    re.IGNORECASE,
+)
+"""Of the agent or of the program that runs it, not of the project."""
+_OWN_TOOLS = frozenset(
+    {"grep", "glob", "ls", "list_directory", "list_dir", "grep_search", "find", "todowrite"}
+    | {"todoread", "update_plan", "exitplanmode", "exit_plan_mode", "askuserquestion", "ask_user"}
+    | {"killshell", "bashoutput", "taskoutput", "slashcommand"}
+)
+"""Tools of the agent that look, plan and ask."""
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f]")
 _NO_INPUT = frozenset({"null", "[]", '""', "undefined", "None"})
 """Inputs of calls without arguments, as JSON or as a program prints them."""

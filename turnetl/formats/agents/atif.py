@@ -82,7 +82,11 @@ def _read(talk: Conversation, step: AtifStep) -> SkipReason | None:
     failed, steering = (_listed(step.extra.get(name)) for name in ("failed_call_ids", "steering"))
     for result in objects(at(step.observation, "results")):
         called, output = result.get("source_call_id"), plain_text(result.get("content"))
-        reasons.append(talk.result(called, output, is_error=called in failed))
+        for ref in objects(result.get("subagent_trajectory_ref")):
+            agent, kind = text_of(ref.get("trajectory_id")), at(ref, "extra", "subagent_type")
+            talk.builder.link(talk.turn(), text_of(called), agent, text_of(kind))
+        if called is not None or output:
+            reasons.append(talk.result(called, output, is_error=called in failed))
     reasons += [talk.steer(text) for text in steering]
     for answer in _listed(step.extra.get("user_answers")):
         talk.builder.add_answer(talk.turn(), text_of(answer))

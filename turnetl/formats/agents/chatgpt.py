@@ -39,14 +39,12 @@ _SKIPPED = {
 class ChatGptExport:
     def sniff(self, probe: Probe) -> bool:
         """Recognise the archive by conversations with a mapping and the current node."""
-        return any(map(_is_conversation, probe.rows))
+        return any(
+            "current_node" in row and isinstance(row.get("mapping"), dict) for row in probe.rows
+        )
 
     def read(self, data: bytes) -> ParsedArchive:
         return read_export(data, _CONVERSATIONS, _split, _read)
-
-
-def _is_conversation(row: Mapping[str, Any]) -> bool:
-    return "current_node" in row and "mapping" in row and isinstance(row["mapping"], dict)
 
 
 def _split(

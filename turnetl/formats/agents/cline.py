@@ -7,6 +7,7 @@ tool.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -103,7 +104,8 @@ def _read(talk: Conversation, message: ClineMessage) -> SkipReason | None:
 def _read_message(talk: Conversation, message: ClineMessage) -> SkipReason | None:
     if message.role == "user":
         return _read_user(talk, message)
-    reason = talk.content(message.role, message.content, words=_without_calls)
+    words = partial(without_elements, is_removed=_TOOLS.__contains__)
+    reason = talk.content(message.role, message.content, words=words)
     called = [_call(talk, *call) for text in _texts(message.content) for call in _calls(text)]
     done = (part for part in objects(message.content) if part.get("name") == _DONE)
     return first_of([reason, *called, *(talk.answer(at(one, "input", "result")) for one in done)])
@@ -117,10 +119,6 @@ def _calls(text: str) -> Iterator[tuple[str, dict[str, str]]]:
 def _call(talk: Conversation, name: str, arguments: dict[str, str]) -> SkipReason | None:
     done = talk.answer(arguments.get("result")) if name == _DONE else None
     return first_of([talk.call(name, arguments, name), done])
-
-
-def _without_calls(text: str) -> str:
-    return without_elements(text, _TOOLS.__contains__)
 
 
 def _read_user(talk: Conversation, message: ClineMessage) -> SkipReason | None:

@@ -156,11 +156,8 @@ def _typed(text: str) -> str:
     """Return what the user wrote: Cursor adds files, rules and the state of the editor."""
     if queries := [one.text for one in elements(text, _QUERY.__eq__)]:
         return "\n\n".join(queries)
-    return text if without_elements(text, _is_context) else ""
-
-
-def _is_context(tag: str) -> bool:
-    return tag == "rules" or "_" in tag
+    is_own = without_elements(text, lambda tag: tag == "rules" or "_" in tag)
+    return text if is_own else ""
 
 
 def _said(text: str) -> str:

@@ -75,7 +75,7 @@ def _read_message(talk: Conversation, message: dict[str, Any]) -> SkipReason | N
 def _read_event(talk: Conversation, event: dict[str, Any]) -> SkipReason | None:
     match event.get("type"):
         case "content.part":
-            return talk.content("assistant", [_reasoning(event.get("part"))])
+            return talk.content("assistant", [event.get("part")])
         case "tool.call":
             return talk.call(event.get("name"), event.get("args"), event.get("toolCallId"))
         case "tool.result":
@@ -88,10 +88,6 @@ def _read_event(talk: Conversation, event: dict[str, Any]) -> SkipReason | None:
             return SkipReason.PREAMBLE if talk.turn() is None else None
         case _:
             return SkipReason.STEP
-
-
-def _reasoning(part: Any) -> Any:
-    return {"type": "reasoning"} if at(part, "type") == "think" else part
 
 
 KIMI = LineReader(KimiRecord, (("type", "time"), ("type", "protocol_version")), _is_row, _read)

@@ -5,7 +5,7 @@ said, and the agent's response.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import msgspec
 
@@ -78,10 +78,11 @@ def _result(talk: Conversation, result: object) -> SkipReason | None:
     return talk.result(at(result, "toolUseId"), "\n".join(parts), is_error=is_error)
 
 
-def _entry(talk: Conversation, entry: object) -> SkipReason | None:
+def _entry(talk: Conversation, entry: Any) -> SkipReason | None:
     """Read an entry, which was a pair before it named its parts."""
-    named = dict(zip(("user", "assistant"), entry, strict=False)) if _is_list(entry) else entry
-    user, assistant, request = (at(named, key) for key in ("user", "assistant", "request_metadata"))
+    if isinstance(entry, list):
+        entry = dict(zip(("user", "assistant"), entry, strict=False))
+    user, assistant, request = (at(entry, key) for key in ("user", "assistant", "request_metadata"))
     started = at(request, "request_start_timestamp_ms")
     talk.time = parse_timestamp(at(user, "timestamp")) or parse_timestamp(started)
     cwd = at(user, "env_context", "env_state", "current_working_directory")
@@ -107,10 +108,6 @@ def _answered(talk: Conversation, response: object) -> Iterator[SkipReason | Non
             yield talk.answer(kind["content"])
         for use in objects(kind.get("tool_uses")):
             yield talk.call(use.get("name"), use.get("args"), use.get("id"))
-
-
-def _is_list(value: object) -> TypeGuard[list[object]]:
-    return isinstance(value, list)
 
 
 def _contents(value: object) -> list[dict[str, Any]]:

@@ -1,5 +1,3 @@
 """Chat logs and datasets: OpenAI messages and ShareGPT conversations."""
 
 from turnetl.formats.chat.reader import OpenAIConversations, ShareGPT
-
-__all__ = ["OpenAIConversations", "ShareGPT"]

@@ -410,9 +410,8 @@ class _ChatShape:
         if not any(matching) or matching.count(None) * _ROWS_PER_MISMATCH > len(matching):
             return False
         examined = [message for of_row in messages for message in of_row or ()]
-        return not any(map(_is_from_editor, examined)) and not any(
-            map(_is_from_other_tool, examined)
-        )
+        texts = chain.from_iterable(map(_texts, examined))
+        return not any(map(_EDITOR.search, texts)) and not any(map(_is_from_other_tool, examined))
 
     def _messages(self, row: LazyObject) -> list[LazyObject] | None:
         """Return the first messages in a row, or the row if it is a message; None if neither."""
@@ -437,16 +436,9 @@ class _ChatShape:
         return known and any(key in message for key in self.body_keys)
 
 
-def _is_from_editor(row: LazyObject) -> bool:
-    return any(_EDITOR.search(text) for text in _texts(row))
-
-
 def _is_from_other_tool(message: LazyObject) -> bool:
-    return any(map(_has_other_keys, (message, *message.objects_at("content"))))
-
-
-def _has_other_keys(part: LazyObject) -> bool:
-    return not _OTHER_TOOLS.isdisjoint((*part, str(part.get("type"))))
+    parts = (message, *message.objects_at("content"))
+    return any(not _OTHER_TOOLS.isdisjoint((*one, str(one.get("type")))) for one in parts)
 
 
 def _texts(row: LazyObject) -> Iterator[str]:

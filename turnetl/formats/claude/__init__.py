@@ -2,5 +2,3 @@
 
 from turnetl.formats.claude.history import ClaudeHistory
 from turnetl.formats.claude.reader import ClaudeCode, ClaudeWeb
-
-__all__ = ["ClaudeCode", "ClaudeHistory", "ClaudeWeb"]

@@ -2,5 +2,3 @@
 
 from turnetl.formats.codex.history import CodexHistory
 from turnetl.formats.codex.reader import Codex, CodexDocument
-
-__all__ = ["Codex", "CodexDocument", "CodexHistory"]

@@ -2,5 +2,3 @@
 
 from turnetl.formats.gemini.reader import GeminiJson, GeminiJsonl
 from turnetl.formats.gemini.stream import GeminiStream
-
-__all__ = ["GeminiJson", "GeminiJsonl", "GeminiStream"]

@@ -246,7 +246,7 @@ class Conversation:
                 yield self.call(part.get("name"), arguments, part.get("id"))
             case "tool_result":
                 yield self.returned(part, "tool_use_id", "is_error")
-            case "thinking" | "reasoning" | "redacted_thinking":
+            case "thinking" | "think" | "reasoning" | "redacted_thinking":
                 yield SkipReason.REASONING
 
     def usage(self, message_id: object, kind: type[Usage], value: object) -> None:

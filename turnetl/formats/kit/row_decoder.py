@@ -270,7 +270,8 @@ def decode_lenient(row_type: type[_Row], value: dict[str, Any]) -> _Row:
 def _convert(expected: Any, value: Any) -> Any:
     """Return as much of a value as has the expected type; `ValidationError` if no part has."""
     for option in _options(expected):
-        if isinstance(value, dict) and isinstance(option, type) and _is_struct(option):
+        is_struct = isinstance(option, type) and issubclass(option, msgspec.Struct)
+        if isinstance(value, dict) and is_struct:
             return decode_lenient(option, value)
         if isinstance(value, list) and get_origin(option) is list:
             return list(_convert_each(get_args(option)[0], value))
@@ -285,10 +286,6 @@ def _convert_each(expected: Any, values: list[Any]) -> Iterator[Any]:
 
 def _options(expected: Any) -> tuple[Any, ...]:
     return get_args(expected) if get_origin(expected) in (Union, UnionType) else (expected,)
-
-
-def _is_struct(option: type) -> bool:
-    return issubclass(option, msgspec.Struct)
 
 
 def _is_number_in_other_form(expected: Any, value: Any) -> bool:

@@ -106,13 +106,19 @@ class TurnBuilder:
         if call_id is not None:
             self.starts[call_id] = start
 
-    def link(self, turn: RawTurn | None, call_id: str | None, agent_id: str | None) -> None:
+    def link(
+        self,
+        turn: RawTurn | None,
+        call_id: str | None,
+        agent_id: str | None,
+        kind: str | None = None,
+    ) -> None:
         """Record which subagent a call started. `turn` did so if the call is not known."""
         start = self.starts.get(call_id or "")
         if start is not None:
             start.agent_id = start.agent_id or agent_id
         elif turn is not None and (call_id or agent_id):
-            start = SubagentStart(call_id, agent_id)
+            start = SubagentStart(call_id, agent_id, kind)
             self.starts[call_id or f"of {agent_id}"] = start
             turn.subagent_calls.append(start)
 

@@ -1,5 +1,3 @@
 """OpenCode: exported sessions, and the files of its store."""
 
 from turnetl.formats.opencode.reader import OpenCode
-
-__all__ = ["OpenCode"]

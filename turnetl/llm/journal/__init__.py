@@ -3,12 +3,3 @@
 from turnetl.llm.journal.file import request_key
 from turnetl.llm.journal.journaled_model import JournaledModel
 from turnetl.llm.journal.store import Journal, JournalStats, JournalTotals, PruneResult
-
-__all__ = [
-    "Journal",
-    "JournalStats",
-    "JournalTotals",
-    "JournaledModel",
-    "PruneResult",
-    "request_key",
-]

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from turnetl.base.errors import ModelUnusable, TurnetlError
-from turnetl.llm.limiter import BURST, WINDOW, Admission, ProviderLimits
+from turnetl.llm.limiter import BURST, WINDOW, Admission, AdmissionLimits, ProviderLimits, Slots
 from turnetl.llm.shared_limits.allocation import Block, Demand, Grant, Report, Rules, exchange
 from turnetl.llm.shared_limits.store import (
     LimitsStore,
+    MemoryLimits,
     UnknownState,
     decode_state,
     encode_state,
@@ -211,6 +212,21 @@ class SharedLimits:
             self._name,
             _differences(self._limits, limits),
         )
+
+
+def own_limits(
+    limits: ProviderLimits,
+    *,
+    request_seconds: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> AdmissionLimits:
+    """Return limits that no other process shares; arguments as of `SharedLimits`."""
+    if limits.requests_per_minute is None and limits.tokens_per_minute is None:
+        return Slots(limits.concurrency)
+    store = MemoryLimits(clock)
+    return SharedLimits(
+        store, "own", limits, owner="own", request_seconds=request_seconds, clock=clock
+    )
 
 
 def _differences(own: ProviderLimits, lowest: ProviderLimits) -> str:

@@ -1,0 +1,260 @@
+"""How test runners, compilers, linters and other programs print what failed."""
+
+import re
+
+VARIABLE_PARTS = (
+    (re.compile(r"(?:/private)?/(?:tmp|var/folders)/[^\s'\"`:,)]{1,300}"), "…"),
+    (re.compile(r"/(?:Users|home)/[^\s'\"`:,)]{1,300}/(?=[^\s/'\"`:,)]{1,100})"), "…/"),
+    (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+        r"|\b(?=[a-f]*\d)[0-9a-f]{10,64}\b"), "…"),
+    (re.compile(r"\b0x[0-9a-fA-F]{4,16}\b"), "0x…"),
+    (re.compile(r"(?<=\w):\d{1,6}(?:[:-]\d{1,6})?\b"), ""),
+    (re.compile(r"\b(?:line|column|pid) \d{1,7}\b|\bport \d{5,7}\b"), "…"),
+    (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d[T ]?(?:\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z?)?"), "…"),
+    (re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]"), ""),
+    (re.compile(r"https?://[^\s'\"`)]{1,300}|\b\d{1,6}(?:\.\d{1,6})?(?: ?ms|s|m\d{1,2}s)\b"), ""),
+    (re.compile(r"[\s\x00-\x1f\x7f]+"), " "),
+)  # fmt: skip
+ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
+BOX = re.compile(r"^[\u2502\u2577\u2575] ?", re.MULTILINE)
+"""What Terraform draws beside a message."""
+CI_PREFIX = re.compile(
+    r"^[^\t\n]{1,80}\t[^\t\n]{1,80}\t\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
+)
+"""Job, step and time before each line of a log that `gh run view` prints."""
+
+_PATH = r"[^\s:()'\"]{1,200}"
+_KIND = (
+    r"(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure)|Error)"
+    r"(?: \[[A-Z_]{3,60}\])?"
+)
+TYPED_ERROR = re.compile(
+    r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" |\[?"
+    rf"|\*\* \()({_KIND})\b(?:(?:\)|:) (.{{0,300}}))?$",
+    re.MULTILINE,
+)
+TRACE = re.compile(r"^Traceback \(most recent call last\):$", re.MULTILINE)
+RAISED = re.compile(r"([A-Za-z_][\w.]{2,120})(?:: (.{0,300}))?$")
+CHAINED = re.compile(r"^(?:During handling of the above|The above exception was)", re.MULTILINE)
+FRAMES = (
+    re.compile(r"^ {0,8}File \"([^\"\n]{1,300})\", line \d", re.MULTILINE),
+    re.compile(r"^\s{1,8}at (?:[^\n(]{1,150} \()?(?:file://)?(/[^\n():]{1,200}):\d", re.MULTILINE),
+    re.compile(r"^\s{1,8}at [\w.$<>/]{1,150}\(([\w.-]{1,80}\.(?:java|kt|scala)):\d", re.MULTILINE),
+    re.compile(r"^\t(/[^\n:]{1,200}\.go):\d", re.MULTILINE),
+    re.compile(rf"^({_PATH}):\d{{1,6}}: (?:in \w|{_KIND}$)", re.MULTILINE),
+)
+"""Where an error occurred, as Python, JavaScript, Java, Go and pytest print it."""
+LIBRARY = re.compile(
+    r"^<|site-packages|node_modules|/lib/python|/go/pkg/mod/|/usr/local/go/|/src/runtime/"
+)
+
+
+def _patterns(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern, re.MULTILINE) for pattern in patterns)
+
+
+_TITLE = r"[^\n]{3,150}"
+TESTS = _patterns(
+    # pytest, with and without its summary; unittest
+    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py)::(?P<test>[^\s]{{1,150}})"
+    r"(?: - (?P<message>[^\n]{1,300}))?",
+    r"^_{3,80} (?:ERROR at (?:setup|teardown) of )?(?:\w{1,80}\.){0,3}"
+    r"(?P<test>test\w{0,150})(?:\[[^\n]{0,100}\])? _{3,80}$",
+    r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
+    # Rust
+    r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
+    r"^\s{0,12}FAIL \[ {0,8}[\d.]{1,12}s\] (?:\([ \d/]{1,12}\) )?\S{1,100} (?P<test>[\w:]{1,200})$",
+    # TAP, node, jest, vitest, mocha, bun, Playwright
+    r"^\s{0,8}not ok \d{1,6} (?:- )?(?P<test>[^\n#]{3,150})$",
+    r"^\s{0,12}(?:✕|✗|✖|\u00d7) (?P<test>[^\n]{3,150}?)(?: \(?[\d.]{1,9} ?m?s\)?)?$",
+    r"^\s{0,4}● (?!Console|Test suite|Cannot|Deprecation|Validation)(?P<test>[^\n]{3,300})$",
+    r"^\s{0,4}FAIL {1,4}(?P<location>[^\s>]{1,200}) > (?P<test>[^\n]{3,200})$",
+    rf"^ {{2,4}}\d{{1,3}}\) {_TITLE}(?:\n {{5,20}}[^\n]{{1,150}}){{0,4}}"
+    rf"\n {{5,20}}(?!Failure/Error)(?P<test>{_TITLE}):\n",
+    rf"^\(fail\) (?P<test>{_TITLE}?)(?: \[[\d.]{{1,9}}m?s\])?$",
+    rf"^ {{0,4}}\d{{1,3}}\) (?:\[[\w -]{{1,30}}\] \u203a )?(?P<location>{_PATH}):\d+:\d+ \u203a "
+    rf"(?P<test>{_TITLE}?)(?: ?\u2500{{1,200}})?$",
+    # RSpec, minitest, PHPUnit, ExUnit
+    rf"^rspec (?P<location>{_PATH}\.rb)\S{{1,40}} # (?P<test>{_TITLE})$",
+    rf"^(?: {{0,4}}\d{{1,3}}\) )?(?:Failure|Error):\n[\w:]{{1,100}}#(?P<test>\w{{1,150}})"
+    rf"(?: \[(?P<location>{_PATH}):\d+\])?:\n(?P<message>[^\n]{{3,300}})",
+    r"^\d{1,3}\) (?P<test>[\w\\]{1,150}::\w{1,100})[^\n]{0,100}\n(?P<message>[^\n]{3,300})",
+    rf"^ {{2,4}}\d{{1,3}}\) test (?P<test>{_TITLE}) \([\w.]{{1,100}}\)\n {{1,12}}"
+    rf"(?P<location>{_PATH}):\d",
+    # Swift, .NET, Maven, Gradle, CTest
+    rf"^(?P<location>{_PATH}):\d+: error: (?:-\[[\w.]{{1,100}} (?P<test>\w{{1,100}})\]"
+    rf"|[A-Z]\w{{1,80}}\.(?P<test2>test\w{{1,100}})) : (?P<message>[^\n]{{1,300}})",
+    rf"^[\u2718✗] Test \"?(?P<test>[^\n\"]{{3,150}}?)\"? recorded an issue at "
+    rf"(?P<location>{_PATH}):\d+:\d+: (?P<message>[^\n]{{1,300}})",
+    r"^\s{0,4}Failed (?:\w{1,80}\.){0,8}(?P<test>\w{3,150})(?:\([^\n]{0,80}\))? \[[^\]\n]{1,20}\]"
+    r"(?:\n\s{1,8}Error Message:\n\s{1,8}(?P<message>[^\n]{3,300}))?",
+    r"^\[ERROR\] {1,4}\w{1,100}\.(?P<test>\w{1,100}):\d{1,6} (?P<message>[^\n]{3,300})",
+    r"^(?:\w{1,80} > ){1,4}(?P<test>[^\n>]{2,150}) FAILED$",
+    r"^\s{1,8}\d{1,5} - (?P<test>[\w./:-]{2,150}) \((?:Failed|SEGFAULT|Timeout|Not Run)\)",
+)
+GO_TEST = re.compile(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})", re.MULTILINE)
+GO_MESSAGE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+: (?P<message>[^\n]{3,300})")
+GO_PLACE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+:\s{0,9}$")
+TESTIFY = re.compile(r"^\s{1,24}Error:\s{1,9}(\S[^\n]{2,300})", re.MULTILINE)
+GO_PANIC = re.compile(r"^(panic: [^\n]{3,300}?)(?: \[recovered[^\n]{0,40}\])?$", re.MULTILINE)
+GO_STEP = re.compile(r"^\s{0,20}(?:---|===) ")
+GO_PACKAGE = re.compile(r"^FAIL\t(\S{1,200})", re.MULTILINE)
+REASON = re.compile(
+    rf"^\s{{0,12}}(?:E {{1,8}})?(?P<first>{_KIND}: [^\n]{{3,300}}"
+    r"|expect(?:\(|ed\b)[^\n]{5,300}|Failure/Error: [^\n]{3,300}|assertion [^\n]{5,300}"
+    r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]{3,200}\n[^\n]{3,300})",
+    re.MULTILINE,
+)
+VALUES = re.compile(
+    r"^[ \t|E]{0,24}(?P<one>(?:[Ee]xpected|[Rr]eceived|[Aa]ctual|got|want|left|right)\b {0,2}: ?\S"
+    r"[^\n]{0,100})$",
+    re.MULTILINE,
+)
+REASON_MARK = re.compile(
+    r"^thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]*\n|^Failure/Error: "
+)
+NEXT_TEST = re.compile(
+    r"^\s{0,4}(?:\d{1,3}\) |● |_{3,80} |(?:FAIL|ERROR):? |---- |rspec |test |failures:)",
+    re.MULTILINE,
+)
+COUNTS_TESTS = re.compile(
+    r"^\s{0,4}(?:Tests?|Test Suites|Test Files)\b:? "
+    r"|\b\d{1,6} (?:passed|failed|passing|failing|tests?)\b|\btests FAILED:"
+    r"|^.{0,2}(?:fail|tests) \d",
+    re.MULTILINE,
+)
+"""That a program ran tests: others put these marks before messages."""
+TEST_FILE = re.compile(
+    r"^\s{0,4}(?:FAIL|\u276f) {1,4}(?P<location>[^\s>]{1,200}\.\w{1,5})\b", re.MULTILINE
+)
+"""The line above the tests of a file, as Jest prints it."""
+NO_TITLES = re.compile(r"[\u2570\u256d\u251c]\u2500|\u2501{3}|^\u2716 \d+ problem", re.MULTILINE)
+"""Programs that put the mark of a failed test before other things: uv, Biome, ESLint."""
+FINDINGS = _patterns(
+    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+(?::\d+)?: (?P<message>[^\n]{{5,300}}?) "
+    r"\((?P<rule>[a-z][\w-]{1,40})\)$",
+    rf"^(?P<location>{_PATH}\.pyi?):\d+:\d+:? (?P<rule>[A-Z]{{1,5}}\d{{3,4}}|invalid-syntax):? "
+    r"(?:\[\*\] )?(?P<message>[^\n]{3,300})$",
+    r"^X (?P<message>[^\n]{5,300}?) \((?P<rule>[a-z][\w-]{1,30})\)\n[\w ./-]{1,80}: "
+    rf"(?P<location>{_PATH})#\d",
+    r"^(?P<rule>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\]|:)? (?P<message>[^\n]{3,300})\n"
+    rf"\s{{0,8}}--> (?P<location>{_PATH}):\d",
+    rf"^(?P<location>{_PATH}\.pyi?):\d+(?::\d+)?: error: (?P<message>[^\n]{{3,300}}?)  "
+    r"\[(?P<rule>[\w-]{3,40})\]$",
+    rf"^\s{{0,4}}(?P<location>{_PATH}\.pyi?):\d+:\d+ - error: (?P<message>[^\n]{{3,300}}?)"
+    r"(?: \((?P<rule>report\w{3,50})\))?$",
+    r"^\s{0,8}\d+:\d+\s{1,8}(?:error|Error:)\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
+    r"(?P<rule>@?[a-z][\w@/-]{2,60})$",
+    r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<kind>Parsing error): (?P<message>[^\n]{3,200})$",
+    rf"^(?P<location>{_PATH}):\d+:\d+ (?P<rule>lint/[\w/]{{3,60}})[^\n]{{0,200}}\n\n"
+    r"\s{1,4}[\u00d7✖] (?P<message>[^\n]{3,300})",
+    rf"^\[warn\] (?P<location>{_PATH}\.\w{{1,6}})(?P<rule>)(?P<message>)$",
+    rf"^(?:would reformat|Would reformat:|Diff in) (?P<location>{_PATH}\.\w{{1,6}})"
+    r"(?P<rule>)(?P<message>)(?=[\s:]|$)",
+    r"^(?P<kind>error\[[\w:-]{3,60}\]): (?P<message>[^\n]{3,300})"
+    rf"(?:\n\s{{0,8}}--> (?P<location>{_PATH}):\d)?",
+    rf"^error: (?P<message>[^\n]{{3,300}})\n\s{{0,8}}--> (?P<location>{_PATH}):\d"
+    r"(?:[^\n]{0,300}\n(?!error|warning)){0,12}?[^\n]{0,40}`-D (?P<rule>clippy::[\w-]{3,60})`",
+    rf"^error: (?P<message>[^\n]{{3,300}})\n\s{{0,8}}--> (?P<location>{_PATH}):\d",
+    rf"^(?:\s{{0,4}}(?P<location>{_PATH}\.\w{{1,7}})(?:\(\d+,\d+\)|:\d+:\d+)?(?:: | - | : ))?error "
+    r"(?P<kind>[A-Z]{2,8}\d{2,5}): (?P<message>[^\n]{3,300}?)(?: \[[^\]\n]{3,200}\])?$",
+    # Terraform, Maven, Kotlin, javac, CMake, esbuild, Next.js, webpack, Swift
+    rf"^Error: (?P<message>[^\n]{{3,300}})\n\s{{1,4}}on (?P<location>{_PATH}) line \d",
+    rf"^\[ERROR\] (?P<location>{_PATH}):\[\d+,\d+\] (?:error: )?(?P<message>[^\n]{{3,300}})",
+    rf"^e: (?:file://)?(?P<location>{_PATH}):(?:\d+:\d+| \(\d+, ?\d+\):) "
+    rf"(?P<message>[^\n]{{3,300}})",
+    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+: error: (?!-\[)(?P<message>(?!\w{{1,80}}\.test)"
+    r"[^\n]{3,300}(?:(?:\n(?!\S)[^\n]{0,200}){1,3}?\n  symbol: {1,4}[^\n]{3,150})?)",
+    rf"^CMake Error at (?P<location>{_PATH}):\d+ \([^)\n]{{1,60}}\):\n\s{{1,4}}"
+    rf"(?P<message>[^\n]{{3,300}})",
+    rf"^[\u2718✘X] \[ERROR\] (?P<message>[^\n]{{3,300}})\n\n\s{{1,8}}(?P<location>{_PATH}):\d",
+    rf"^(?P<location>\./{_PATH})(?::\d+:\d+)?\n"
+    rf"(?P<message>(?:Type error|Module not found): [^\n]{{3,300}})",
+    rf"^ERROR in (?P<location>\./{_PATH})[^\n]{{0,40}}\n(?P<message>[^\n]{{3,300}})",
+    rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: |Error: )?"
+    r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
+)
+FORMATTING = re.compile(
+    r"Code style issues|would reformat|would be reformatted|^Diff in ", re.MULTILINE | re.IGNORECASE
+)
+RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
+LISTED_FILE = re.compile(r"^(?:/|\./)?[\w@./-]{1,200}\.\w{1,5}$", re.MULTILINE)
+"""The line above the findings of ESLint."""
+ERRORS = _patterns(
+    rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py) - (?P<message>[^\n]{{3,300}})$",
+    r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",
+    rf"^thread '[^'\n]{{1,200}}' (?:\(\d{{1,9}}\) )?(?P<kind>panicked) at (?P<location>{_PATH})"
+    r":\d+:\d+:\n(?P<message>[^\n]{3,300})",
+    r"^(?:(?:/bin/)?(?:zsh|bash|sh)|\(eval\))[:\w() -]{0,40}: (?:line \d+: )?"
+    r"(?P<message>[^\n]{1,150}: (?:command )?not found|command not found: [^\n]{1,80})$",
+    r"^(?P<kind>fatal): (?P<message>[^\n]{5,300})$",
+    r"^(?P<message>CONFLICT \([\w/ -]{3,40}\): [^\n]{5,300})$",
+    r"^ ! \[(?:remote )?(?P<kind>rejected)\] {1,20}(?P<message>[^\n]{5,300})$",
+    r"^npm (?:ERR!|error) (?!A complete log|code |path |errno |While |Found: |node_modules|peer "
+    r"|syscall |[\s\[{}(])(?P<message>[^\n]{8,300})$",
+    r"^\s{0,4}\u00d7 (?P<message>[^\n]{5,300}\n\s{1,6}\u2570\u2500\u25b6 [^\n]{5,300}"
+    r"(?:\n {6,12}\S[^\n]{0,200}){0,3})",
+    r"^(?:docker: )?Error (?:response from daemon|from server(?: \(\w{1,40}\))?): "
+    r"(?P<message>[^\n]{5,300})$",
+    r"^psql(?::[^\s:]{1,200}:\d+)?: (?:error|ERROR|FATAL): {1,2}(?P<message>[^\n]{5,300})$",
+    r"^ERROR \d{4} \(\w{5}\)[^:\n]{0,40}: (?P<message>[^\n]{5,300})$",
+    r"^\* What went wrong:\n(?P<message>[^\n]{5,300}(?:\n> [^\n]{5,300})?)",
+    r"^(?:\S{1,200}: )?(?P<message>undefined (?:reference to|symbol:?) [^\n]{3,200})$",
+    r"^make(?:\[\d\])?: \*\*\* "
+    r"(?P<message>No rule to make target [^\n]{3,200}?)(?:\. {1,2}Stop\.)?$",
+    r"^go: (?P<message>(?!downloading|finding|added|upgraded|extracting)[^\n]{5,300})$",
+    r"^\s{2,8}(?P<message>Cannot find module '[^\n]{3,200})$",
+    r"^(?:Error|ERROR|error|Fatal error): {1,2}(?P<message>[^\n]{5,300})$",
+)
+PROGRAM_ERROR = re.compile(
+    r"^(?:Output: )?(?:[\w()/-]{1,20}: ?)?(?:line \d{1,5}: |\d{1,5}: )?(?P<program>[\w.-]{1,20}): "
+    r"(?P<message>[^\n]{5,300})$",
+    re.MULTILINE,
+)
+FAILURE_WORD = re.compile(
+    r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
+    r"|unable|no such|unknown|undefined|unexpected|conflict|rejected|forbidden)\b",
+    re.IGNORECASE,
+)
+GENERIC_MESSAGE = re.compile(
+    r"^(?:exit (?:code|status) \d|\(none\)|error: (?:process completed|script|task) "
+    r"|(?-i:FAIL(?:ED)?\b)|make: \*\*\*|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$"
+    r"|error: exit|issues found"
+    r"|\[[\w:-]{1,40}\] ERROR task|process completed with|command failed with|lifecycle script"
+    r"|command timed out|failed to push some refs|no matching distribution found"
+    r"|could not compile|aborting due to|test failed, to rerun|subprocess-exited-with-error"
+    r"|script '[^']{1,80}' exited|the following error|errors? found"
+    r"|lint(?:er|ing)? (?:failed|errors))",
+    re.IGNORECASE,
+)
+RAN_TESTS = re.compile(r"^(?:ok {1,4}\t|\s{0,20}--- PASS|=== RUN|FAIL\t)", re.MULTILINE)
+PASSED_TEST = re.compile(
+    r"^\s{0,20}--- PASS: ([\w/.:#=-]{1,200})|^\S{1,200}?::(\S{1,150}) PASSED\b"
+    r"|^test ([\w:]{1,200}) \.\.\. ok$|^\s{0,12}[✓✔] ([^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
+    re.MULTILINE,
+)
+PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)", re.MULTILINE)
+FAILED_SUMMARY = re.compile(
+    r"^(?:\s{0,8}--- FAIL|FAIL\b|FAILED\b|FAILURES?[!:]|\[[\w:-]{1,40}\] ERROR task failed"
+    r"|make(?:\[\d\])?: \*\*\*|npm (?:ERR!|error)|(?:\[INFO\] )?BUILD FAIL|\*\* \w{4,9} FAILED"
+    r"|test result: FAILED|panic: |error(?:\[[\w:-]{3,60}\])?: |exit status [1-9]|Exit code [1-9]"
+    r"|# [\w.-]{1,80}/[\w./-]{1,200}$|\[warn\] Code style issues|e: (?:file:)?/|CMake Error"
+    r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at |\(fail\) |ERROR: failed to solve"
+    r"|Traceback \(most recent call last\):$|Error: (?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
+    r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - )"
+    r"|\berror [A-Z]{2,8}\d{2,5}:|: undefined reference to "
+    r"|\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|[Ee]rrors?|error\(s\)|problems?"
+    r"|issues?|fail|would be reformatted)\b"
+    r"|\b[1-9]\d{0,5} files? would be reformatted|\b(?:Failures|Errors|failures|errors)[:=] ?[1-9]",
+    re.MULTILINE,
+)
+FATAL = re.compile(
+    r"^(?:error(?:\[E\d{4}\])?: |npm (?:ERR!|error) |panic: |fatal: |BUILD FAILED|make: \*\*\* )",
+    re.MULTILINE,
+)
+PASTED_ERROR = re.compile(
+    r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
+    r"|^panic: ([^\n]{3,160})"
+    r"|^fatal: ([^\n]{3,160})",
+    re.MULTILINE,
+)
