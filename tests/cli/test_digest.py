@@ -157,20 +157,18 @@ def test_a_failure_without_a_later_success_is_an_open_problem(projects: Path) ->
     session, text = digest_of(projects, "failure")
     assert "KeyError: 'price'" in session["open_problems"][0]["fact"]["text"]
     assert session["outcome"] == "They fail with KeyError. (tests fail)"
-    assert "open problem: `pytest -q` failed with `KeyError: 'price'`" in text
+    assert "  Open\n    • `pytest -q` failed with `KeyError: 'price'`" in text
     other, _ = digest_of(projects, "zebra")
     assert (other["open_problems"], other["solved_problems"]) == ([], [])
 
 
 @pytest.mark.full
-def test_a_statement_says_who_made_it_and_repeats_neither_the_prompt_nor_the_outcome(
-    projects: Path,
-) -> None:
+def test_a_decision_says_whether_the_agent_made_it_and_stands_once(projects: Path) -> None:
     session, text = digest_of(projects, "decision")
-    assert len(session["decisions"]) == 4, "the rejected alternatives are facts of their own"
-    assert text.count("pytest instead of unittest") == 1
-    assert text.count(SQLITE) == 1
-    assert f"agent decided: Done. {SQLITE}" in text
+    assert len(session["decisions"]) == 2, "a rejected alternative is no statement of its own"
+    assert text.count("pytest instead of unittest") == 2, "of the prompt and as a decision"
+    assert text.count(SQLITE) == 2, "as a decision and as the outcome"
+    assert f"• Done. {SQLITE} (agent)" in text
 
 
 @pytest.mark.full
@@ -187,12 +185,11 @@ def test_a_closing_question_is_an_open_question_and_no_outcome(projects: Path) -
     assert session["open_question"] == "Want me to commit it?"
     assert session["last_prompt"] == "Add the price"
     assert "Should I add it?" not in text
-    expected = ["last prompt", "outcome", "open question"]
-    labels = [line.strip().partition(": ")[0] for line in text.splitlines()]
-    assert [one for one in labels if one in expected] == expected
+    assert "• Add the price: Want me to commit it?  " in text
+    assert text.index("  Open\n") < text.index("  Answered\n")
     options = (*ALL, "--group", "question", "--markdown")
     markdown = run_in_process("digest", *options, folder=projects).stdout
-    assert "- **open question**: Want me to commit it? (`" in markdown
+    assert "### Open\n\n- Add the price: Want me to commit it? " in markdown
 
 
 @pytest.mark.full
@@ -201,8 +198,8 @@ def test_an_outcome_and_a_last_prompt_name_the_turn_that_has_them(projects: Path
     _, second, third = (turn["turn_id"] for turn in session["turns"])
     assert (session["outcome"], session["outcome_turn_id"]) == ("I added the price.", second)
     assert session["last_prompt_turn_id"] == third
-    assert f"outcome: I added the price.  {second[:8]}\n" in text
-    assert f"last prompt: Commit it (after: Add the price)  {third[:8]}\n" in text
+    assert f"→ Add the price: I added the price.  {second[:8]}\n" in text
+    assert f"• Commit it (after: Add the price): no answer  {third[:8]}\n" in text
 
 
 @pytest.mark.full

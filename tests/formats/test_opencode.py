@@ -61,7 +61,7 @@ def test_all_answers_to_a_prompt_belong_to_its_turn_and_reasoning_is_omitted() -
     assert turn.assistant_texts == ["I look at both files.", "The total is a sum now."]
     assert [(call.name, call.input, call.is_error) for call in turn.tool_calls] == [
         ("read", "/home/dev/shop/src/cart.py", False),
-        ("bash", "pytest -q", False),
+        ("bash", "pytest -q", True),
         ("edit", "src/cart.py :: - return 0 + return sum(items)", True),
         ("edit", "src/cart.py :: - return 0 + return sum(items)", False),
     ]

@@ -193,13 +193,13 @@ def test_the_name_has_the_most_closely_connected_members_first() -> None:
     plan = plan_communities(ZOO, of_entities, facts("ab", "ac", "ad", "bc", "bd"), [])
     [community] = plan.missing
     assert [member.uuid for member in community.members] == list("abcd")
-    assert rule_text(community).name == "a.py, b.py, c.py"
+    assert rule_text(community).name == "a.py: b.py, c.py"
 
 
 def test_a_name_is_bounded_and_names_nothing_twice() -> None:
     members = (entity("a", "x" * 500), entity("b", "x" * 500), entity("c", " two\n lines"))
     text = rule_text(CommunityInput("uuid", members, ()))
-    assert text.name == f"{'x' * 59}…, two lines"
+    assert text.name == f"{'x' * 59}…: two lines"
 
 
 def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> None:
@@ -207,7 +207,7 @@ def test_a_summary_names_members_and_states_the_facts_that_connect_them() -> Non
     community = next(one for one in plan.missing if len(one.members) == 3)
     summary = rule_text(community).summary
     assert summary.splitlines() == [
-        "3 entities: a, b, c.",
+        "3 entities: concepts a, b, c.",
         "2026-03-01: bc 1",
         "2026-03-01: ac 2",
         "2026-03-01: ab 0",

@@ -130,7 +130,7 @@ def test_what_an_extractor_says_of_a_new_entity_is_no_edit_and_makes_way_for_fac
     summaries = GroupSummaries([known, edited], (), (), None, LIMITS)
     assert [summaries.is_edited(uuid) for uuid in ("rows", "lines")] == [False, True]
     [given_] = summaries.plan(changes(facts=[fact(source="rows")]), START).inputs
-    assert rule_summary(given_.entity, given_.facts).startswith("Function in `rows.py`. Facts ")
+    assert rule_summary(given_.entity, given_.facts).startswith("Function in `rows.py`.\n")
 
 
 def test_the_end_of_a_burst_is_no_decision_about_an_edited_summary() -> None:

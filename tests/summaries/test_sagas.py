@@ -44,19 +44,23 @@ def test_a_turn_contributes_its_intent_and_its_outcome() -> None:
     assert of_text.outcome == expected
 
 
-def test_a_summary_has_intent_outcome_open_problems_and_decisions() -> None:
-    turns = [turn("a", at=0), turn("b", at=1)]
+def test_a_summary_has_intents_outcomes_changes_open_problems_and_decisions() -> None:
+    turns = [turn("a", at=0), turn("b", at=1, intent="make it round all cents"), turn("c", at=2)]
     facts = [
         stated("f1", "DECIDED", "a"),
         stated("f2", "FAILED_WITH", "b"),
         stated("f3", "FAILED_WITH", "b", ended=True),
-        stated("f4", "MODIFIED", "b"),
+        stated("f4", "CHANGED", "b", text="`src/cart.py`: `total` was changed"),
+        stated("f5", "CHANGED", "b", text="`src/cart.py`: `tax` was changed"),
     ]
     assert rule_saga_summary(turns, facts).splitlines() == [
-        "Asked: ask a",
-        "Outcome: did b",
-        "Open problem, 2026-03-01: FAILED_WITH f2",
-        "Decision, 2026-03-01: DECIDED f1",
+        "Asked, 2026-03-01: ask a",
+        "Then: make it round all cents",
+        "Done: did b",
+        "Outcome: did c",
+        "Changed: cart.py",
+        "Open problem: FAILED_WITH f2",
+        "Decision: DECIDED f1",
     ]
 
 
@@ -74,8 +78,8 @@ def test_a_fact_that_a_later_session_ends_changes_the_summary_of_the_earlier_one
     assert "Open problem" in sagas.text(SessionId("one"))
     changed = sagas.after(second, [stated("f", "FAILED_WITH", "a", ended=True)])
     assert changed == {
-        SessionId("one"): "Asked: ask a\nOutcome: did a",
-        SessionId("two"): "Asked: ask b\nOutcome: did b",
+        SessionId("one"): "Asked, 2026-03-01: ask a\nOutcome: did a",
+        SessionId("two"): "Asked, 2026-03-01: ask b\nOutcome: did b",
     }
 
 

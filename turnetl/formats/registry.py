@@ -97,7 +97,7 @@ FORMATS = (
         "gemini:GeminiStream",
     ),
     Format("cline", "Cline and Roo Code tasks (JSON)", 2, "agents.cline:Cline"),
-    Format("amp", "Amp threads (JSON)", 2, "agents.amp:Amp"),
+    Format("amp", "Amp threads (JSON)", 3, "agents.amp:Amp"),
     Format("aider", "Aider's .aider.chat.history.md (Markdown)", 1, "agents.aider:Aider"),
     Format("goose", "Goose sessions (JSONL, database)", 2, "agents.goose:Goose"),
     Format("zed", "threads of Zed's agent (its database)", 2, "agents.zed:Zed"),
@@ -109,7 +109,7 @@ FORMATS = (
     Format(
         "opencode",
         "OpenCode and Kilo Code sessions: exports, stores, databases",
-        5,
+        6,
         "opencode:OpenCode",
     ),
     Format("copilot", "GitHub Copilot CLI sessions (JSONL)", 2, "agents.copilot:COPILOT_CLI"),

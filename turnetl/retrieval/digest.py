@@ -1,19 +1,20 @@
 """What happened in a time: sessions with their intent, decisions, problems, changes and outcome."""
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.batched import batched
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId
-from turnetl.base.relations import DECISIONS, FAILED_WITH
+from turnetl.base.relations import COMMITTED, DECISIONS, FAILED_WITH, FIXED_BY, SUPERSEDES
 from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.conversation import closing, from_episode_text
+from turnetl.episode_text.retelling import fixes, once, replaced, without_question
 from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
@@ -21,6 +22,8 @@ from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
+_DECIDING = DECISIONS - {SUPERSEDES}
+_NOTED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
 _BATCH = 200
 """Turns whose texts are in memory together."""
 _NOT_COMPARED = re.compile(r"[\W_]+")
@@ -43,6 +46,11 @@ class DigestFact:
 
     fact: Annotated[Fact, described("The fact.")]
     turn: TurnSummary
+    told: Annotated[str, described("The fact in few words, without who said it.")]
+    then: Annotated[
+        str,
+        described("What fixed the failure, or what the decision replaced; empty: not known."),
+    ] = ""
 
     @property
     def turn_id(self) -> TurnIdField:
@@ -59,13 +67,17 @@ class SessionDigest:
     """At least one."""
     decisions: Annotated[
         tuple[DigestFact, ...],
-        described("What was decided, preferred or rejected, in the order in which it was said."),
+        described("What was decided, preferred or rejected and holds, as it was said."),
     ]
     open_problems: Annotated[
-        tuple[DigestFact, ...], described("Failures after which no success is known.")
+        tuple[DigestFact, ...], described("Failed runs after which no success is known.")
     ]
     """Oldest first."""
-    solved_problems: Annotated[tuple[DigestFact, ...], described("Failures with a later success.")]
+    solved_problems: Annotated[
+        tuple[DigestFact, ...], described("Failed runs with a later success.")
+    ]
+    """Oldest first."""
+    commits: Annotated[tuple[DigestFact, ...], described("Commits and pull requests, by title.")]
     """Oldest first."""
     files: ChangedFilesField
     """Each once, in the order of the first change."""
@@ -162,18 +174,34 @@ class _Collected:
 
     def digest(self) -> SessionDigest:
         receipt = self.turns[0].receipt
-        failures = [one for one in self.facts.values() if one.fact.relation == FAILED_WITH]
+        stated = [one.fact for one in self.facts.values()]
+        failures = self._told(
+            [fact for fact in stated if fact.relation == FAILED_WITH], fixes(stated)
+        )
+        held = [fact for fact in stated if fact.relation in _DECIDING and not fact.invalid_at]
         return SessionDigest(
             receipt.session_id,
             receipt.group_id,
             tuple(self.turns),
-            tuple(one for one in self.facts.values() if one.fact.relation in DECISIONS),
+            self._told(held, replaced(stated)),
             tuple(one for one in failures if one.fact.invalid_at is None),
             tuple(one for one in failures if one.fact.invalid_at is not None),
+            self._told([fact for fact in stated if fact.relation == "COMMITTED"], {}),
             tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
             self.outcome,
             self.outcome_turn,
             self.question,
+        )
+
+    def _told(self, facts: Iterable[Fact], then: Mapping[str, str]) -> tuple[DigestFact, ...]:
+        """Return what is told, each once, with what is known of one of its ends."""
+        return tuple(
+            replace(
+                self.facts[fact.uuid],
+                told=text,
+                then=then.get(fact.target) or then.get(fact.source, ""),
+            )
+            for fact, text in once(facts)
         )
 
 
@@ -207,18 +235,12 @@ def digest(index: "PersistentIndex", selection: Selection, by: DigestSections) -
 
 def _add(session: _Collected, turn: TurnSummary, facts: Sequence[IndexedFact], text: str) -> None:
     session.turns.append(turn)
-    stated = [
-        indexed.fact
-        for indexed in facts
-        if indexed.fact.relation in DECISIONS or indexed.fact.relation == FAILED_WITH
-    ]
+    stated = [indexed.fact for indexed in facts if indexed.fact.relation in _NOTED]
     for fact in _in_order(stated, text):
-        session.facts.setdefault(fact.uuid, DigestFact(fact, turn))
+        session.facts.setdefault(fact.uuid, DigestFact(fact, turn, ""))
     end = closing(from_episode_text(text).answer)
     if end.outcome or turn.files:
-        # What it asks is shown apart.
-        outcome = turn.outcome.partition(" (asks: ")[0]
-        session.outcome, session.outcome_turn = outcome, turn
+        session.outcome, session.outcome_turn = without_question(turn.outcome), turn
     session.question = one_line(end.question)
 
 

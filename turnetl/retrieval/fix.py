@@ -17,7 +17,7 @@ from typing import Annotated
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.relations import FAILED_WITH, FIXED_BY
+from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
@@ -30,7 +30,7 @@ from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.retrieval.query import analyze, normalized
 from turnetl.retrieval.ranking import rank
-from turnetl.retrieval.turn_summary import EDITED, TurnSummary, summarize
+from turnetl.retrieval.turn_summary import TurnSummary, summarize
 
 EXACT = 2.0
 """The score of an error whose name is the text."""
@@ -285,7 +285,7 @@ def _evidence(
         indexed.fact.uuid: indexed.fact
         for of_turn in index.facts(keys[-_CANDIDATES:]).values()
         for indexed in of_turn
-        if indexed.fact.relation in EDITED or _is_fix(indexed, stated)
+        if indexed.fact.relation in EDITS or _is_fix(indexed, stated)
     }
     within = [
         fact

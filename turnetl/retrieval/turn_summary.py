@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS
-from turnetl.base.relations import EDITS, OLD_EDITS
+from turnetl.base.relations import EDITS
 from turnetl.base.result_fields import (
     ChangedFilesField,
     IntentField,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # the index itself imports its libraries
 
 _NAME_CHARS = 40
 _HEX = re.compile(r"[0-9a-fA-F]{8}")
-EDITED = EDITS | OLD_EDITS
-"""Relations that say that a file was changed, also those of older graphs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ def changed_files(facts: Sequence[IndexedFact]) -> tuple[str, ...]:
     names = [
         end.name
         for indexed in facts
-        if indexed.fact.relation in EDITED
+        if indexed.fact.relation in EDITS
         for end in (indexed.source, indexed.target)
         if "File" in end.labels
     ]

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnEdits, TurnId
+from turnetl.base.relations import EDITS
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
 from turnetl.retrieval.details import facts_by_turn
 from turnetl.retrieval.items import FILE_LABEL
-from turnetl.retrieval.turn_summary import EDITED, TurnSummary, summarize_turn, titles
+from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
@@ -390,7 +391,7 @@ def _editing_turns(index: "PersistentIndex", path: str, root: str) -> list[_Edit
         named = lookup.entities_named(name)
         files |= {file.uuid: file for file in named if FILE_LABEL in file.labels}
     stated = [one for uuid in sorted(files) for one in lookup.facts_about(uuid)]
-    facts = facts_by_turn(one for one in stated if one.indexed.fact.relation in EDITED)
+    facts = facts_by_turn(one for one in stated if one.indexed.fact.relation in EDITS)
     turns = index.turns(list(facts))
     all_facts, title_of = index.facts(list(turns)), titles(index, turns.values())
     return [

@@ -11,6 +11,7 @@ connections within the communities heavier, so that it ends.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,10 @@ from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.text import one_line
+from turnetl.base.relations import DECISIONS
+from turnetl.base.text import one_line, plural
+from turnetl.episode_text.intents import fit
+from turnetl.episode_text.retelling import is_slip, once
 from turnetl.summaries.rule_summary import with_facts
 
 _SCALE = 1_000_000
@@ -55,12 +59,13 @@ class EntityNetwork:
 def entity_network(entities: Iterable[Entity], facts: Iterable[Fact]) -> EntityNetwork:
     """Return the network of a group.
 
-    A fact that was invalidated, that connects an entity with itself, or that names an entity which
-    is not given, connects nothing. Further facts about the same two entities count less and less,
-    and the weight of a pair is divided by the square root of the product of their degrees: the user
-    or a command that is connected with everything would merge all communities into one.
+    What no longer holds, what connects an entity with itself, a failed call of the agent's own
+    tools, and what names the user or an entity which is not given, connects nothing. Further facts
+    about the same two entities count less and less, and the weight of a pair is divided by the
+    square root of the product of their degrees: a command that is connected with everything would
+    merge all communities into one.
     """
-    known = {entity.uuid for entity in entities}
+    known = {entity.uuid for entity in entities if "User" not in entity.labels}
     counts = Counter(
         (min(fact.source, fact.target), max(fact.source, fact.target))
         for fact in facts
@@ -68,6 +73,7 @@ def entity_network(entities: Iterable[Entity], facts: Iterable[Fact]) -> EntityN
         and fact.source != fact.target
         and fact.source in known
         and fact.target in known
+        and not is_slip(fact)
     )
     degrees = Counter(uuid for pair in counts for uuid in pair)
     weights = {
@@ -368,12 +374,16 @@ def community_changes(
     )
 
 
-_NAMED = 3
-"""Members in the name."""
-_LISTED = 12
-"""Members in the summary."""
+_LISTED = 4
+"""Members of a kind that a summary names."""
 _MAX_NAME_CHARS = 60
 """Of a member: that of a decision is a sentence."""
+_SAID = frozenset({"decision", "preference"})
+"""Kinds of members whose names are sentences."""
+_TITLE = re.compile(
+    r"(?:The user accepted the plan|(?:Commit|Pull request) `[^`]{1,100}`): "
+    r"(?:[a-z]{1,12}(?:\([^)]{1,40}\))?!?: )?(.+)"
+)
 
 
 class RuleCommunityWriter(CommunityWriter):
@@ -385,15 +395,46 @@ class RuleCommunityWriter(CommunityWriter):
 
 
 def rule_text(community: CommunityInput) -> CommunityText:
-    """Return a name and a summary of at most `rule_summary.MAX_CHARS` characters."""
-    members = community.members
-    names = _names(members, _LISTED)
-    others = len(members) - len(names)
-    more = f" and {others:,} more" if others else ""
-    heading = f"{len(members):,} entities: {', '.join(names)}{more}."
-    return CommunityText(", ".join(names[:_NAMED]), with_facts(heading, community.facts))
+    """Return a name and a summary of at most `rule_summary.MAX_CHARS` characters.
+
+    The name is that of the member that is most closely connected with the others, and what it is
+    about: the title of a pull request, commit or plan, or other members, or a decision.
+    """
+    kinds: dict[str, list[str]] = {}
+    for member in community.members:
+        kinds.setdefault(_kind(member), []).append(_name(member))
+    parts = (_listed(kind, list(dict.fromkeys(names))) for kind, names in kinds.items())
+    heading = f"{plural(len(community.members), 'entity', 'entities')}: {'; '.join(parts)}."
+    return CommunityText(_title(community), with_facts(heading, community.facts))
 
 
-def _names(members: Sequence[Entity], limit: int) -> list[str]:
-    names = (one_line(member.name, _MAX_NAME_CHARS) for member in members)
-    return list(dict.fromkeys(names))[:limit]
+def _title(community: CommunityInput) -> str:
+    things = [one for one in community.members if _kind(one) not in _SAID]
+    named = list(dict.fromkeys(map(_name, things or community.members)))
+    facts = sorted(community.facts, key=lambda fact: (fact.valid_at or fact.created_at, fact.uuid))
+    titles = (_TITLE.match(" ".join(fact.text.split())) for fact in reversed(facts))
+    about = next((fit(found[1], _MAX_NAME_CHARS) for found in titles if found), "")
+    if not about and len(named) == 1:
+        said = (text for fact, text in once(reversed(facts)) if fact.relation in DECISIONS)
+        about = fit(next(said, ""), _MAX_NAME_CHARS)
+    about = about or ", ".join(named[1:3])
+    return f"{named[0]}: {about}" if about else named[0]
+
+
+def _kind(member: Entity) -> str:
+    label = next(iter(member.labels), "entity")
+    return label if label.isupper() else label.lower()
+
+
+def _name(member: Entity) -> str:
+    name = one_line(member.name, _MAX_NAME_CHARS)
+    return name.rpartition("/")[2] or name if "File" in member.labels else name
+
+
+def _listed(kind: str, names: Sequence[str]) -> str:
+    """Return how many members of a kind there are, and the first of them."""
+    if kind in _SAID:
+        return plural(len(names), kind)
+    shown = ", ".join(names[:_LISTED])
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"{kind if len(names) == 1 else f'{kind}s'} {shown}{more}"

@@ -4,8 +4,10 @@ A summary follows from the turns of its session and from their facts alone. So i
 one run and after ten, and after an undo it is what it would be without the turn.
 """
 
+import re
 from bisect import insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -13,16 +15,22 @@ from typing import Self
 
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
-from turnetl.base.relations import DECISIONS, FAILED_WITH
-from turnetl.base.text import one_line
+from turnetl.base.relations import CHANGES, COMMITTED, DECISIONS, EDITS, FAILED_WITH, FIXED_BY
+from turnetl.base.text import one_line, plural
 from turnetl.episode_text.conversation import closing, from_episode_text
-from turnetl.episode_text.intents import intent
+from turnetl.episode_text.intents import fit, intent
 from turnetl.episode_text.outcomes import outcome
+from turnetl.episode_text.retelling import without_question
 from turnetl.summaries.rule_summary import with_facts
 
 _QUESTION_CHARS = 200
-STATED = DECISIONS | {FAILED_WITH}
-"""Relations of the facts that a summary of a session states."""
+STATED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
+"""Relations of the facts that a summary of a session states, each in a line."""
+_LATER, _LATER_CHARS, _LATER_WORDS = 3, 90, 4
+"""Intents after the first one, each cut: those of turns that changed something come first."""
+_FILES = 4
+_FILE = re.compile(r"`([^`]{1,300})`")
+_CONTEXT = re.compile(r" \(after: .*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +72,45 @@ def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
         facts: that the turns state; invalidated ones are left out: what they say was solved or
             revised.
     """
-    intent = next((turn.intent for turn in turns if turn.intent), "")
-    outcome = next((turn.outcome for turn in reversed(turns) if turn.outcome), "")
-    question = turns[-1].question if turns else ""
-    labelled = (("Asked", intent), ("Outcome", outcome), ("Open question", question))
-    lines = [f"{label}: {text}" for label, text in labelled if text]
-    stated = (fact for fact in facts if fact.relation in STATED)
-    return with_facts("\n".join(lines), stated).lstrip("\n")
+    if not turns:
+        return ""
+    held = sorted(
+        (fact for fact in facts if fact.invalid_at is None), key=lambda fact: (fact.text, fact.uuid)
+    )
+    changing = {turn for fact in held if fact.relation in CHANGES for turn in fact.turns}
+    lines = [f"{label}: {text}" for label, text in _told(turns, changing) if text]
+    files = _changed([fact for fact in held if fact.relation in EDITS])
+    lines += [f"Changed: {files}"] if files else []
+    stated = [fact for fact in held if fact.relation in STATED]
+    date = turns[0].started_at.date().isoformat()
+    return with_facts("\n".join(lines), stated, known_date=date).lstrip("\n")
+
+
+def _told(turns: Sequence[SagaTurn], changing: Collection[TurnId]) -> Iterator[tuple[str, str]]:
+    """Yield what the turns say themselves, with labels."""
+    asked = next((turn for turn in turns if turn.intent), turns[0])
+    ended = next((turn for turn in reversed(turns) if turn.outcome), asked)
+    did = next((one for one in reversed(turns) if one.turn_id in changing and one.outcome), ended)
+    yield f"Asked, {turns[0].started_at.date().isoformat()}", asked.intent
+    later = [
+        turn for turn in turns if turn is not asked and len(turn.intent.split()) >= _LATER_WORDS
+    ]
+    chosen = sorted(later, key=lambda turn: turn.turn_id not in changing)[:_LATER]
+    for turn in sorted(chosen, key=_ORDER):
+        yield "Then", fit(_CONTEXT.sub("", turn.intent), _LATER_CHARS)
+    if did is not ended:
+        yield "Done", without_question(did.outcome)
+    yield "Outcome", without_question(ended.outcome)
+    yield "Open question", turns[-1].question
+
+
+def _changed(edits: Iterable[Fact]) -> str:
+    """Return the files that changed, those with most changes first."""
+    named = ((_FILE.match(fact.text), fact) for fact in edits)
+    counts = Counter(found[1].rpartition("/")[2] for found, _ in named if found)
+    files = sorted(counts, key=lambda name: (-counts[name], name))
+    more = f" and {plural(len(files) - _FILES, 'more file')}" if len(files) > _FILES else ""
+    return f"{', '.join(files[:_FILES])}{more}"
 
 
 _ORDER = attrgetter("started_at", "turn_id")

@@ -1,104 +1,175 @@
-"""A digest: what happened, each statement with its turn."""
+"""A digest: what was decided, built, fixed and is open, each statement with its turn."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from turnetl.base.text import format_minute, format_span, plural
+from turnetl.episode_text.intents import fit
+from turnetl.episode_text.retelling import importance, without_question
 from turnetl.retrieval.digest import Digest, DigestFact, SessionDigest
-from turnetl.retrieval.turn_summary import short_id
+from turnetl.retrieval.turn_summary import TurnSummary, short_id
 from turnetl.views.nodes import (
-    LISTED,
     Caption,
+    HangingIndent,
     LineRange,
     Lines,
     Node,
     Section,
-    Statement,
     View,
     line,
 )
 
-_SPOKEN = re.compile(r"The (user|agent) (decided|prefers|rejected|reported): ")
-"""How the structural extractor begins the text of a statement: the label says it instead."""
+_LISTED = 6
+"""Statements of a kind; the most important ones."""
+_STEPS, _OF_TURN = 3, 2
+"""Turns of a session of which the outcome is shown."""
+_INTENT_CHARS = 70
+_UNCLOSED = re.compile(r" \([^)]*…$")
+_CONTEXT = re.compile(r" \(after: .*")
+_DID = re.compile(r"\b(?:committed [0-9a-f]{7}|opened pull request|pushed\))")
+_NOTHING = re.compile(r"(?:Interrupted|Announced only|No answer|Asks: )")
+_RERUN = "passed_on_rerun"
 
 
 def view(digest: Digest) -> View:
-    """Return a heading per day or group, below it its sessions; then what it is about."""
+    """Return a heading per day or group, below it its projects; then what it is about."""
     sections = [
-        Section(one.title, [node for each in one.sessions for node in _session(each)], _STYLE, 2)
-        for one in digest.sections
+        Section(one.title, [*_projects(one.sessions)], "bold cyan", 2) for one in digest.sections
     ]
     return [*sections, Caption(_summary(digest))]
 
 
-_STYLE = "bold cyan"
-_COMPARED = 60
-"""Characters of an outcome by which it is known to repeat a decision."""
+def _projects(sessions: Sequence[SessionDigest]) -> Iterator[Node]:
+    for group in dict.fromkeys(one.group_id for one in sessions):
+        own = [one for one in sessions if one.group_id == group]
+        turns, files = (
+            sum(len(one.turns) for one in own),
+            {file for one in own for file in one.files},
+        )
+        counts = [plural(len(own), "session"), plural(turns, "turn")]
+        counts += [f"{plural(len(files), 'file')} changed"] if files else []
+        yield line((f"{group}: {', '.join(counts)}", "dim"))
+        yield from _project(own)
+        yield ""
 
 
-def _session(session: SessionDigest) -> View:
-    nodes: list[Node] = [
-        line((_heading(session), "dim")),
-        *_statements(session),
-        Lines([line(place) for place in _places(session)]),
-    ]
-    return [Section(session.intent or "(no prompt)", nodes, indent=2), ""]
-
-
-def _heading(session: SessionDigest) -> str:
-    return (
-        f"{session.group_id}, session {short_id(session.session_id)}, "
-        f"{format_span(session.started_at, session.ended_at)}, "
-        f"{plural(len(session.turns), 'turn')}"
+def _project(sessions: Sequence[SessionDigest]) -> Iterator[Node]:
+    built = [one for one in sessions if one.files or one.commits or any(map(_has_done, one.turns))]
+    decided = sorted(
+        chain.from_iterable(one.decisions for one in sessions), key=lambda one: importance(one.fact)
     )
+    solved = chain.from_iterable(one.solved_problems for one in sessions)
+    for title, nodes in (
+        ("Decided", _limited([_decision(one) for one in decided], 2 * len(sessions))),
+        ("Built", _limited([_session(one) for one in _largest(built)])),
+        ("Broken and fixed", [*_solved(solved)]),
+        ("Open", _limited([node for one in sessions for node in _open(one)])),
+        ("Answered", _limited([_session(one) for one in sessions if _is_answer(one, built)])),
+    ):
+        if nodes:
+            yield Section(title, [Lines(nodes)], indent=2)
 
 
-def _statements(session: SessionDigest) -> Iterator[Statement]:
-    if session.last_prompt_turn is not None:
-        yield Statement("last prompt", session.last_prompt, session.last_prompt_turn.id)
-    yield from _facts("decision", _without_repetition(session))
-    yield from _facts("open problem", session.open_problems)
-    yield from _facts("solved", session.solved_problems)
-    if session.files:
-        more = len(session.files) - LISTED
-        files = ", ".join(session.files[:LISTED])
-        yield Statement("changed", f"{files}{f' and {more:,} more' if more > 0 else ''}")
-    stated = session.outcome[:_COMPARED].partition(" (")[0].rstrip("…")
-    is_decision = any(stated in _body(one) for one in session.decisions)
-    if session.outcome_turn is not None and not is_decision:
-        yield Statement("outcome", session.outcome, session.outcome_turn.id)
+def _largest(built: Sequence[SessionDigest]) -> Sequence[SessionDigest]:
+    """Return the sessions in their order; of too many those first that changed most files."""
+    return built if len(built) <= _LISTED else sorted(built, key=lambda one: -len(one.files))
+
+
+def _solved(failures: Iterable[DigestFact]) -> Iterator[Node]:
+    """Yield the failures of which it is known what ended them, the first ones of each turn."""
+    of_turn: dict[str, list[Node]] = {}
+    for one in failures:
+        if node := _failure(one):
+            of_turn.setdefault(one.turn.id, []).append(node)
+    for turn, nodes in of_turn.items():
+        yield from nodes[:_OF_TURN]
+        if len(nodes) > _OF_TURN:
+            yield _item(f"{plural(len(nodes) - _OF_TURN, 'more failure')} of that turn", turn)
+
+
+def _is_answer(session: SessionDigest, built: Sequence[SessionDigest]) -> bool:
+    return session not in built and bool(session.intent or session.outcome)
+
+
+def _limited(nodes: Sequence[Node], limit: int = _LISTED) -> Sequence[Node]:
+    shown = nodes[: max(limit, _LISTED)]
+    more = len(nodes) - len(shown)
+    return [*shown, *([f"and {more:,} more; --json has all"] if more else [])]
+
+
+def _item(text: str, source: str, mark: str = "•") -> Node:
+    return HangingIndent(line(f"{mark} "), line(text, (f"  {source}", "dim")))
+
+
+def _decision(one: DigestFact) -> Node:
+    kind = {"PREFERS": "Preference: ", "REJECTED": "Rejected: "}.get(one.fact.relation, "")
+    kind = "" if one.told.startswith("Rejected ") else kind
+    was = f" (replaces “{one.then}”)" if one.then else ""
+    by = " (agent)" if one.fact.text.startswith("The agent") else ""
+    return _item(f"{kind}{one.told}{was}{by}", one.turn.id)
+
+
+def _failure(one: DigestFact) -> Node | None:
+    """Return a failure with what ended it; None if it ended and nothing is known of that."""
+    then = one.then and f" → fixed in {one.then}"
+    if not then and one.fact.attributes.get("resolution") == _RERUN:
+        then = " → passed on a rerun without a change"
+    is_known = then or one.fact.invalid_at is None
+    return _item(f"{one.told}{then}", one.turn.id) if is_known else None
+
+
+def _open(session: SessionDigest) -> Iterator[Node]:
+    yield from filter(None, map(_failure, session.open_problems))
+    last = session.turns[-1]
     if session.open_question:
-        yield Statement("open question", session.open_question, session.turns[-1].id)
+        yield _item(f"{_asked(last)}{session.open_question}", last.id)
+    elif last.intent and _NOTHING.match(last.outcome):
+        yield _item(f"{last.intent}: {last.outcome[:1].lower()}{last.outcome[1:]}", last.id)
 
 
-def _facts(label: str, facts: Sequence[DigestFact]) -> Iterator[Statement]:
-    for one in facts[:LISTED]:
-        spoken = _SPOKEN.match(one.fact.text)
-        found = f"{spoken[1]} {spoken[2]}" if spoken else label
-        yield Statement(found, _body(one), one.turn.id)
-    if len(facts) > LISTED:
-        yield Statement(label, f"{len(facts) - LISTED:,} more; --json has all")
+def _session(session: SessionDigest) -> Node:
+    """Return what a session was for, what came of it, and where it stands."""
+    return Section(session.intent or "(no prompt)", [*_steps(session)], "", 2)
 
 
-def _without_repetition(session: SessionDigest) -> list[DigestFact]:
-    """Return the decisions that repeat neither a prompt nor another decision."""
-    first = {_body(one): one for one in reversed(session.decisions)}
-    return [
-        one
-        for one in session.decisions
-        if first[body := _body(one)] is one
-        and body not in session.intent
-        and body not in session.last_prompt
-        and not any(other in body for other in first.keys() - {body})
-    ]
+def _steps(session: SessionDigest) -> Iterator[Node]:
+    titles: dict[str, list[DigestFact]] = {}
+    for one in session.commits:
+        titles.setdefault(one.told.rpartition(" (")[0], []).append(one)
+    for title, same in [*titles.items()][:_STEPS]:
+        ids = ", ".join(one.told.rpartition(" (")[2].rstrip(")") for one in same)
+        yield _item(f"{title} ({ids})", same[0].turn.id, "→")
+    done = [turn for turn in session.turns if turn.files or _has_done(turn)]
+    chosen = sorted(done, key=lambda turn: -len(turn.files))[: max(1, _STEPS - len(titles))]
+    if not chosen and session.outcome_turn is not None:
+        chosen = [session.outcome_turn]
+    for turn in session.turns:
+        if turn in chosen:
+            asked = "" if turn.intent == session.intent else _asked(turn)
+            yield _item(f"{asked}{without_question(turn.outcome)}", turn.id, "→")
+    yield line((_place(session), "dim"))
+    first, *others = _places(session)
+    yield line(first, (f" and {plural(len(others), 'more archive')}" if others else "", "dim"))
 
 
-def _body(one: DigestFact) -> str:
-    """Return the text of a fact on one line, without who said it."""
-    return " ".join(_SPOKEN.sub("", one.fact.text).split()).rstrip(":")
+def _asked(turn: TurnSummary) -> str:
+    """Return what was asked before an outcome or a question; may be empty."""
+    intent = fit(_CONTEXT.sub("", turn.intent), _INTENT_CHARS)
+    return f"{_UNCLOSED.sub('…', intent).rstrip('.')}: " if intent else ""
 
 
-def _places(session: SessionDigest) -> Iterable[LineRange]:
+def _has_done(turn: TurnSummary) -> bool:
+    return _DID.search(turn.outcome) is not None
+
+
+def _place(session: SessionDigest) -> str:
+    span = format_span(session.started_at, session.ended_at)
+    turns = plural(len(session.turns), "turn")
+    return f"session {short_id(session.session_id)}, {span}, {turns}"
+
+
+def _places(session: SessionDigest) -> Sequence[LineRange]:
     lines: dict[str, tuple[int, int]] = {}
     for turn in session.turns:
         receipt = turn.receipt

@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from tests.builders import tool
@@ -111,9 +112,16 @@ def test_a_user_states_a_decision_a_rejection_or_a_preference(subtests: pytest.S
         ("always run the formatter", PREFERENCE),
         ("stop adding emojis", PREFERENCE),
         ("keep our notes in the wiki", PREFERENCE),
+        ("I'd rather have one table than three", DECISION),
+        ("put the total into cart.py, not into the page", DECISION),
+        ("keep the old total, don't rename it", DECISION),
+        ("in this repo we use tabs, not spaces", PREFERENCE),
     ]:
         with subtests.test(sentence=sentence):
-            assert decisions.user_kinds(sentence, NO_EDIT) == [kind]
+            assert decisions.user_kinds(sentence, EDIT) == [kind]
+            if sentence.endswith("?") and not sentence.endswith("or?"):
+                # It asks for something, and a turn that edits nothing did not do it.
+                assert decisions.user_kinds(sentence, NO_EDIT) == []
     both = decisions.user_kinds("not as a column, but as a table of its own", NO_EDIT)
     assert both == [REJECTION, DECISION]
 
@@ -133,11 +141,17 @@ def test_questions_reports_and_requests_of_a_user_are_no_statements(
         "there is an error if the cart is empty, we never see it",
         "consider a table instead of a column",
         "never discovered",
+        "the spec says that the total must be an integer",
+        "the reviewer said we should use whole cents",
+        "we should probably add a cache at some point",
+        "I accidentally used floats instead of integers",
+        "you should see the total now",
+        "don't edit any files yet",
         "It's never used for totals",
         "continue",
     ]:
         with subtests.test(sentence=sentence):
-            assert decisions.user_kinds(sentence, NO_EDIT) == []
+            assert decisions.user_kinds(sentence, EDIT) == []
 
 
 @pytest.mark.parametrize(
@@ -213,7 +227,7 @@ async def test_a_comment_on_a_stopped_edit_rejects_it_unless_it_only_asks(
     for comment, rejected, decided in [
         ("no, that is overkill here", True, []),
         ("use the logging framework, not print", True, ["use the logging framework, not print"]),
-        ("can we log it instead?", True, [f"can we log it instead? (about “{edit}”)"]),
+        ("can we log it instead?", True, [f"log it instead (about “{edit}”)"]),
         ("why would that be empty?", False, []),
         ("pause, does this change the lock", False, []),
         ("stop", False, []),
@@ -240,3 +254,31 @@ async def test_an_accepted_plan_is_a_decision_and_so_are_its_rules(shop: ShopGro
         "The user accepted the plan: One log a worktree",
         "The user accepted in the plan “One log a worktree”: Write all logs to a single file",
     }
+
+
+async def test_a_plan_that_the_user_approves_in_a_turn_is_accepted(shop: ShopGroup) -> None:
+    plan = "# Plan: Whole cents\n\n- Store prices as cents instead of floats"
+    result = f"User has approved your plan.\n\n## Approved Plan:\n{plan}"
+    shown = tool("ExitPlanMode", msgspec.json.encode({"plan": plan}).decode(), "You can start.")
+    for call in (shown, tool("ExitPlanMode", "{}", result)):
+        resolved = await shop.resolve(tool_calls=(call,))
+        assert {fact.text for fact in resolved.facts} == {
+            "The user accepted the plan: Whole cents",
+            "The user accepted in the plan “Whole cents”: Store prices as cents instead of floats",
+        }
+    stopped = "The user doesn't want to proceed with this tool use."
+    declined = tool("ExitPlanMode", shown.input, stopped, is_error=True)
+    assert (await shop.resolve(tool_calls=(declined,))).facts == ()
+
+
+async def test_who_repeats_a_statement_of_the_turn_before_states_nothing_new(
+    shop: ShopGroup,
+) -> None:
+    said = "We should store whole cents in the cart."
+    ruled = "`total` now always returns cents."
+    edit = (tool("Edit", "src/cart.py :: - a + b"),)
+    await shop.ingest("a", user_text=said, assistant_text=ruled, tool_calls=edit)
+    first = set(shop.texts("DECIDED"))
+    await shop.ingest("b", user_text=said, assistant_text=f"As said: {ruled}", tool_calls=edit)
+    assert set(shop.texts("DECIDED")) == first
+    assert len(first) == 2

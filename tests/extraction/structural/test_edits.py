@@ -77,6 +77,25 @@ async def test_what_a_turn_takes_back_it_did_not_do(shop: ShopGroup) -> None:
     assert shop.names("Symbol") == []
 
 
+async def test_what_is_restored_in_the_turn_was_not_changed(shop: ShopGroup) -> None:
+    calls = (
+        edit("~total · x = 1 ⇒ x = 2"),
+        edit("+Tax", path="/home/dev/shop/src/tax.py"),
+        tool("Bash", "git checkout -- src/cart.py && git restore --staged src/tax.py"),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("CHANGED") == []
+    assert shop.texts("ADDED") == ["`src/tax.py`: `Tax` was added"]
+
+
+async def test_that_a_file_was_changed_is_said_only_if_nothing_tells_more(shop: ShopGroup) -> None:
+    silent = tool("Edit", "/home/dev/shop/src/prices.csv")
+    await shop.ingest("a", tool_calls=(silent,))
+    assert shop.texts("CHANGED") == ["`src/prices.csv` was changed"]
+    await shop.ingest("b", tool_calls=(silent, edit("~total · x = 1 ⇒ x = 2")))
+    assert len(shop.texts("CHANGED")) == 2
+
+
 async def test_a_removal_and_a_new_value_end_what_no_longer_holds(shop: ShopGroup) -> None:
     await shop.ingest("a", tool_calls=(edit("+Cart"), edit("~total · x = 1 ⇒ x = 2")))
     after = START + timedelta(days=1)

@@ -98,6 +98,14 @@ async def test_what_a_run_that_passed_or_a_search_prints_is_no_failure(
             assert shop.texts("FAILED_WITH") == []
 
 
+async def test_a_fix_says_what_the_edit_changed_of_the_file() -> None:
+    shop = ShopGroup()
+    change = tool("Edit", "/home/dev/shop/src/cart.py :: - 0 + 1 ‖ ~total · return 0 ⇒ return 1")
+    await shop.ingest(assistant_text="Done.", tool_calls=in_order(failed(), change, passed()))
+    [fix] = shop.texts("FIXED_BY")
+    assert fix.endswith("`src/cart.py` was edited: in `total`, `return 0` became `return 1`")
+
+
 async def test_what_resolved_a_failure_is_told_apart(subtests: pytest.Subtests) -> None:
     go_failed = failed("go test ./cart", GO_FAILURE)
     test_file = "cart/cart_test.go"

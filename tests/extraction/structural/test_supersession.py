@@ -111,3 +111,40 @@ async def test_a_repeated_turn_gives_the_same_links(shop: ShopGroup) -> None:
     await ingest(shop, "a", OLD)
     first = await shop.resolve("b", user_text=NEW, started_at=LATER)
     assert await shop.resolve("b", user_text=NEW, started_at=LATER) == first
+
+
+async def test_a_later_value_answer_or_negation_ends_a_decision_of_its_session(
+    subtests: pytest.Subtests,
+) -> None:
+    for old, new in [
+        ("Let's use redis for the session store.", "Let's use postgres for the session store."),
+        ("Invoices should be numbered from 1.", "Invoices should be numbered from 0."),
+        ("We should sort the orders ascending.", "We should sort the orders descending."),
+        ("Prices should be rounded in the cart.", "Prices should not be rounded in the cart."),
+        ('"Which store?"="SQLite"', '"Which store?"="Postgres"'),
+    ]:
+        shop = ShopGroup()
+        with subtests.test(new=new):
+            for native, text, at in (("a", old, START), ("b", new, LATER)):
+                is_answer = text.startswith('"')
+                await shop.ingest(
+                    native,
+                    user_text="Go on." if is_answer else text,
+                    user_answers=(text,) if is_answer else (),
+                    started_at=at,
+                )
+            ends = [fact.invalid_at for fact in shop.facts("DECIDED") + shop.facts("REJECTED")]
+            assert sorted(ends, key=str) == [LATER, None]
+            assert len(shop.facts("SUPERSEDES")) == 1
+
+
+async def test_what_only_seems_to_take_back_a_decision_is_linked(shop: ShopGroup) -> None:
+    await ingest(shop, "a", "The nightly export should write one file per customer order.")
+    later = "let's write a file per region in the nightly export instead"
+    await ingest(shop, "b", later, days=3)
+    assert [fact.invalid_at for fact in shop.facts("DECIDED")] == [None, None]
+    [link] = shop.facts("SUPERSEDES")
+    assert link.text.startswith(f"A later turn says “{later}”; it may")
+    other = "we should use blue for the title instead"
+    resolved = await shop.resolve("c", user_text=other, started_at=LATER + timedelta(days=1))
+    assert "SUPERSEDES" not in {fact.relation for fact in resolved.facts}

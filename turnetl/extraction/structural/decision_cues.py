@@ -33,13 +33,17 @@ DECIDING = _any(
     r"(?:with|on|to using)\b",
 )
 PREFERRED = _any(
-    r"\bI(?:'d| would)?(?: really| much| strongly)? (?:prefer|rather)\b"
-    r"(?! to (?:know|see|hear|understand))",
-    r"\bmy preference\b",
+    r"\bI(?: really| much| strongly)? prefer\b(?! to (?:know|see|hear|understand))",
+    r"\bmy preference is\b",
     r"\bI (?:always|never|usually) (?:want|use|write|like)\b",
     r"\bI (?:hate|love|like) (?:it )?(?:when|to have|having)\b",
     r"\b(?:ich bevorzuge|mir ist lieber|prefiero)\b|我(?:更)?喜欢|のほうが好き",
 )
+WOULD_RATHER = _any(
+    r"\bI(?:'d| would)(?: really| much| strongly)? (?:prefer|rather)\b"
+    r"(?! (?:to )?(?:know|see|hear|understand|if you|you|wait))"
+)
+"""A choice about one thing, no preference that lasts."""
 STANDING_ORDER = _any(
     r"\bfrom now on\b",
     r"\bin (?:the )?future,? (?:please|always|never|don't|do not)\b",
@@ -62,9 +66,35 @@ STANDING_ORDER = _any(
     r"\b(?:each|every) (?:commit|time|pr|change|test|function|file)\b.{3,60}\b(?:should|must"
     r"|has to|needs? to|please)\b",
     r"^for (?:the|all|any|each|every) .{3,80}, (?:please|always|just)\b",
+    r"\bin (?:this|our) (?:project|repo\w*|code ?base|team),? we (?:only |always |never )?"
+    r"(?:use|write|do|don't|keep|name|follow)\b",
+    r"^\W*we (?:(?:always|never|only) [a-z]+|use) .{2,80}"
+    r"(?:, not\b|\b(?:instead of|everywhere|for all|in this (?:project|repo\w*))\b)",
     r"\b(?:ab jetzt|in zukunft|immer|niemals|a partir de ahora|siempre|nunca)\b .{4,}"
     r"|以后|今後は|必ず",
 )
+NOT_NOW = _any(
+    r"\b(?:don't|do not) (?:(?:make|edit|change|touch|modify|write|do|implement|start|fix)"
+    r"\b.{0,30}\b(?:any(?:thing)?|yet|code|files?)\b(?! (?:that|which))"
+    r"|worry|bother|stop|panic)",
+    r"\b(?:at some point|some ?day|eventually|probably|later on|for a (?:sec|moment|minute))\b",
+)
+"""Holds for the answer, or for nobody knows when."""
+HEARSAY = _any(
+    r"\b(?:according to|the (?:\S+ ){0,2}(?:docs?|documentation|spec\w*|reviewer|readme|error"
+    r"|message|comment|article|issue|warning|log) (?:says?|said|states?|mentions?|claims?))\b",
+    r"\b(?:he|she|they|someone|somebody|people|claude|copilot|codex|gemini) (?:says?|said|thinks?"
+    r"|wrote|suggests?|recommends?)\b",
+    r"^\W*(?:understood|got it|noted|acknowledged|done)\b\W",
+)
+"""What others say, and what an agent echoes."""
+DESCRIBED = _any(
+    r"\bI (?:accidentally|already|just|have|had|was|did|saw|tried)\b",
+    r"\b(?:is|are|was|were|gets?|got|has been) (?:\w+ed|shown|sent|built|read|run|set|done) "
+    r"(?:\S+ ){0,3}(?:instead of|rather than)\b",
+    r"\b(?:you should (?:see|get|have|be|find|know|notice)|there should (?:be|exist))\b",
+)
+"""What was done, or what the agent is going to see."""
 REJECTED = _any(
     r"\boverkill\b",
     r"\bnot worth (?:it|the|doing)\b",
@@ -126,7 +156,8 @@ AGENT_RULE = _any(
     r"|skipped|logged|opt-in|opt-out|cached|shared|fixed to|handled)\b",
     r"^(?:since|because) .{10,200}, (?:I|we) should [a-z]+",
     r"^(?!the\b)(?![^:]{0,40}\b(?:fix|clarification|question|problem|issue|concern|recommendation"
-    r"|answer|note|cause|line)s?\b)[A-Z][\w /()-]{2,40}: "
+    r"|answer|note|cause|line|phase|step|part|scenario|case|test|expected|before|after|result"
+    r"|verif\w+|usage|example|tip|todo|status)s?\b)[A-Z][\w /()-]{2,40}: "
     r"(?!(?:added|updated|moved|created|removed|fixed|ran|changed)\b)"
     r".{0,160}\b(?:if|unless|when|only|always|never|automatically)\b",
 )
@@ -138,7 +169,7 @@ AGENT_ACCEPTED = _any(
 AGENT_REASONED = _any(
     r"\b(?:intentionally|deliberately|on purpose)\b",
     r"\b(?:is|are) (?:cleaner|simpler|safer|more robust|more consistent)\b.{0,80}"
-    r"\b(?:than|for|because|since)\b",
+    r"\b(?:than|because|since)\b",
     r"\b(?:cleanest|simplest|right|safest|pragmatic|correct|proper|better) "
     r"(?:fix|solution|approach|way|choice|option|thing)\b.{0,40}(?:\bis to\b| [\u2013\u2014-] )",
 )
@@ -167,7 +198,13 @@ USER_RULE = _any(
     rf"{_YOU_LEAD}(?:should|must) (?:be|only|always|never|use|stay)\b",
     r"\bI think (?:that )?(?:we|it|this|the|a|at) .{0,60}\b(?:should|need|just|only"
     r"|fine)\b(?! not)",
+    rf"{_YOU_LEAD}(?:put|place|store|name|call|return|send|show|make|save|keep) .{{2,80}}, not \S",
+    rf"{_YOU_LEAD}(?:change|set|raise|lower|increase|reduce|bump|limit) .{{2,60}} (?:from \S+ )?to "
+    r"`?\d",
+    rf"{_YOU_LEAD}(?:drop|remove|add|keep) (?:the )?support for\b",
+    r"\bbut (?:use|make|keep|limit|only|without|leave|call|name|put)\b .{3,}",
     r"\bno longer [a-z]{3,}",
+    r"\binstead[.!]*$",
     r"\b(?:instead|rather) we\b|\binstead of\b|\brather than\b",
     r"\blet'?s (?:just |rather |also |please )?(?:use|keep|go with|stick|switch|move|adopt|drop"
     r"|avoid"
@@ -217,7 +254,7 @@ USER_REQUEST = _any(
     rf"{_YOU_LEAD}(?:update|write|finish|do|fix|add) .{{4,80}} first\W*$",
 )
 USER_REFUSAL = _any(
-    r"\b(?:we|I|you|it|they|the \S+|that|this) (?:still |really |also )?should(?:n't"
+    r"\b(?:we|I|you|it|they|the \S+|that|this|\w+s) (?:still |really |also )?should(?:n't"
     r"| not) (?!be (?:able|hard)|have\b|we\b)[a-z]{2,}",
     r"\bI (?:don't|do not) think (?:we|it|this|that|you) (?:needs?|should|has to|have to)\b",
     r"\b(?:we|I)(?:'ll| will)? (?:don't|do not|no longer) need\b|\bno need (?:to|for)\b",
@@ -232,7 +269,7 @@ USER_DOUBT = _any(
     r"\b(?:isn't|is there|isn't there|aren't) (?:there )?(?:no|an?|already an?) (?:library"
     r"|existing|built-?in|standard|simpler"
     r"|better|cleaner|helper|package)\b",
-    r"\bdo we (?:really |even |actually )?need (?:to|this|that|an?|the|all|both)\b|\boverkill\b",
+    r"\bdo we (?:really |even |actually )?need (?:to|this|that|an?|the|all|both)\b",
 )
 CONTRAST_OF_USER = _any(
     r"\binstead\b|\brather\b|\bbut (?:as|in|on|with|by|for|from|use|we|just)\b|, (?:use|just"
@@ -242,7 +279,8 @@ USER_FACT = _any(
     r"^\W*(?:what|why|how|when|where|who|which|is|are|does|do|did|has|have|can you check)\b",
     r"\b(?:consider|recommend\w*|suggest\w*|alternatively|wondering|not sure|curious)\b",
     r"\bI should\b|\b(?:network|ci|build|tests?) should\b",
-    r"\b(?:error|fails?|failed|failing|crash\w*)\b|\b(?:the|an?|this) (?:issue|problem|bug)\b",
+    r"\b(?:errors?(?! (?:messages?|codes?|pages?|handl\w+|class\w*|types?)\b)|fails?|failed|failing"
+    r"|crash\w*)\b|\b(?:the|an?|this) (?:issue|problem|bug)\b",
 )
 ONCE = _any(
     r"\b(?:let'?s|can (?:we|you)|could (?:we|you)|please|^(?:and |then |also )?)(?: |^)?(?:also "
@@ -296,7 +334,7 @@ REPORTED = _any(
     r"|deleted|removed|overwrote|lost|ignored|put|duplicated"
     r"|skipped|didn't|did not|haven't|hallucinated|misunderstood)\b",
     r"\bnoticed (?:that |you |the |it |an? )",
-    r"^\W*(?:q: |and |but |so )?why\b.{3,140}(?:\b(?:not|no|never|still|only)\b|n't\b)",
+    r"^\W*(?:q: |and |but |so )?why\b.{3,140}(?:\b(?:not|no|never|still)\b|n't\b)",
     r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b"
     r"|\bcauses? (?:\S+ ){0,3}(?:failures?|errors?|crash\w*)\b",
     r"\b(?:is|are) (?:effectively |never |not |still |currently ){0,2}(?:untested|unreachable"
@@ -304,6 +342,9 @@ REPORTED = _any(
     r"|validated|checked|handled|closed"
     r"|escaped)\b(?<!is called)(?<!are called)(?<!is handled)(?<!is checked)(?<!is executed)",
     r"\bnever (?:executes?|runs?|gets|called|reached|returns|read)\b",
+    r"\b(?:does nothing|nothing happens|(?:doesn't|does not|didn't) do anything)\b",
+    r"\b(?:i|we|users?) (?:still |now |always |just ){0,2}(?:get|see|got|saw) (?:an? )?(?:[45]\d\d"
+    r"|empty|blank|white|wrong|timeouts?)\b",
     r"\b(?:race condition|memory leak|dead code|data loss|deadlock|nil pointer|null pointer"
     r"|out of sync|duplicated now)\b",
     r"\b(?:would|does|do|did|will) not (?:now )?(?:surface|show|appear|render|load|start|save"
@@ -313,7 +354,7 @@ REPORTED = _any(
     r"\b(?:shows?|showing|returns?|returning|finds?|finding|prints?|printing) (?:no|nothing"
     r"|the wrong|an? (?:empty|wrong|blank|404|500))\b",
     r"\b(?:schlägt fehl|funktioniert nicht|geht nicht|kaputt|fehlermeldung|no funciona|falla"
-    r"|da error)\b|报错|不(?:工作|能用|起作用)"
+    r"|da error|ne (?:marche|fonctionne) pas)\b|报错|不(?:工作|能用|起作用)|反応しない"
     r"|失败了|出错|エラーが|動かない|動きません|失敗し(?:た|ます)",
 )
 WHY = _any(r"^\W*(?:but |so )?why\W*$")
@@ -359,8 +400,10 @@ POINTS = _any(
     r"\b(?:it|they|them|these|those)\b(?!'s (?:simple|easy|fine|better|hard))",
     r"\b(?:this|that)(?:'s|'ll)?(?: (?:would|will|is|was|should|does|do|just|still|now|way|as|in"
     r"|for|to|and|or|instead|too|one)\b|[ ]?$|[.,?!;:)])",
-    r"\bthis (?:fix|change|approach|issue|problem|scenario|case|error|solution|function|file|test"
-    r"|line|part|step)\b",
+    r"\b(?:this|that) (?:fix|change|approach|issue|problem|scenario|case|error|solution|function"
+    r"|file|test|line|part|step|method|code|class|command|message|behaviou?r|thing|feature|plan|idea)\b",
+    r"\bthe (?:first|second|third|other|latter|former|above|same) (?:one|approach|option|way|thing"
+    r"|idea|version)\b|\b(?:option|approach) (?:[a-d]|\d)\b|#\d\b|\babove\b",
 )
 """Pronouns that may refer to another sentence."""
 POINTS_FIRST = _any(
@@ -371,20 +414,40 @@ POINTS_FIRST = _any(
     r"|has|have|makes?|means?|needs?|still|just|now|also|never|only|always"
     r"|[a-z]+s)\b(?! (?:simple|easy) enough)",
 )
+PART_END = _any(r"[,;:(]|\b(?:because|since|so|but|if|when|and)\b")
+"""Before a pronoun that refers to another part of its sentence."""
 CONDITION = _any(r"^(?:if|when|otherwise|then|now|it|this)\b")
 NEGATES = _any(
     r"\b(?:never|not|no longer|without|stop|avoid|remove|drop|revert|disable|skip)\b|n't\b"
 )
-LABEL = re.compile(r"[A-Z][\w /()-]{2,40}: ")
-"""The name of what a line of a list is about."""
+LABEL = re.compile(
+    r"[A-Z][\w /()-]{2,40}: (?:Moved|Changed|Switched|Replaced|Made|Kept|Dropped|Inverted)\b"
+)
+"""The name of what a line of a list changed."""
+NUMBER = re.compile(r"(?<![\w.])\d+(?:[.:]\d+)*(?!\w)")
+ASIDE_START = re.compile(r" [-\u2013\u2014] | \(")
 CLAUSE_END = re.compile(r"(?<=[.!?]) +(?![.?!])")
 """Users begin sentences in lower case, too."""
 TURN = re.compile(r"[,;:]? (?=(?:but|however|so|instead|and then)\b)")
 """Where a long clause may be cut."""
 LEAD = re.compile(r"^[^\w`\"'(]+|^`[\w./-]+\.\w{1,5}`(?: -|:) ")
 USER_LEAD = re.compile(
-    r"^\W*(?:(?:yes|yeah|no|ok|okay|so|and|but|hmm|ah|well|please)\b[\s,.!]*){1,3}", re.IGNORECASE
+    r"^[^\w`\"'(\[#]*(?:(?:yes|yeah|no|nope|ok|okay|so|and|but|also|actually|then|oh|hmm|ah|well"
+    r"|please|sure|hey|q)\b(?!-)[\s,.:!]*){0,4}(?:I (?:think|guess|believe) (?:that )?"
+    r"(?=\S+ \S+ )|can we (?:(?:also|just|please|maybe) )*)?",
+    re.IGNORECASE,
 )
+USER_REQUESTED = re.compile(
+    r"^(?:(?:can|could) (?:we|you) (?:(?:please|also|just|maybe) )*)?(.{8,}?)"
+    r"(?:,? ?\b(?:or|right|okay|ok|please|thanks))?[ ?]*\?+$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A request in the form of a question."""
+REPORT_TAIL = re.compile(
+    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please)\b[^:\n]*$",
+    re.IGNORECASE,
+)
+"""What a report asks for; no part of the problem."""
 CODE = re.compile(r"`[^`]*`")
 ENDING = re.compile(r"(?<=\w{4})(?:ing|ed|es|s|er|ly)$")
 CONTENT_WORD = re.compile(r"[^\W_]{3,}")

@@ -12,6 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import msgspec
+
+from turnetl.base.model import ToolCall
 from turnetl.extraction.structural import decision_cues as cues
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.prose import (
@@ -25,9 +28,10 @@ from turnetl.extraction.structural.prose import (
 _QUESTION_AND_ANSWER = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
 _REASON = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]")
-_PLAN = re.compile(
-    r"^\s*Implement the following plan:\s*(?:#{1,3} )?(?:Plan: )?([^\n]{3,200})", re.IGNORECASE
-)
+_GIVEN_PLAN = re.compile(r"^\s*Implement the following plan:\s*", re.IGNORECASE)
+_APPROVED_PLAN = re.compile(r"^#* *Approved Plan\b[^\n]*\n", re.MULTILINE)
+_PLAN_TITLE = re.compile(r"\s*(?:#{1,3} )?(?:(?:Implementation )?Plan: )?([^\n]{3,200})")
+_PLAN_TOOLS = frozenset({"ExitPlanMode", "exit_plan_mode"})
 _MIN_LENGTH, _MAX_LENGTH = 12, 320
 _MAX_NAME_LENGTH = 110
 _MAX_TYPED_LENGTH = 1200
@@ -73,9 +77,9 @@ def of_user(texts: Iterable[str], evidence: TurnEvidence, context: str = "") -> 
     for text in texts:
         before = ""
         for clause in _clauses(typed(text)):
-            if len(clause) <= _MAX_LENGTH:
+            if len(clause) <= _MAX_LENGTH and not clause.startswith("("):
                 for kind in user_kinds(clause, evidence):
-                    sentence = _alone(clause, before, context)
+                    sentence = _alone(_said(clause), before, context)
                     if sentence:
                         found.append(Statement(kind, sentence, clause))
             before = clause
@@ -87,16 +91,19 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
     found: list[Statement] = []
     before = ""
     clauses = _clauses(typed(prompt, _MAX_REVIEW))
+    is_review = any(cues.REVIEW.search(clause) for clause in clauses)
     for clause in clauses:
+        problem = cues.REPORT_TAIL.sub("", without_lead(clause))
         if cues.WHY.search(clause):
             found.append(Statement(StatementKind.REPORT, _joined(before, clause)))
-        elif _MIN_REPORT <= len(clause) <= _MAX_LENGTH and _is_reported(clause):
-            alone = _alone(clause, before, context)
+        elif _MIN_REPORT <= len(problem) <= _MAX_LENGTH and _is_reported(problem):
+            alone = _alone(problem, before, "" if is_review else context)
             if alone:
                 found.append(Statement(StatementKind.REPORT, alone, clause))
         before = clause
-    if not found and any(cues.REVIEW.search(clause) for clause in clauses):
-        found = [Statement(StatementKind.REPORT, shorten(clauses[0], _MAX_LENGTH))]
+    if is_review:
+        # It begins with the problem.
+        found = found[:1] or [Statement(StatementKind.REPORT, shorten(clauses[0], _MAX_LENGTH))]
     return _distinct(found)[:_MAX_REPORTS]
 
 
@@ -126,16 +133,16 @@ def of_agent(
     new = (
         one
         for one in found
-        if one.sentence and not any(_restates(one.sentence, other) for other in known)
+        if one.sentence and not any(restates(one.sentence, other, _RESTATED) for other in known)
     )
     return _distinct(new)[:_MAX_OF_AGENT]
 
 
-def of_plan(prompt: str) -> list[Statement]:
+def of_plan(text: str) -> list[Statement]:
     """Return at most five decisions of a plan that the user accepted."""
     found: list[Statement] = []
-    before, title = "", plan(prompt)
-    for sentence in sentences(plain(prompt[:_MAX_PLAN_LENGTH])):
+    before, title = "", plan_title(text)
+    for sentence in sentences(plain(text[:_MAX_PLAN_LENGTH])):
         if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and plan_decides(sentence):
             alone = _alone(sentence, before, "")
             if alone and title not in sentence:
@@ -164,48 +171,81 @@ def answers(answer: str) -> list[tuple[str, str]]:
     return [(shorten(question, 160), shorten(reply, 200)) for question, reply in with_words]
 
 
-def plan(prompt: str) -> str:
-    """Return the title of the plan that the user accepted, or an empty string."""
-    match = _PLAN.match(prompt[:600])
+def given_plan(prompt: str) -> str:
+    """Return the plan that a prompt has carried out, or an empty string."""
+    match = _GIVEN_PLAN.match(prompt[:200])
+    return prompt[match.end() :] if match else ""
+
+
+def approved_plan(call: ToolCall) -> str:
+    """Return the plan that the user approved when the agent showed it, or an empty string."""
+    if call.name not in _PLAN_TOOLS or call.is_error:
+        return ""
+    shown = _APPROVED_PLAN.search(call.result)
+    if shown:
+        return call.result[shown.end() :]
+    try:
+        plan = msgspec.json.decode(call.input).get("plan")
+    except (msgspec.DecodeError, AttributeError):
+        return ""
+    return plan if isinstance(plan, str) else ""
+
+
+def plan_title(plan: str) -> str:
+    match = _PLAN_TITLE.match(plan[:400])
     return shorten(match.group(1).strip("#* "), 120) if match else ""
 
 
 def name(sentence: str) -> str:
-    return shorten(without_lead(sentence).replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
+    return shorten(sentence.replace("`", "").rstrip("."), _MAX_NAME_LENGTH)
 
 
 def without_lead(sentence: str) -> str:
-    """Return a sentence without `yes`, `and` and the like at its start."""
-    return cues.USER_LEAD.sub("", sentence)
+    """Return a sentence without `yes`, `and`, `I think` and the like at its start."""
+    words = cues.USER_LEAD.sub("", sentence, count=1)
+    return words if " " in words else sentence
+
+
+def _said(clause: str) -> str:
+    """Return what a clause states: `also, can we log it?` without the words around it."""
+    return cues.USER_REQUESTED.sub(r"\1", without_lead(clause))
 
 
 def user_kinds(clause: str, evidence: TurnEvidence) -> list[StatementKind]:
     """Return what a clause that the user typed states: it may reject one thing for another."""
     asks = bool(cues.QUESTION.search(clause))
+    if cues.HEARSAY.search(clause) or cues.NOT_NOW.search(clause):
+        return []
     if cues.PREFERRED.search(clause) and not asks:
         return [StatementKind.PREFERENCE]
     if _any_of((cues.DECIDED, cues.DECIDING), clause) and not asks:
         return [StatementKind.DECISION]
-    return list(_in_project(clause, asks=asks)) if evidence.in_project else []
+    if not evidence.in_project or cues.DESCRIBED.search(clause):
+        return []
+    return list(_in_project(clause, evidence, asks=asks))
 
 
-def _in_project(clause: str, *, asks: bool) -> Iterator[StatementKind]:
+def _in_project(clause: str, evidence: TurnEvidence, *, asks: bool) -> Iterator[StatementKind]:
     if cues.STANDING_ORDER.search(clause) and not asks:
         yield StatementKind.PREFERENCE
         return
     if cues.ONCE.search(clause):
         return
-    rejects = (
-        cues.USER_DOUBT.search(clause)
-        if asks
-        else _any_of((cues.REJECTED, cues.USER_REFUSAL), clause)
-    )
-    if rejects:
+    refusal = cues.REJECTED.search(clause) or cues.USER_REFUSAL.search(clause)
+    rule = cues.USER_REQUEST.search(clause)
+    if asks:
+        # What a question asks for or doubts is decided only if the turn acts on it.
+        refusal = cues.USER_DOUBT.search(clause) if evidence.edited_files else None
+        rule = rule if evidence.edited_files else None
+    elif not cues.USER_FACT.search(clause):
+        rule = cues.USER_RULE.search(clause) or rule
+    decides = bool(rule) or _any_of((cues.USER_VERDICT, cues.WOULD_RATHER), clause)
+    # "Use Redis, not Memcached" decides; "not as a column, but as a table" does both.
+    before = clause[rule.start() : refusal.start() + 1].rstrip() if refusal and rule else ""
+    if refusal and not before.endswith((",", ";", ".", "\uff0c")):
         yield StatementKind.REJECTION
-        if not cues.CONTRAST_OF_USER.search(clause):
-            return
-    is_rule = not asks and cues.USER_RULE.search(clause) and not cues.USER_FACT.search(clause)
-    if is_rule or _any_of((cues.USER_VERDICT, cues.USER_REQUEST), clause):
+        decides = decides and bool(cues.CONTRAST_OF_USER.search(clause))
+    if decides:
         yield StatementKind.DECISION
 
 
@@ -265,11 +305,16 @@ def repeats(sentence: str, other: str, share: float = 0.6) -> bool:
     return first == second or (shared > 1 and shared >= share * min(len(first), len(second)))
 
 
-def _restates(sentence: str, other: Statement) -> bool:
+def restates(sentence: str, other: Statement, share: float) -> bool:
+    """Return whether a sentence says again what was stated, by the share of words as `repeats`."""
     said = other.said or other.sentence
-    if bool(cues.NEGATES.search(sentence)) != bool(cues.NEGATES.search(said)):
+    # An aside says nothing about the rule: "(should never be reached)".
+    new, old = (cues.ASIDE_START.split(text, maxsplit=1)[0] for text in (sentence, said))
+    if bool(cues.NEGATES.search(new)) != bool(cues.NEGATES.search(old)):
         return False
-    return repeats(sentence, other.sentence, _RESTATED) or repeats(sentence, said, _RESTATED)
+    if cues.NUMBER.findall(new) != cues.NUMBER.findall(old):
+        return False
+    return repeats(sentence, other.sentence, share) or repeats(sentence, said, share)
 
 
 _RESTATED = 0.4
@@ -303,13 +348,20 @@ def _clauses(text: str) -> list[str]:
 
 
 def _alone(clause: str, before: str, context: str) -> str:
-    """Return the clause with what its pronouns refer to, or an empty string without that."""
+    """Return the clause with what its pronouns refer to, or an empty string without that.
+
+    A pronoun may refer to what the clause names before it.
+    """
     words = len(content_words(clause))
-    own = 0 if cues.POINTS_FIRST.search(clause) else words
-    if own >= _ENOUGH_WORDS or (own > 0 and not cues.POINTS.search(clause)):
+    point = cues.POINTS.search(clause)
+    named = clause[: point.start()] if point else clause
+    is_led = cues.POINTS_FIRST.search(clause) is not None
+    needed = _FEW_WORDS if point and not cues.PART_END.search(named) else 1
+    if not is_led and len(content_words(named)) >= needed:
         return clause
-    if len(content_words(before)) + words > _FEW_WORDS and len(before) + len(clause) < _MAX_LENGTH:
-        return _joined(before, clause)
+    is_clear = not cues.POINTS_FIRST.search(without_lead(before))
+    if is_clear and len(content_words(before)) + words > _FEW_WORDS:
+        return _joined(before, clause) if len(before) + len(clause) < _MAX_LENGTH else ""
     if context and not clause.endswith(":"):
         return f"{clause.rstrip('.')} (about “{context}”)"
     return ""
@@ -321,7 +373,7 @@ def _joined(before: str, clause: str) -> str:
 
 
 _COLONS = (":", "\uff1a")
-_FEW_WORDS, _ENOUGH_WORDS = 2, 4
+_FEW_WORDS = 2
 
 
 def _is_about(sentence: str, names: Sequence[str]) -> bool:

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
+from operator import attrgetter
 
 from turnetl.base import ids, relations
 from turnetl.base.edit_outline import (
@@ -82,9 +84,10 @@ _VAGUE = re.compile(
 )
 _COMMENT = re.compile(r"^(?://|#|--|\*|/\*|\"\"\")")
 _COMMENT_MARK = re.compile(r"\s+(?://|#|--|\*)\s+")
+_NO_CONTENT = re.compile(r"was changed(?: \(|$)|“[^”]{0,300}(?:…|: 1\.? [^”]{0,300})”$")
+"""A sentence without what changed, or with code or a comment that is cut."""
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|coverage)(?:/|$)")
-_SHORT_LINE, _SHOWN_SUMMARY, _MANY = 100, 160, 3
-_MIN_SENTENCE, _MAX_SENTENCE = 25, 240
+_SHORT_LINE, _SHOWN_SUMMARY, _MANY, _MIN_SENTENCE, _MAX_SENTENCE = 100, 160, 3, 25, 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +117,18 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         (imported if edit.change.kind == IMPORTED else by_file[edit.file]).append(edit)
     _find_moved(features, by_file)
     files = sorted(by_file, key=lambda file: bool(TEST_FILE.search(file)))[:_MAX_FILES]
-    facts: list[FactDraft] = []
+    facts, vague = list[FactDraft](), list[FactDraft]()
     for file in files:
         # Beside the change that it tests, what a test calls tells little.
         is_minor = facts and TEST_FILE.search(file)
         edits = [one for one in by_file[file] if not is_minor or _informative(one.change) != 1]
         named = [one for one in by_file[file] if one.name] or by_file[file]
-        told = _file_facts(features, file, edits if any(one.name for one in edits) else named[:1])
+        edits = edits if any(one.name for one in edits) else named[:1]
+        told = _file_facts(features, file, edits)
         facts += told[: max(1, _MAX_OF_FILE - len(files) // _FILES)]
+        vague += [] if told else [_vague_fact(features, edits)]
+    # That a file was changed is said only if nothing tells more of the turn.
+    facts += [one for one in vague if not (facts and _NO_CONTENT.search(one.text))]
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
     yield from (one for one in facts if one.relation != "DELETED" or one.target not in moved)
     folders = {part for file in (*by_file, *features.other_files) for part in file.split("/")[:-1]}
@@ -198,9 +205,10 @@ def _merged(edits: Iterable[_Edit]) -> list[_Edit]:
     for edit in edits:
         key = (edit.file, edit.name, edit.change.kind == IMPORTED)
         before = found.get(key)
-        if edit.change.kind == DELETED and not edit.name:
+        if edit.change.kind in {DELETED, shell_commands.RESTORED} and not edit.name:
             found = {one: value for one, value in found.items() if one[0] != edit.file}
-        found[key] = edit if before is None else _joined(before, edit)
+        if edit.change.kind != shell_commands.RESTORED:
+            found[key] = edit if before is None else _joined(before, edit)
     return [edit for edit in found.values() if edit is not None]
 
 
@@ -295,9 +303,8 @@ def _file_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[F
         needed = [fact for edit in edits if edit not in parts for fact in _needed(features, edit)]
         return [_whole_fact(features, whole, parts), *needed]
     if _TEXT_FILE.search(file):
-        return [_text_fact(features, file, edits)]
-    told = [fact for one in _by_weight(edits) for fact in _definition_fact(features, *one)]
-    return told or [_vague_fact(features, edits)]
+        return _text_facts(features, file, edits)
+    return [fact for one in _by_weight(edits) for fact in _definition_fact(features, *one)]
 
 
 def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
@@ -331,12 +338,8 @@ def _definition_fact(
     target = EntityKey(_label(edit.file, name), name)
     if change.kind == RENAMED:
         target = EntityKey(target.label, change.detail)
-        text = f"{file}: `{name}` was renamed to `{change.detail}`"
-    elif change.kind == DELETED:
-        text = f"{file}: `{name}` was removed"
-    elif change.kind == ADDED:
-        text = f"{file}: `{name}` was added{_added(edit)}"
-    else:
+    text = f"{file}: {_phrase(change)}{_added(edit) if change.kind == ADDED else ''}"
+    if change.kind == CHANGED:
         text = _changed(features, edit)
     if text:
         names = [f"`{one.name}`" for one in others[:_SHOWN_NAMES]]
@@ -366,6 +369,23 @@ def _changed(features: TurnFeatures, edit: _Edit) -> str:
 _SETTING_LINE = re.compile(r"^([\w.\"'$@/-]{1,80})\s{0,20}(?::=|[:=])\s{0,20}(\S.{0,140}?),?$")
 
 
+def change_phrase(changes: Iterable[EditedPart]) -> str:
+    """Return what the most telling of changes did, without the file; empty: none has a name."""
+    told = sorted(filter(attrgetter("name"), changes), key=lambda one: -_informative(one))
+    changed = (f"`{one.name}` was changed" for one in told if one.kind == CHANGED)
+    return next(chain(filter(None, map(_phrase, told)), changed), "")
+
+
+def _phrase(change: EditedPart) -> str:
+    before, separator, after = change.detail.partition(BECOMES)
+    if change.kind == CHANGED:
+        if separator and not _is_of_comment(change.detail):
+            return _value_change(change.name, before, after)
+        return "" if separator else _Words.of(change.detail).sentence(change.name)
+    verbs = {ADDED: "added", DELETED: "removed", RENAMED: f"renamed to `{change.detail}`"}
+    return f"`{change.name}` was {verbs[change.kind]}" if change.kind in verbs else ""
+
+
 def _value_change(name: str, before: str, after: str) -> str:
     was, now = _SETTING_LINE.match(before), _SETTING_LINE.match(after)
     if was and now and was.group(1) == now.group(1):
@@ -374,9 +394,7 @@ def _value_change(name: str, before: str, after: str) -> str:
         return f"{place}`{name}` changed from `{_code(was.group(2))}` to `{_code(now.group(2))}`"
     if before and after:
         before, after = _without_equal_ends(before, after)
-        return f"in `{name}`, `{_code(before)}` became `{_code(after)}`"
-    line, verb = (after, "added") if after else (before, "removed")
-    return f"in `{name}`, `{_code(line)}` was {verb}"
+    return f"in `{name}`, {_whole_line(before, after)}"
 
 
 def _without_equal_ends(before: str, after: str) -> tuple[str, str]:
@@ -454,7 +472,7 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     return _draft(features, replace(edit, calls=calls), "ADDED", target, text)
 
 
-def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> FactDraft:
+def _text_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[FactDraft]:
     """Return the fact about a document: which sections were added, removed and changed."""
     calls = tuple(dict.fromkeys(call for edit in edits for call in edit.calls))
     merged = _Edit(file, EditedPart(CHANGED, ""), calls)
@@ -471,9 +489,9 @@ def _text_fact(features: TurnFeatures, file: str, edits: list[_Edit]) -> FactDra
         parts = [text.replace(f"`{edits[0].name}`", f"“{edits[0].name}”")] if text else parts
         parts = parts or [_whole_line(*values[0])]
     if not parts:
-        return _vague_fact(features, edits)
+        return []
     text = f"{_shown(file)}: {'; '.join(parts)}" + (f". {sentence}" if sentence else "")
-    return _draft(features, merged, "CHANGED", EntityKey(FILE, file), text)
+    return [_draft(features, merged, "CHANGED", EntityKey(FILE, file), text)]
 
 
 def _whole_line(before: str, after: str) -> str:

@@ -53,6 +53,18 @@ GENERIC_IDENTIFIERS = _words(
     """
 )
 """Identifiers that are not specific to a project."""
+GENERIC_TOPICS = _words(
+    """
+    agent answer approach branch case change changes chat code command commit comment comments
+    content data default detail details edge error errors example feature file files folder format
+    function idea information input issue items kind line lines list message method mode model
+    name names number option options output page part parts path place plan point problem project
+    prompt prompts question repo request response result results review section server session
+    sessions side state step steps string stuff task test tests text thing things time tool tools
+    type user users value values version warning words work
+    """
+)
+"""Words that alone are no topic of a decision."""
 DEFAULT_BRANCHES = _words(
     """
     dev develop development gh-pages head main master production release staging trunk

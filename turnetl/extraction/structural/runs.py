@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH, FIXED_BY
+from turnetl.extraction.structural import edits as edit_rules
 from turnetl.extraction.structural import failures, lexicon, prose
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
@@ -440,10 +442,16 @@ def _edits(
             for path in call.targets:
                 name = paths.file(path) or ""
                 sentence = why(name, [call]) if name else ""
-                about = prose.shorten(sentence, 200) if _ABOUT_FAILURE.search(sentence) else ""
-                yield FileEdit(index, at, name, call.detail or call.call.input[:20_000], about)
+                told = sentence if _ABOUT_FAILURE.search(sentence) else ""
+                told = told or edit_rules.change_phrase(_changes_of(call, path))
+                change = call.detail or call.call.input[:20_000]
+                yield FileEdit(index, at, name, change, prose.shorten(told, 240))
         elif call.kind is CallKind.RUN and any(map(_changes_files, call.targets)):
             yield FileEdit(index, at, "")
+
+
+def _changes_of(call: ClassifiedCall, path: str) -> Iterator[EditedPart]:
+    return (change for change in call.changes if change.path in {"", path})
 
 
 def _changes_files(shell: str) -> bool:

@@ -244,6 +244,8 @@ _NOT_PACKAGES = frozenset(
 )
 _MAX_MANIFEST_LINE = 400
 _MAX_PACKAGES, _MAX_FILES = 10, 3
+RESTORED = "="
+"""The kind of a change that takes back what was not committed of a file."""
 
 
 def installed_packages(command: ShellCommand) -> list[str]:
@@ -280,12 +282,18 @@ def _moved(words: list[str]) -> Iterator[EditedPart]:
         case ["mv", source, target]:
             into = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
             yield EditedPart(RENAMED, "", into, source)
+        case ["checkout" | "restore", *files] if is_git and _restores(words):
+            yield from (EditedPart(RESTORED, "", "", file) for file in files if "." in file)
         case ["rm", *files] if not is_git or "--cached" not in words:
             yield from (EditedPart(DELETED, "", "", file) for file in files[:_MAX_FILES])
         case ["sed", script, *files] if any(word.startswith("-i") for word in words):
             if found := _REPLACED.match(script):
                 detail = f"{found.group(2)}{BECOMES}{found.group(3)}"
                 yield from (EditedPart(CHANGED, "", detail, file) for file in files[:_MAX_FILES])
+
+
+def _restores(words: list[str]) -> bool:
+    return "--" in words or (words[1] == "restore" and "--staged" not in words)
 
 
 def _installed(segment: str) -> Iterator[EditedPart]:

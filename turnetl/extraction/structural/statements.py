@@ -5,8 +5,10 @@ Each statement is an entity of its own, named by a sentence that is understood a
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 
-from turnetl.base.model import Episode
+from turnetl.base.model import Attribute, Episode
 from turnetl.extraction.structural import decisions, failures, lexicon, options, prose
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
@@ -19,15 +21,18 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
 )
 from turnetl.extraction.structural.options import Offer, Reply
-from turnetl.extraction.structural.supersession import CHOSEN, Choice, choice
-from turnetl.extraction.structural.tool_calls import WRITE_KINDS, ClassifiedCall
+from turnetl.extraction.structural.supersession import CHOSEN, SESSION, Choice, choice
+from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
 
+_ACTING = TurnEvidence(in_project=True, edited_files=True)
+_REPEATED, _REPEATED_BY_AGENT = 0.9, 0.6
+"""The share of words that a statement of the turn before has, too, or one of any earlier turn."""
 _RANK = 2
 """Of all statements: edits and failures rank below (see `edits`, `runs`)."""
 _VERBS = {
     StatementKind.DECISION: ("DECIDED", "decided"),
-    StatementKind.REJECTION: ("REJECTED", "rejected"),
+    StatementKind.REJECTION: ("REJECTED", "objected"),
     StatementKind.PREFERENCE: ("PREFERS", "prefers"),
     StatementKind.REPORT: ("REPORTED", "reported"),
 }
@@ -62,37 +67,51 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     """
     turn = features.turn
     evidence = TurnEvidence(bool(turn.cwd), bool(features.edited_files))
+    acted = any(call.kind is CallKind.MCP for call in features.calls)
+    of_turn = replace(evidence, edited_files=evidence.edited_files or acted)
     offered = options.offer(context[-1].turn.assistant_text) if context else Offer()
-    plan = decisions.plan(turn.user_text)
+    plan = decisions.given_plan(turn.user_text)
+    approved = (decisions.approved_plan(one.call) for one in features.calls if not one.rejected)
     of_user: list[Statement] = []
-    if plan:
-        of_user += [Statement(StatementKind.DECISION, plan), *decisions.of_plan(turn.user_text)]
-        yield from _plan_facts(features, plan, of_user[1:])
-    else:
+    for accepted in filter(None, (plan, *approved)):
+        title, stated = decisions.plan_title(accepted), decisions.of_plan(accepted)
+        of_user += [Statement(StatementKind.DECISION, title), *stated]
+        yield from _plan_facts(features, title, stated)
+    of_plans = len(of_user)
+    if not plan:
         replied = options.reply(turn.user_text, offered)
         yield from _reply_facts(features, offered, replied)
         text = turn.user_text if replied is None else replied.rest
-        of_user += decisions.of_user([text], evidence, offered.basis)
+        of_user += decisions.of_user([text], of_turn, offered.basis)
     for answer in turn.user_answers:
-        yield from _answer_facts(features, answer, evidence)
+        yield from _answer_facts(features, answer, replace(evidence, edited_files=True))
     steering = [text for text in turn.steering if not text.lstrip().startswith("<")]
-    of_user += decisions.of_user(steering[:_MAX_STEERING], evidence, features.prompt_summary)
-    yield from _stated(features, "The user", () if plan else of_user)
+    of_user += decisions.of_user(steering[:_MAX_STEERING], of_turn, features.prompt_summary)
+    said = [decisions.of_user([one.turn.user_text], _ACTING) for one in context]
+    last = said[-1] if said else []
+    new = (one for one in of_user[of_plans:] if not _is_repeated(one, last, _REPEATED))
+    yield from _stated(features, "The user", new)
     names = [key.name for key in features.named]
     names += [file.rpartition("/")[2] for file in features.edited_files]
-    known = [*of_user, *_said_before(context)]
-    of_agent = decisions.of_agent(turn.assistant_text, evidence, names, known)
-    yield from _stated(features, "The agent", of_agent)
+    of_agent = decisions.of_agent(
+        turn.assistant_text, evidence, names, [*of_user, *chain.from_iterable(said)]
+    )
+    answers = (one.turn.assistant_text for one in context)
+    stated = [one for text in answers for one in decisions.of_agent(text, _ACTING, ())]
+    new = (one for one in of_agent if not _is_repeated(one, stated, _REPEATED_BY_AGENT))
+    yield from _stated(features, "The agent", new)
     reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
     # In a chat, texts about the world also say what is wrong with it.
     yield from _reported(features, reports if evidence.in_project else [])
 
 
-def _said_before(context: Sequence[Episode]) -> Iterator[Statement]:
-    evidence = TurnEvidence(in_project=True, edited_files=True)
-    for one in context:
-        yield from decisions.of_user([one.turn.user_text], evidence)
-        yield from decisions.of_agent(one.turn.assistant_text, evidence, ())
+def _is_repeated(statement: Statement, said: Iterable[Statement], share: float) -> bool:
+    """Return whether earlier turns state the same, with the same choice."""
+    text = statement.said or statement.sentence
+    return any(
+        decisions.restates(text, one, share) and choice(text) == choice(one.said or one.sentence)
+        for one in said
+    )
 
 
 def _plan_facts(
@@ -200,7 +219,7 @@ def _stated(
     features: TurnFeatures, speaker: str, statements: Iterable[Statement]
 ) -> Iterator[FactDraft]:
     for one in statements:
-        sentence = decisions.without_lead(one.sentence)
+        sentence = one.sentence
         text = f"{speaker} {_VERBS[one.kind][1]}: {sentence}"
         yield from _fact(features, one.kind, sentence, text, said=one.said)
 
@@ -240,7 +259,8 @@ def _decision(
     target = target or _about(features, sentence)
     if target is None:
         return
-    attributes = {CHOSEN: target.name} if named.chosen else {}
+    attributes: dict[str, Attribute] = {SESSION: features.turn.session_id}
+    attributes |= {CHOSEN: target.name} if named.chosen else {}
     yield FactDraft(_RANK, entity, relation, target, text, at, attributes=attributes)
     if named.rejected:
         against = f"`{named.rejected}` was rejected in favour of `{named.chosen}`: {sentence}"
@@ -262,22 +282,29 @@ def _about(features: TurnFeatures, sentence: str) -> EntityKey | None:
     if about is not None:
         return about
     text = f"{features.turn.user_text} {features.turn.assistant_text}"[:_MAX_TEXT]
-    topic = _topic(sentence, text.replace(sentence, " ", 1).casefold())
-    concept = EntityKey(CONCEPT, topic) if topic else None
-    return concept if " " in topic or "-" in topic else next(iter(features.named), concept)
+    return _topic(sentence, text.replace(sentence, " ", 1).casefold(), features.named)
 
 
-def _topic(sentence: str, text: str) -> str:
-    """Return the longest phrase of content words, one that the text repeats first."""
-    phrases = [
+def _topic(sentence: str, text: str, named: Sequence[EntityKey]) -> EntityKey | None:
+    """Return the longest phrase of content words that the text repeats, else what it names.
+
+    Without both it is a phrase of the sentence, or a word that is not generic.
+    """
+    found = [
         phrase
         for run in _BREAK.split(sentence.casefold())
         for phrase in _phrases(run.split())
-        if " " in phrase or (len(phrase) >= _MIN_WORD and not phrase.endswith(_NOT_NOUN))
+        if not phrase.endswith(_NOT_NOUN) and not phrase.partition(" ")[0].endswith(_NOT_NOUN[:1])
+        if " " in phrase or (len(phrase) >= _MIN_WORD and phrase not in lexicon.GENERIC_TOPICS)
     ]
-    repeated = [phrase for phrase in phrases if f" {phrase}" in text] or phrases
     # `disable-cache-warning` is a name, though no sign says of what kind.
-    return max(repeated, key=lambda phrase: (phrase.count("-") > 1, phrase.count(" ")), default="")
+    found.sort(key=lambda phrase: (phrase.count("-") > 1, phrase.count(" ")), reverse=True)
+    repeated = (one for one in found if f" {one}" in text and (" " in one or "-" in one))
+    topic = next(repeated, "")
+    if not topic and named:
+        return named[0]
+    topic = topic or next(iter(found), "")
+    return EntityKey(CONCEPT, topic) if topic else None
 
 
 def _phrases(words: list[str]) -> Iterator[str]:

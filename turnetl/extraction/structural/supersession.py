@@ -6,25 +6,30 @@ names nothing that another decision could name again.
 Conservative. Either the older decision chose exactly the name that the later one rejects in favour
 of another, and both sentences share a word about their subject, unless the later one has no words
 besides its names: "polars instead of pandas in the report" does not end "use pandas for plots". Or
-both are about the same thing in nearly the same words, and one negates the other, or they differ in
-a number or in words that exclude each other.
+both choose different names for the same subject, or answer the same question differently. Or both
+are about the same thing in nearly the same words, and one negates the other, or they differ in a
+number or in words that exclude each other. Only facts of the same target or session are compared.
+A turn that seems to take back a decision in other words is linked and ends nothing.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum
 
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact
 from turnetl.extraction.structural import lexicon
-from turnetl.extraction.structural.decision_cues import NEGATES
+from turnetl.extraction.structural.decision_cues import NEGATES, NUMBER
 from turnetl.extraction.structural.decisions import content_words
 from turnetl.extraction.structural.prose import shorten
 from turnetl.graph.mirror.group import GroupView
 
 CHOSEN = "chosen"
 """The attribute of a fact with the name of the entity that its decision chooses."""
+SESSION = "session"
+"""The attribute of a decision with the session that states it."""
 _NAME = r"(?:`([^`\s]{2,60})`|([A-Za-z][\w.+#/-]{1,39}))"
 _END = (
     r"(?![\w-])(?=\W*$|[ ]?[,.;:!?)(\u2013\u2014]| (?:for|in|when|so|because|since|as|to|and|on"
@@ -65,7 +70,6 @@ _WORD = re.compile(r"[^\W_]{3,}")
 _MIN_NAME = 2
 _CHOOSING = ("DECIDED", "PREFERS")
 _REJECTING = "REJECTED"
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:[.:]\d+)*(?!\w)")
 _OPPOSITES = tuple(
     (
         re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE),
@@ -76,6 +80,9 @@ _OPPOSITES = tuple(
         ("true", "false"),
         ("always", "never"),
         ("single|one", "multiple|several|many"),
+        ("automatic(?:ally)?", "manual(?:ly)?"),
+        ("0-based|zero-based", "1-based|one-based"),
+        ("ascending", "descending"),
         ("sync|synchronous(?:ly)?", "async|asynchronous(?:ly)?"),
         ("tabs", "spaces"),
         ("before|first", "after|last"),
@@ -89,6 +96,17 @@ _OPPOSITES = tuple(
 )
 _MIN_SHARE, _SAME, _MIN_SHARED = 0.6, 0.7, 2
 """Of the words of the shorter of two sentences that say the opposite of each other."""
+_TAKES_BACK = re.compile(
+    r"\b(?:instead(?! of)|after all|no longer|not? .{1,30} any ?more|revert|undo|back to"
+    r"|changed my mind|get rid of|actually)\b",
+    re.IGNORECASE,
+)
+_LINKED = 0.4
+"""Of the words of the shorter sentence, if the later one seems to take back the older one."""
+_ADDS = re.compile(r"\b(?:also|too|as well|both|additionally|in addition)\b", re.IGNORECASE)
+_ANSWERED = re.compile(
+    r"^Asked \u201c(.{1,400}?)\u201d,? the user (?:answered: |chose )(.*)", re.DOTALL
+)
 _MAX_QUOTE = 160
 
 
@@ -171,37 +189,83 @@ def supersede(
     decisions: list[str] = []
     for fact in list(own.values()):
         for other in _others(fact, names, group):
-            if _replaces(fact, other):
+            later, older = (fact, other) if _is_later(fact, other) else (other, fact)
+            effect = _effect(later, older)
+            if not effect:
+                continue
+            links.append(_link(episode, later, older, effect, now))
+            decisions.append(_statement(other))
+            if effect is _Effect.LINKS:
+                continue
+            if older is other:
                 for part in _parts(other, group):
                     ended[part.uuid] = replace(part, invalid_at=fact.valid_at, expired_at=now)
-                links.append(_link(episode, fact, other, now))
-                decisions.append(_statement(other))
-            elif _replaces(other, fact):
-                links.append(_link(episode, other, fact, now))
-                decisions.append(_statement(other))
+            else:
                 _end_own(own, fact, other, now)
     new = {fact.uuid: fact for fact in (*own.values(), *links)}
     return Superseded(tuple(new.values()), tuple(ended.values()), tuple(dict.fromkeys(decisions)))
 
 
 def _others(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[Fact]:
-    """Yield the decisions of the group about the same thing, and for a preference all others."""
+    """Yield the decisions of the group about the same thing or of the same session.
+
+    For a preference they are all other preferences.
+    """
     if fact.relation == "PREFERS":
         yield from group.valid_facts(fact.source, "PREFERS")
     elif fact.relation in ("DECIDED", _REJECTING):
         # A package in one turn may be a concept in another.
         named = (entity.uuid for entity in group.entities_named([names[fact.target]]))
-        for uuid in dict.fromkeys([fact.target, *named]):
-            for relation in ("DECIDED", _REJECTING):
-                yield from group.valid_facts_to(uuid, relation)
+        found = [
+            other
+            for uuid in dict.fromkeys([fact.target, *named])
+            for relation in ("DECIDED", _REJECTING)
+            for other in group.valid_facts_to(uuid, relation)
+        ]
+        found += group.valid_facts_with(SESSION, str(fact.attributes.get(SESSION, "")))
+        unique = {other.uuid: other for other in found}
+        yield from (other for other in unique.values() if other.relation in ("DECIDED", _REJECTING))
 
 
-def _replaces(later: Fact, older: Fact) -> bool:
-    if older.valid_at is None or later.valid_at is None or later.valid_at <= older.valid_at:
+class _Effect(Enum):
+    ENDS = "supersedes"
+    LINKS = "may supersede"
+    """A later turn says something else; whether it takes the decision back is not sure."""
+
+
+def _is_later(fact: Fact, other: Fact) -> bool:
+    return bool(fact.valid_at and other.valid_at and fact.valid_at > other.valid_at)
+
+
+def _effect(later: Fact, older: Fact) -> _Effect | None:
+    if not _is_later(later, older) or _statement(older) == _statement(later):
+        return None
+    is_same = later.target == older.target or later.relation == "PREFERS"
+    if is_same and _rejects_choice(later, older):
+        return _Effect.ENDS
+    if _chooses_other(later, older) or _answers_anew(later, older) or _says_opposite(later, older):
+        return _Effect.ENDS
+    new, old = content_words(_sentence(later)), content_words(_sentence(older))
+    shared = len(new & old)
+    seems = shared > _MIN_SHARED and shared >= _LINKED * min(len(new), len(old))
+    return _Effect.LINKS if seems and _TAKES_BACK.search(_sentence(later)) else None
+
+
+def _chooses_other(later: Fact, older: Fact) -> bool:
+    """Return whether both choose a name for the same subject: use X for it, then use Y for it."""
+    new, old = choice(_sentence(later)), choice(_sentence(older))
+    names = {new.chosen.casefold(), old.chosen.casefold()}
+    if "" in names or len(names) == 1 or _REJECTING in (later.relation, older.relation):
         return False
-    if _statement(older) == _statement(later):
+    if _ADDS.search(_sentence(later)):
         return False
-    return _rejects_choice(later, older) or _says_opposite(later, older)
+    subject = context_words(_sentence(later), new) - {old.chosen.casefold()}
+    return bool(subject) and subject == context_words(_sentence(older), old) - names
+
+
+def _answers_anew(later: Fact, older: Fact) -> bool:
+    new, old = _ANSWERED.match(later.text), _ANSWERED.match(older.text)
+    return bool(new and old and new[1].casefold() == old[1].casefold() and new[2] != old[2])
 
 
 def _rejects_choice(later: Fact, older: Fact) -> bool:
@@ -226,9 +290,11 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
     new, old = _sentence(later), _sentence(older)
     first, second = content_words(new), content_words(old)
     shared = len(first & second)
-    if shared < _MIN_SHARED or shared < _MIN_SHARE * min(len(first), len(second)):
+    is_near = shared >= _MIN_SHARED and shared >= _MIN_SHARE * min(len(first), len(second))
+    # Or each has one word of its own.
+    if not is_near and (not shared or len(first ^ second) > _MIN_SHARED):
         return False
-    numbers, before = set(_NUMBER.findall(new)), set(_NUMBER.findall(old))
+    numbers, before = set(NUMBER.findall(new)), set(NUMBER.findall(old))
     if numbers and before and numbers.isdisjoint(before):
         return True
     is_same = shared >= _SAME * max(len(first), len(second))
@@ -273,11 +339,13 @@ def _end_own(own: dict[str, Fact], fact: Fact, later: Fact, now: datetime) -> No
             own[part.uuid] = replace(part, invalid_at=later.valid_at, expired_at=now)
 
 
-def _link(episode: Episode, later: Fact, older: Fact, now: datetime) -> Fact:
+def _link(episode: Episode, later: Fact, older: Fact, effect: _Effect, now: datetime) -> Fact:
     turn = episode.turn
     source, target = _statement(later), _statement(older)
     new, old = (shorten(_sentence(fact), _MAX_QUOTE) for fact in (later, older))
     text = f"“{new}” supersedes “{old}”"
+    if effect is _Effect.LINKS:
+        text = f"A later turn says “{new}”; it may replace “{old}”"
     return Fact(
         uuid=ids.fact_id(turn.turn_id, source, "SUPERSEDES", target, text),
         group_id=turn.group_id,

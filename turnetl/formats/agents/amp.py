@@ -72,7 +72,8 @@ def _result(talk: Conversation, part: dict[str, Any]) -> SkipReason | None:
     run = part.get("run")
     error, result = at(run, "error"), at(run, "result")
     output = at(result, "output") or at(result, "content") or result
-    is_error = at(run, "status") == "error"
+    exit_status = at(result, "exitCode")
+    is_error = at(run, "status") == "error" or exit_status not in (None, 0)
     return talk.result(
         part.get("toolUseID"), error_text(error) if error else output, is_error=is_error
     )

@@ -229,13 +229,18 @@ _SUBAGENTS = ("task",)
 _CONTINUES = ("tool-calls", "unknown")
 
 
+def _exit_status(state: ToolState) -> object:
+    status = state.metadata.exit if state.metadata is not None else None
+    return status if isinstance(status, int) else None
+
+
 def _add_call(part: OpenCodePart, turn: RawTurn, builder: TurnBuilder) -> None:
     state = part.state or ToolState()
     call = RawToolCall(
         name=part.tool or part.name or "",
         input=format_input(state.input),
         result=as_text(state.error if state.status == "error" else state.output),
-        is_error=state.status == "error",
+        is_error=state.status == "error" or _exit_status(state) not in {None, 0},
         ended_at=parse_raw_timestamp(state.time.end) if state.time is not None else None,
         arguments=state.input,
     )

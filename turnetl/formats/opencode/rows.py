@@ -69,6 +69,8 @@ class ToolMetadata(msgspec.Struct, gc=False):
     session_id: Any = msgspec.field(default=None, name="sessionId")
     """Of the subagent that the tool started."""
     error: Any = None
+    exit: Any = None
+    """Exit status of a command: it is not in the text for the model."""
     message: Any = None
     time: Any = None
 
