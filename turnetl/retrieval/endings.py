@@ -58,11 +58,12 @@ class Endings:
             if other.valid_at == fact.invalid_at and other.uuid != fact.uuid
         ]
 
-        def is_unsure(one: Fact) -> bool:
+        def uncertainty(one: Fact) -> tuple[bool, bool, str]:
             is_named = one.relation == SUPERSEDES and one.target == subject
-            return not (is_named or one.relation == FIXED_BY)
+            is_certain = is_named or one.relation == FIXED_BY
+            return not is_certain, one.source != fact.source, one.uuid
 
-        return min(began, key=lambda one: (is_unsure(one), one.uuid), default=None)
+        return min(began, key=uncertainty, default=None)
 
     def _later(self, fact: Fact) -> Fact | None:
         """Return the last decision about the same thing that shares words and still holds.
