@@ -18,6 +18,7 @@ NAMES = (
     "retrieval",
     "index",
     "unchanged",
+    "backfill_cost",
     "large_lake",
     "ingest",
     "filter",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from turnetl.api.history import digest, entity, file, fix, show, timeline, why
     from turnetl.api.migrations import compare_migration, plan_migration
     from turnetl.api.plan import plan
-    from turnetl.api.redo import redo
+    from turnetl.api.redo import merge_entities, redo, split_entity
     from turnetl.api.report import write_report
     from turnetl.api.runs import backfill, filter, ingest, parse, run, runs, sources, status  # noqa: A004
     from turnetl.api.search import search, search_sessions
@@ -124,6 +124,7 @@ __all__ = [
     "import_lake",
     "ingest",
     "load_settings",
+    "merge_entities",
     "parse",
     "plan",
     "plan_migration",
@@ -136,6 +137,7 @@ __all__ = [
     "serve_mcp",
     "show",
     "sources",
+    "split_entity",
     "status",
     "summarize",
     "timeline",

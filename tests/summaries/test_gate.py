@@ -97,3 +97,13 @@ def test_facts_without_a_mean_are_refreshed_and_the_reason_says_so() -> None:
     assert decide(summarised(READS), change) is GateReason.INCOMPARABLE
     in_burst = summarised(READS, turns=[minutes(0), minutes(1)])
     assert decide(in_burst, delta([short], [READS], at=minutes(2))) is GateReason.BURST
+
+
+def test_another_kind_of_the_entity_refreshes_although_no_fact_changes() -> None:
+    unchanged = delta(known=[READS])
+    for state, expected in (
+        (summarised(READS), GateReason.RELABELLED),
+        (GateState(), GateReason.FIRST),
+    ):
+        decision = should_refresh(state, unchanged, START, LIMITS, relabelled=True)
+        assert decision is expected

@@ -1,4 +1,4 @@
-"""The public function that ingests committed turns again."""
+"""The public functions that ingest committed turns again."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,3 +63,72 @@ async def redo(
     if dry_run:
         return preview
     return await pipeline.redo(loaded, preview, of_run, now, progress=progress)
+
+
+async def merge_entities(
+    kept: str,
+    merged: str,
+    settings: Settings | None = None,
+    options: RunOptions | None = None,
+    *,
+    groups: Sequence[str] = (),
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> RedoReport:
+    """Make two entities of a group one, in all turns and all that follow; `split_entity` ends it.
+
+    The turns of the merged one, and all that were committed after them, are ingested again.
+
+    Args:
+        kept: name of the entity that stays, or the beginning of its id.
+        merged: name or id of the other one, which becomes an alias.
+        settings: everything that is configured; None: as the command line would load it.
+        options: how the turns are extracted in this run.
+        groups: only entities of these groups, by id or project name.
+        dry_run: write nothing; report what would be done.
+        progress: called after each turn of each step.
+
+    Returns:
+        The report of the redo; without groups if both are one entity already.
+
+    Raises:
+        BadUsage: an unknown or ambiguous name, or entities of two groups.
+        GraphUnusable: the graph cannot be opened.
+    """
+    loaded, of_run = settings or load_settings(), replace(options or RunOptions(), dry_run=dry_run)
+    plan = await pipeline.preview_merge(loaded, kept, merged, of_run, now, groups=groups)
+    if dry_run:
+        return plan.redo
+    return await pipeline.merge(loaded, plan, of_run, now, progress=progress)
+
+
+async def split_entity(
+    entity: str,
+    alias: str,
+    settings: Settings | None = None,
+    options: RunOptions | None = None,
+    *,
+    groups: Sequence[str] = (),
+    dry_run: bool = False,
+    progress: Progress = ignore_progress,
+) -> RedoReport:
+    """Make what was merged into an entity one of its own again.
+
+    Args:
+        entity: name of the entity, or the beginning of its id.
+        alias: name of what was merged into it.
+        settings: everything that is configured; None: as the command line would load it.
+        options: how the turns are extracted in this run.
+        groups: only entities of these groups, by id or project name.
+        dry_run: write nothing; report what would be done.
+        progress: called after each turn of each step.
+
+    Raises:
+        BadUsage: an unknown or ambiguous name, or nothing of that name was merged into the entity.
+        GraphUnusable: the graph cannot be opened.
+    """
+    loaded, of_run = settings or load_settings(), replace(options or RunOptions(), dry_run=dry_run)
+    plan = await pipeline.preview_split(loaded, entity, alias, of_run, now, groups=groups)
+    if dry_run:
+        return plan.redo
+    return await pipeline.merge(loaded, plan, of_run, now, progress=progress)

@@ -5,7 +5,7 @@ holds a secret.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from operator import itemgetter
@@ -270,6 +270,31 @@ class Entity:
     @described("The beginning of the entity's id, which commands accept.")
     def id(self) -> str:
         return self.uuid[:ID_CHARS]
+
+    @property
+    @described("Its other names, sorted: spellings, and what was merged into it.")
+    def aliases(self) -> tuple[str, ...]:
+        return tuple(filter(None, str(self.attributes.get(ALIASES, "")).split("\n")))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, then its aliases."""
+        return (self.name, *self.aliases)
+
+
+ALIASES = "aliases"
+"""Attribute of an entity: its other names, one a line."""
+MAX_ALIASES = 16
+"""Of an entity; the first ones in order are kept."""
+
+
+def with_aliases(entity: Entity, names: Iterable[str]) -> Entity:
+    """Return the entity with these names among its aliases; itself if it has all of them."""
+    named = {" ".join(name.split()) for name in names} - {entity.name, ""}
+    aliases = sorted({*entity.aliases, *named})[:MAX_ALIASES]
+    if tuple(aliases) == entity.aliases:
+        return entity
+    return replace(entity, attributes={**entity.attributes, ALIASES: "\n".join(aliases)})
 
 
 DESCRIPTION = "described_as"

@@ -15,6 +15,7 @@ from turnetl.cli import (
     backfill,
     completion,
     config,
+    entity,
     export,
     graph,
     history,
@@ -31,7 +32,7 @@ from turnetl.cli import (
     undo,
     verify,
 )
-from turnetl.cli.options import INSPECTION_COMMANDS, SETUP_COMMANDS
+from turnetl.cli.options import HISTORY_COMMANDS, INSPECTION_COMMANDS, SETUP_COMMANDS
 from turnetl.console import run, terminal
 
 if TYPE_CHECKING:  # importing it takes a moment, which a command without `--help` must not spend
@@ -39,7 +40,6 @@ if TYPE_CHECKING:  # importing it takes a moment, which a command without `--hel
 
 _MAIN = Group("Main command", sort_key=0)
 _STAGES = Group("Stages", sort_key=1)
-_HISTORY = Group("History", sort_key=2)
 
 
 def _version() -> str:
@@ -88,16 +88,16 @@ app.command(migrate.app)
 app.command(search.search, group=INSPECTION_COMMANDS)
 app.command(index.index_, name="index", group=INSPECTION_COMMANDS)
 app.command(index.evaluate, group=INSPECTION_COMMANDS)
-app.command(history.show, group=_HISTORY)
-app.command(history.timeline, group=_HISTORY)
-app.command(history.digest, group=_HISTORY)
-app.command(history.entity, group=_HISTORY)
-app.command(history.file_, name="file", group=_HISTORY)
-app.command(history.fix, group=_HISTORY)
-app.command(history.why, group=_HISTORY)
-app.command(serve.serve, group=_HISTORY)
-app.command(serve.mcp, group=_HISTORY)
-app.command(export.export, group=_HISTORY)
+app.command(history.show, group=HISTORY_COMMANDS)
+app.command(history.timeline, group=HISTORY_COMMANDS)
+app.command(history.digest, group=HISTORY_COMMANDS)
+app.command(entity.app)
+app.command(history.file_, name="file", group=HISTORY_COMMANDS)
+app.command(history.fix, group=HISTORY_COMMANDS)
+app.command(history.why, group=HISTORY_COMMANDS)
+app.command(serve.serve, group=HISTORY_COMMANDS)
+app.command(serve.mcp, group=HISTORY_COMMANDS)
+app.command(export.export, group=HISTORY_COMMANDS)
 app.command(inspect.formats_, name="formats", group=INSPECTION_COMMANDS)
 app.command(inspect.rules_, name="rules", group=INSPECTION_COMMANDS)
 app.command(templates.app)

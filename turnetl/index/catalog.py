@@ -199,14 +199,15 @@ class Catalog(CatalogState):
         content = pack(replace(entity, embedding=None))
         self.connection.execute(
             sql.ADD_ENTITY,
-            (entity.uuid, entity.group_id, entity.name, fold(entity.name), content),
+            (entity.uuid, entity.group_id, entity.name, content),
         )
         ((key,),) = self.query("SELECT key FROM entities WHERE uuid = ?", entity.uuid)
-        self.connection.execute("DELETE FROM entity_labels WHERE entity = ?", (key,))
-        self.connection.executemany(
-            "INSERT OR IGNORE INTO entity_labels VALUES (?, ?, ?)",
-            [(fold(label), key, label) for label in entity.labels],
-        )
+        for table, words in (("entity_labels", entity.labels), ("entity_names", entity.names)):
+            self.connection.execute(f"DELETE FROM {table} WHERE entity = ?", (key,))  # noqa: S608
+            self.connection.executemany(
+                f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)",  # noqa: S608 - of two constants
+                [(fold(word), key, word) for word in words],
+            )
 
     def _put_fact(self, fact: Fact, turns: Mapping[TurnId, int]) -> None:
         ends = self.query(

@@ -18,16 +18,16 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HELD = "(f.valid_at IS NULL OR f.valid_at < :as_of)"
 _HELD_STILL = "(f.invalid_at IS NULL OR f.invalid_at >= :as_of)"
 _ABOUT = "(f.source IN ({entities}) OR f.target IN ({entities}))"
-_NAMED = "SELECT key FROM entities WHERE folded = :entity"
+_NAMED = "SELECT entity FROM entity_names WHERE folded = :entity"
 _LABELLED = "SELECT entity FROM entity_labels WHERE folded = :label"
 _FILES = """
-    SELECT e.key FROM entity_labels l JOIN entities e ON e.key = l.entity WHERE l.folded = 'file'"""
-_FILES_THAT_END_SO = f"""{_FILES}
-    AND substr('/' || e.folded, -length('/' || :file)) = '/' || :file"""
-_FILES_AT_THE_END = f"""{_FILES}
-    AND substr(:file, -length('/' || e.folded)) = '/' || e.folded"""
-_FILE_AT = f"""{_FILES_AT_THE_END} AND length(e.folded) = (
-    SELECT max(length(folded)) FROM entities WHERE key IN ({_FILES_AT_THE_END}))"""
+    SELECT {} FROM entity_labels l JOIN entity_names n ON n.entity = l.entity
+    WHERE l.folded = 'file'"""
+_FILES_THAT_END_SO = f"""{_FILES.format("n.entity")}
+    AND substr('/' || n.folded, -length('/' || :file)) = '/' || :file"""
+_AT_THE_END = "AND substr(:file, -length('/' || n.folded)) = '/' || n.folded"
+_FILE_AT = f"""{_FILES.format("n.entity")} {_AT_THE_END} AND length(n.folded) = (
+    {_FILES.format("max(length(n.folded))")} {_AT_THE_END})"""
 
 # The index on sessions starts with the group.
 _IN_SESSION = """key IN (

@@ -171,7 +171,7 @@ def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connecti
     )
 
 
-VERSION = 11
+VERSION = 12
 APPLICATION_ID = 0x7475726F
 
 TABLES = """
@@ -205,12 +205,13 @@ CREATE TABLE entities (
     uuid TEXT NOT NULL UNIQUE,
     group_id TEXT NOT NULL,
     name TEXT NOT NULL,
-    folded TEXT NOT NULL,
     content BLOB NOT NULL
 );
-CREATE INDEX entities_by_name ON entities (folded);
 CREATE TABLE entity_labels (
     folded TEXT NOT NULL, entity INTEGER NOT NULL, label TEXT NOT NULL, PRIMARY KEY (folded, entity)
+) WITHOUT ROWID;
+CREATE TABLE entity_names (
+    folded TEXT NOT NULL, entity INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (folded, entity)
 ) WITHOUT ROWID;
 CREATE TABLE facts (
     key INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -249,9 +250,8 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 LAST_KEY = "SELECT seq FROM sqlite_sequence WHERE name = 'turns'"
 
 ADD_ENTITY = """
-INSERT INTO entities (uuid, group_id, name, folded, content) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (uuid) DO UPDATE SET
-    name = excluded.name, folded = excluded.folded, content = excluded.content"""
+INSERT INTO entities (uuid, group_id, name, content) VALUES (?, ?, ?, ?)
+ON CONFLICT (uuid) DO UPDATE SET name = excluded.name, content = excluded.content"""
 
 ADD_FACT = """
 INSERT INTO facts (uuid, source, target, relation, folded, valid_at, invalid_at, content)

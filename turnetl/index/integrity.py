@@ -31,7 +31,7 @@ _TAIL = 8
 _LOOKED_UP = 500
 _TERMS = 100
 """Terms of a text by which it is looked up."""
-_FOLDED = (("turn_tools", "tool"), ("entity_labels", "label"), ("entities", "name"))
+_FOLDED = (("turn_tools", "tool"), ("entity_labels", "label"), ("entity_names", "name"))
 """Tables of the catalog with a name, and its folded form beside it."""
 
 

@@ -35,7 +35,8 @@ _FIELDS: Mapping[str, tuple[Field, ...]] = {
 }
 _K1 = 1.2
 """Tantivy's own constant; no term scores more than its weight times `_K1` + 1."""
-_WRITER_BYTES = 32_000_000
+_WRITER_BYTES = 15_000_000
+"""Tantivy's least. More are touched even by a few turns, and make no batch faster."""
 _MAX_SELECTED = 20_000
 """More selected turns than this are filtered after the search."""
 _MORE = 8

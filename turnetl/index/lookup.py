@@ -49,7 +49,9 @@ SELECT content FROM entities e WHERE e.uuid IN (SELECT value FROM json_each(?))
     AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.target = e.key)
 ORDER BY e.uuid"""
 
-_NAMED = "SELECT content FROM entities WHERE folded = ? ORDER BY group_id, uuid"
+_NAMED = """
+SELECT content FROM entities WHERE key IN (SELECT entity FROM entity_names WHERE folded = ?)
+ORDER BY group_id, uuid"""
 
 _GROUP_IDS = "SELECT DISTINCT group_id FROM entities ORDER BY group_id"
 _BY_UUID = """
@@ -58,14 +60,16 @@ ORDER BY group_id, uuid"""
 
 _FILES = """
 SELECT e.content FROM entities e JOIN entity_labels l ON l.entity = e.key
-WHERE l.folded = 'file' AND substr('/' || e.folded, -length('/' || ?1)) = '/' || ?1
+WHERE l.folded = 'file' AND e.key IN (
+    SELECT entity FROM entity_names WHERE substr('/' || folded, -length('/' || ?1)) = '/' || ?1)
 ORDER BY e.name, e.group_id"""
 
 _CONTAINING = """
-SELECT DISTINCT e.name FROM entities e WHERE instr(e.folded, :text) AND (
+SELECT DISTINCT n.name FROM entity_names n JOIN entities e ON e.key = n.entity
+WHERE instr(n.folded, :text) AND (
     :label IS NULL
     OR e.key IN (SELECT l.entity FROM entity_labels l WHERE l.folded = :label))
-ORDER BY length(e.name), e.name LIMIT :limit"""
+ORDER BY length(n.name), n.name LIMIT :limit"""
 
 _FACTS = """
 SELECT f.content, s.content, e.content, ft.turn
@@ -345,7 +349,7 @@ class Lookup:
         return found[0] if found else None
 
     def entities_named(self, name: str) -> list[Entity]:
-        """Return the entities with this name, whatever its case, by group."""
+        """Return the entities with this name or alias, whatever its case, by group."""
         return self._entities(_NAMED, fold(name))
 
     def entities_spelled(self, name: str) -> list[Entity]:
@@ -358,7 +362,7 @@ class Lookup:
         return self._entities(_FILES, fold(path.strip("/")))
 
     def names_containing(self, text: str, label: str | None, limit: int) -> list[str]:
-        """Return distinct names of entities that contain a text, in any case, shortest first."""
+        """Return distinct names and aliases that contain a text, in any case, shortest first."""
         folded = None if label is None else fold(label)
         parameters = {"text": fold(text), "label": folded, "limit": limit}
         return [name for (name,) in self._connection.execute(_CONTAINING, parameters)]

@@ -41,6 +41,8 @@ class RedoSelection:
     """Started at this time or later."""
     until: datetime | None = None
     """Started before this time."""
+    turns: frozenset[TurnId] | None = None
+    """Ids of the turns; None: all."""
 
     @property
     def is_empty(self) -> bool:
@@ -54,6 +56,7 @@ class RedoSelection:
             (turn.stale is not None or not self.stale)
             and receipt.session_id.startswith(self.session or "")
             and receipt.turn_id.startswith(self.turn or "")
+            and (self.turns is None or receipt.turn_id in self.turns)
             and self.kind in (None, turn.kind)
             and (self.since is None or receipt.started_at >= self.since)
             and (self.until is None or receipt.started_at < self.until)

@@ -110,6 +110,8 @@ OUTPUTS: dict[str, tuple[type, ...]] = {
     "timeline": (IndexAnswer[Timeline],),
     "digest": (IndexAnswer[Digest],),
     "entity": (IndexAnswer[EntityDetails],),
+    "entity merge": (RedoReport,),
+    "entity split": (RedoReport,),
     "file": (IndexAnswer[EntityDetails],),
     "fix": (IndexAnswer[Fixes],),
     "why": (IndexAnswer[FileAuthorship],),

@@ -99,9 +99,12 @@ def _entity(found: EntityDetails) -> Iterator[str]:
     entity = found.entity
     labels = ", ".join(text_name(label) for label in entity.labels) or "entity"
     counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}"
+    aliases = ", ".join(map(text_name, entity.aliases))
+    also_called = f"also called: {aliases}\n" if aliases else ""
     yield (
         f"entity {text_name(entity.uuid)}  {labels}  {project_text(entity.group_id)}\n"
-        f"name: {text_name(entity.name)}\n{counts}, what holds first, then newest first:"
+        f"name: {text_name(entity.name)}\n{also_called}{counts}, "
+        "what holds first, then newest first:"
     )
     yield from text_parts("summary", entity.summary)
     for one in holding_turns_first(found.turns):

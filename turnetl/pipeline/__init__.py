@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from turnetl.pipeline.run_communities import CommunityOptions, build_communities
     from turnetl.pipeline.run_forget import forget, preview_forget
     from turnetl.pipeline.run_ingest import ingest
+    from turnetl.pipeline.run_merge import merge, preview_merge, preview_split
     from turnetl.pipeline.run_options import RunOptions
     from turnetl.pipeline.run_redo import preview_redo, redo
     from turnetl.pipeline.run_summarize import summarize, summarize_after

@@ -150,12 +150,16 @@ def should_refresh(
     limits: GateLimits,
     *,
     edited: bool = False,
+    relabelled: bool = False,
 ) -> GateReason:
     """Decide whether the summary is refreshed at the turn, from the state before the turn.
 
     Args:
         now: the latest reference time of the group so far; turns may arrive late.
+        relabelled: whether the turn changes the labels of the entity, which begin a summary.
     """
+    if relabelled and not edited and state.fact_hash not in (None, _NO_FACTS):
+        return GateReason.RELABELLED
     return next(_reasons(state, delta, now, limits, edited=edited))
 
 

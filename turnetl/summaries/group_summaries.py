@@ -135,7 +135,10 @@ class GroupSummaries:
             if entity is None:  # another program removed it
                 continue
             state, edited = self._known(uuid).state, self.is_edited(uuid)
-            decision = should_refresh(state, delta, now, self._limits, edited=edited)
+            relabelled = entity.labels != self._entities.get(uuid, entity).labels
+            decision = should_refresh(
+                state, delta, now, self._limits, edited=edited, relabelled=relabelled
+            )
             decisions[uuid] = decision
             states[uuid] = after_turn(state, delta, decision, now, self._limits)
             if decision not in SKIPPED:

@@ -12,6 +12,7 @@ class GateReason(Reason):
     FIRST = "first", "The entity has facts and no summary."
     INVALIDATED = "invalidated", "A fact of the summary was invalidated."
     CONTRADICTED = "contradicted", "A new fact denies an active one."
+    RELABELLED = "relabelled", "The kind of the entity changed."
     STALE = "stale", "The facts changed, and the summary is older than the limit."
     DRIFTED = "drifted", "The facts are no longer about the same."
     INCOMPARABLE = (

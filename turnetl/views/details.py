@@ -44,6 +44,7 @@ def entity_view(found: EntityDetails) -> View:
     return [
         line((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
         unwrapped((f"entity {entity.uuid}", "dim")),
+        *([line(("also called: ", "dim"), ", ".join(entity.aliases))] if entity.aliases else []),
         *([entity.summary] if entity.summary else []),
         counts,
         "",

@@ -145,5 +145,7 @@ def _outcome(report: RedoReport) -> str:
 
 
 def _nothing(report: RedoReport) -> str:
+    if report.selection.turns is not None:
+        return "this is one entity already: there is nothing to merge"
     ready = f"; {plural(report.ready, 'turn')} ready for `turnetl ingest`" if report.ready else ""
     return f"nothing is stale: there is nothing to redo{ready}"

@@ -47,6 +47,7 @@ async def ingest_resources(
 ) -> "AsyncIterator[IngestResources]":
     from turnetl.ingestion.admission import TurnAdmission
     from turnetl.ingestion.group import IngestResources
+    from turnetl.ingestion.merged_entities import MergingExtractor, read_merged
     from turnetl.wiring import clients
     from turnetl.wiring.embedding import embedder
 
@@ -55,6 +56,8 @@ async def ingest_resources(
         model = clients.model(settings, stack) if settings.uses_model else None
         ahead = _ahead(model, stack) if model is not None and settings.run_ahead else None
         extracts = extraction.extractor(settings, vectors, ahead or model)
+        if merges := read_merged(lake(settings).files):
+            extracts = MergingExtractor(extracts, merges)
         try:
             await graph.prepare()
             admission = TurnAdmission(stack.budget, prepares=stack.journal is not None)

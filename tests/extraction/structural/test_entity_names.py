@@ -119,11 +119,13 @@ async def test_a_new_entity_has_what_it_is_as_its_summary(shop: ShopGroup) -> No
 
 
 async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None:
-    await shop.ingest("a", user_text="explain `orderTotal`")
+    await shop.ingest("a", assistant_text="`orderTotal` rounds down every price.")
     [before] = [one for one in shop.group.entities if one.name == "orderTotal"]
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)
-    assert (before.summary, after and after.summary) == ("", "Function in `src/total.go`.")
+    assert before.summary == "Symbol: `orderTotal` rounds down every price."
+    assert after is not None
+    assert after.summary == "Function in `src/total.go`."
 
 
 def test_a_branch_is_named_after_a_ticket_but_not_after_a_kind_of_work() -> None:

@@ -141,6 +141,12 @@ def things(text: str, evidence: Evidence) -> list[EntityKey]:
     return list(dict.fromkeys(key for key in found if key is not None))
 
 
+def paths(text: str) -> list[str]:
+    """Return what has the form of a path or a name of a file in a text, in order."""
+    found = ((match["quoted"] or match["path"] or "").strip() for match in _NAMED.finditer(text))
+    return [word for word in dict.fromkeys(found) if word and is_file_like(word)]
+
+
 def declaration(name: str, text: str) -> str:
     """Return the kind of thing that a text of code declares under a name; empty if it does not."""
     found = (_DECLARING.search(before) for before, _ in _occurrences(name, text))
@@ -179,7 +185,12 @@ def branches(shell: str) -> frozenset[str]:
 
 def branch(name: str | None) -> str | None:
     """Return the branch if its name is specific: not a default branch, not with a hash."""
-    if not name or not _BRANCH.match(name) or _MACHINE_NAME.search(name.rpartition("/")[2]):
+    if (
+        not name
+        or name.endswith("/")
+        or not _BRANCH.match(name)
+        or _MACHINE_NAME.search(name.rpartition("/")[2])
+    ):
         return None
     return None if name.lower() in lexicon.DEFAULT_BRANCHES else name
 

@@ -1,12 +1,13 @@
 """The structural extractor: no API key, no network, always the same facts from the same turn."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import compress, islice
 
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
-from turnetl.base.model import DESCRIPTION, Entity, Episode, Fact, GroupId, description
+from turnetl.base.model import Episode, Fact, GroupId
 from turnetl.base.relations import EDITS, FAILED_WITH
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
@@ -22,6 +23,7 @@ from turnetl.extraction.structural import (
     structural_recipe,
     supersession,
 )
+from turnetl.extraction.structural.entity_resolution import TurnEntities
 from turnetl.extraction.structural.findings import (
     FILE,
     FLAG,
@@ -39,8 +41,8 @@ from turnetl.extraction.structural.tool_calls import classify_calls
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
 
-_MAX_UNRELATED_ENTITIES = 12
-"""Entities of a turn without a fact."""
+_MAX_UNRELATED_ENTITIES, _MAX_NAMED = 12, 40
+"""Entities of a turn without a fact, and the names that are asked for them."""
 _MENTIONED = frozenset({FILE, SYMBOL, TEST, PACKAGE, TICKET, PULL_REQUEST, FLAG, SETTING})
 """Labels of what a prompt mentions without a fact: a branch or a tool says nothing alone."""
 
@@ -67,24 +69,23 @@ class StructuralExtractor:
         Looks up only the entities of the turn: the time does not grow with the group.
         """
         ended, fixes = runs.resolve_earlier(episode.turn, extracted.history, group)
-        of_fixes = (key for fix in fixes for key in (fix.source, fix.target))
-        known = dict.fromkeys((*extracted.entities, *of_fixes))
-        keys = {entity: _key(episode.turn.group_id, entity) for entity in known}
-        entities = (_entity(episode, key, uuid, group, now) for key, uuid in keys.items())
-        new = {
-            fact.uuid: fact
-            for draft in (*extracted.facts, *fixes)
-            for fact in [_fact(episode, draft, keys, now)]
-            if group.fact(fact.uuid) is None
-        }
-        names = {uuid: key.name for key, uuid in keys.items()}
-        superseded = supersession.supersede(episode, new.values(), names, group, now)
+        turn = episode.turn
+        found = TurnEntities(turn.group_id, group, guessed_root=extracted.guessed_root)
+        for entity in extracted.entities:
+            found.uuid(entity)
+        for path in extracted.mentioned_files:
+            found.mention_file(path)
+        drafts = (*extracted.facts, *fixes)
+        stated = [_fact(episode, draft, found, now) for draft in drafts]
+        is_new = (group.fact(fact.uuid) is None and _joins_two(fact) for fact in stated)
+        new = {fact.uuid: fact for fact in compress(stated, is_new)}
+        superseded = supersession.supersede(episode, new.values(), found.names, group, now)
         invalidated = [replace(fact, expired_at=now) for fact in ended]
-        gone = edits.with_ends(superseded.facts, names, group, now)
+        gone = edits.with_ends(superseded.facts, found.names, group, now)
         facts = (*superseded.facts, *superseded.ended, *invalidated, *gone)
-        mentions = {uuid for key, uuid in keys.items() if key != USER}
+        mentions = found.names.keys() - {ids.entity_id(turn.group_id, USER.label, USER.folded_name)}
         return Resolved(
-            entities=tuple(entity for entity in entities if entity is not None),
+            entities=tuple(found.changed(now)),
             facts=tuple({fact.uuid: fact for fact in facts}.values()),
             mentions=tuple(sorted(mentions.union(superseded.decisions))),
         )
@@ -103,13 +104,15 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
     facts = _most_informative([*_other_facts(features, context), *of_commits, *of_runs])
     fact_entities = [entity for fact in facts for entity in (fact.source, fact.target)]
-    entities = dict.fromkeys(fact_entities)
     where = (str(fact.attributes.get("location", "")) for fact in facts)
     failed_in = (EntityKey(FILE, file) for file in where if "/" in file)
-    for entity in (*failed_in, *_unrelated_entities(features)):
-        if len(entities) < MAX_ENTITIES:
-            entities.setdefault(entity)
-    return TurnFindings(_complete(entities, fact_entities, features), tuple(facts), history)
+    entities = list(dict.fromkeys((*fact_entities, *failed_in)))[:MAX_ENTITIES]
+    unrelated = (key for key in _unrelated_entities(features) if key not in entities)
+    room = min(_MAX_UNRELATED_ENTITIES, MAX_ENTITIES - len(entities))
+    complete = (*_complete(entities, fact_entities, features), *islice(unrelated, room))
+    root = "" if features.paths.is_rooted else features.paths.root
+    mentioned = _mentioned_files(features)
+    return TurnFindings(complete, tuple(facts), history, root, mentioned)
 
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
@@ -134,17 +137,36 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
     return kept
 
 
-def _unrelated_entities(features: TurnFeatures) -> list[EntityKey]:
-    """Return what the turn mentions without a fact.
+def _unrelated_entities(features: TurnFeatures) -> Iterator[EntityKey]:
+    """Yield what the turn mentions without a fact, each with what it is or what is said of it.
 
-    It is what the prompt names, the ticket of the branch, and opened files.
+    It is what the prompt names, the ticket of the branch, opened files, and what the response
+    names. A chat has none: its names are those of examples.
     """
+    if not features.evidence.is_work:
+        return
     prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
     named = [key for key in features.entities_in(prompt) if key.label in _MENTIONED]
     files = [EntityKey(FILE, file) for file in (*features.edited_files, *features.other_files)]
-    ticket = entity_names.ticket_of(features.turn.git_branch)
-    mentioned = [*named, *([ticket] if ticket else []), *files]
-    return list(dict.fromkeys(mentioned))[:_MAX_UNRELATED_ENTITIES]
+    branch = features.turn.git_branch
+    if ticket := entity_names.ticket_of(branch):
+        yield replace(ticket, description=f"Ticket of branch `{branch}`")
+    for key in islice(dict.fromkeys((*named, *files, *features.named)), _MAX_NAMED):
+        what = features.description(key)
+        said = "" if what and key.label == FILE else features.statement_about(key.name)
+        if what or said:
+            yield replace(key, description=": ".join(filter(None, (what or key.label, said))))
+
+
+def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
+    """Return the paths in the prompt that no call of the turn shows: the group may know them."""
+    prompt = prose.clip(features.turn.user_text, *prose.PROMPT_LIMITS)
+    paths = dict.fromkeys(
+        name
+        for path in entity_names.paths(prompt)
+        if features.evidence.file(path) is None and (name := features.paths.mentioned(path))
+    )
+    return tuple(paths)[:_MAX_UNRELATED_ENTITIES] if features.evidence.is_work else ()
 
 
 def _complete(
@@ -160,35 +182,13 @@ def _complete(
     )
 
 
-def _key(group: GroupId, entity: EntityKey) -> str:
-    return ids.entity_id(group, entity.label, entity.folded_name)
+def _joins_two(fact: Fact) -> bool:
+    return fact.source != fact.target or fact.relation in edits.FILE_RELATIONS
 
 
-def _entity(
-    episode: Episode, key: EntityKey, uuid: str, group: GroupView, now: datetime
-) -> Entity | None:
-    """Return the entity if it is new, or the turn tells a new label or what it is; else None."""
-    labels = {key.label} | ({key.second_label} if key.second_label else set())
-    known = group.entity(uuid)
-    if known is None:
-        named = (uuid, episode.turn.group_id, key.name, tuple(sorted(labels)))
-        return _described(Entity(*named, "", now), key)
-    entity = replace(known, labels=tuple(sorted(labels | set(known.labels))))
-    entity = entity if DESCRIPTION in known.attributes else _described(entity, key)
-    return None if entity == known else entity
-
-
-def _described(entity: Entity, key: EntityKey) -> Entity:
-    """Return the entity with what it is; it is its summary until a turn has a fact about it."""
-    if not key.description:
-        return entity
-    entity = replace(entity, attributes={**entity.attributes, DESCRIPTION: key.description})
-    return replace(entity, summary=entity.summary or description(entity))
-
-
-def _fact(episode: Episode, draft: FactDraft, keys: Mapping[EntityKey, str], now: datetime) -> Fact:
+def _fact(episode: Episode, draft: FactDraft, found: TurnEntities, now: datetime) -> Fact:
     turn = episode.turn
-    source, target = keys[draft.source], keys[draft.target]
+    source, target = found.uuid(draft.source), found.uuid(draft.target)
     return Fact(
         uuid=ids.fact_id(turn.turn_id, source, draft.relation, target, draft.text),
         group_id=turn.group_id,

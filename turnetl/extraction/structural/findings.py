@@ -114,3 +114,7 @@ class TurnFindings:
     entities: tuple[EntityKey, ...]
     facts: tuple[FactDraft, ...]
     history: RunHistory = RunHistory()
+    guessed_root: str = ""
+    """Where paths of files start, if that may be inside the project; else empty."""
+    mentioned_files: tuple[str, ...] = ()
+    """Paths that no call of the turn shows."""

@@ -6,6 +6,7 @@ Each statement is an entity of its own, named by a sentence that is understood a
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import chain
 
 from turnetl.base.model import Attribute, Episode
@@ -56,6 +57,8 @@ _NO_TOPIC = lexicon.KEYPHRASE_STOP_WORDS | lexicon.DECISION_WORDS
 _NOT_NOUN = ("ed", "ing", "ly")
 """Endings of single words that are rarely nouns."""
 _BREAK = re.compile(r"[^\w\s-]+")
+_REMEMBERED = 64
+"""Earlier turns: of several sessions at once."""
 _MIN_LAST, _MIN_WORD, _MAX_WORDS, _MAX_TEXT = 3, 4, 3, 20_000
 _MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
 
@@ -87,8 +90,8 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
         yield from _answer_facts(features, answer, replace(evidence, edited_files=True))
     steering = [text for text in turn.steering if not text.lstrip().startswith("<")]
     of_user += decisions.of_user(steering[:_MAX_STEERING], of_turn, features.prompt_summary)
-    said = [decisions.of_user([one.turn.user_text], _ACTING) for one in context]
-    last = said[-1] if said else []
+    said = [_said_by_user(one.turn.user_text) for one in context]
+    last = said[-1] if said else ()
     new = (one for one in of_user[of_plans:] if not _is_repeated(one, last, _REPEATED))
     yield from _stated(features, "The user", new)
     names = [key.name for key in features.named]
@@ -97,12 +100,23 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
         turn.assistant_text, evidence, names, [*of_user, *chain.from_iterable(said)]
     )
     answers = (one.turn.assistant_text for one in context)
-    stated = [one for text in answers for one in decisions.of_agent(text, _ACTING, ())]
+    stated = [one for text in answers for one in _said_by_agent(text)]
     new = (one for one in of_agent if not _is_repeated(one, stated, _REPEATED_BY_AGENT))
     yield from _stated(features, "The agent", new)
     reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
     # In a chat, texts about the world also say what is wrong with it.
     yield from _reported(features, reports if evidence.in_project else [])
+
+
+# Remembered: a turn is the context of several others.
+@lru_cache(_REMEMBERED)
+def _said_by_user(prompt: str) -> tuple[Statement, ...]:
+    return tuple(decisions.of_user([prompt], _ACTING))
+
+
+@lru_cache(_REMEMBERED)
+def _said_by_agent(response: str) -> tuple[Statement, ...]:
+    return tuple(decisions.of_agent(response, _ACTING, ()))
 
 
 def _is_repeated(statement: Statement, said: Iterable[Statement], share: float) -> bool:

@@ -63,6 +63,8 @@ class ProjectPaths:
     group: str
     cwd: str
     root: str
+    is_rooted: bool = True
+    """Whether the root is known, not guessed."""
 
     def file(self, path: str) -> str | None:
         """Return the name of a file in a tool call, or None for a generated file."""
@@ -99,7 +101,8 @@ class ProjectPaths:
 def project_paths(group: str, cwd: str | None, branch: str | None) -> ProjectPaths:
     directory = normpath(cwd.replace("\\", "/")) if cwd and _is_absolute(cwd) else ""
     root = project_root(directory, group, branch) if directory else ""
-    return ProjectPaths(group, directory, root)
+    is_rooted = not root or root == project_root(directory, group, branch, is_strict=True)
+    return ProjectPaths(group, directory, root, is_rooted)
 
 
 def project_root(path: str, group: str, branch: str | None, *, is_strict: bool = False) -> str:
@@ -203,6 +206,15 @@ USER = EntityKey("User", "user")
 """Who prefers and reports; no turn mentions it."""
 _MAX_READ_FILES = 8
 _MAX_SENTENCES = 400
+_MIN_STATEMENT, _MAX_STATEMENT = 4, 240
+"""Words of a sentence beside the name of which it says something, and its characters."""
+_UNREAL = re.compile(
+    r"^(?:it|this|that|these|they|but|and)\b|\b(?:could|would|might|maybe|option \d|let's|let me"
+    r"|shall|should (?:i|we)|want me|can you|we can|i can|i'll|i will|please)\b"
+    r"|[\w/-]/(?:home|tmp|Users)/|\[/|\?$",
+    re.IGNORECASE,
+)
+"""In sentences that ask, plan or suppose, and in lines of logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +279,23 @@ class TurnFeatures:
             if kind and entity.label in {SYMBOL, TEST}:
                 return f"{kind if entity.label == SYMBOL else TEST} in `{file}`"
         return f"{entity.label} in `{holding[0][0]}`" if holding else ""
+
+    def statement_about(self, name: str) -> str:
+        """Return the first sentence of the response, else of the prompt, that names a thing."""
+        pattern = re.compile(rf"(?<![\w/-]){re.escape(name)}(?![\w/-])")
+        asked = prose.sentences(prose.plain(prose.clip(self.turn.user_text, *prose.PROMPT_LIMITS)))
+        return next(
+            (
+                sentence.rstrip(".:;,!")
+                for sentence in (*self.sentences, *asked)
+                if name in sentence
+                and len(sentence) <= _MAX_STATEMENT
+                and not _UNREAL.search(sentence)
+                and len(pattern.sub("", sentence).split()) >= _MIN_STATEMENT
+                and pattern.search(sentence)
+            ),
+            "",
+        )
 
     def _file_texts(self) -> Iterator[tuple[str, str]]:
         """Yield the files of code that calls opened, each with what a call shows of its text."""

@@ -6,29 +6,21 @@ out; elsewhere the rest stays as it is (docs/security.md). It does while a log i
 left, too: a damaged length in it asks for more memory than there is, which zeroing would take.
 """
 
-import ctypes
-import sys
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import ladybug
 
+from turnetl.base.glibc import M_PERTURB, find_mallopt
 from turnetl.graph.ladybug.log import log_files
 
-_M_PERTURB = -6
 _ZEROED = 0xFF
 """glibc fills what it hands out with the complement of this byte."""
 
 
-def _find_mallopt() -> Callable[[int, int], int] | None:
-    if not sys.platform.startswith("linux"):
-        return None
-    return getattr(ctypes.CDLL(None), "mallopt", None)
-
-
-_mallopt = _find_mallopt()
+_mallopt = find_mallopt()
 IS_SUPPORTED = _mallopt is not None
 
 
@@ -38,11 +30,11 @@ def zeroed_memory() -> Generator[None]:
     if _mallopt is None:
         yield
         return
-    _mallopt(_M_PERTURB, _ZEROED)
+    _mallopt(M_PERTURB, _ZEROED)
     try:
         yield
     finally:
-        _mallopt(_M_PERTURB, 0)
+        _mallopt(M_PERTURB, 0)
 
 
 class WritableDatabase(ladybug.Database):

@@ -13,6 +13,7 @@ from turnetl.graph.from_rows import in_order
 _SessionPosition = tuple[datetime, TurnId]
 LOOKED_UP = ("session", "branch")
 """Attributes by whose value valid facts are found."""
+FILE_LABEL = "File"
 
 
 class GroupView(Protocol):
@@ -38,6 +39,9 @@ class GroupView(Protocol):
     def entities_like(self, name: str) -> Sequence[Entity]:
         """Return the entities whose name differs in case and spaces only, in order of creation."""
 
+    def files_named(self, base: str) -> Sequence[Entity]:
+        """Return the files whose name has this last part, in any case, in order of creation."""
+
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
         """Return the facts of that relation from `source` that are still valid, oldest first."""
 
@@ -62,6 +66,8 @@ class MirrorGroup:
         self._by_name: dict[str, list[tuple[int, str]]] = {}
         # Uuids in order of creation, by the name without case and spaces.
         self._by_folded_name: dict[str, list[str]] = {}
+        # Of files, by the last part of their names.
+        self._by_file_name: dict[str, dict[str, None]] = {}
         self._facts: dict[str, Fact] = {}
         self._chunks: dict[TurnId, int] = {}
         # Facts without an end, by (source, relation) and by (target, relation): dicts, for their
@@ -94,6 +100,9 @@ class MirrorGroup:
 
     def entities_like(self, name: str) -> Sequence[Entity]:
         return [self._entities[uuid] for uuid in self._by_folded_name.get(folded(name), ())]
+
+    def files_named(self, base: str) -> Sequence[Entity]:
+        return [self._entities[uuid] for uuid in self._by_file_name.get(folded(base), ())]
 
     def valid_facts(self, source: str, relation: str) -> Sequence[Fact]:
         return [self._facts[uuid] for uuid in self._valid.get((source, relation), ())]
@@ -140,6 +149,9 @@ class MirrorGroup:
                 self._by_name.setdefault(entity.name, []).append(entry)
                 self._by_folded_name.setdefault(folded(entity.name), []).append(entity.uuid)
             self._entities[entity.uuid] = entity
+            if FILE_LABEL in entity.labels:
+                base = folded(entity.name.rpartition("/")[2])
+                self._by_file_name.setdefault(base, {})[entity.uuid] = None
         for fact in facts:
             self._put_fact(fact)
 

@@ -192,6 +192,9 @@ class Overlay:
     def entities_like(self, name: str) -> Sequence[Entity]:
         return [*self._current(self.base.entities_like(name)), *self.new.entities_like(name)]
 
+    def files_named(self, base: str) -> Sequence[Entity]:
+        return [*self._current(self.base.files_named(base)), *self.new.files_named(base)]
+
     def fact(self, uuid: str) -> Fact | None:
         return self.new.fact(uuid) or self._facts.get(uuid) or self.base.fact(uuid)
 

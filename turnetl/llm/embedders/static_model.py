@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from turnetl.base.batched import batched
+from turnetl.base.batched import batched, batched_by_size
 from turnetl.base.errors import Fatal
 from turnetl.base.model import Vector
 from turnetl.llm.vectors import Matrix, pack
@@ -21,6 +21,8 @@ PACKAGE = "wordllama"
 MODEL = "l2_supercat"
 DIMENSIONS = 256
 
+_BATCH_TOKENS = 2048
+"""Whose vectors are in memory together: 2 MB, which the caches of a processor hold."""
 _UNKNOWN = 0
 """The token of a text without tokens."""
 
@@ -55,6 +57,10 @@ class StaticModel:
 
     def text_vectors(self, tokens: Sequence[Sequence[int]]) -> Matrix:
         """Return the mean vector of the tokens of each text, of unit length, one row per text."""
+        batches = batched_by_size(tokens, map(len, tokens), size=_BATCH_TOKENS)
+        return np.concatenate([self._text_vectors(batch) for batch in batches])
+
+    def _text_vectors(self, tokens: Sequence[Sequence[int]]) -> Matrix:
         starts = np.cumsum([0, *(len(of_text) for of_text in tokens[:-1])])
         # A text without tokens has that of the unknown token: no vector has length zero.
         rows = self._rows(np.concatenate([np.asarray(of_text) for of_text in tokens]))

@@ -37,6 +37,7 @@ PAGE_SIZE = 30
 class EntityPage:
     name: str
     labels: tuple[str, ...]
+    aliases: tuple[str, ...]
     uuid: str
     group: NamedLink
     summary: CutText
@@ -73,6 +74,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     return EntityPage(
         name=entity.name,
         labels=entity.labels,
+        aliases=entity.aliases,
         uuid=entity.uuid,
         group=group_link(entity.group_id),
         summary=cut(entity.summary),

@@ -1,0 +1,88 @@
+"""`turnetl entity`: what is known about one, and which entities are one."""
+
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cyclopts import App
+
+from turnetl import console
+from turnetl.base.clock import now
+from turnetl.cli import history
+from turnetl.cli.confirmation import Confirmation, Yes
+from turnetl.cli.options import HISTORY_COMMANDS, NO_COMMON, CommonOptions, Flag, GroupNames
+
+if TYPE_CHECKING:  # importing it takes a moment, which `--help` must not spend
+    from turnetl.pipeline.run_merge import MergePlan
+
+app = App(name="entity", group=HISTORY_COMMANDS)
+app.default(history.entity)
+
+
+@app.command
+def merge(
+    kept: str,
+    merged: str,
+    /,
+    *,
+    groups: GroupNames = (),
+    dry_run: Flag = False,
+    yes: Yes = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Make two entities of a group one, now and in all later turns; `split` takes it back.
+
+    Their turns, and all that were committed after them, are ingested again.
+
+    Args:
+        kept: Name of the entity that stays, or the beginning of its id.
+        merged: Name or id of the other one, which becomes an alias.
+        dry_run: Write nothing; print which turns are repeated.
+        yes: Do not ask.
+    """
+    from turnetl import pipeline
+
+    return _execute(
+        pipeline.preview_merge, (kept, merged), groups, Confirmation(dry_run, yes, common)
+    )
+
+
+@app.command
+def split(
+    entity: str,
+    alias: str,
+    /,
+    *,
+    groups: GroupNames = (),
+    dry_run: Flag = False,
+    yes: Yes = False,
+    common: CommonOptions = NO_COMMON,
+) -> int:
+    """Make what was merged into an entity one of its own again.
+
+    Args:
+        entity: Name of the entity, or the beginning of its id.
+        alias: Name of what was merged into it.
+        dry_run: Write nothing; print which turns are repeated.
+        yes: Do not ask.
+    """
+    from turnetl import pipeline
+
+    return _execute(
+        pipeline.preview_split, (entity, alias), groups, Confirmation(dry_run, yes, common)
+    )
+
+
+def _execute(
+    plan: Callable[..., Coroutine[Any, Any, "MergePlan"]],
+    names: tuple[str, str],
+    groups: GroupNames,
+    asking: Confirmation,
+) -> int:
+    from turnetl import pipeline
+    from turnetl.views import redo as view
+
+    settings, options = asking.common.settings(), pipeline.RunOptions(dry_run=asking.dry_run)
+    planned = console.run_async(plan(settings, *names, options, now, groups=groups))
+    work = partial(pipeline.merge, settings, planned, options, now)
+    return asking.execute(planned.redo, work, view)
