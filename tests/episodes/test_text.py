@@ -1,3 +1,4 @@
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -40,6 +41,21 @@ def test_a_turn_is_rendered_as_the_messages_of_a_conversation() -> None:
         "user: Mend the cart\n\nassistant: Done.\n\nuser: and the basket\n\nuser: in Rust"
         "\n\nuser: use Postgres\n\ntools: Read cart.py\ntools: Bash make -> 2 passed"
     )
+
+
+def test_what_the_user_said_during_a_response_stands_in_its_place() -> None:
+    said = {
+        "assistant_text": "I look.\n\nWhich one?\n\nDone.",
+        "steering": ("and the basket", "thanks"),
+        "user_answers": ("the second",),
+    }
+    assert text(**said, places=(7, 26, 19)) == (
+        "user: Q\n\nassistant: I look.\n\nuser: and the basket\n\nassistant: Which one?"
+        "\n\nuser: the second\n\nassistant: Done.\n\nuser: thanks"
+    )
+    after = "Done.\n\nuser: and the basket\n\nuser: thanks\n\nuser: the second"
+    for unknown in (None, (), (7, 26)):
+        assert text(**said, places=unknown).endswith(after)
 
 
 def test_of_a_subagent_its_changes_commands_and_unreported_answer_are_rendered() -> None:
@@ -176,11 +192,36 @@ def test_what_turnetl_answered_the_agent_is_not_rendered() -> None:
 
 
 def test_of_a_long_call_both_ends_are_kept() -> None:
-    rendered = call_line(tool("Bash", "git commit -m '" + "xy " * 300 + "' && git push --force"))
-    assert rendered.startswith("Bash git commit -m 'xy xy ")
-    assert "xy x... xy" in rendered
+    rendered = call_line(tool("Bash", "make release '" + "xy " * 300 + "' && git push --force"))
+    assert rendered.startswith("Bash make release 'xy xy ")
+    assert "xy xy... xy" in rendered
     assert rendered.endswith("xy ' && git push --force")
     assert len(rendered) < 520
+
+
+def test_what_an_agent_wrote_for_people_is_kept() -> None:
+    prose = "We keep `prices` in cents. " * 60
+    body = f'{{"issue":"SHOP-12","body":"{prose}"}}'
+    for call in (
+        tool("Bash", f"git add . && git commit -q -m \"$(cat <<'EOF' {prose} EOF )\""),
+        tool("Bash", f"gh pr create --title Cents --body '{prose}'"),
+        tool("mcp__linear__create_comment", body),
+    ):
+        assert prose in call_line(call)
+    plan = tool(
+        "ExitPlanMode", json.dumps({"plan": f"# Plan\n\n1. {prose}"}, separators=(",", ":"))
+    )
+    assert call_line(plan) == f"ExitPlanMode # Plan 1. {prose.strip()}"
+
+
+def test_a_turn_of_marks_of_redactions_alone_has_no_text() -> None:
+    mark = "[REDACTED_TEXT len=12 sha=0f]"
+    hidden = tool("exec", "[REDACTED_ARGUMENTS len=9]", "[REDACTED_OUTPUT len=3]")
+    marks = {"user_text": mark, "assistant_text": f"{mark}\n\n{mark}", "steering": (mark,)}
+    stopped = {"closed_by": ClosedBy.INTERRUPTED}
+    assert text(**marks, tool_calls=(hidden,), **stopped) == ""
+    assert call_line(tool("exec", "make", mark), **marks) == f"exec make -> {mark}"
+    assert text(**{**marks, "user_text": f"Use {mark}"}, tool_calls=(hidden,)).count(mark) == 4
 
 
 def test_an_interrupted_turn_says_so_unless_it_has_no_text() -> None:

@@ -69,6 +69,16 @@ def test_a_turn_leads_back_to_its_lines_and_bytes(format_: Format, path: Path) -
 
 
 @pytest.mark.parametrize(("format_", "path"), SAMPLES)
+def test_what_a_user_says_during_a_turn_has_a_place_in_it(format_: Format, path: Path) -> None:
+    for turn in format_.read(path.read_bytes()).turns:
+        said = ((turn.steering, turn.steering_at), (turn.user_answers, turn.answers_at))
+        for texts, places in said:
+            assert len(texts) == len(places)
+            assert places == sorted(places)
+            assert max(places, default=0) <= len(turn.assistant_texts)
+
+
+@pytest.mark.parametrize(("format_", "path"), SAMPLES)
 def test_times_are_aware_and_utc(format_: Format, path: Path) -> None:
     turns = format_.read(path.read_bytes()).turns
     assert all(time is None or time.tzinfo is UTC for turn in turns for time in _times(turn))

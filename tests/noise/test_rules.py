@@ -304,6 +304,14 @@ def test_a_prompt_without_a_response_is_a_repeat_of_the_same_prompt_with_one(fir
     assert marks(first, later("p1", LONG, RESPONSE, session_id="s2")) == ["repeat", None]
 
 
+def test_an_interrupted_prompt_is_noise_if_the_next_of_its_session_says_it_again() -> None:
+    stopped = prompted("Mend the cart so that it is never empty, and write a test", **INTERRUPTED)
+    again = "mend the cart so that it is NEVER empty and write two tests for the basket"
+    assert marks(stopped, later("p1", again, tool_calls=WORK)) == ["interrupted", None]
+    for other in (later("p1", "Continue", tool_calls=WORK), later("p1", again, session_id="s2")):
+        assert marks(stopped, other) == [None, None]
+
+
 def test_a_prompt_that_has_no_response_twice_is_kept_once() -> None:
     twice = [prompted(LONG, **INTERRUPTED), later("p1", LONG, **INTERRUPTED)]
     assert marks(*twice) == [None, "repeat"]

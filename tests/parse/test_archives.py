@@ -306,6 +306,20 @@ def test_long_texts_keep_head_and_tail_and_the_number_of_omitted_characters(
     assert turn.chars == len("Go.") + len(json.dumps({"command": command})) - 1 + len(result_text)
 
 
+def test_of_a_text_that_an_agent_wrote_for_people_more_is_kept(lake: Lake, tmp_path: Path) -> None:
+    plan = "Keep prices in cents. " * 100
+    use = {"type": "tool_use", "id": "t1", "name": "ExitPlanMode", "input": {"plan": plan}}
+    body = f"gh pr create --title Cents --body '{plan * 2}'"
+    create = {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": body}}
+    path = tmp_path / "s1.jsonl"
+    path.write_text(row("user", "Go.", "p0") + row("assistant", [use, create], "a0"))
+    run(lake, path)
+    first, second = only_turn(lake).tool_calls
+    assert plan in first.input
+    assert second.input.count("cents.") in range(130, 140)
+    assert f"[... {len(body) - 3000} characters left out ...]" in second.input
+
+
 @pytest.mark.parametrize(
     ("cwd", "group"),
     [

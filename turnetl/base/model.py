@@ -184,6 +184,9 @@ class Turn:
     """Part of `output_tokens`."""
     usage: tuple[MessageUsage, ...] | None = None
     """Of each API message; None: an older turnetl wrote the turn."""
+    places: tuple[int, ...] | None = None
+    """Characters of `assistant_text` before each of `steering`, then of `user_answers`; None: an
+    older turnetl wrote the turn."""
     subagents: tuple[SubagentRun, ...] = ()
     """Those that the turn started, and those that these started, oldest first. Only the episodes
     table has them: stage 2 joins them to their turns."""

@@ -82,7 +82,7 @@ IS_TURN = pl.col("subagent_type").is_null()
 """Whether a row of a turns file is a turn."""
 TURNS = Table(
     "turns",
-    4,
+    5,
     (
         Column("turn_id", pl.String, "uuid5 of group, format and the prompt's native id"),
         Column("group_id", pl.String, "Graphiti's `group_id`, one for each project by default"),
@@ -98,6 +98,12 @@ TURNS = Table(
         Column("assistant_text", pl.String, "the agent's texts joined by blank lines, redacted"),
         Column("steering", TEXTS, "messages that the user typed while the agent worked, in order"),
         Column("user_answers", TEXTS, "texts of the user inside tool results, in order"),
+        Column(
+            "places",
+            pl.List(pl.Int64),
+            "characters of `assistant_text` before each of `steering`, then each of `user_answers`;"
+            " null: unknown",
+        ),
         Column("tool_calls", pl.List(TOOL_CALL), "tool calls in order; long results as excerpts"),
         Column("subagent_prompts", TEXTS, "prompts given to subagents, in order"),
         Column("model", pl.String, "last model in the turn; null if none"),
@@ -122,7 +128,11 @@ TURNS = Table(
         Column("content_hash", pl.String, "digest of the redacted content"),
         *_LINKS,
     ),
-    {2: _CACHE_COLUMNS | _LINK_COLUMNS, 3: _LINK_COLUMNS},
+    {
+        2: _CACHE_COLUMNS | _LINK_COLUMNS | {"places"},
+        3: _LINK_COLUMNS | {"places"},
+        4: frozenset({"places"}),
+    },
 )
 """Lines and bytes refer to the uncompressed archive in UTF-8. For a session in an OpenCode store,
 they refer to its files concatenated in the order of `parsing.opencode_store.session_files`.
@@ -135,7 +145,7 @@ TURN_COLUMNS = tuple(column for column in TURNS.columns if column not in _LINKS)
 
 EPISODES = Table(
     "episodes",
-    8,
+    9,
     (
         *TURN_COLUMNS,
         Column("subagents", pl.List(SUBAGENT_RUN), "runs of subagents for the turn, oldest first"),
@@ -155,9 +165,10 @@ EPISODES = Table(
         Column("kind", pl.String, "main content of the turn: `error_heavy`, `code_heavy`, ..."),
     ),
     {
-        5: _CACHE_COLUMNS | {"variants", "subagents"},
-        6: frozenset({"variants", "subagents"}),
-        7: frozenset({"subagents"}),
+        5: _CACHE_COLUMNS | {"variants", "subagents", "places"},
+        6: frozenset({"variants", "subagents", "places"}),
+        7: frozenset({"subagents", "places"}),
+        8: frozenset({"places"}),
     },
 )
 """One row for each turn of the group, sorted by (started_at, session_id, ordinal). `ordinal` counts

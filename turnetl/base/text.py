@@ -1,4 +1,4 @@
-"""Counts, times and amounts as text, and texts on one line."""
+"""Counts, times and amounts as text, texts on one line, and which calls write prose."""
 
 from datetime import datetime
 
@@ -41,3 +41,14 @@ _MB = 1_000_000
 
 def size(count: int) -> str:
     return f"{count / _MB:,.1f} MB" if count >= _MB else f"{count / 1e3:,.0f} kB"
+
+
+AUTHORED = (
+    r"(?i)^(?:exit_?plan_?mode|plan_exit|create_plan)\b|\b(?:gh|glab) (?:pr|mr|issue|release|api)\b"
+    r"|\bgit (?:commit|tag|notes)\b.{0,80}(?:<<| -[a-z]*[mF]\b)"
+    r'|^\S+ \{.*"(?:plan|body|comment|description)":"(?:[^"\\]|\\.){200}'
+    r"|^\S*(?:comment|doc|issue|message|note|page|release|review|ticket)\S* \{.*"
+    r'"(?:content|markdown|text)":"(?:[^"\\]|\\.){200}'
+)
+"""Matches a tool's name, a space and the input of a call in which an agent wrote a text for people:
+a plan, a commit message, a pull request, a ticket, a comment. For Python and for Rust."""

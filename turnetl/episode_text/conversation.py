@@ -100,7 +100,9 @@ def _step(line: str) -> ConversationStep:
 
 
 _CODE = re.compile(
-    r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+    r"^[ \t]*(?:```|~~~).*?(?:^[ \t]*(?:```|~~~)[ \t]*$|\Z)"
+    r"|^[ \t]*\[[\w+#.-]{1,20}, \d{1,9} lines: [^\n]*\]$",
+    re.MULTILINE | re.DOTALL,
 )
 _SIGNATURE = r"\W*Generated with \[[^\]\n]*\]\([^)\n]*\)(?:\s+Co-Authored-By: [^\n]*)?"
 _PLACEHOLDER = re.compile(
@@ -109,6 +111,7 @@ _PLACEHOLDER = re.compile(
 """A paragraph in place of a long block, between two parts, or below a text that an agent wrote for
 others: it says nothing itself."""
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_RULE, _TABLE_LINES = re.compile(r":?-*:?"), 2
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]+")
 SENTENCE_END = re.compile("(?<=[.!?\u3002\uff01\uff1f])[\"')*_]*\\s+|(?<=[\u3002\uff01\uff1f])")
 _QUESTION_MARKS = ("?", "\uff1f")
@@ -156,12 +159,22 @@ def paragraphs(answer: str) -> Sequence[str]:
         text = paragraph.strip()
         if not text or _PLACEHOLDER.fullmatch(text):
             continue
-        line = _line(text)
-        if found and found[-1].endswith(_COLONS) and _ITEM.match(text):
+        table = _rows(text)
+        line = table or _line(text)
+        if found and found[-1].endswith(_COLONS) and (table or _ITEM.match(text)):
             found[-1] = f"{found[-1]} {line}"
         else:
             found.append(line)
     return found
+
+
+def _rows(paragraph: str) -> str:
+    """Return the rows of a table, separated by semicolons, without numbers; '' if it is none."""
+    head, *rows = ([cell.strip() for cell in one.split("|")] for one in paragraph.splitlines())
+    if head[0] or len(rows) < _TABLE_LINES or any(not _RULE.fullmatch(one) for one in rows[0]):
+        return ""
+    said = ((one for one in row if any(map(str.isalpha, one))) for row in rows[1:])
+    return "; ".join(filter(None, map(", ".join, said)))
 
 
 def _line(paragraph: str) -> str:

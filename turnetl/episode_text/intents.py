@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from turnetl.episode_text import options
 from turnetl.episode_text.conversation import (
     SENTENCE_END,
     Closing,
@@ -16,6 +17,8 @@ from turnetl.episode_text.conversation import (
     closing,
     sentences,
 )
+from turnetl.episode_text.options import Reply
+from turnetl.episode_text.prose import shorten
 
 MAX_CHARS = 140
 """Characters of an intent or an outcome."""
@@ -68,14 +71,10 @@ def ends(text: str) -> str:
 
 def fit(text: str, limit: int = MAX_CHARS) -> str:
     """Return the text on one line, truncated at a word boundary to `limit` characters."""
-    line = " ".join(_REDACTED.sub("[redacted]", text).split()).strip()
+    line = _REDACTED.sub("[redacted]", text)
     if not any(map(str.isalnum, line.replace("[redacted]", ""))):
         return ""
-    if len(line) <= limit:
-        return line
-    cut = line[: limit - 1]
-    space = cut.rfind(" ", limit // 2)
-    return (cut[:space] if space > 0 else cut).rstrip(" ,;:.`(\"'") + "…"
+    return shorten(line, limit)
 
 
 def capital(text: str) -> str:
@@ -284,7 +283,7 @@ def _context(previous: Conversation | None) -> str:
     if previous is None:
         return ""
     said = _own_lines(ends(previous.prompt))
-    if said and not _is_assent(" ".join(said)) and not _SELECTED.fullmatch(" ".join(said)):
+    if said and not _is_assent(" ".join(said)) and not options.names_option(" ".join(said)):
         return _request(said)
     return closing(ends(previous.answer)).outcome
 
@@ -332,34 +331,18 @@ _OFFER = re.compile(
     r"|let me know if (?:you(?:'d| would) like me to|i should)|ready to)\s+(?=\S)",
     re.IGNORECASE,
 )
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_LABEL = r"(?:(?:option|approach|choice|number|no\.|variant|answer)s? ?#?|#)"
-_SELECTED = re.compile(
-    r"(?:(?:let'?s|go|use|do|take|pick|choose|with|i|i'd|prefer|say|yes|ok(?:ay)?|for)[ ,]+){0,4}"
-    rf"(?:{_LABEL}?(?P<label>[a-h]|\d{{1,2}})[).:]?|the (?P<ordinal>{'|'.join(_ORDINALS)})"
-    r"(?: (?:one|option|approach))?|(?P<all>both(?: of them)?|all(?: of (?:them|it|these))?))"
-    r"(?: it is| please|, please)?[.! ]{0,3}"
-    r"(?:$|(?P<rest>[,;.:]? ?(?:but|and|with|then|[\u2013\u2014-]) .*))",
-    re.IGNORECASE | re.DOTALL,
-)
-_OPTION = re.compile(
-    rf"[-*#>\s]{{0,6}}(?:{_LABEL})?(?P<label>[A-Ha-h]|\d{{1,2}})(?:[).:]|(?= \())\s+(?P<text>\S.*)",
-    re.IGNORECASE,
-)
-_INLINE_OPTION = re.compile(r"(?<!\w)#(\d{1,2}) (\w[^,;:#()\n]{2,60})")
-_OWN_ANSWER = re.compile(r"(#?)(\d{1,2})[.):]?\s+(.*)")
+_POLITE = re.compile(r"^[\s,.;:]*(?:(?:it is|please)\b[\s,.!]*)*", re.IGNORECASE)
 
 
 def _answered(said: Sequence[str], previous: Conversation) -> str:
     """Return what a prompt answers of the agent's last proposal, options or questions, else ''."""
     answer = ends(previous.answer)
-    options = _options(answer)
-    text = " ".join(said)
-    if options and (found := _SELECTED.fullmatch(text)):
-        return _chosen(found, options)
-    end = closing(answer)
-    if own := _own_answers(said, options, is_asked=bool(end.question)):
-        return own
+    text, end, offered = " ".join(said), closing(answer), options.offer(answer)
+    if replies := options.item_replies(said, offered):
+        return "; ".join(f"{fit(option, 45)}: {reply}" for option, reply in replies)
+    picked = options.picked(text, offered) if offered.options else None
+    if picked is not None and picked.chosen:
+        return _chosen(picked, offered.options)
     if _is_assent(text):
         return _assented(text, end, previous)
     if len(text) < _SHORT and (continued := _CONTINUED.fullmatch(text)):
@@ -371,47 +354,14 @@ def _answered(said: Sequence[str], previous: Conversation) -> str:
     return ""
 
 
-def _own_answers(said: Sequence[str], options: Mapping[str, str], *, is_asked: bool) -> str:
-    """Return the items of a list that the user wrote as answers to those of the agent, else ''."""
-    own = [found for found in map(_OWN_ANSWER.fullmatch, said) if found and found[2] in options]
-    is_answer = is_asked or any(
-        one[1] or not _AGREEING.isdisjoint(_words(one[3])[:1]) for one in own
-    )
-    if not is_answer or len(own) < len(said):
-        return ""
-    return "; ".join(f"{fit(options[one[2]], 45)}: {one[3]}" for one in own)
-
-
-def _chosen(found: re.Match[str], options: Mapping[str, str]) -> str:
-    labels = list(options)
-    if found["all"]:
-        listed = "; ".join(fit(text, 50) for text in options.values())
-        return f"Choose all of: {listed}"
-    label = (found["label"] or "").lower()
-    if found["ordinal"]:
-        place = _ORDINALS.index(found["ordinal"].lower())
-        label = labels[place] if place < len(labels) else ""
-    if label not in options:
-        return ""
-    rest = (found["rest"] or "").strip(" ,;")
-    chosen = fit(options[label], 80 if rest else MAX_CHARS)
+def _chosen(picked: Reply, listed: Mapping[str, str]) -> str:
+    if len(picked.chosen) > 1:
+        each = "; ".join(fit(text, 50) for text in picked.chosen)
+        return f"Choose {'all of' if len(picked.chosen) == len(listed) else 'these'}: {each}"
+    label = next((label for label, text in listed.items() if text == picked.chosen[0]), "")
+    rest = _POLITE.sub("", picked.rest)
+    chosen = fit(picked.chosen[0], 80 if rest else MAX_CHARS)
     return f"Choose {label.upper()}: {chosen} {rest}"
-
-
-def _options(answer: str) -> Mapping[str, str]:
-    """Return the last list of options in an answer, by their labels in lower case."""
-    options: dict[str, str] = {}
-    for line in answer.splitlines():
-        found = _OPTION.match(_EMPHASIS.sub("", line[:300]))
-        if found is None:
-            continue
-        label = found["label"].lower()
-        if label in options or label in ("1", "a"):
-            options = {}
-        options[label] = found["text"].strip(" *")
-    for found in _INLINE_OPTION.finditer(answer):
-        options.setdefault(found[1], found[2])
-    return options
 
 
 def _assented(text: str, end: Closing, previous: Conversation) -> str:

@@ -34,8 +34,9 @@ def outcome(turn: Conversation) -> str:
     shown = "; ".join(rows.phrases(stated))
     if (stated or shown) and end.question and not (rows.edited or rows.commits):
         # What is only offered was not done.
-        asked = fit(sentences(end.question)[0], _QUESTION_CHARS)
-        shown = "; ".join(filter(None, [shown, f"asks: {asked}"]))
+        asked, room = sentences(end.question)[0], MAX_CHARS - len(stated) - len(shown)
+        asks = f"asks: {asked}" if len(asked) < min(room, _QUESTION_CHARS) else "asks how to go on"
+        shown = "; ".join(filter(None, [shown, asks]))
     if rows.is_interrupted:
         begun = shown or (_silent(answer).removeprefix(_SILENT) if answer else "")
         return fit("; ".join(filter(None, ["Interrupted", begun])))
@@ -163,13 +164,17 @@ def _test_result(steps: Sequence[ConversationStep]) -> bool | None:
 _ANNOUNCES = re.compile(
     r"(?:now,? |next,? |first,? |then |(?:okay|ok|good|great|perfect|sure)[,.!] )*"
     r"(?:let me|let's|i'll|i will|i'm going to|i need to|i should|now i|next i|applying|checking"
-    r"|looking|running)\b",
+    r"|looking(?![^.]{0,80},)|running)\b",
     re.IGNORECASE,
 )
 _AGREES = re.compile(r"(?:understood|got it|makes sense)\b", re.IGNORECASE)
 _FILLER = re.compile(
     r"(?:done|perfect|great|good|excellent|all (?:done|set)|ok(?:ay)?|yes|no|sure|right|summary"
-    r"|you're (?:absolutely )?right|good (?:question|catch|point)|fixed|thanks?"
+    r"|(?:(?:ah|oh|yes|yeah),? ){0,3}(?:you're|that's) (?:absolutely |exactly )?(?:right|correct)"
+    r"|(?:that|this) makes sense|to be (?:\w{1,12} )?clear|fixed"
+    r"|i was (?:being )?(?:imprecise|wrong)"
+    r"|(?:good|great) (?:question|catch|point|example|idea)|thanks?|(?:yes, )?exactly(?: right)?"
+    r"|(?:i )?found (?:it|the \w{1,12})|(?:root )?cause found|there(?:'s| is) the \w{1,12}"
     r"|(?:now )?i (?:found|found and fixed|fixed|see|understand)"
     r" (?:it|the (?:issue|problem|bug|cause))"
     r"|the (?:issue|problem|cause) is (?:now )?clear(?: now)?"
@@ -179,7 +184,8 @@ _FILLER = re.compile(
 )
 _CLAIM = re.compile(
     r"\b(?:created|added|updated|wrote|written|changed|fixed|implemented|removed|deleted|renamed"
-    r"|moved|edited|replaced|refactored|appended|saved|reverted|completed)\b",
+    r"|moved|edited|replaced|refactored|appended|saved|reverted|completed|extracted|introduced"
+    r"|switched|bumped|converted|split|consolidated|simplified|rewrote|migrated|extended)\b",
     re.IGNORECASE,
 )
 _TESTS_CLAIM = re.compile(r"\btests?\b.{0,40}\b(?:pass|green|succeed)", re.IGNORECASE)
@@ -194,12 +200,28 @@ _OPENS = re.compile(
     r"|pushed|both|successfully|the [^.]{1,60} (?:is|are) now)\b",
     re.IGNORECASE,
 )
+_LEAD = re.compile(
+    r"(?:(?:good|great|perfect|excellent|nice|awesome|ok(?:ay)?|done|sure|alright|got it|understood"
+    r"|i see)\s?[,.!:\u2013\u2014-]+\s+|here(?:'s| is| are)\b[^:]{0,80}:\s+(?=\S))+",
+    re.IGNORECASE,
+)
+"""Before a statement: no part of it."""
+_ASIDE = re.compile(
+    r"(?:[-\u2013\u2014,:;] let me\b|^here(?:'s| is| are)\b[^:]{0,80}:$)", re.IGNORECASE
+)
+"""In a sentence about what the agent says next."""
+_CONCLUDES = re.compile(
+    r"(?:overall|in (?:short|summary)|to sum(?:mari[sz]e| up)|conclusion|bottom line|tl;?dr"
+    r"|verdict|(?:the )?(?:root cause|short answer|answer) (?:is|was)|root cause:)\b",
+    re.IGNORECASE,
+)
+_MARKS = re.compile(r"^#{1,6} +|\*\*")
 _COURTESY = re.compile(
     r"you(?:'re| are) (?:very )?welcome|glad (?:i could|to) help|no problem|feel free|let me know"
     r"|(?:if|please) [^.]{0,60}\b(?:feel free|let me know)|enjoy\b|have a (?:great|nice)",
     re.IGNORECASE,
 )
-_MIN_WORDS = 4
+_MIN_WORDS, _SHORT_TITLE = 4, 40
 _SHORT_ANSWER = 800
 """Characters of an answer that says first what was asked."""
 
@@ -213,7 +235,13 @@ def _conclusion(answer: str, end: Closing, rows: _Rows) -> str:
     start = max(begun, default=0)
     opened = (at for at, one in enumerate(parts) if at >= start and _OPENS.match(one))
     last = parts[next(opened, start) :]
-    stated = [one for part in last for one in whole_sentences(part) if _states(one, rows)]
+    headings = {_MARKS.sub("", line).strip() for line in answer.splitlines() if line[:1] == "#"}
+    stated = [
+        one
+        for part in last
+        for one in whole_sentences(part)
+        if one not in headings and _states(one, rows)
+    ]
     ended = [one for one in whole_sentences(end.outcome) if _states(one, rows)]
     if rows.unedited and not rows.edited:
         return _joined(ended) if end.question else ""
@@ -221,9 +249,15 @@ def _conclusion(answer: str, end: Closing, rows: _Rows) -> str:
         return _joined(stated)
     if not rows.steps and not end.question and len(answer) < _SHORT_ANSWER:
         return _joined(stated)
-    has_changed = rows.edited or rows.commits or _DONE.match(_CLAIMANT.sub("", stated[0]))
-    if not has_changed or (rows.rejected and end.question):
+    has_changed = (
+        rows.edited or rows.commits or rows.is_pushed or _DONE.match(_CLAIMANT.sub("", stated[0]))
+    )
+    if rows.rejected and end.question:
         return _joined(ended or stated)
+    if not has_changed:
+        # An answer begins with what was asked, unless it has a conclusion.
+        first = (at for at, one in enumerate(stated) if _CONCLUDES.match(one))
+        return _joined(stated[next(first, 0) :])
     done = (one for one in stated if _DONE.search(one) and len(one.split()) > _MIN_WORDS)
     return _joined(stated[stated.index(next(done, stated[0])) :])
 
@@ -235,17 +269,26 @@ def _joined(stated: Sequence[str]) -> str:
     """Return the first statements that fit, without the colon that announces a list or code."""
     title = ""
     for one in stated:
-        if title and len(title) + len(one) > MAX_CHARS:
+        is_begun = title.endswith(":") or len(title) < _SHORT_TITLE
+        if not is_begun and len(title) + len(one) > MAX_CHARS:
             break
-        title = f"{title} {one}".strip()
+        # A heading has no mark at its end.
+        mark = ";" if title[-1:].isalnum() or title[-1:] in tuple(")\"'`") else ""
+        title = f"{title}{mark} {one}".strip() if title else capital(_without_lead(one))
     return title.rstrip(":; ")
+
+
+def _without_lead(sentence: str) -> str:
+    lead = _LEAD.match(sentence)
+    return sentence[lead.end() :] if lead else sentence
 
 
 def _states(sentence: str, rows: _Rows) -> bool:
     """Return whether a sentence states something that the rows do not refute."""
     if sentence.endswith(("?", "\uff1f")) or _FILLER.fullmatch(sentence) or sentence[0] in "|>":
         return False
-    if any(known.match(sentence) for known in (_ANNOUNCES, _AGREES, _COURTESY)):
+    known = (_ANNOUNCES.match, _AGREES.match, _COURTESY.match, _ASIDE.search)
+    if any(matches(sentence) for matches in known):
         return False
     if rows.unedited and not rows.edited and _CLAIM.search(sentence):
         return False
@@ -255,6 +298,7 @@ def _states(sentence: str, rows: _Rows) -> bool:
 
 
 _SILENT = "Announced only: "
+_CONDENSED = re.compile(r"\[[\w+#.-]{1,20}, \d{1,9} lines: (.*)\]")
 
 
 def _silent(answer: str) -> str:
@@ -262,7 +306,8 @@ def _silent(answer: str) -> str:
     last = next(iter([*paragraphs(answer)][-1:]), "")
     if not last:
         lines = (line.strip("`~ ") for line in answer.splitlines())
-        return next((line for line in lines if " " in line), "No answer")
+        said = next((line for line in lines if " " in line), "No answer")
+        return _CONDENSED.sub(r"\1", said)
     if _COURTESY.match(last):
         return "Courtesy only"
     return f"{_SILENT}{last}" if _ANNOUNCES.match(last) else last

@@ -55,7 +55,7 @@ KINDS = (ERROR_HEAVY, CODE_HEAVY, TOOL_HEAVY, CONVERSATIONAL, ORDINARY)
 
 DEDUP_VERSION = 1
 """Version of the rules in `order` that decide which rows are one turn, and which are closed."""
-TEXT_VERSION = 7
+TEXT_VERSION = 8
 """Version of the texts. Raise it with every change that alters a text, in `text` or in a module
 that it calls."""
 CHUNK_LIMIT = 6000

@@ -44,8 +44,9 @@ from turnetl.noise import EMPTY
 
 RENDERED = ("kind", "text", "chunks", "chars_after", "tokens", "text_hash")
 """The columns of `schema.EPISODES` that are rendered."""
-INPUTS = ("turn_id", "content_hash", "cwd", "closed_by")
+INPUTS = ("turn_id", "content_hash", "cwd", "closed_by", "places")
 """The columns of a turn that determine what is rendered: its content by a digest."""
+_KEYS = (*INPUTS[:-1], pl.col("places").cast(pl.List(pl.String)).list.join(",").alias("places"))
 _MAX_SPREAD = 4
 """Rows that may be read for each row that is kept."""
 
@@ -59,11 +60,11 @@ class RenderedTexts:
         self._lake, self._group = lake, group
         self._rows = lake.scan_episodes(group)
         with lake.reading_episodes(group):
-            self._turns = self._rows.select(INPUTS).with_row_index("position").collect()
+            self._turns = self._rows.select(_KEYS).with_row_index("position").collect()
 
     def of(self, turns: pl.DataFrame) -> pl.DataFrame:
         """Return `RENDERED` of the turns that the table has unchanged, with `index` in `turns`."""
-        keys = turns.select(INPUTS).with_row_index()
+        keys = turns.select(_KEYS).with_row_index()
         known = keys.join(
             self._turns, on=INPUTS, how="inner", nulls_equal=True, maintain_order="left"
         )

@@ -8,12 +8,15 @@ a wrong role only condenses a result differently; there only known names count, 
 would create a false fact, or change what is stored of a turn.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 import polars as pl
 
 from turnetl.base import edit_outline
 from turnetl.base.model import ClosedBy, by_subagent
+from turnetl.base.text import AUTHORED
 from turnetl.episodes import content
 from turnetl.noise.machine_prompts import HISTORY_CALL
 
@@ -22,29 +25,54 @@ _INTERRUPTED = "\n\nuser: [Request interrupted by user]"
 
 
 def render_turns(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
-    """Return `text`, one per row of `schema.TURNS`: prompt, response, steering, answers, calls.
+    """Return `text`, one per row of `schema.TURNS`: prompt, response, calls.
 
+    Steering and answers of the user stand where they were said in the response, else after it.
     What the user typed is complete. What the patterns (Rust syntax) match is removed from the
-    agent's text, from tool calls and from their results. A blank line separates messages.
+    agent's text, from tool calls and from their results. A blank line separates messages. The text
+    of a turn that has nothing but marks of redactions is empty.
     """
-    unmatched = remove_patterns(pl.col("assistant_text"), patterns)
-    agent = turns.with_columns(unmatched, _cwd())
+    agent = turns.with_columns(_cwd())
     cleaned = agent.with_columns(
-        clean_messages(agent["user_text"]),
-        clean_messages(condense_code_blocks(agent)),
-        call_lines(agent, patterns),
+        clean_messages(agent["user_text"]), _spoken(agent, patterns), call_lines(agent, patterns)
     )
     messages = pl.concat_list(
         _message("user", pl.col("user_text")),
-        _message("assistant", clean_prose(pl.col("assistant_text"))),
-        _messages("user", "steering"),
-        _messages("user", "user_answers"),
+        "spoken",
         pl.col("calls").list.eval("tools: " + pl.element()).list.join("\n"),
     )
     text = messages.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
-    rows = cleaned.select(text.alias("text"), "closed_by")
+    rows = apply_where(
+        cleaned.select(text.alias("text"), "closed_by"),
+        pl.col("text").str.contains_any(_MARKS),
+        pl.when(_has_words(pl.col("text"))).then("text").otherwise(pl.lit("")).alias("text"),
+        pl.col("text"),
+    )
     ended = pl.when(_is_interrupted()).then(pl.col("text") + _INTERRUPTED).otherwise("text")
     return rows.select(ended)["text"]
+
+
+_MARK = r"[\[<](?i-u:redacted)[^\[\]<>\n]{0,80}[\]>]|\*{4,}|█{2,}"
+"""What turnetl, an agent or an exporter writes in place of a secret or of a whole text."""
+_MARKS = [f"{bracket}{word}" for bracket in "[<" for word in ("REDACTED", "redacted", "Redacted")]
+_MARKS += ["****", "██"]
+
+
+def _has_words(text: pl.Expr) -> pl.Expr:
+    """Return whether a text says anything without names of speakers and marks of redactions."""
+    bare = text.str.replace_all(_MARK, "").str.replace_all(r"(?m)^(?:user|assistant): ", "")
+    return bare.str.contains(r"[\p{L}\p{N}]")
+
+
+def _says_nothing() -> pl.Expr:
+    """Return whether the input of a call is a mark of a redaction, and the result at most one."""
+    texts = [
+        # Null, so that no pattern reads the other texts.
+        pl.when(pl.col(name).str.contains(rf"^\s*(?:{_MARK})|^$")).then(name)
+        for name in ("input", "result")
+    ]
+    blank = [(~_has_words(one)).fill_null(value=False) for one in texts]
+    return (pl.col("input") != "") & blank[0] & blank[1]
 
 
 def _is_interrupted() -> pl.Expr:
@@ -65,9 +93,54 @@ def _message(speaker: str, text: pl.Expr) -> pl.Expr:
     return pl.when(text == "").then(pl.lit("")).otherwise(f"{speaker}: " + text)
 
 
-def _messages(speaker: str, column: str) -> pl.Expr:
-    texts = pl.col(column).list.eval(_message(speaker, clean_user_text(pl.element())))
-    return texts.list.eval(pl.element().filter(pl.element() != "")).list.join("\n\n")
+def _spoken(turns: pl.DataFrame, patterns: Sequence[str]) -> pl.Series:
+    """Return `spoken`: what the agent said, and the user after the prompt, as messages in order."""
+    columns = ("cwd", "assistant_text", "steering", "user_answers", "places")
+    rows = turns.select(columns).with_row_index()
+    is_dialogue = pl.col("steering").list.len() + pl.col("user_answers").list.len() > 0
+    alone = rows.filter(~is_dialogue)
+    spoken = alone.select("index").with_columns(_agent_messages(alone, patterns))
+    if alone.height == rows.height:
+        return spoken["spoken"]
+    schema = {"index": pl.UInt32, "cwd": pl.String, "by_user": pl.Boolean, "text": pl.String}
+    said = [part for row in rows.filter(is_dialogue).iter_rows(named=True) for part in _parts(row)]
+    parts = pl.DataFrame(said, schema, orient="row").with_row_index("position")
+    agent = parts.filter(~pl.col("by_user")).rename({"text": "assistant_text"})
+    user = parts.filter("by_user").with_columns(
+        spoken=_message("user", clean_user_text(pl.col("text")))
+    )
+    messages = pl.concat(
+        one.select("index", "position", "spoken")
+        for one in (agent.with_columns(_agent_messages(agent, patterns)), user)
+    )
+    dialogues = messages.filter(pl.col("spoken") != "").sort("position").group_by("index")
+    joined = pl.concat([spoken, dialogues.agg(pl.col("spoken").str.join("\n\n"))])
+    ordered = rows.select("index").join(joined, on="index", how="left", maintain_order="left")
+    return ordered["spoken"].fill_null("")
+
+
+def _parts(row: Mapping[str, Any]) -> Iterator[tuple[int, str, bool, str]]:
+    """Yield the texts of agent and user in order, each with index, folder and whether a user's."""
+    index, cwd, text = row["index"], row["cwd"], row["assistant_text"]
+    said = (*row["steering"], *row["user_answers"])
+    places = row["places"] or ()
+    # Of a turn that an older turnetl wrote they are unknown.
+    at = places if len(places) == len(said) else [len(text)] * len(said)
+    start = 0
+    for place, one in sorted(zip(at, said, strict=True), key=itemgetter(0)):
+        if text[start:place].strip():
+            yield index, cwd, False, text[start:place]
+            start = place
+        yield index, cwd, True, one
+    yield index, cwd, False, text[start:]
+
+
+def _agent_messages(turns: pl.DataFrame, patterns: Sequence[str]) -> pl.Series:
+    """Return `spoken`: `assistant_text` as a message, without what the patterns match."""
+    unmatched = turns.with_columns(remove_patterns(pl.col("assistant_text"), patterns))
+    cleaned = unmatched.select(clean_messages(condense_code_blocks(unmatched)))
+    message = _message("assistant", clean_prose(pl.col("assistant_text")))
+    return cleaned.select(spoken=message)["spoken"]
 
 
 FENCED = r"(?ms)^[ \t]*```[^\n`]*\n.*?^[ \t]*```[ \t]*$"
@@ -127,7 +200,7 @@ def _summaries(blocks: pl.DataFrame) -> pl.Series:
 
 
 _HEAD, _TAIL = 400, 100
-"""Characters kept of a long call: the last step of a long command comes after a long text."""
+"""Characters kept of a long input: the last step of a long command comes after a long text."""
 _MAX_RESULTS = 3
 """Results kept of the same call: the first ones and the last."""
 _STRING = r'":"((?:[^"\\]|\\.)*)"'
@@ -143,7 +216,7 @@ def call_lines(turns: pl.DataFrame, patterns: Sequence[str] = ()) -> pl.Series:
         )
     # What turnetl itself answered was said in other turns, and at other times.
     is_aside = pl.col("name").is_in(BOOKKEEPING_TOOLS) | pl.col("name").str.contains(HISTORY_CALL)
-    relevant = calls.filter(~is_aside).with_columns(
+    relevant = calls.filter(~is_aside & ~_says_nothing()).with_columns(
         remove_patterns(pl.col("input", "result"), patterns)
     )
     relevant = apply_where(
@@ -231,24 +304,30 @@ def _with_call(calls: pl.DataFrame) -> pl.DataFrame:
     is_json = call.str.contains(r"^[{\[]")
     readable = apply_where(calls, is_json, _from_json().alias("input"), _relative(call))
     name = pl.col("name").str.replace(r"^mcp__.*__", "")
-    one_line = _without_middle(call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " "))
+    one_line = call.str.replace_all(r"[ \t\n]{2,}|[\t\n]", " ")
+    lines = readable.with_columns(call=one_line, original=calls["input"])
+    text = pl.col("call")
+    cut = apply_where(lines, text.str.len_chars() > _HEAD + _TAIL, _without_middle(text), text)
     by = [pl.col("by")] if "by" in calls.columns else []
-    line = (name + " " + one_line).str.strip_chars_end()
-    return readable.with_columns(call=pl.concat_str(line, *by))
+    line = (name + " " + text).str.strip_chars_end()
+    return cut.with_columns(call=pl.concat_str(line, *by))
 
 
 def _without_middle(call: pl.Expr) -> pl.Expr:
+    """Return the ends of long inputs; a text that an agent wrote for people is kept."""
     ends = call.str.head(_HEAD) + "..." + call.str.tail(_TAIL)
-    return pl.when(call.str.len_chars() > _HEAD + _TAIL).then(ends).otherwise(call)
+    is_authored = (pl.col("name") + " " + pl.col("original")).str.contains(AUTHORED)
+    return pl.when(is_authored).then(call).otherwise(ends).alias("call")
 
 
 def _from_json() -> pl.Expr:
     """Return a JSON input as text: a search as pattern and place, other input without escapes."""
     folder = (" in " + _relative(_json_field("path"))).fill_null("")
+    plan = _json_field("plan").str.replace_all(r"(?:\\[nrt])+ *", " ")
     files = (" of " + pl.coalesce(_json_field("glob"), _json_field("include"))).fill_null("")
     unescaped = pl.col("input").str.replace_all(r"([^\\])(?:\\[nrt])+", "$1 ")
     search = _json_field("pattern") + folder + files
-    return pl.coalesce(search, unescaped.str.replace_all(r'\\"', '"'))
+    return pl.coalesce(search, plan, unescaped.str.replace_all(r'\\"', '"'))
 
 
 def _json_field(name: str) -> pl.Expr:

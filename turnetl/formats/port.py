@@ -80,7 +80,10 @@ class RawTurn(msgspec.Struct, gc=False):
     assistant_texts: list[str] = []
     """The agent's texts, one for each message or block."""
     steering: list[str] = []
+    steering_at: list[int] = []
+    """How many of `assistant_texts` precede each text of `steering`."""
     user_answers: list[str] = []
+    answers_at: list[int] = []
     tool_calls: list[RawToolCall] = []
     subagent_prompts: list[str] = []
     model: str | None = None

@@ -162,6 +162,7 @@ def turn_from_row(row: Mapping[str, Any]) -> Turn:
         "tool_calls": _calls(ToolCall, row["tool_calls"]),
         "closed_by": ClosedBy(closed_by) if closed_by else None,
         "usage": _usage(row["usage"]),
+        "places": None if row["places"] is None else tuple(row["places"]),
         "subagents": tuple(map(_subagent_run, row.get("subagents") or ())),
     }
     return Turn(**fields)

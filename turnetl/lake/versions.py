@@ -78,9 +78,10 @@ def metadata_text(metadata: Mapping[str, str], table: schema.Table) -> str:
     return msgspec.json.encode(versioned, order="sorted").decode()
 
 
-TOKENS = 2
+TOKENS = 3
 """1: tokens of each API message: input without the cache, cache write and read, output. 2: also the
-runs of subagents, and the calls that started them."""
+runs of subagents, and the calls that started them. 3: also where in a response the user spoke, and
+texts for people in calls."""
 
 
 @dataclass(frozen=True, slots=True)

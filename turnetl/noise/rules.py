@@ -178,6 +178,16 @@ _is_short_prompt = short_response & (prompt.str.len_bytes() <= _SHORT_PROMPT_BYT
 _is_prompt_without_response = (no_response | provider_failed) & (
     prompt.str.len_bytes() <= _ENOUGH_BYTES
 )
+_is_interrupted = no_response & (pl.col("closed_by") == "interrupted")
+_next_prompt = pl.col("user_text").shift(-1).over("session_id")
+_words_of, _words_after = (
+    pl.when(_is_interrupted).then(text).str.to_lowercase().str.extract_all(r"\w+").list.unique()
+    for text in (pl.col("user_text"), _next_prompt)
+)
+# Of equal prompts, `repeat` keeps one.
+_is_reworded = (_next_prompt.str.strip_chars() != pl.col("user_text").str.strip_chars()) & (
+    3 * _words_after.list.set_intersection(_words_of).list.len() >= 2 * _words_of.list.len()
+)
 _STAGES: tuple[dict[str, pl.Expr], ...] = (
     {"noise:no_activity": _true(_has_no_activity), "noise:asks_history": _true(_asks_history)},
     {
@@ -283,10 +293,10 @@ PROVIDER_ERROR = NoiseRule(
 )
 INTERRUPTED = NoiseRule(
     "interrupted",
-    2,
+    3,
     "The user interrupted the turn before anything happened. A prompt that describes a task or"
-    " decides something is kept.",
-    no_response & (pl.col("closed_by") == "interrupted") & low_content,
+    " decides something is kept, unless the next one of its session says it in other words.",
+    _is_interrupted & (low_content | _is_reworded),
 )
 NO_RESPONSE = NoiseRule(
     "no_response",
@@ -371,8 +381,8 @@ ON_DEMAND: tuple[NoiseRule, ...] = (SUBAGENT, SCHEDULED, NO_TOOL_CALLS)
 
 EMPTY = NoiseRule(
     "empty",
-    1,
-    "The rendered text is empty: the turn contains nothing but noise.",
+    2,
+    "The rendered text is empty: the turn contains nothing but noise or marks of redactions.",
     pl.col("text") == "",
 )
 """Has the lowest precedence and reads the rendered text, so `mark` does not evaluate it. It is

@@ -200,12 +200,22 @@ def _with_texts(turn: RawTurn, texts: Sequence[str]) -> RawTurn:
     return replace(
         turn,
         user_text=texts[0],
-        assistant_texts=[texts[1]],
+        assistant_texts=_split_as(turn, texts[1]),
         steering=steering,
         user_answers=user_answers,
         subagent_prompts=subagent_prompts,
         tool_calls=[replace(call, result=next(rest)) for call in calls],
     )
+
+
+def _split_as(turn: RawTurn, joined: str) -> list[str]:
+    """Return the redacted texts of the agent: apart if the places of others in them count."""
+    parts = joined.split("\n\n")
+    counts = [text.count("\n\n") + 1 for text in turn.assistant_texts]
+    if not (turn.steering_at or turn.answers_at) or sum(counts) != len(parts):
+        return [joined]
+    ends = accumulate(counts, initial=0)
+    return [join_texts(parts[start:end]) for start, end in pairwise(ends)]
 
 
 def _names(archive: ArchiveWithPath) -> list[str]:

@@ -5,6 +5,7 @@ thousands of short turns, and building row by row costs more than parsing them. 
 40 columns of each small archive by themselves: many archives have their columns together.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,6 +20,7 @@ from msgspec.structs import astuple
 from turnetl.base import ids, schema
 from turnetl.base.edit_outline import split_lines
 from turnetl.base.model import GroupId, Turn
+from turnetl.base.text import AUTHORED
 from turnetl.formats.kit.usage import Tokens, total
 from turnetl.formats.port import RawToolCall, RawTurn, SubagentStart
 from turnetl.lake import arrow_schema
@@ -27,6 +29,9 @@ from turnetl.parsing.redaction import RedactedTurns, join_texts
 
 INPUT_LIMITS = (600, 200)
 """Characters kept at the head and at the tail of a tool call's input."""
+AUTHORED_LIMITS = (2400, 600)
+"""The same of an input that `base.text.AUTHORED` matches."""
+_AUTHORED = re.compile(AUTHORED)
 
 _BATCH_TURNS = 1000
 _TEXT = pa.large_string()
@@ -142,6 +147,7 @@ def _batch(archives: Sequence[ArchiveTurns]) -> pa.RecordBatch:
         ),
         "subagent_calls": _text_lists([[*map(_start_text, one.subagent_calls)] for one in turns]),
         "call_lines": _call_lines(turns),
+        "places": _places(turns),
         "usage": _as_lists(tokens, _message_structs(turns, tokens)),
     }
     arrays = [
@@ -157,8 +163,16 @@ def _inputs(calls: Sequence[RawToolCall]) -> tuple[list[str], list[str]]:
     The digest of a turn has no part of the latter: it depends on what its session read before.
     """
     parts = [split_lines(call.input) for call in calls]
-    inputs = [truncate(one_line(text), *INPUT_LIMITS) for text, _ in parts]
+    names = (call.name for call in calls)
+    inputs = [_input(name, one_line(text)) for name, (text, _) in zip(names, parts, strict=True)]
     return inputs, [text + outline for text, (_, outline) in zip(inputs, parts, strict=True)]
+
+
+def _input(tool: str, text: str) -> str:
+    if len(text) <= sum(INPUT_LIMITS):
+        return text
+    is_authored = _AUTHORED.search(f"{tool} {text[: AUTHORED_LIMITS[0]]}")
+    return truncate(text, *(AUTHORED_LIMITS if is_authored else INPUT_LIMITS))
 
 
 # Cached, because pyarrow creates the objects again at each access, for every archive.
@@ -212,6 +226,20 @@ def _token_columns(tokens: Sequence[Sequence[Tokens]]) -> dict[str, Iterable[Any
 
 def _text_lists(lists: Sequence[Sequence[str]]) -> pa.Array:
     return _as_lists(lists, pa.array(chain.from_iterable(lists), _TEXT))
+
+
+def _places(turns: Sequence[RawTurn]) -> pa.Array:
+    places = [_places_in(turn) if turn.steering_at or turn.answers_at else [] for turn in turns]
+    return _as_lists(places, pa.array(chain.from_iterable(places), pa.int64()))
+
+
+def _places_in(turn: RawTurn) -> list[int]:
+    """Return how many characters of the agent's joined texts precede each text of the user."""
+    starts = [*accumulate((len(text) + 2 for text in turn.assistant_texts), initial=0)]
+    return [
+        min(starts[min(count, len(starts) - 1)], max(starts[-1] - 2, 0))
+        for count in (*turn.steering_at, *turn.answers_at)
+    ]
 
 
 def _start_text(start: SubagentStart) -> str:

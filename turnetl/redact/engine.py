@@ -14,7 +14,7 @@ from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from turnetl.redact import plausible
-from turnetl.redact.literal_search import RuleMatcher, literal_search, spans_of_rule
+from turnetl.redact.literal_search import ExactMatcher, RuleMatcher, literal_search, spans_of_rule
 from turnetl.redact.normalised import undisguised, views
 from turnetl.redact.pii import PII_RULE_NAMES
 from turnetl.redact.pii.subject import NAME_RULES, is_certain_name, names_alone
@@ -22,7 +22,6 @@ from turnetl.redact.port import RedactedTexts, placeholder
 from turnetl.redact.prefilter import (
     SEPARATOR,
     CleanTexts,
-    ExactMatcher,
     candidates,
     pii_candidates,
     texts_with_secrets,

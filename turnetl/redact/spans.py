@@ -36,15 +36,6 @@ def is_issued(rule: str) -> bool:
     return rule not in _ANNOUNCED
 
 
-def occurrences(data: bytes, secrets: Mapping[bytes, str]) -> Iterator[Span]:
-    for secret, rule in secrets.items():
-        start = data.find(secret)
-        while secret and start >= 0:
-            end = start + len(secret)
-            yield Span(start, end, rule)
-            start = data.find(secret, end)
-
-
 def without_heads(
     data: bytes, spans: Iterable[Span], heads: Mapping[int, tuple[int, str]]
 ) -> Iterator[Span]:

@@ -290,10 +290,12 @@ def _folders(turn: Turn) -> tuple[str | None, ...]:
 
 
 def _with_turn_texts(turn: Turn, new: _NewText) -> Turn:
+    user_text, assistant_text = new(turn.user_text), new(turn.assistant_text)
     return replace(
         turn,
-        user_text=new(turn.user_text),
-        assistant_text=new(turn.assistant_text),
+        user_text=user_text,
+        assistant_text=assistant_text,
+        places=turn.places if assistant_text == turn.assistant_text else None,
         steering=tuple(map(new, turn.steering)),
         user_answers=tuple(map(new, turn.user_answers)),
         subagent_prompts=tuple(map(new, turn.subagent_prompts)),

@@ -441,8 +441,14 @@ struct Line {
 )
 SCRIPT = Sample(
     "code",
-    "docker compose up\nmake seed\n" + "curl localhost\n" * 40,
-    kept=("42 lines", "docker compose up", "make seed"),
+    "docker compose up\nmake seed\n"
+    + "curl localhost\n" * 40
+    + "deploy --dry-run etc/shop.toml CART_LIMIT checkOut https://shop.example/a SHOP-12\n",
+    kept=(
+        *("43 lines", "docker compose up", "make seed", "--dry-run", "etc/shop.toml", "SHOP-12"),
+        *("CART_LIMIT", "checkOut", "https://shop.example/a"),
+    ),
+    removed=("localhost; curl",),
     role="code",
 )
 

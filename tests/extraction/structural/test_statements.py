@@ -2,8 +2,8 @@ import pytest
 
 from tests.builders import START
 from tests.extraction.structural.shop_group import ShopGroup
-from turnetl.extraction.structural import options, prose
-from turnetl.extraction.structural.options import Reply
+from turnetl.episode_text import options, prose
+from turnetl.episode_text.options import Reply
 
 CHOICE = """Two ways to fix it:
 
@@ -43,6 +43,7 @@ def test_a_short_reply_is_resolved_to_the_options_that_it_picks(subtests: pytest
         "3",
         "Bring it back",
         "2 files are missing",
+        "all tests fail",
     ):
         with subtests.test(prompt=prompt):
             assert options.reply(prompt, offer) is None
@@ -82,6 +83,19 @@ def test_what_follows_a_yes_is_kept() -> None:
     assert options.reply("yes, but limit it to ten entries", offer) == Reply(
         ("add a cache for totals",), (), "but limit it to ten entries"
     )
+
+
+async def test_replies_to_items_of_a_list_and_a_yes_become_decisions(shop: ShopGroup) -> None:
+    await shop.ingest("a", assistant_text="Left: #3 the tax of `total`, #4 the audit log. Fix?")
+    await shop.ingest(
+        "b", user_text="#3 round it once\n#4 no", assistant_text="Shall I drop the price cache?"
+    )
+    await shop.ingest("c", user_text="yes please", assistant_text="Done.")
+    assert shop.texts("DECIDED") == [
+        "On “the tax of `total`” the user answered: round it once",
+        "On “the audit log” the user answered: no",
+        "The user agreed to what the agent proposed: drop the price cache",
+    ]
 
 
 async def test_a_pick_is_a_decision_with_the_alternative_that_it_rejects(shop: ShopGroup) -> None:

@@ -21,18 +21,31 @@ _SIGNATURE = (
     r"|^[ \t]*(?:public|private|protected|static) [\w<>\[\], ?]+ \w+\([^\n]*"
     r"|^export const [^\n]*"
 )
+_NAME = (
+    r"(?-u:https?://[!#-&*-;=?-Z_a-z~]+|--[a-z][\w-]+|[\w./-]+\.[A-Za-z]+\b"
+    r"|[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)+|[A-Za-z][a-z0-9]+[A-Z]\w+|[A-Z][A-Z]+-[0-9]+)"
+)
+"""What a search may ask for: addresses, options, files, dotted and compound names, tickets."""
 _LINE_CHARS = 110
-_MAX_SIGNATURES = 12
-_MAX_HEAD = 6
+_MAX_SIGNATURES, _MAX_HEAD, _MAX_NAMES = 12, 6, 24
 
 
 def _condensed() -> pl.Expr:
-    """Return signatures; of a text without any (a script, a table, settings) the first lines."""
+    """Return signatures, else (a script, a table, settings) the first lines; and further names."""
     signatures = _first_lines(TEXT.str.extract_all(_SIGNATURE), _MAX_SIGNATURES)
     head = _first_lines(TEXT.str.split("\n"), _MAX_HEAD)
-    lines = pl.when(signatures.list.len() > 0).then(signatures).otherwise(head)
+    lines = join_lines(pl.when(signatures.list.len() > 0).then(signatures).otherwise(head))
+    first = TEXT.str.extract_all(_NAME).list.unique(maintain_order=True).list.head(2 * _MAX_NAMES)
     breaks = TEXT.str.strip_chars().str.count_matches("\n", literal=True)
-    return pl.format("{} lines: ", breaks + 1) + join_lines(lines)
+    # In a struct, because polars evaluates an expression at each use.
+    parts = pl.struct(breaks=breaks + 1, lines=lines, names=first)
+    known = pl.field("lines").str.extract_all(_NAME)
+    names = pl.field("names").list.set_difference(known)
+    # Sorted, because a difference of sets has no order.
+    kept = names.list.sort().list.head(_MAX_NAMES)
+    listed = kept.list.eval(truncate(pl.element(), _LINE_CHARS)).list.join(", ")
+    text = pl.format("{} lines: {}; names: {}", pl.field("breaks"), pl.field("lines"), listed)
+    return parts.struct.with_fields(text=text).struct.field("text").str.strip_suffix("; names: ")
 
 
 def _first_lines(lines: pl.Expr, count: int) -> pl.Expr:

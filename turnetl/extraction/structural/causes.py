@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from turnetl.base.relations import CAUSED_BY
-from turnetl.extraction.structural import failures, prose
+from turnetl.episode_text import prose
+from turnetl.extraction.structural import failures
 from turnetl.extraction.structural.findings import (
     ERROR,
     FILE,

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from turnetl.extraction.structural import prose
+from turnetl.episode_text import prose
 from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
     BRANCH,

@@ -15,15 +15,15 @@ from enum import StrEnum
 import msgspec
 
 from turnetl.base.model import ToolCall
-from turnetl.extraction.structural import decision_cues as cues
-from turnetl.extraction.structural import lexicon
-from turnetl.extraction.structural.prose import (
+from turnetl.episode_text.prose import (
     RESPONSE_LIMITS,
     clip,
     plain,
     sentences,
     shorten,
 )
+from turnetl.extraction.structural import decision_cues as cues
+from turnetl.extraction.structural import lexicon
 
 _QUESTION_AND_ANSWER = re.compile(r"\"([^\"]{3,600})\"=\"([^\"]{1,1000})\"")
 _REASON = re.compile(r"\b(?:because|since|so that|as it|simpler|safer|avoids?)\b", re.IGNORECASE)

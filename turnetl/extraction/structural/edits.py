@@ -22,7 +22,8 @@ from turnetl.base.edit_outline import (
     EditedPart,
 )
 from turnetl.base.model import Fact
-from turnetl.extraction.structural import prose, shell_commands
+from turnetl.episode_text import prose
+from turnetl.extraction.structural import shell_commands
 from turnetl.extraction.structural.findings import (
     FILE,
     PACKAGE,

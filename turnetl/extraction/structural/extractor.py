@@ -9,6 +9,7 @@ from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
 from turnetl.base.relations import EDITS, FAILED_WITH
+from turnetl.episode_text import prose
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
     MAX_ENTITIES,
@@ -17,7 +18,6 @@ from turnetl.extraction.structural import (
     commits,
     edits,
     entity_names,
-    prose,
     runs,
     statements,
     structural_recipe,
@@ -183,7 +183,7 @@ def _complete(
 
 
 def _joins_two(fact: Fact) -> bool:
-    return fact.source != fact.target or fact.relation in edits.FILE_RELATIONS
+    return fact.source != fact.target or fact.relation in EDITS
 
 
 def _fact(episode: Episode, draft: FactDraft, found: TurnEntities, now: datetime) -> Fact:

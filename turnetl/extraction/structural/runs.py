@@ -13,8 +13,9 @@ from enum import StrEnum
 from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH, FIXED_BY
+from turnetl.episode_text import prose
 from turnetl.extraction.structural import edits as edit_rules
-from turnetl.extraction.structural import failures, lexicon, prose
+from turnetl.extraction.structural import failures, lexicon
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
     COMMAND,

@@ -10,7 +10,9 @@ from functools import lru_cache
 from itertools import chain
 
 from turnetl.base.model import Attribute, Episode
-from turnetl.extraction.structural import decisions, failures, lexicon, options, prose
+from turnetl.episode_text import options, prose
+from turnetl.episode_text.options import Offer, Reply
+from turnetl.extraction.structural import decisions, failures, lexicon
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
     CONCEPT,
@@ -21,7 +23,6 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.options import Offer, Reply
 from turnetl.extraction.structural.supersession import CHOSEN, SESSION, Choice, choice
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
@@ -82,7 +83,9 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
         yield from _plan_facts(features, title, stated)
     of_plans = len(of_user)
     if not plan:
-        replied = options.reply(turn.user_text, offered)
+        items = options.item_replies(turn.user_text.split("\n"), offered)
+        yield from _item_facts(features, items)
+        replied = Reply() if items else options.reply(turn.user_text, offered)
         yield from _reply_facts(features, offered, replied)
         text = turn.user_text if replied is None else replied.rest
         of_user += decisions.of_user([text], of_turn, offered.basis)
@@ -138,6 +141,15 @@ def _plan_facts(
         yield from _fact(features, statement.kind, statement.sentence, text)
 
 
+def _item_facts(features: TurnFeatures, replies: Iterable[tuple[str, str]]) -> Iterator[FactDraft]:
+    """Yield what the user says to each item of a list of the agent."""
+    for option, reply in replies:
+        said = prose.shorten(prose.plain(reply), 200)
+        if any(map(str.isalnum, said)):
+            text = f"On \u201c{option}\u201d the user answered: {said}"
+            yield from _fact(features, StatementKind.DECISION, f"{option}: {said}", text)
+
+
 def _reply_facts(
     features: TurnFeatures, offered: Offer, replied: Reply | None
 ) -> Iterator[FactDraft]:
@@ -153,9 +165,10 @@ def _reply_facts(
             if replied.rejected
             else ""
         )
-        yield from _fact(
-            features, StatementKind.DECISION, text, f"{asked} chose “{text}”{over}{why}"
-        )
+        stated = f"{asked} chose “{text}”{over}{why}"
+        if text == offered.proposal:
+            stated = f"The user agreed to what the agent proposed: {text}{why}"
+        yield from _fact(features, StatementKind.DECISION, text, stated)
     for text in replied.rejected[:2]:
         favoured = f" in favour of “{replied.chosen[0]}”" if replied.chosen else ""
         stated = f"{asked} rejected “{text}”{favoured}{why}"

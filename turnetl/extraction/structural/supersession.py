@@ -20,10 +20,10 @@ from enum import Enum
 
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact
+from turnetl.episode_text.prose import shorten
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.decision_cues import NEGATES, NUMBER
 from turnetl.extraction.structural.decisions import content_words
-from turnetl.extraction.structural.prose import shorten
 from turnetl.graph.mirror.group import GroupView
 
 CHOSEN = "chosen"

@@ -14,7 +14,8 @@ from functools import partial
 from posixpath import normpath
 
 from turnetl.base.model import Turn
-from turnetl.extraction.structural import entity_names, lexicon, prose, shell_commands
+from turnetl.episode_text import prose
+from turnetl.extraction.structural import entity_names, lexicon, shell_commands
 from turnetl.extraction.structural.entity_names import Evidence
 from turnetl.extraction.structural.findings import (
     FILE,

@@ -75,6 +75,7 @@ class TurnBuilder:
         self.counts.steering += len(texts)
         if turn is not None:
             turn.steering += texts
+            turn.steering_at += [len(turn.assistant_texts)] * len(texts)
 
     def add_answer(self, turn: RawTurn | None, answer: str | None) -> None:
         """Add and count an answer that the user gave through a tool result, if there is one."""
@@ -83,6 +84,7 @@ class TurnBuilder:
         self.counts.user_answers += 1
         if turn is not None:
             turn.user_answers.append(answer)
+            turn.answers_at.append(len(turn.assistant_texts))
 
     def add_call(
         self, turn: RawTurn, call: RawToolCall, input_chars: int, key: str | None = None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from turnetl.extraction.structural.prose import clip, plain, sentences, shorten
+from turnetl.episode_text.prose import clip, plain, sentences, shorten
 
 _ASKS = ("?", "\uff1f")
 _TAIL = 4000
@@ -79,8 +79,11 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 _ALL = re.compile(
-    rf"{_LEAD}(?P<all>both|all(?: (?:of (?:them|these|those)|three|four|five))?)\b", re.IGNORECASE
+    rf"{_LEAD}(?:both(?: of them)?|all(?: (?:of (?:them|these|those)|three|four|five))?){_STOP}",
+    re.IGNORECASE,
 )
+_INLINE = re.compile(r"(?<!\w)#(\d{1,2}) (\w(?:[^,;:#()\n?!.]|\.(?=\w)){2,60})")
+_ITEM_REPLY = re.compile(r"\s*(#?)(\d{1,2}|[A-Za-z])[.):]?\s+(\S.*)")
 _NEITHER = re.compile(r"^\W*(?:neither|none)(?: of (?:them|these|those))?\b", re.IGNORECASE)
 _AGAINST = re.compile(
     r"\bnot\b|n't\b|\b(?:bad|wrong|overkill|fails?|worse|drop|against|rejected?)\b", re.IGNORECASE
@@ -141,6 +144,8 @@ def offer(response: str) -> Offer:
     before = said[: asked[-1]] if asked else said
     basis = next((one.rstrip(":\uff1a") for one in reversed(before) if _is_basis(one)), "")
     choices, named = _options(tail)
+    inline = {} if choices else {label: text.strip() for label, text in _INLINE.findall(tail)}
+    choices = inline if len(inline) > 1 else choices
     is_choice = named or bool(_CHOOSES.search(question))
     return Offer(choices, shorten(question, _MAX_OPTION), shorten(basis, _MAX_BASIS), is_choice)
 
@@ -148,9 +153,8 @@ def offer(response: str) -> Offer:
 def reply(prompt: str, offered: Offer) -> Reply | None:
     """Return what the beginning of a prompt picks, accepts or turns down; None if nothing."""
     text = prompt.strip()
-    picked = _picked(text, offered) if offered.options else None
-    if picked is not None:
-        return picked
+    if offered.options and (picks := picked(text, offered)) is not None:
+        return picks
     for pattern, agrees in ((_YES, True), (_NO, False)):
         match = pattern.match(text)
         if match is not None:
@@ -160,7 +164,30 @@ def reply(prompt: str, offered: Offer) -> Reply | None:
     return None
 
 
-def _picked(text: str, offered: Offer) -> Reply | None:
+def item_replies(lines: Sequence[str], offered: Offer) -> list[tuple[str, str]]:
+    """Return (option, reply) for lines that all reply to options by their labels, else nothing.
+
+    Without a question, one of them says yes or no, or has the mark of a number: `#2`.
+    """
+    found = [reply for line in lines if line.strip() for reply in [_ITEM_REPLY.fullmatch(line)]]
+    replies = [one for one in found if one and one[2].lower() in offered.options]
+    if not replies or len(replies) < len(found):
+        return []
+    if not offered.question and not any(
+        one[1] or _YES.match(one[3]) or _NO.match(one[3]) for one in replies
+    ):
+        return []
+    return [(offered.options[one[2].lower()], one[3].strip()) for one in replies]
+
+
+def names_option(text: str) -> bool:
+    """Return whether a text only picks options, whatever they are."""
+    found = (pattern.match(text) for pattern in (_PICK, _ORDINAL, _ALL))
+    return any(match is not None and not text[match.end() :].strip(" .!") for match in found)
+
+
+def picked(text: str, offered: Offer) -> Reply | None:
+    """Return what the beginning of a text picks of some options; None if nothing."""
     labels, options = list(offered.options), offered.options
     if _NEITHER.match(text):
         return Reply((), tuple(options.values()), text)
