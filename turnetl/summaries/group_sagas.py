@@ -63,6 +63,19 @@ class SagaTurn:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """A turn that the graph holds. Its text is read with the first change of its session."""
+
+    turn_id: TurnId
+    session_id: SessionId
+    started_at: datetime
+    text: str
+
+    def read(self) -> SagaTurn:
+        return SagaTurn.of_text(self.turn_id, self.session_id, self.started_at, self.text)
+
+
 def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
     """Return a summary of at most `rule_summary.MAX_CHARS` characters; empty without any text.
 
@@ -122,8 +135,8 @@ class GroupSagas:
     The cost of a change depends on the sessions that it concerns, not on the size of the group.
     """
 
-    def __init__(self, turns: Iterable[SagaTurn], facts: Iterable[Fact]) -> None:
-        self._turns: dict[SessionId, list[SagaTurn]] = {}
+    def __init__(self, turns: Iterable[SagaTurn | StoredTurn], facts: Iterable[Fact]) -> None:
+        self._turns: dict[SessionId, list[SagaTurn | StoredTurn]] = {}
         self._session_of: dict[TurnId, SessionId] = {}
         self._facts: dict[str, Fact] = {}
         self._facts_of: dict[SessionId, dict[str, None]] = {}
@@ -135,14 +148,14 @@ class GroupSagas:
 
     def text(self, session: SessionId) -> str:
         """Return the summary of a session; empty if it has no turn."""
-        return self._text(session, self._turns.get(session, []), {})
+        return self._text(session, self._turns_of(session), {})
 
     def after(self, turn: SagaTurn, facts: Iterable[Fact]) -> Mapping[SessionId, str]:
         """Return the summaries that a turn changes, by session. Applies nothing."""
         changed = {fact.uuid: fact for fact in facts}
         found = {}
         for session in sorted({turn.session_id, *self._sessions(changed.values())}):
-            turns = [*self._turns.get(session, [])]
+            turns = self._turns_of(session)
             if session == turn.session_id:
                 insort(turns, turn, key=_ORDER)
             own = {
@@ -187,6 +200,13 @@ class GroupSagas:
             if self._turns.get(session) and self.text(session) != text
         }
 
+    def _turns_of(self, session: SessionId) -> list[SagaTurn]:
+        """Return the turns of a session, oldest first, in a list of its own."""
+        stored = self._turns.get(session, [])
+        turns = [turn.read() if isinstance(turn, StoredTurn) else turn for turn in stored]
+        stored[:] = turns
+        return turns
+
     def _text(self, session: SessionId, turns: list[SagaTurn], changed: Mapping[str, Fact]) -> str:
         known = {uuid: self._facts[uuid] for uuid in self._facts_of.get(session, ())}
         return rule_saga_summary(turns, {**known, **changed}.values())
@@ -204,7 +224,7 @@ class GroupSagas:
             found.add(new.session_id)
         return found
 
-    def _put_turn(self, turn: SagaTurn) -> None:
+    def _put_turn(self, turn: SagaTurn | StoredTurn) -> None:
         self._session_of[turn.turn_id] = turn.session_id
         insort(self._turns.setdefault(turn.session_id, []), turn, key=_ORDER)
 
@@ -223,7 +243,7 @@ class GroupSagas:
 
 def sagas_of(contents: GroupContents) -> GroupSagas:
     turns = (
-        SagaTurn.of_text(
+        StoredTurn(
             receipt.turn_id,
             receipt.session_id,
             receipt.started_at,

@@ -127,8 +127,16 @@ class RuleSummariser:
 
 
 def _text(given: SummaryInput) -> str | None:
-    without_facts = description(given.entity) or (NO_FACTS if given.previous else None)
-    return rule_summary(given.entity, given.facts) or without_facts
+    if given.facts:
+        return rule_summary(given.entity, given.facts)
+    told = islice(once(reversed(given.invalidated)), 2)
+    ended = (f"{_ended(fact)} {fact.invalid_at:%Y-%m-%d}: {text}" for fact, text in told)
+    known = [description(given.entity), *ended]
+    return "\n".join(filter(None, known)) or (NO_FACTS if given.previous else None)
+
+
+def _ended(fact: Fact) -> str:
+    return "Solved" if fact.relation == FAILURE else "Held until"
 
 
 NO_FACTS = "No fact about it holds any more."

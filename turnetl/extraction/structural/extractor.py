@@ -109,7 +109,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     entities = list(dict.fromkeys((*fact_entities, *failed_in)))[:MAX_ENTITIES]
     unrelated = (key for key in _unrelated_entities(features) if key not in entities)
     room = min(_MAX_UNRELATED_ENTITIES, MAX_ENTITIES - len(entities))
-    complete = (*_complete(entities, fact_entities, features), *islice(unrelated, room))
+    complete = (*_complete(entities, facts, features), *islice(unrelated, room))
     root = "" if features.paths.is_rooted else features.paths.root
     mentioned = _mentioned_files(features)
     return TurnFindings(complete, tuple(facts), history, root, mentioned)
@@ -170,13 +170,23 @@ def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
 
 
 def _complete(
-    entities: Iterable[EntityKey], fact_entities: Iterable[EntityKey], features: TurnFeatures
+    entities: Iterable[EntityKey], facts: Sequence[FactDraft], features: TurnFeatures
 ) -> tuple[EntityKey, ...]:
     """Return the entities with their second labels and descriptions."""
-    second = {entity: entity.second_label for entity in fact_entities if entity.second_label}
+    ends = (entity for fact in facts for entity in (fact.source, fact.target))
+    second = {entity: entity.second_label for entity in ends if entity.second_label}
+    # An error that was solved in its turn has no fact that holds, and so no other summary.
+    errors = {
+        fact.target: f"{'Test run by' if fact.target.label == TEST else 'Error of'} "
+        f"`{fact.source.name}`"
+        for fact in facts
+        if fact.relation == runs.FAILED_WITH
+    }
     return tuple(
         replace(
-            entity, second_label=second.get(entity, ""), description=features.description(entity)
+            entity,
+            second_label=second.get(entity, ""),
+            description=features.description(entity) or errors.get(entity, ""),
         )
         for entity in entities
     )
