@@ -13,6 +13,7 @@ from turnetl.base.relations import (
     CHANGES,
     DECIDED,
     DECISIONS,
+    FAILED_WITH,
     FIXED_BY,
     PREFERS,
     PROBLEMS,
@@ -136,7 +137,7 @@ def _text(given: SummaryInput) -> str | None:
 
 
 def _ended(fact: Fact) -> str:
-    return "Solved" if fact.relation == FAILURE else "Held until"
+    return "Solved" if fact.relation == FAILED_WITH else "Held until"
 
 
 NO_FACTS = "No fact about it holds any more."
