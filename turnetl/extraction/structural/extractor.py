@@ -180,7 +180,7 @@ def _complete(
         fact.target: f"{'Test run by' if fact.target.label == TEST else 'Error of'} "
         f"`{fact.source.name}`"
         for fact in facts
-        if fact.relation == runs.FAILED_WITH
+        if fact.relation == FAILED_WITH
     }
     return tuple(
         replace(
