@@ -9,14 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from turnetl.base.model import Fact
+from turnetl.base.relations import DECISIONS, FAILED_WITH, REPORTED
 from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import capital, fit, intent
 
-EDITS = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "MODIFIED", "CREATED"})
-"""Relations that say that a file was changed: of rules, of models, and of older graphs."""
-CHANGES = EDITS | {"COMMITTED"}
-DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
-FAILURE = "FAILED_WITH"
 MAX_CHARS = 220
 _TOOL_CALL = "call"
 """The attribute `kind` of a failed call of another tool than the shell."""
@@ -48,7 +44,7 @@ _POINTS = re.compile(
 )
 """The beginning of a quote that says nothing without what was said before it."""
 _REQUEST = re.compile(r"\?|\b(?:can|could|would) (?:we|you|i)\b|^please\b", re.IGNORECASE)
-_OF_PEOPLE = DECISIONS | {"REPORTED"}
+_OF_PEOPLE = DECISIONS | {REPORTED}
 _PATH = re.compile(
     r"(?:(?<=`)|(?<= in ))(?:…|[\w.@~-]{1,60})/(?:[\w.@~-]{1,80}/){0,12}"
     r"([\w.@-]{1,100}\.[A-Za-z]\w{0,11})(?![\w/])"
@@ -131,7 +127,7 @@ def is_told(fact: Fact) -> bool:
 
 def is_slip(fact: Fact) -> bool:
     """Return whether a call of the agent's own tools failed, such as an edit without a match."""
-    return fact.relation == FAILURE and fact.attributes.get("kind") == _TOOL_CALL
+    return fact.relation == FAILED_WITH and fact.attributes.get("kind") == _TOOL_CALL
 
 
 def once(facts: Iterable[Fact], shown: Iterable[str] = ()) -> Iterator[tuple[Fact, str]]:
