@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
@@ -23,6 +24,7 @@ from turnetl.ingestion.ingest_run import IngestRun, RunRecorder
 from turnetl.llm.stack import ModelStack
 from turnetl.pipeline.index_updates import IndexUpdates
 from turnetl.pipeline.run_options import RunOptions, new_ingest_run
+from turnetl.redact.port import is_plain
 from turnetl.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -167,5 +169,7 @@ def _description(
 def _without_secrets(settings: Settings, *lists: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return the lists of arguments without passwords in URLs and without what looks secret."""
     redactor = wiring.redactor(settings)
-    without_passwords = ([without_credentials(text) for text in texts] for texts in lists)
-    return tuple(tuple(redactor.redact(texts).texts) for texts in without_passwords)
+    shown = [[without_credentials(text) for text in texts] for texts in lists]
+    if redactor.redacts_persons or not all(map(is_plain, chain.from_iterable(shown))):
+        shown = [redactor.redact(texts).texts for texts in shown]
+    return tuple(map(tuple, shown))

@@ -15,15 +15,16 @@ from typing import Self
 
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
+from turnetl.base.relations import CHANGES, COMMITTED, DECISIONS, EDITS, FAILED_WITH, FIXED_BY
 from turnetl.base.text import one_line, plural
 from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.intents import fit, intent
 from turnetl.episode_text.outcomes import outcome
-from turnetl.episode_text.retelling import CHANGES, DECISIONS, EDITS, FAILURE, without_question
+from turnetl.episode_text.retelling import without_question
 from turnetl.summaries.rule_summary import with_facts
 
 _QUESTION_CHARS = 200
-STATED = frozenset({FAILURE, "FIXED_BY", "COMMITTED"}) | DECISIONS
+STATED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
 """Relations of the facts that a summary of a session states, each in a line."""
 _LATER, _LATER_CHARS, _LATER_WORDS = 3, 90, 4
 """Intents after the first one, each cut: those of turns that changed something come first."""
@@ -60,6 +61,19 @@ class SagaTurn:
             outcome(turn) if end.outcome else "",
             one_line(end.question, _QUESTION_CHARS),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """A turn that the graph holds. Its text is read with the first change of its session."""
+
+    turn_id: TurnId
+    session_id: SessionId
+    started_at: datetime
+    text: str
+
+    def read(self) -> SagaTurn:
+        return SagaTurn.of_text(self.turn_id, self.session_id, self.started_at, self.text)
 
 
 def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
@@ -121,8 +135,8 @@ class GroupSagas:
     The cost of a change depends on the sessions that it concerns, not on the size of the group.
     """
 
-    def __init__(self, turns: Iterable[SagaTurn], facts: Iterable[Fact]) -> None:
-        self._turns: dict[SessionId, list[SagaTurn]] = {}
+    def __init__(self, turns: Iterable[SagaTurn | StoredTurn], facts: Iterable[Fact]) -> None:
+        self._turns: dict[SessionId, list[SagaTurn | StoredTurn]] = {}
         self._session_of: dict[TurnId, SessionId] = {}
         self._facts: dict[str, Fact] = {}
         self._facts_of: dict[SessionId, dict[str, None]] = {}
@@ -134,14 +148,14 @@ class GroupSagas:
 
     def text(self, session: SessionId) -> str:
         """Return the summary of a session; empty if it has no turn."""
-        return self._text(session, self._turns.get(session, []), {})
+        return self._text(session, self._turns_of(session), {})
 
     def after(self, turn: SagaTurn, facts: Iterable[Fact]) -> Mapping[SessionId, str]:
         """Return the summaries that a turn changes, by session. Applies nothing."""
         changed = {fact.uuid: fact for fact in facts}
         found = {}
         for session in sorted({turn.session_id, *self._sessions(changed.values())}):
-            turns = [*self._turns.get(session, [])]
+            turns = self._turns_of(session)
             if session == turn.session_id:
                 insort(turns, turn, key=_ORDER)
             own = {
@@ -186,6 +200,13 @@ class GroupSagas:
             if self._turns.get(session) and self.text(session) != text
         }
 
+    def _turns_of(self, session: SessionId) -> list[SagaTurn]:
+        """Return the turns of a session, oldest first, in a list of its own."""
+        stored = self._turns.get(session, [])
+        turns = [turn.read() if isinstance(turn, StoredTurn) else turn for turn in stored]
+        stored[:] = turns
+        return turns
+
     def _text(self, session: SessionId, turns: list[SagaTurn], changed: Mapping[str, Fact]) -> str:
         known = {uuid: self._facts[uuid] for uuid in self._facts_of.get(session, ())}
         return rule_saga_summary(turns, {**known, **changed}.values())
@@ -203,7 +224,7 @@ class GroupSagas:
             found.add(new.session_id)
         return found
 
-    def _put_turn(self, turn: SagaTurn) -> None:
+    def _put_turn(self, turn: SagaTurn | StoredTurn) -> None:
         self._session_of[turn.turn_id] = turn.session_id
         insort(self._turns.setdefault(turn.session_id, []), turn, key=_ORDER)
 
@@ -222,7 +243,7 @@ class GroupSagas:
 
 def sagas_of(contents: GroupContents) -> GroupSagas:
     turns = (
-        SagaTurn.of_text(
+        StoredTurn(
             receipt.turn_id,
             receipt.session_id,
             receipt.started_at,

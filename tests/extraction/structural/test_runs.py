@@ -98,6 +98,48 @@ async def test_what_a_run_that_passed_or_a_search_prints_is_no_failure(
             assert shop.texts("FAILED_WITH") == []
 
 
+async def test_a_run_failed_if_its_output_or_its_log_says_so(subtests: pytest.Subtests) -> None:
+    for command, output in [
+        ("pytest -q", f"{KEY_ERROR}\n<exited with exit code 1>"),
+        ("pytest -q", f'{{"output": "x", "exitCode": 1}}\n{KEY_ERROR}'),
+        ("pytest -q", f"Command failed with exit code 2\n{KEY_ERROR}"),
+        ("gh pr checks 7", "test\tfail\t38s\thttps://example.org/1"),
+        ("gh run view 7", "X test in 1m2s (ID 2)\nX Process completed with exit code 1."),
+        ("gh run view 7 --log-failed | grep rror", "##[error]a.go:1:2: undefined: total"),
+    ]:
+        with subtests.test(command=command, output=output):
+            shop = ShopGroup()
+            await shop.ingest(tool_calls=(passed(command, output),))
+            assert len(shop.texts("FAILED_WITH")) == 1
+
+
+async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_shown() -> None:
+    log = passed("gh run view 7 --log-failed", "##[error]cart/cart.go:1:2: undefined: total")
+    other = passed("gh run view 8 --json url", '{"url": "https://example.org"}')
+    lint = passed("golangci-lint run ./...", "0 issues.")
+    assert await resolution(log, edit("cart/cart.go"), other) == ("unresolved", [])
+    assert await resolution(log, edit("cart/cart.go"), lint) == ("fixed", ["cart/cart.go"])
+
+
+async def test_slips_of_the_agent_s_own_tools_are_no_failures(subtests: pytest.Subtests) -> None:
+    for call in [
+        tool(
+            "Edit", "/home/dev/shop/a.py :: - a + b", "String to replace not found", is_error=True
+        ),
+        tool("Read", "/home/dev/shop/b.py", "File does not exist.", is_error=True),
+        tool("Grep", '{"pattern":"x"}', "Path does not exist: src", is_error=True),
+        tool("mcp__tickets__get", "{}", "InputValidationError: id is required", is_error=True),
+        tool("mcp__tickets__get", "{}", "MCP error -32001: Request timed out", is_error=True),
+        failed("ls src/nothing", "ls: src/nothing: No such file or directory"),
+        failed("python3 -c 'import shop; shop.x'", "AttributeError: no x"),
+        failed("pytest", "Exit code 143\nCommand timed out after 2m"),
+    ]:
+        with subtests.test(call=call):
+            shop = ShopGroup()
+            await shop.ingest(tool_calls=(call,))
+            assert shop.texts("FAILED_WITH") == []
+
+
 async def test_a_fix_says_what_the_edit_changed_of_the_file() -> None:
     shop = ShopGroup()
     change = tool("Edit", "/home/dev/shop/src/cart.py :: - 0 + 1 ‖ ~total · return 0 ⇒ return 1")

@@ -18,8 +18,13 @@ VARIABLE_PARTS = (
 ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
 BOX = re.compile(r"^[\u2502\u2577\u2575] ?", re.MULTILINE)
 """What Terraform draws beside a message."""
+TASK_PREFIX = re.compile(
+    r"^\[(?!warn|error|info|debug)(?:[a-z][\w:.-]{0,40}|\d)\] (?!ERROR task failed|\$ )",
+    re.MULTILINE,
+)
+"""What a runner of several tasks prints before each of their lines."""
 CI_PREFIX = re.compile(
-    r"^[^\t\n]{1,80}\t[^\t\n]{1,80}\t\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
+    r"^(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
 )
 """Job, step and time before each line of a log that `gh run view` prints."""
 
@@ -61,6 +66,8 @@ TESTS = _patterns(
     r"^_{3,80} (?:ERROR at (?:setup|teardown) of )?(?:\w{1,80}\.){0,3}"
     r"(?P<test>test\w{0,150})(?:\[[^\n]{0,100}\])? _{3,80}$",
     r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
+    r"^panic: test timed out after \S{1,20}\n\s{1,8}running tests:\n\s{1,16}"
+    r"(?P<test>Test[\w/]{1,150}) \(",
     # Rust
     r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
     r"^\s{0,12}FAIL \[ {0,8}[\d.]{1,12}s\] (?:\([ \d/]{1,12}\) )?\S{1,100} (?P<test>[\w:]{1,200})$",
@@ -92,7 +99,11 @@ TESTS = _patterns(
     r"^(?:\w{1,80} > ){1,4}(?P<test>[^\n>]{2,150}) FAILED$",
     r"^\s{1,8}\d{1,5} - (?P<test>[\w./:-]{2,150}) \((?:Failed|SEGFAULT|Timeout|Not Run)\)",
 )
-GO_TEST = re.compile(r"^\s{0,20}--- FAIL: (?P<test>[\w/.:#=-]{1,200})", re.MULTILINE)
+GO_TEST = re.compile(
+    r"^\s{0,20}(?:--- FAIL:|=== FAIL: \S{1,200}) (?P<test>[\w/.:#=-]{1,200})"
+    r"(?= \(|$)",
+    re.MULTILINE,
+)
 GO_MESSAGE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+: (?P<message>[^\n]{3,300})")
 GO_PLACE = re.compile(r"^\s{1,24}(?P<location>[\w/.-]{1,100}\.go):\d+:\s{0,9}$")
 TESTIFY = re.compile(r"^\s{1,24}Error:\s{1,9}(\S[^\n]{2,300})", re.MULTILINE)
@@ -148,6 +159,8 @@ FINDINGS = _patterns(
     r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<kind>Parsing error): (?P<message>[^\n]{3,200})$",
     rf"^(?P<location>{_PATH}):\d+:\d+ (?P<rule>lint/[\w/]{{3,60}})[^\n]{{0,200}}\n\n"
     r"\s{1,4}[\u00d7✖] (?P<message>[^\n]{3,300})",
+    r"^\s{0,80}\^-{1,60}\^? (?P<rule>SC\d{4}) \((?:error|warning|info|style)\): "
+    r"(?P<message>[^\n]{3,300})",
     rf"^\[warn\] (?P<location>{_PATH}\.\w{{1,6}})(?P<rule>)(?P<message>)$",
     rf"^(?:would reformat|Would reformat:|Diff in) (?P<location>{_PATH}\.\w{{1,6}})"
     r"(?P<rule>)(?P<message>)(?=[\s:]|$)",
@@ -170,28 +183,41 @@ FINDINGS = _patterns(
     rf"^[\u2718✘X] \[ERROR\] (?P<message>[^\n]{{3,300}})\n\n\s{{1,8}}(?P<location>{_PATH}):\d",
     rf"^(?P<location>\./{_PATH})(?::\d+:\d+)?\n"
     rf"(?P<message>(?:Type error|Module not found): [^\n]{{3,300}})",
+    rf"^level=error msg=\"[^\n]{{0,120}}?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: "
+    r"(?P<message>[^\n\"]{3,300})",
+    rf"^[^\n]{{0,40}}\bnot (?:properly |go)?format[^\n]{{0,40}}:\n(?P<location>{_PATH}\.\w{{1,6}})"
+    r"(?P<rule>)(?P<message>)$",
     rf"^ERROR in (?P<location>\./{_PATH})[^\n]{{0,40}}\n(?P<message>[^\n]{{3,300}})",
     rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: |Error: )?"
     r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
 )
 FORMATTING = re.compile(
-    r"Code style issues|would reformat|would be reformatted|^Diff in ", re.MULTILINE | re.IGNORECASE
+    r"not (?:properly |go)?format|Code style issues|would reformat|would be reformatted|^Diff in ",
+    re.MULTILINE | re.IGNORECASE,
 )
 RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
-LISTED_FILE = re.compile(r"^(?:/|\./)?[\w@./-]{1,200}\.\w{1,5}$", re.MULTILINE)
-"""The line above the findings of ESLint."""
+LISTED_FILE = re.compile(
+    r"^(?:In (?=\S{1,200} line \d))?((?:/|\./)?[\w@./-]{1,200}\.\w{1,5})(?: line \d{1,6}:)?$",
+    re.MULTILINE,
+)
+"""The line above the findings of ESLint and ShellCheck."""
 ERRORS = _patterns(
     rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py) - (?P<message>[^\n]{{3,300}})$",
     r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",
     rf"^thread '[^'\n]{{1,200}}' (?:\(\d{{1,9}}\) )?(?P<kind>panicked) at (?P<location>{_PATH})"
     r":\d+:\d+:\n(?P<message>[^\n]{3,300})",
-    r"^(?:(?:/bin/)?(?:zsh|bash|sh)|\(eval\))[:\w() -]{0,40}: (?:line \d+: )?"
+    r"^(?:(?:/bin/)?(?:zsh|bash|sh)|\(eval\)|\S{1,150}\.sh)[:\w() -]{0,40}: (?:line \d+: )?"
     r"(?P<message>[^\n]{1,150}: (?:command )?not found|command not found: [^\n]{1,80})$",
+    r"^\S{0,150}python[\d.]{0,5}: (?P<message>No module named [^\n]{2,100})$",
+    r"^\s{0,4}X (?P<job>[^\n]{2,80}) in \d[\dhms]{1,9} \(ID \d{1,20}\)$",
+    r"^(?P<job>[^\t\n]{2,80})\tfail\t",
+    r"^\* (?P<message>[a-z][\w-]{3,30}): \d{1,4}$",
+    r"^FAILED: (?P<message>[^\n]{5,300})$",
     r"^(?P<kind>fatal): (?P<message>[^\n]{5,300})$",
     r"^(?P<message>CONFLICT \([\w/ -]{3,40}\): [^\n]{5,300})$",
     r"^ ! \[(?:remote )?(?P<kind>rejected)\] {1,20}(?P<message>[^\n]{5,300})$",
-    r"^npm (?:ERR!|error) (?!A complete log|code |path |errno |While |Found: |node_modules|peer "
-    r"|syscall |[\s\[{}(])(?P<message>[^\n]{8,300})$",
+    r"^npm (?:ERR!|error) (?!A complete log|To see |Did you |This is |code |path |errno "
+    r"|While |Found: |node_modules|peer |syscall |[\s\[{}(])(?P<message>[^\n]{8,300})$",
     r"^\s{0,4}\u00d7 (?P<message>[^\n]{5,300}\n\s{1,6}\u2570\u2500\u25b6 [^\n]{5,300}"
     r"(?:\n {6,12}\S[^\n]{0,200}){0,3})",
     r"^(?:docker: )?Error (?:response from daemon|from server(?: \(\w{1,40}\))?): "
@@ -213,7 +239,8 @@ PROGRAM_ERROR = re.compile(
 )
 FAILURE_WORD = re.compile(
     r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
-    r"|unable|no such|unknown|undefined|unexpected|conflict|rejected|forbidden)\b",
+    r"|unable|no such|unknown|undefined|unexpected|no module|not formatted|unauthorized"
+    r"|timed out|conflict|rejected|forbidden)\b",
     re.IGNORECASE,
 )
 GENERIC_MESSAGE = re.compile(
@@ -241,7 +268,8 @@ FAILED_SUMMARY = re.compile(
     r"|# [\w.-]{1,80}/[\w./-]{1,200}$|\[warn\] Code style issues|e: (?:file:)?/|CMake Error"
     r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at |\(fail\) |ERROR: failed to solve"
     r"|Traceback \(most recent call last\):$|Error: (?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
-    r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - )"
+    r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
+    r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
     r"|\berror [A-Z]{2,8}\d{2,5}:|: undefined reference to "
     r"|\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|[Ee]rrors?|error\(s\)|problems?"
     r"|issues?|fail|would be reformatted)\b"
@@ -257,4 +285,18 @@ PASTED_ERROR = re.compile(
     r"|^panic: ([^\n]{3,160})"
     r"|^fatal: ([^\n]{3,160})",
     re.MULTILINE,
+)
+EXIT_STATUS = re.compile(
+    r"^\s{0,4}Exit [Cc]ode:? [1-9]"
+    r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
+    re.MULTILINE,
+)
+EXIT_MARK = re.compile(
+    r"^\W{0,3}(?:Process |Command |Shell )?(?:exited|failed) with (?:exit )?(?:code|status):? [1-9]"
+    r"|\"exit_?(?:code|status)\" ?: ?\"?[1-9]",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What agents write before, after or beside the output of a command."""
+CI_PASSED = re.compile(
+    r"^\u2713 [^\n]{1,150} \u00b7 |\tpass\t|\"success\"|All checks were successful", re.MULTILINE
 )

@@ -40,6 +40,9 @@ class FailureKind(StrEnum):
     """A call of another tool than the shell."""
 
 
+_JOB = "CI job "
+
+
 @dataclass(frozen=True, slots=True)
 class CommandFailure:
     name: str
@@ -53,6 +56,11 @@ class CommandFailure:
     """Go package of a test."""
 
     @property
+    def is_job(self) -> bool:
+        """Whether it is only the name of a job: its log says what failed."""
+        return self.name.startswith(_JOB)
+
+    @property
     def has_own_error(self) -> bool:
         """Whether it is a test that says why it failed."""
         return self.kind is FailureKind.TEST and _is_name(self.message)
@@ -63,11 +71,11 @@ def printed(output: str) -> str:
     text = output
     if len(text) > _MAX_HEAD + _MAX_TAIL:
         text = f"{text[:_MAX_HEAD]}\n{text[-_MAX_TAIL:]}"
-    text = patterns.BOX.sub("", patterns.ANSI.sub("", text))
+    text = patterns.TASK_PREFIX.sub("", patterns.BOX.sub("", patterns.ANSI.sub("", text)))
     if "\n" not in text:
         # Some clients record the line ends of an output as they are written in JSON.
         text = text.replace("\\n", "\n")
-    return patterns.CI_PREFIX.sub("", text).replace("##[error]", "") if "\t" in text else text
+    return patterns.CI_PREFIX.sub("", text).replace("##[error]", "") if "Z " in text else text
 
 
 def has_failed_summary(text: str) -> bool:
@@ -83,9 +91,11 @@ def check_failures(text: str, *, is_error: bool) -> list[CommandFailure]:
     if not is_error and not has_failed_summary(text):
         return []
     listed = _distinct([*_failed_tests(text), *_findings(text)])
-    if listed or patterns.RAN_TESTS.search(text):
+    if listed:
         return listed
-    return _distinct(_messages(text))
+    has_tests = patterns.RAN_TESTS.search(text) is not None
+    told = (one for one in _messages(text) if not has_tests or one.name.startswith("panic: "))
+    return _distinct(told)
 
 
 def unlisted_failure(text: str) -> list[CommandFailure]:
@@ -115,6 +125,16 @@ def program_failures(text: str, shell: str, *, is_script: bool = False) -> list[
     return _distinct([*named, *_messages(text)]) or (
         _distinct(_fallback(text)) if is_script else []
     )
+
+
+def says_exit_status(text: str) -> bool:
+    """Whether the program, or what ran it, prints a status that is not 0."""
+    ends = f"{text[:300]}\n{text[-300:]}"
+    return (patterns.EXIT_STATUS.search(text) or patterns.EXIT_MARK.search(ends)) is not None
+
+
+def says_ci_passed(text: str) -> bool:
+    return patterns.CI_PASSED.search(text) is not None
 
 
 def says_fatal(text: str) -> bool:
@@ -302,9 +322,8 @@ def _messages(text: str) -> list[CommandFailure]:
     for pattern in patterns.ERRORS:
         for match in islice(pattern.finditer(text), _MAX_FAILURES):
             groups = match.groupdict()
-            name = (
-                f"{groups['kind']}: {match['message']}" if groups.get("kind") else match["message"]
-            )
+            name = groups.get("message") or f"{_JOB}{groups['job']} failed"
+            name = f"{groups['kind']}: {name}" if groups.get("kind") else name
             location = groups.get("location") or _frame(text, match.start(), match.end())
             found.setdefault(match.start(), CommandFailure(name, location))
     named = [found[start] for start in sorted(found) if _is_name(stable_name(found[start].name))]

@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute, Fact, Turn
+from turnetl.base.relations import FAILED_WITH, FIXED_BY
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import edits as edit_rules
 from turnetl.extraction.structural import failures, lexicon
@@ -38,8 +39,6 @@ from turnetl.extraction.structural.tool_calls import (
 )
 from turnetl.extraction.structural.turn_features import ProjectPaths, TurnFeatures, project_paths
 from turnetl.graph.mirror.group import GroupView
-
-FAILED_WITH, FIXED_BY = "FAILED_WITH", "FIXED_BY"
 
 
 class Resolution(StrEnum):
@@ -95,19 +94,9 @@ _BACKGROUND = re.compile(
     r"|[^\n]{0,80}\bProcess running with session ID"
 )
 _AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
-_EXIT_STATUS = re.compile(
-    r"^\s{0,4}Exit [Cc]ode:? [1-9]"
-    r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
-    re.MULTILINE,
-)
-_EXIT_MARK = re.compile(
-    r"^\W{0,3}(?:Process |Command |Shell )?(?:exited|failed) with (?:exit )?(?:code|status):? [1-9]"
-    r"|\"exit_?(?:code|status)\" ?: ?\"?[1-9]",
-    re.MULTILINE | re.IGNORECASE,
-)
-"""What agents write before or after the output of a command, or beside it."""
-_MARK_CHARS = 300
 _CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
+_LINTS = re.compile(r"lint|vet|clippy|ruff|mypy|pyright|tsc|check|fmt|build")
+_TESTS = re.compile(r"test|jest|rspec|check")
 _FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
 _RAN = re.compile(r"\b(?:ok|PASS(?:ED)?|passed|passing|Success|0 (?:errors|failures|issues))\b")
 _NO_TESTS = re.compile(r"no tests (?:to run|ran|found)|no test files")
@@ -255,6 +244,9 @@ def _covers(run: CompletedRun, failed: _Failed, *, is_same_turn: bool) -> bool:
     if failed.package and any("/" in name for name in run.names):
         return failed.package in run.names
     is_same_command = run.source.name == failed.command not in lexicon.SHELL_UTILITIES
+    if _CI_LOG.match(failed.line) and run.is_check and not _CI_LOG.match(run.line):
+        words = _TESTS if failed.kind is FailureKind.TEST else _LINTS
+        is_same_command = words.search(run.source.name) is not None
     return is_same_command and (_is_as_wide(run.line, failed) if run.is_check else is_same_turn)
 
 
@@ -321,11 +313,13 @@ def _sentence(failed: _Failed, name: str = "") -> str:
     return f"{failed.ran} failed {word} `{name or failed.name}`"
 
 
-def _by_failure(runs: Iterable[_Run]) -> Iterator[tuple[CommandFailure, list[_Run]]]:
+def _by_failure(runs: Sequence[_Run]) -> Iterator[tuple[CommandFailure, list[_Run]]]:
     """Yield each thing that failed with its runs, which one command made."""
     failed: dict[tuple[str, str], tuple[CommandFailure, list[_Run]]] = {}
+    has_more = any(not one.is_job for run in runs for one in run.failures)
     for run in runs:
-        for failure in run.failures:
+        # That a job failed is told only if no log says why.
+        for failure in (one for one in run.failures if not (one.is_job and has_more)):
             key = run.completed.source.name, failure.name
             failed.setdefault(key, (failure, []))[1].append(run)
     yield from failed.values()
@@ -475,7 +469,11 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     shell = call.targets[0]
     parsed = commands(shell)
     text = failures.printed(call.call.result)
-    is_error = call.call.is_error or _says_exit_status(text) or failures.ends_with_error(text)
+    is_error = (
+        call.call.is_error or failures.says_exit_status(text) or failures.ends_with_error(text)
+    )
+    is_log = any(map(_is_ci_log, parsed))
+    is_error |= is_log and ("##[error]" in call.call.result or "--log-failed" in shell)
     if not parsed:
         yield from _utility_runs(index, call, at, text, is_error=is_error)
         return
@@ -483,11 +481,12 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     found = _found(suspect, shell, text, is_error=is_error) if suspect else []
     is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
     for command in parsed:
-        is_check = command.is_test or _is_ci_log(command)
-        is_suspect = command is suspect
+        is_check, is_suspect = command.is_test or _is_ci_log(command), command is suspect
         failed = is_suspect and (is_error or bool(found)) and not is_unknown
         passed = not (failed or is_unknown) and (
-            not is_check or _has_passed(text, shell, is_error=is_error and is_suspect)
+            failures.says_ci_passed(text)
+            if _is_ci_log(command)
+            else not is_check or _has_passed(text, shell, is_error=is_error and is_suspect)
         )
         names = failures.passed_tests(text) if is_check and not is_unknown else frozenset()
         completed = CompletedRun(index, _source(command), command.line, at, passed, is_check, names)
@@ -496,11 +495,6 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
         # Commands after the failed one did not run.
         if failed:
             break
-
-
-def _says_exit_status(text: str) -> bool:
-    ends = f"{text[:_MARK_CHARS]}\n{text[-_MARK_CHARS:]}"
-    return _EXIT_STATUS.search(text) is not None or _EXIT_MARK.search(ends) is not None
 
 
 def _utility_runs(
@@ -542,7 +536,11 @@ def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> Sh
 
 
 def _found(command: ShellCommand, shell: str, text: str, *, is_error: bool) -> list[CommandFailure]:
-    if command.is_test or _is_ci_log(command):
+    if _is_ci_log(command):
+        # A log has more than what failed: its messages are of any step.
+        listed = failures.check_failures(text, is_error=is_error)
+        return [one for one in listed if one.kind is not FailureKind.ERROR or one.is_job]
+    if command.is_test:
         listed = failures.check_failures(text, is_error=is_error)
         return listed or (failures.unlisted_failure(text) if is_error else [])
     # The exit status of a pipe is that of its last program.
