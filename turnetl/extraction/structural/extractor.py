@@ -108,7 +108,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     entities = list(dict.fromkeys((*fact_entities, *failed_in)))[:MAX_ENTITIES]
     unrelated = (key for key in _unrelated_entities(features) if key not in entities)
     room = min(_MAX_UNRELATED_ENTITIES, MAX_ENTITIES - len(entities))
-    complete = (*_complete(entities, fact_entities, features), *islice(unrelated, room))
+    complete = (*_complete(entities, facts, features), *islice(unrelated, room))
     root = "" if features.paths.is_rooted else features.paths.root
     mentioned = _mentioned_files(features)
     return TurnFindings(complete, tuple(facts), history, root, mentioned)
@@ -169,16 +169,19 @@ def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
 
 
 def _complete(
-    entities: Iterable[EntityKey], fact_entities: Iterable[EntityKey], features: TurnFeatures
-) -> tuple[EntityKey, ...]:
-    """Return the entities with their second labels and descriptions."""
-    second = {entity: entity.second_label for entity in fact_entities if entity.second_label}
-    return tuple(
-        replace(
-            entity, second_label=second.get(entity, ""), description=features.description(entity)
-        )
-        for entity in entities
-    )
+    entities: Iterable[EntityKey], facts: Sequence[FactDraft], features: TurnFeatures
+) -> Iterator[EntityKey]:
+    """Yield the entities with their second labels and descriptions.
+
+    What failed and was resolved in the turn is described by that: no fact about it holds.
+    """
+    ends = [(end, fact) for fact in reversed(facts) for end in (fact.source, fact.target)]
+    second = {end: end.second_label for end, _ in ends if end.second_label}
+    over = [end for end in ends if end[1].relation == runs.FAILED_WITH and end[1].invalid_at]
+    resolved = {end: f"{end.label}: {fact.text}" for end, fact in over}
+    for entity in entities:
+        what = features.description(entity) or resolved.get(entity, "").rstrip(".")
+        yield replace(entity, second_label=second.get(entity, ""), description=what)
 
 
 def _joins_two(fact: Fact) -> bool:
