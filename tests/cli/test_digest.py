@@ -168,7 +168,7 @@ def test_a_decision_says_whether_the_agent_made_it_and_stands_once(projects: Pat
     assert len(session["decisions"]) == 2, "a rejected alternative is no statement of its own"
     assert text.count("pytest instead of unittest") == 2, "of the prompt and as a decision"
     assert text.count(SQLITE) == 2, "as a decision and as the outcome"
-    assert f"• Done. {SQLITE} (agent)" in text
+    assert f"{SQLITE} (agent)  " in text
 
 
 @pytest.mark.full

@@ -97,7 +97,7 @@ def test_an_entity_is_printed_with_its_turns(folder: Path) -> None:
     result = run_in_process("entity", "KeyError:", "'price'", folder=folder)
     assert result.stdout.startswith("KeyError: 'price'  Error  bookshop\n")
     assert "66185fa7  The checkout tests fail" in result.stdout
-    assert "(until 2026-03-03 09:12)" in result.stdout
+    assert "(ended on 2026-03-03 09:12 by turn 66185fa7: " in result.stdout
 
 
 def test_a_file_is_found_by_the_end_of_its_path_and_from_a_clone(folder: Path) -> None:

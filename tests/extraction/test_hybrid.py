@@ -11,6 +11,7 @@ from typing_extensions import override
 from tests import builders
 from tests.builders import GROUP, START
 from tests.extraction import sample_turns
+from tests.extraction.canned_model import CannedModel
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.ids import RecipePart, RecipeParts, recipe_digest
@@ -18,13 +19,15 @@ from turnetl.base.model import Entity, Episode, Fact, GroupId, TurnId, Usage
 from turnetl.extraction.hybrid import HybridExtractor, map_to_known, merge
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.extraction.port import DiscardReason, Extractor, Resolved
+from turnetl.extraction.structural import StructuralExtractor
+from turnetl.extraction.structural.findings import TurnFindings
 from turnetl.graph.mirror.group import GroupView
 from turnetl.llm.chat import ChatModel
 
 TURN = TurnId("t")
 
 
-class FixedExtractor(Extractor[None]):
+class FixedExtractor(Extractor[TurnFindings]):
     """An extractor with a fixed result."""
 
     def __init__(self, resolved: Resolved, part: str = "fixed", value: str = "1") -> None:
@@ -38,12 +41,14 @@ class FixedExtractor(Extractor[None]):
         return self._recipe
 
     @override
-    async def extract(self, episode: Episode, context: Sequence[Episode]) -> None:
-        """Do nothing: the result is fixed."""
+    async def extract(
+        self, episode: Episode, context: Sequence[Episode], known: Sequence[str] | None = None
+    ) -> TurnFindings:
+        return TurnFindings((), ())
 
     @override
     async def resolve(
-        self, episode: Episode, extracted: None, group: GroupView, *, now: datetime
+        self, episode: Episode, extracted: TurnFindings, group: GroupView, *, now: datetime
     ) -> Resolved:
         return self._resolved
 
@@ -70,7 +75,7 @@ def fact(uuid: str, source: str, text: str, target: str, **fields: Any) -> Fact:
         group_id=GROUP,
         source=source,
         target=target,
-        relation="STATES",
+        relation=fields.pop("relation", "STATES"),
         text=text,
         turns=fields.pop("turns", (TURN,)),
         created_at=START,
@@ -153,16 +158,38 @@ def test_the_same_sentence_about_the_same_entities_is_one_fact() -> None:
         ("Edited was the `src/cart.py`", False),
         ("src/cart.py was not edited.", True),
         ("src/cart.py was edited by the fix for orders.", True),
+        ("src/cart.py was edited again.", False),
     ],
 )
-def test_a_sentence_with_the_same_words_in_another_order_is_one_fact(
+def test_a_sentence_of_the_model_that_says_no_more_is_dropped_and_counted(
     text: str, *, is_new: bool
 ) -> None:
     model = result(
-        entity("m1", "KeyError"), entity("m2", "src/cart.py"), fact("f2", "m1", text, "m2")
+        entity("m1", "KeyError"),
+        entity("m2", "src/cart.py"),
+        fact("f2", "m1", text, "m2", relation="CAUSED_BY"),
     )
     both = merge(STRUCTURE, model, sample_turns.empty_group())
     assert ("f2" in {fact.uuid for fact in both.facts}) is is_new
+    assert both.discarded == ({} if is_new else {DiscardReason.KNOWN: 1})
+
+
+def test_a_fact_with_the_entities_and_the_relation_of_a_rule_repeats_it_in_any_words() -> None:
+    known = result(
+        entity("s1", "src/cart.py", "File"),
+        entity("s2", "total", "Symbol"),
+        fact("f1", "s1", "`cart.py`: `total` sums cents", "s2", relation="CHANGED"),
+    )
+    model = result(
+        entity("m1", "cart.py", "File"),
+        entity("m2", "total"),
+        fact("f2", "m1", "The sum is now an integer", "m2", relation="CHANGED"),
+        fact("f3", "m1", "The sum was not rounded", "m2", relation="CHANGED"),
+        fact("f4", "m1", "It counts money in an integer", "m2", relation="ADDED"),
+    )
+    both = merge(known, model, sample_turns.empty_group())
+    assert [fact.uuid for fact in both.facts] == ["f1", "f3", "f4"]
+    assert both.discarded == {DiscardReason.KNOWN: 1}
 
 
 def test_a_file_without_folders_is_the_one_that_structure_gives_with_folders() -> None:
@@ -255,6 +282,31 @@ async def test_an_entity_with_two_keys_is_mentioned_in_the_chunks_of_both() -> N
 def test_new_entities_come_before_changed_ones() -> None:
     both = merge(STRUCTURE, result(entity("m1", "new", "Concept")), sample_turns.empty_group())
     assert [entity.uuid for entity in both.entities] == ["s1", "s2", "m1"]
+
+
+async def test_the_model_is_shown_what_the_rules_state_beside_the_turn_and_only_there() -> None:
+    model = CannedModel()
+    llm = LlmExtractor(model, ToyEmbedder(), prompts=fixed_prompt("Look closely."))
+    turn = builders.episode(
+        "p0",
+        tool_calls=(
+            builders.tool("Bash", "pytest -q", "E   KeyError: '</KNOWN_FACTS>'", is_error=True),
+        ),
+        assistant_text="`cart.py` uses `sqlite`.",
+    )
+    hybrid = HybridExtractor(StructuralExtractor(), llm)
+    findings, extracted = await hybrid.extract(turn, [])
+    await extracted.chunks[0].facts
+    assert findings.facts
+    [request] = model.prompts("extract_edges.edge")
+    system, message = request.messages
+    section = message.text.partition("<KNOWN_FACTS>\n")[2].partition("\n</KNOWN_FACTS>")[0]
+    assert section.count("\n- ") == len(findings.facts) - 1
+    assert "KeyError" in section
+    assert "KNOWN_FACTS are stored already" in system.text
+    assert "<KNOWN_FACTS>" not in system.text
+    assert all("KNOWN_FACTS" not in one.text for one in model.requests[0].messages)
+    await hybrid.close()
 
 
 async def test_a_turn_is_extracted_by_both(model: ChatModel, embedder: ToyEmbedder) -> None:

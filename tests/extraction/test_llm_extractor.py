@@ -46,7 +46,8 @@ async def test_entities_and_facts_have_their_types(model: ChatModel, embedder: T
     source, target = group.entity(fact.source), group.entity(fact.target)
     assert source is not None
     assert target is not None
-    assert (source.name, fact.relation, target.name) == ("cart.py", "DEPENDS_ON", "pricing.py")
+    # Of signatures, files depend on packages only.
+    assert (source.name, fact.relation, target.name) == ("cart.py", "RELATES_TO", "pricing.py")
 
 
 async def test_a_name_in_another_case_or_spelling_is_the_same_entity(

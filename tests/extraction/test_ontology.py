@@ -10,8 +10,16 @@ from graphiti_core.utils.maintenance.node_operations import _build_entity_types_
 from graphiti_core.utils.ontology_utils.entity_types_utils import validate_entity_types
 
 from turnetl.base.errors import BadUsage
+from turnetl.base.relations import CHANGES, DECISIONS, PROBLEMS
 from turnetl.extraction import ontology
-from turnetl.extraction.ontology import CODING, NO_ONTOLOGY, ONTOLOGY_FOLDER, Diagnostic, Ontology
+from turnetl.extraction.ontology import (
+    CODING,
+    NO_ONTOLOGY,
+    ONTOLOGY_FOLDER,
+    Diagnostic,
+    Ontology,
+    Signature,
+)
 from turnetl.extraction.templates import (
     TEMPLATES_FOLDER,
     TemplateResolver,
@@ -31,6 +39,7 @@ fields = { heat = "In degrees." }
 [relations]
 NEEDS = "A dish needs this."
 """
+SIGNED = "[entities]\nFile = 'x'\n[relations]\nOTHER = 'y'\n[relations.OWN]\nmeaning = 'z'\n{}"
 
 
 def diagnostics(text: str) -> list[Diagnostic]:
@@ -50,12 +59,23 @@ def warnings(text: str) -> list[str]:
 
 
 def test_the_built_in_ontology_covers_work_on_code_and_has_no_problems() -> None:
-    assert list(CODING.entities) == [
-        *("File", "Tool", "Command", "Error", "Decision", "Preference", "Concept", "Package")
-    ]
-    relations = {"MODIFIED", "USED_FOR", "FAILED_WITH", "CAUSED_BY", "RESOLVED_BY", "DEPENDS_ON"}
-    choices = {"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"}
-    assert set(CODING.relations) == relations | choices
+    files = ("Symbol", "Setting", "File")
+    edits = dict.fromkeys(("CHANGED", "ADDED", "DELETED", "RENAMED"), (("File",), files))
+    assert {name: (one.sources, one.targets) for name, one in CODING.signatures.items()} == {
+        **edits,
+        "FAILED_WITH": (("Command", "Test"), ("Error",)),
+        "FIXED_BY": (("Error", "Test"), ("File", "Symbol")),
+        "CAUSED_BY": (("Error",), files),
+        "DECIDED": (("Decision",), ()),
+        "REJECTED": (("Decision",), ()),
+        "PREFERS": (("User",), ("Preference",)),
+        "COMMITTED": (("Commit", "PR"), ("File", "Ticket")),
+        "DEPENDS_ON": (("Package", "File"), ("Package",)),
+        "REPORTED": (("User",), ("Error",)),
+        "SUPERSEDES": (("Decision",), ("Decision",)),
+    }
+    grouped = CHANGES | PROBLEMS | DECISIONS | {"FIXED_BY", "DEPENDS_ON"}
+    assert set(CODING.relations) == grouped - {"MODIFIED", "CREATED"}
     assert CODING.fields == {}
     path = built_in_folder() / ONTOLOGY_FOLDER / "coding.toml"
     assert diagnostics(path.read_text("utf-8")) == []
@@ -81,6 +101,18 @@ def test_graphiti_accepts_types_with_and_without_fields() -> None:
     assert oven().model_dump() == {"heat": None}
     assert parsed.entity_types["Recipe"].model_fields == {}
     assert parsed.edge_type_map == {("Entity", "Entity"): ["NEEDS"]}
+
+
+def test_a_models_relation_is_the_declared_one_that_fits_or_the_generic_one() -> None:
+    file, error, symbol = ["File", "Entity"], ["Error"], ["Symbol"]
+    assert CODING.fit("CHANGED", file, symbol) == ("CHANGED", False)
+    assert CODING.fit("modified", symbol, file) == ("CHANGED", True)
+    assert CODING.fit("RESOLVED_BY", error, file) == ("FIXED_BY", False)
+    assert CODING.fit("DECIDED", ["Decision"], []) == ("DECIDED", False)
+    assert CODING.fit("FIXED_BY", ["Concept"], file) == ("RELATES_TO", False)
+    assert CODING.fit("WAS_SEEN_NEAR", file, symbol) == ("RELATES_TO", False)
+    unsigned = Ontology({}, {"NEEDS": "x"})
+    assert unsigned.fit("Was_Seen_Near", file, symbol) == ("Was_Seen_Near", False)
 
 
 def test_no_ontology_is_graphitis_own_behaviour() -> None:
@@ -144,6 +176,10 @@ def test_an_invalid_entry_is_an_error_with_its_name(subtests: pytest.Subtests) -
         ("[entities]\nFile = 'x'\nFile = 'y'", "is not TOML"),
         (f"[entities]\nFile = '{'x' * 501}'", "501 characters"),
         ("[entities.File]\nmeaning = 'x'\nfield = {}", "unknown key `field`"),
+        (SIGNED.format("from = ['Fiel']"), "`Fiel` is no entity type of the file"),
+        (SIGNED.format("to = 'File'"), "`to` must be a list of names"),
+        (SIGNED.format("also = ['OTHER']"), "`OTHER` is a relation itself"),
+        ("[entities.File]\nmeaning = 'x'\nto = ['File']", "unknown key `to`"),
         ("[entities.File]\nmeaning = 'x'\nfields = 'path'", "`fields` must be a table"),
         ("[entities.File]\nmeaning = 'x'\nfields = {'a b' = 'x'}", "field `a b`"),
         ("[entities.File]\nmeaning = 'x'\nfields = {_a = 'x'}", "starts with a letter"),
@@ -194,6 +230,9 @@ def test_every_difference_changes_the_digest() -> None:
         Ontology({"B": "y", "A": "x"}, {}),
         Ontology({"A": "x"}, {}, {"A": {"b": "y"}}),
         Ontology({"A": "x"}, {}, {"A": {"b": "z"}}),
+        Ontology({}, {"A": "x"}, {}, {"A": Signature(("B",))}),
+        Ontology({}, {"A": "x"}, {}, {"A": Signature((), ("B",))}),
+        Ontology({}, {"A": "x"}, {}, {"A": Signature(also=("B",))}),
     ]
     assert len({ontology.digest for ontology in ontologies}) == len(ontologies)
     assert (
@@ -216,7 +255,9 @@ def test_the_prompt_texts_are_exactly_those_in_graphitis_prompts() -> None:
         "edge_types": [
             {
                 "fact_type_name": name,
-                "fact_type_signatures": [("Entity", "Entity")],
+                "fact_type_signatures": [
+                    pair for pair, names in CODING.edge_type_map.items() if name in names
+                ],
                 "fact_type_description": model.__doc__,
             }
             for name, model in (CODING.edge_types or {}).items()

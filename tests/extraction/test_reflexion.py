@@ -138,7 +138,7 @@ async def test_an_entity_that_a_later_pass_omits_is_kept() -> None:
 async def test_a_later_pass_can_set_the_type_of_an_entity() -> None:
     model = CannedModel(
         scripted(
-            nodes=[entities(node("cart.py"), node("KeyError", 4)), entities(node("cart.py", 1))],
+            nodes=[entities(node("cart.py"), node("KeyError", 6)), entities(node("cart.py", 1))],
             missed_entities=[missed("sqlite")],
         )
     )

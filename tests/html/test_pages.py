@@ -85,7 +85,7 @@ def test_a_page_has_landmarks_and_a_link_that_skips_to_its_content() -> None:
 
 
 def test_a_fact_that_no_longer_holds_is_marked_in_words() -> None:
-    assert "invalid since" in ParsedPage(page("a")).text
+    assert "ended on" in ParsedPage(page("a")).text
     assert page("a").count("<del>") == 1
 
 

@@ -63,7 +63,7 @@ async def test_a_session_has_intent_outcome_and_what_is_open_until_a_later_sessi
 ) -> None:
     before = await filled(graph_url, tmp_path, [[FIRST]])
     assert before["one"].splitlines()[:2] == [
-        "Asked: Why do the tests fail?",
+        "Asked, 2026-03-02: Why do the tests fail?",
         "Outcome: A price is missing.",
     ]
     assert "Open problem" in before["one"]
@@ -71,7 +71,7 @@ async def test_a_session_has_intent_outcome_and_what_is_open_until_a_later_sessi
     assert "Outcome: Understood." in after["one"]
     assert "cents" in after["one"]
     assert "Open problem" not in after["one"]
-    assert after["two"].startswith("Asked: Run the tests again.\nOutcome: They pass.")
+    assert after["two"].startswith("Asked, 2026-03-02: Run the tests again.\nOutcome: They pass.")
 
 
 @pytest.mark.full

@@ -106,6 +106,7 @@ def test_every_delimiter_of_the_installed_graphiti_and_of_turnetl_is_known() -> 
     assert own == {
         *(
             "COMMUNITIES",
+            "KNOWN FACTS",
             "EARLIER TEXTS",
             "ENTITIES",
             "PASSAGES",

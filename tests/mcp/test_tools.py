@@ -63,7 +63,10 @@ def test_a_search_answers_with_dates_lineage_and_marks_what_is_no_longer_valid(
     text = answer(filled, "search", query="why did the checkout tests fail", limit=1)
     assert f"1. turn {TURN}  2026-03-03 09:12  project bookshop" in text
     assert LINEAGE in text
-    assert "FAILED_WITH (since 2026-03-03 09:12, NO LONGER VALID since 2026-03-03 09:12)" in text
+    assert (
+        "FAILED_WITH (since 2026-03-03 09:12, NO LONGER VALID: ended on 2026-03-03 09:12 by turn"
+        in text
+    )
 
 
 def test_a_search_as_of_a_time_says_what_held_then(filled: Path) -> None:

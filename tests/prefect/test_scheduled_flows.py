@@ -74,7 +74,7 @@ async def test_a_nightly_run_publishes_a_digest_and_a_report_with_a_link_to_the_
         return_state=True,
     )
     assert done.is_completed(), done.message
-    assert "### Rename the cart to basket" in await artifact(DIGEST)
+    assert "- Rename the cart to basket" in await artifact(DIGEST)
 
 
 @pytest.mark.full

@@ -128,7 +128,7 @@ def test_a_report_of_nothing_says_so_in_every_section() -> None:
 
 
 def test_a_fact_that_no_longer_holds_is_marked_in_words() -> None:
-    assert "invalid since 2026-03-02 09:00" in ParsedPage(activity_page(full_report())).text
+    assert "ended on 2026-03-02 09:00" in ParsedPage(activity_page(full_report())).text
 
 
 def test_costs_without_a_price_are_unknown_and_not_zero() -> None:

@@ -77,7 +77,17 @@ def test_a_prompt_is_titled_by_what_it_asks_for(subtests: pytest.Subtests) -> No
 
 
 EDIT, TESTS = "Edit cart.py :: + x -> ", "Bash pytest tests -> "
+FOUND = (
+    "Let me look.\n\n## What happens\n\nGood, the cart ignores the tax because it rounds first.\n\n"
+    f"More of it is in {'a log and ' * 20}a trace.\n\nIt could round last. Want me to fix it?"
+)
+TABLE = (
+    "Here's what I did:\n\n| # | File | Change |\n|---|---|---|\n| 1 | `cart.py` | Added a tax |\n"
+    "| 2 | `till.py` | Removed the rounding |"
+)
 OUTCOMES = (
+    (FOUND, (), "The cart ignores the tax because it rounds first. (asks: Want me to fix it?)"),
+    (TABLE, (), "`cart.py`, Added a tax; `till.py`, Removed the rounding"),
     (
         "Let me look:\n\nDone. The cart adds the tax. All tests pass.",
         (EDIT, f"{TESTS}3 passed"),

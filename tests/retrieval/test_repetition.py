@@ -11,7 +11,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, GroupId
 from turnetl.index.conditions import Selection
 from turnetl.retrieval.hits import SearchHit
-from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text, without_title
+from turnetl.retrieval.repetition import distinct_facts, repeats_title, shown_text
 
 TITLE = "Always write the changelog before you push anything to the server"
 USER = Entity("e1", GROUP, "user", ("Person",), "", START)
@@ -124,16 +124,3 @@ def test_a_fact_repeats_a_title_if_it_says_little_more(
 def test_the_name_of_a_file_in_another_folder_is_no_repetition() -> None:
     both = [fact("`src/a.py` was edited"), fact("`a.py` was edited")]
     assert distinct_facts(both, 5) == both
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        (f"`cart.py` was edited when asked: {TITLE}", "`cart.py` was edited"),
-        (f"`a.go` was written when asked: {TITLE} (`x (y`)", "`a.go` was written (`x (y`)"),
-        (f"`cart.py` was edited when asked: {TITLE[:30]}…", "`cart.py` was edited"),
-    ],
-)
-def test_a_fact_is_shown_without_the_prompt_that_stands_above_it(text: str, shown: str) -> None:
-    assert without_title(text, TITLE) == shown
-    assert without_title(text, "another prompt") == text

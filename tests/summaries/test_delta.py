@@ -101,3 +101,17 @@ def test_a_fact_that_denies_an_active_one_contradicts_it(known: str, new: str) -
 )
 def test_other_facts_do_not_contradict(known: Fact, new: Fact) -> None:
     assert deltas([new], before=[known])["parser"].contradictions == ()
+
+
+def test_what_was_said_or_done_denies_nothing(subtests: pytest.Subtests) -> None:
+    for relation, quoted, denies in (
+        ("READS", "", True),
+        ("DESCRIBED", "", False),
+        ("CHANGED", "", False),
+        ("DECIDED", "The user decided: ", False),
+    ):
+        with subtests.test(relation=relation):
+            known = fact("f1", f"{quoted}the parser reads lines", relation=relation)
+            later = fact("f2", f"{quoted}the parser does not read lines", relation=relation)
+            found = deltas([later], before=[known])["parser"]
+            assert bool(found.contradictions) == denies

@@ -59,7 +59,7 @@ def test_the_title_and_the_facts_of_a_hit_continue_below_their_beginning() -> No
 def test_the_fact_of_a_turn_without_a_prompt_is_printed_once() -> None:
     text = " ".join(printed(search_hits.view([hit("")], "no hits")).split())
     assert text.count("first word0") == 1
-    assert "(until " in text
+    assert "(ended on " in text
 
 
 def test_an_outcome_continues_below_its_beginning() -> None:

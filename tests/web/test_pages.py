@@ -285,7 +285,7 @@ async def test_a_file_is_found_by_its_path_in_any_checkout(visitor: Visitor) -> 
     for path in (CART, "/elsewhere/bookshop/src/bookshop/cart.py"):
         page = await visitor.page("file", path=path)
         assert f"{CART}" in page.text
-        assert re.search(r"\d+ facts in 2 turns, newest first", page.text)
+        assert re.search(r"\d+ facts in 2 turns, what holds first", page.text)
         assert links(page)["Its turns in the timeline"].startswith("timeline?file=src")
     missing = await visitor.page("file", 404, path="src/bookshop/crt.py")
     assert "there is no file `src/bookshop/crt.py`" in missing.text
@@ -310,7 +310,7 @@ async def test_what_a_subagent_did_is_marked_in_its_turn(visitor: Visitor) -> No
 async def test_an_invalidated_fact_says_since_when(visitor: Visitor) -> None:
     page = await visitor.page("entity", name=ERROR)
     assert "del" in page.names()
-    assert "invalid since 2026-03-03 09:12" in page.text
+    assert "ended on 2026-03-03 09:12" in page.text
 
 
 async def test_the_lines_of_a_turn_are_shown_without_secrets(visitor: Visitor) -> None:

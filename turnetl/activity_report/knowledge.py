@@ -14,8 +14,8 @@ from turnetl.activity_report.model import (
 )
 from turnetl.activity_report.turns import TurnBook
 from turnetl.base.model import Fact
+from turnetl.base.relations import DECISIONS, FAILED_WITH
 from turnetl.base.text import one_line
-from turnetl.episode_text.retelling import DECISIONS, FAILURE
 from turnetl.index.conditions import Selection
 from turnetl.index.lookup import LabelledEntities, NewestFacts, Overview, StatedEntity
 from turnetl.index.persistent import PersistentIndex
@@ -27,7 +27,7 @@ def knowledge(index: PersistentIndex, selection: Selection, book: TurnBook) -> K
     overview = index.lookup().overview(index.select(selection))
     counts = overview.counts()
     labels = overview.most_stated(model.ENTITIES)
-    errors, error_count = overview.targets([FAILURE], model.ERRORS)
+    errors, error_count = overview.targets([FAILED_WITH], model.ERRORS)
     return Knowledge(
         facts=counts.facts,
         invalid_facts=counts.invalid,
@@ -37,7 +37,7 @@ def knowledge(index: PersistentIndex, selection: Selection, book: TurnBook) -> K
         ),
         errors=Listed(tuple(_error(one, index, book) for one in errors), error_count),
         open_problems=_listed(
-            overview.newest([FAILURE], model.OPEN_PROBLEMS, valid_only=True), book
+            overview.newest([FAILED_WITH], model.OPEN_PROBLEMS, valid_only=True), book
         ),
     )
 
@@ -53,7 +53,7 @@ def stated_by(
         for fact in (indexed.fact for indexed in facts):
             if fact.relation in DECISIONS:
                 decisions.setdefault(ids[key], []).append(reported_fact(fact, book))
-            elif fact.relation == FAILURE:
+            elif fact.relation == FAILED_WITH:
                 problems[ids[key]] = problems.get(ids[key], 0) + 1
     return decisions, problems
 

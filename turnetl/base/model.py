@@ -310,6 +310,8 @@ def description(entity: Entity) -> str:
     return f"{described_as}." if described_as else ""
 
 
+ENDED_BY, LATER = "ended_by", "later_turn_says"
+"""Attributes that retrieval adds to a fact that it shows; no graph holds them."""
 STEP_ATTRIBUTES = ("subagent", "subagent_archive", "subagent_line")
 """Attributes of a fact that say from which `SubagentStep` it is."""
 
@@ -358,6 +360,16 @@ class Fact:
         if not isinstance(archive, str) or not isinstance(line, int):
             return None
         return SubagentStep(str(by or ""), archive, line)
+
+    @property
+    @described("Turn and text of what ended the fact; empty: it holds, or nothing is known.")
+    def ended_by(self) -> str:
+        return str(self.attributes.get(ENDED_BY, ""))
+
+    @property
+    @described("Turn and text of a later decision about the same thing; empty: none is known.")
+    def later_turn_says(self) -> str:
+        return str(self.attributes.get(LATER, ""))
 
     @property
     @described("The beginning of the fact's id, which commands accept.")

@@ -30,6 +30,12 @@ ValidAtField = Annotated[
 InvalidAtField = Annotated[
     datetime | None, described("Time at which the fact was invalidated; null if it still holds.")
 ]
+EndedByField = Annotated[
+    str, described("Turn and text of what ended the fact; empty: it holds, or nothing is known.")
+]
+LaterTurnField = Annotated[
+    str, described("Turn and text of a later decision about the same thing; empty: none is known.")
+]
 CaughtUpAtField = Annotated[
     datetime | None,
     described("When the search index last held the whole graph; null if it never did."),

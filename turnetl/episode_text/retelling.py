@@ -9,26 +9,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from turnetl.base.model import Fact
+from turnetl.base.relations import DECISIONS, FAILED_WITH, REPORTED
 from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import capital, fit, intent
 
-EDITS = frozenset({"CHANGED", "ADDED", "DELETED", "RENAMED", "MODIFIED", "CREATED"})
-"""Relations that say that a file was changed: of rules, of models, and of older graphs."""
-CHANGES = EDITS | {"COMMITTED"}
-DECISIONS = frozenset({"DECIDED", "PREFERS", "REJECTED", "SUPERSEDES"})
-FAILURE = "FAILED_WITH"
 MAX_CHARS = 220
 _TOOL_CALL = "call"
 """The attribute `kind` of a failed call of another tool than the shell."""
 
 SPEAKER = re.compile(
-    r"The (?P<who>user|agent) (?P<verb>decided|prefers|rejected|reported"
-    r"|accepted in the plan “[^”]{1,130}”"
+    r"The (?P<who>user|agent) (?P<verb>decided|prefers|rejected|reported|objected"
+    r"|agreed to what the agent proposed|accepted in the plan “[^”]{1,130}”"
     r"|(?:decided instead of|rejected) the \w{1,20} of `[^`]{1,200}`(?: \(`[^`]{0,200}`\))?): "
 )
 """Begins the text of a fact that quotes someone."""
 _ANSWER = re.compile(
-    r"(?:Asked “(?P<question>[^”]{1,300})”,? the|The) user (?P<said>(?:chose|rejected) “.+"
+    r"(?:(?:Asked|On) “(?P<question>[^”]{1,300})”,? the|The) user (?P<said>(?:chose|rejected) “.+"
     r"|answered: .+)"
 )
 _NO_QUESTION = re.compile(
@@ -48,13 +44,15 @@ _POINTS = re.compile(
 )
 """The beginning of a quote that says nothing without what was said before it."""
 _REQUEST = re.compile(r"\?|\b(?:can|could|would) (?:we|you|i)\b|^please\b", re.IGNORECASE)
-_OF_PEOPLE = DECISIONS | {"REPORTED"}
+_OF_PEOPLE = DECISIONS | {REPORTED}
 _PATH = re.compile(
     r"(?:(?<=`)|(?<= in ))(?:…|[\w.@~-]{1,60})/(?:[\w.@~-]{1,80}/){0,12}"
     r"([\w.@-]{1,100}\.[A-Za-z]\w{0,11})(?![\w/])"
 )
 _RAN = re.compile(r" \(`[^`]{1,200}`\)$")
 _PLAN = "The user accepted the plan: "
+_RESOLVED = ("Asked “", "On “", "The user chose", "The user agreed", _PLAN)
+"""How decisions begin that answer the agent."""
 _COMMIT = re.compile(r"(?P<what>Commit|Pull request) (?P<id>`[^`]{1,100}`): (?P<title>.+)")
 _ASKS = re.compile(r" ?\(asks: [^)]*\)?$|; asks: [^)]*(?=\)|$)")
 _WORD = re.compile(r"\w{3,}")
@@ -105,7 +103,7 @@ def importance(fact: Fact) -> int:
     """Return the place of a decision in a list: the choices of the user first."""
     if fact.relation == "REJECTED":
         return 4
-    if fact.text.startswith(("Asked “", "The user chose", _PLAN)):
+    if fact.text.startswith(_RESOLVED):
         return 0
     if fact.relation == "PREFERS":
         return 2
@@ -129,7 +127,7 @@ def is_told(fact: Fact) -> bool:
 
 def is_slip(fact: Fact) -> bool:
     """Return whether a call of the agent's own tools failed, such as an edit without a match."""
-    return fact.relation == FAILURE and fact.attributes.get("kind") == _TOOL_CALL
+    return fact.relation == FAILED_WITH and fact.attributes.get("kind") == _TOOL_CALL
 
 
 def once(facts: Iterable[Fact], shown: Iterable[str] = ()) -> Iterator[tuple[Fact, str]]:

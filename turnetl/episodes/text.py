@@ -68,7 +68,9 @@ def _says_nothing() -> pl.Expr:
     """Return whether the input of a call is a mark of a redaction, and the result at most one."""
     texts = [
         # Null, so that no pattern reads the other texts.
-        pl.when(pl.col(name).str.contains(rf"^\s*(?:{_MARK})|^$")).then(name)
+        pl.when(pl.col(name).str.contains(rf"^\s*(?:{_MARK})|^(?:null)?$"))
+        .then(name)
+        .replace("null", "")
         for name in ("input", "result")
     ]
     blank = [(~_has_words(one)).fill_null(value=False) for one in texts]

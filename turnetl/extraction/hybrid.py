@@ -1,41 +1,51 @@
-"""The hybrid extractor: structural facts at no cost, and a model for all other facts.
+"""The hybrid extractor: structural facts at no cost, and a model for what rules cannot see.
 
-No entity is duplicated: one that both extractors find is the node of the structural extractor.
+The model is shown the structural facts of the turn. What it repeats anyway is dropped and counted,
+and an entity that both extractors find is the node of the structural extractor.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.base.terms import Tokenizer
-from turnetl.extraction.port import Extractor, Resolved
-from turnetl.extraction.structural.findings import FILE
+from turnetl.extraction.port import DiscardReason, Extractor, Resolved
+from turnetl.extraction.structural.findings import FILE, TurnFindings
 from turnetl.graph.mirror.group import GroupView, folded
 
-_VERSION = "2"
+_VERSION = "3"
 """Version of the merge rules."""
+_MAX_NEW_SHARE = 0.25
+"""Of the words of a fact that repeats another one about the same entities."""
 _NEGATIONS = ("no", "not", "never", "none", "neither", "nor", "without", "cannot")
 _NEGATION_SUFFIX = "n't"
 _PUNCTUATION = ".,;:!?`'\"()"
 
-StructuralT = TypeVar("StructuralT")
 LlmT = TypeVar("LlmT")
+
+
+class LlmPort(Extractor[LlmT], Protocol[LlmT]):
+    """An extractor that is told the facts that it need not state."""
+
+    async def extract(
+        self, episode: Episode, context: Sequence[Episode], known: Sequence[str] | None = None
+    ) -> LlmT: ...
 
 
 def hybrid_recipe(structural: RecipeParts, llm: RecipeParts) -> RecipeParts:
     return {"merge rules": RecipePart(_VERSION), **structural, **llm}
 
 
-class HybridExtractor(Generic[StructuralT, LlmT]):
+class HybridExtractor(Generic[LlmT]):
     """Merges the results of two extractors: `structural` nodes are kept, `llm` adds to them."""
 
     name = "hybrid"
 
-    def __init__(self, structural: Extractor[StructuralT], llm: Extractor[LlmT]) -> None:
+    def __init__(self, structural: Extractor[TurnFindings], llm: LlmPort[LlmT]) -> None:
         self._structural = structural
         self._llm = llm
 
@@ -50,14 +60,15 @@ class HybridExtractor(Generic[StructuralT, LlmT]):
 
     async def extract(
         self, episode: Episode, context: Sequence[Episode]
-    ) -> tuple[StructuralT, LlmT]:
+    ) -> tuple[TurnFindings, LlmT]:
         structural = await self._structural.extract(episode, context)
-        return structural, await self._llm.extract(episode, context)
+        known = [fact.text for fact in structural.facts]
+        return structural, await self._llm.extract(episode, context, known)
 
     async def resolve(
         self,
         episode: Episode,
-        extracted: tuple[StructuralT, LlmT],
+        extracted: tuple[TurnFindings, LlmT],
         group: GroupView,
         *,
         now: datetime,
@@ -105,7 +116,7 @@ def merge(structural: Resolved, llm: Resolved, group: GroupView) -> Resolved:
     """Return the union of both results, each entity and each fact once."""
     mapping = _match_entities(structural, llm, group)
     entities = _merge_entities(structural.entities, llm.entities, mapping)
-    facts = _merge_facts(structural.facts, _mapped_facts(llm, mapping, group))
+    facts, known = _merge_facts(structural.facts, _mapped_facts(llm, mapping, group))
     return Resolved(
         entities=tuple(sorted(entities, key=lambda entity: group.entity(entity.uuid) is not None)),
         facts=tuple(sorted(facts, key=lambda fact: group.fact(fact.uuid) is not None)),
@@ -114,7 +125,9 @@ def merge(structural: Resolved, llm: Resolved, group: GroupView) -> Resolved:
         ),
         usage=structural.usage + llm.usage,
         mentioned_in=_merge_chunks(structural.mentioned_in, llm.mentioned_in, mapping),
-        discarded=Counter(structural.discarded) + Counter(llm.discarded),
+        discarded=Counter(structural.discarded)
+        + Counter(llm.discarded)
+        + Counter({DiscardReason.KNOWN: known}),
     )
 
 
@@ -215,26 +228,41 @@ def _merge_entity(structural: Entity, llm: Entity) -> Entity:
     )
 
 
-def _merge_facts(structural: Sequence[Fact], llm: Sequence[Fact]) -> tuple[Fact, ...]:
-    """Return the facts of both; the structural one wins if both change or state the same fact."""
+def _merge_facts(structural: Sequence[Fact], llm: Sequence[Fact]) -> tuple[tuple[Fact, ...], int]:
+    """Return the facts of both, and how many of the model repeat one of the rules."""
     merged = {fact.uuid: fact for fact in structural}
-    words = Tokenizer()
-    known_keys = {_dedup_key(fact, words) for fact in structural}
+    words, repeated = Tokenizer(), 0
+    of_ends: dict[frozenset[str], list[Fact]] = {}
+    for fact in structural:
+        of_ends.setdefault(frozenset((fact.source, fact.target)), []).append(fact)
     for fact in llm:
         existing = merged.get(fact.uuid)
         if existing is not None:
             turns = tuple(dict.fromkeys((*existing.turns, *fact.turns)))
             merged[fact.uuid] = replace(existing, turns=turns)
-        elif _dedup_key(fact, words) not in known_keys:
+        elif any(
+            _repeats(fact, known, words)
+            for known in of_ends.get(frozenset((fact.source, fact.target)), ())
+        ):
+            repeated += 1
+        else:
             merged[fact.uuid] = fact
-    return tuple(merged.values())
+    return tuple(merged.values()), repeated
 
 
-def _dedup_key(fact: Fact, words: Tokenizer) -> tuple[frozenset[str], frozenset[str], int]:
-    """Return the entities, the terms without order, endings and stop words, and the negations.
+def _repeats(fact: Fact, known: Fact, words: Tokenizer) -> bool:
+    """Return whether a fact about the same entities says no more: its relation, or its words.
 
     Vector similarity is not used: it would take "it works" and "it works no more" for the same.
     """
-    tokens = (word.strip(_PUNCTUATION) for word in fact.text.lower().split())
-    negations = sum(word in _NEGATIONS or word.endswith(_NEGATION_SUFFIX) for word in tokens)
-    return frozenset((fact.source, fact.target)), frozenset(words.count(fact.text)), negations
+    if _negations(fact.text) != _negations(known.text):
+        return False
+    if (fact.source, fact.relation, fact.target) == (known.source, known.relation, known.target):
+        return True
+    terms = words.count(fact.text).keys()
+    return len(terms - words.count(known.text).keys()) <= _MAX_NEW_SHARE * len(terms)
+
+
+def _negations(text: str) -> int:
+    tokens = (word.strip(_PUNCTUATION) for word in text.lower().split())
+    return sum(word in _NEGATIONS or word.endswith(_NEGATION_SUFFIX) for word in tokens)

@@ -5,10 +5,11 @@ of that type.
 """
 
 import json
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -62,8 +63,19 @@ MAX_MEANING_LENGTH, LONG_MEANING = 500, 200
 MAX_TYPES = 25
 """Entity types, or relations, that a model can be expected to tell apart."""
 
+GENERIC = "RELATES_TO"
+"""Graphiti's name of a relation that is none of the declared ones."""
+QUOTING = re.compile(
+    r"(?:answer|ask|describ|discuss|explain|mention|propos|request|said|say|stat|suggest|told)"
+    r"(?:e|s|es|ed)?(?:_|$)",
+    re.IGNORECASE,
+)
+"""Begins the name of a relation that only says who said what: the turn's text says it better."""
 _TABLES = ("entities", "relations")
-_KEYS = ("meaning", "fields")
+_KEYS = {
+    "entities": ("meaning", "fields"),
+    "relations": ("meaning", "fields", "from", "to", "also"),
+}
 _FORM = '`Name = "meaning"`, or a table with `meaning` and `fields`'
 
 
@@ -89,7 +101,12 @@ def lint_ontology(text: str) -> ParsedOntology:
     )
     definitions = {**types["entities"], **types["relations"]}
     fields = {name: own for name, definition in definitions.items() if (own := _fields(definition))}
-    ontology = Ontology(entities, relations, fields)
+    signatures = {
+        name: Signature(*(_names(definition, key) for key in ("from", "to", "also")))
+        for name, definition in types["relations"].items()
+        if isinstance(definition, dict) and not {"from", "to", "also"}.isdisjoint(definition)
+    }
+    ontology = Ontology(entities, relations, fields, signatures)
     return ParsedOntology(ontology, tuple(_diagnostics(tables, types)))
 
 
@@ -103,6 +120,11 @@ def _fields(definition: Any) -> Mapping[str, str]:
     if not isinstance(fields, dict):
         return {}
     return {name: meaning for name, meaning in fields.items() if isinstance(meaning, str)}
+
+
+def _names(definition: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    names = definition.get(key, [])
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def _diagnostics(
@@ -123,6 +145,7 @@ def _diagnostics(
     for table, definitions in types.items():
         for name, definition in definitions.items():
             yield from _lint_type(table, name, definition)
+            yield from _lint_signature(f"`{table}.{name}`", definition, types)
         if len(definitions) > MAX_TYPES:
             yield warning_diagnostic(
                 f"[{table}] has {len(definitions)} entries; a model tells about {MAX_TYPES} apart"
@@ -153,19 +176,34 @@ def _lint_type(table: str, name: str, definition: Any) -> Iterator[Diagnostic]:
         yield error_diagnostic(f"{where} must be {_FORM}")
         return
     if isinstance(definition, dict):
-        yield from _lint_table(where, name, definition)
+        yield from _lint_table(where, name, definition, _KEYS[table])
     meaning = _meaning(definition)
     if not meaning:
         yield error_diagnostic(f"{where} has no meaning; describe it in one sentence")
     yield from _lint_length(where, meaning)
 
 
-def _lint_table(where: str, name: str, definition: Mapping[str, Any]) -> Iterator[Diagnostic]:
+def _lint_signature(
+    where: str, definition: Any, types: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Diagnostic]:
+    for key in ("from", "to", "also") if isinstance(definition, dict) else ():
+        names = definition.get(key, [])
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            yield error_diagnostic(f"{where}: `{key}` must be a list of names")
+        elif key == "also":
+            if taken := sorted(set(names) & types["relations"].keys()):
+                yield error_diagnostic(f"{where}: `{taken[0]}` is a relation itself")
+        elif unknown := [name for name in names if name not in types["entities"]]:
+            yield error_diagnostic(f"{where}: `{unknown[0]}` is no entity type of the file")
+
+
+def _lint_table(
+    where: str, name: str, definition: Mapping[str, Any], keys: Collection[str]
+) -> Iterator[Diagnostic]:
     for key in definition:
-        if key not in _KEYS:
-            yield error_diagnostic(
-                f"{where}: unknown key `{key}`; known keys are {' and '.join(_KEYS)}"
-            )
+        if key not in keys:
+            known = f"{', '.join([*keys][:-1])} and {[*keys][-1]}"
+            yield error_diagnostic(f"{where}: unknown key `{key}`; known keys are {known}")
     fields = definition.get("fields", {})
     if not isinstance(fields, dict):
         yield error_diagnostic(f'{where}: `fields` must be a table of `name = "meaning"`')
@@ -229,6 +267,23 @@ ONTOLOGY_FOLDER = "ontology"
 """Subfolder of the template folders."""
 
 
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The entity types that a relation joins, and other names that a model may give it."""
+
+    sources: tuple[str, ...] = ()
+    """Empty: of any type."""
+    targets: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    def joins(self, sources: Collection[str], targets: Collection[str]) -> bool:
+        """Return whether the relation may join entities with these labels."""
+        return all(
+            not wanted or not set(wanted).isdisjoint(labels)
+            for wanted, labels in ((self.sources, sources), (self.targets, targets))
+        )
+
+
 @dataclass(frozen=True)
 class Ontology:
     """Entity types and relations, by name, each with its meaning, in the order of the prompts."""
@@ -237,6 +292,8 @@ class Ontology:
     relations: Mapping[str, str]
     fields: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By entity type or relation: the attributes that the model fills, name and meaning."""
+    signatures: Mapping[str, Signature] = field(default_factory=dict)
+    """By relation. Without any, a model's relations stay as it names them."""
 
     @property
     def digest(self) -> str:
@@ -245,7 +302,33 @@ class Ontology:
         for name, meanings in (*tables, *sorted(self.fields.items())):
             parts += [name, str(len(meanings))]
             parts += [text for pair in meanings.items() for text in pair]
+        for name, signature in self.signatures.items():
+            parts += [name, str(astuple(signature))]
         return ids.digest(*parts)
+
+    def fit(
+        self, relation: str, sources: Collection[str], targets: Collection[str]
+    ) -> tuple[str, bool]:
+        """Return the relation of a model's fact, and whether the fact runs the other way.
+
+        It is the declared relation of that name, or that has it among its other names, if it joins
+        entities with these labels in one of the directions, else `GENERIC`.
+        """
+        if not self.signatures:
+            return relation, False
+        name = relation.strip().upper()
+        name = self._names_of.get(name, name)
+        if name in self.relations:
+            signature = self.signatures.get(name, Signature())
+            if signature.joins(sources, targets):
+                return name, False
+            if signature.joins(targets, sources):
+                return name, True
+        return GENERIC, False
+
+    @cached_property
+    def _names_of(self) -> Mapping[str, str]:
+        return {also: name for name, one in self.signatures.items() for also in one.also}
 
     @property
     def prompt_texts(self) -> tuple[str, str]:
@@ -257,7 +340,9 @@ class Ontology:
         relations = [
             {
                 "fact_type_name": name,
-                "fact_type_signatures": [["Entity", "Entity"]],
+                "fact_type_signatures": [
+                    list(pair) for pair, names in self.edge_type_map.items() if name in names
+                ],
                 "fact_type_description": meaning,
             }
             for name, meaning in self.relations.items()
@@ -279,8 +364,14 @@ class Ontology:
 
     @cached_property
     def edge_type_map(self) -> dict[tuple[str, str], list[str]]:
-        """Every relation may connect every entity type."""
-        return {("Entity", "Entity"): list(self.relations)}
+        """The relations that may join two types, `Entity` for any, in the form of Graphiti."""
+        joined: dict[tuple[str, str], list[str]] = {}
+        for name in self.relations:
+            signature = self.signatures.get(name, Signature())
+            for source in signature.sources or ("Entity",):
+                for target in signature.targets or ("Entity",):
+                    joined.setdefault((source, target), []).append(name)
+        return joined or {("Entity", "Entity"): []}
 
     def _models(self, meanings: Mapping[str, str]) -> TypeModels | None:
         return {name: self._model(name, meaning) for name, meaning in meanings.items()} or None

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from turnetl.base.errors import TooLong
 from turnetl.base.model import Episode, TurnId, Vector
-from turnetl.extraction.llm import ExtractedTurn, fact_batches
-from turnetl.extraction.port import Extractor, RequestPreview
+from turnetl.extraction.llm import LlmExtractor, fact_batches
+from turnetl.extraction.port import RequestPreview
 from turnetl.llm.chat import ChatModel, ChatRequest, ChatResponse, ModelWrapper, model_for
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.journal import Journal, request_key
@@ -47,21 +47,23 @@ class _HasBody(Protocol):
 async def preview_requests(
     episode: Episode,
     context: Sequence[Episode],
-    make_extractor: Callable[[ChatModel, Embedder], Extractor[ExtractedTurn]],
+    make_extractor: Callable[[ChatModel, Embedder], LlmExtractor],
     model: ChatModel,
     *,
     journal: Journal | None,
     estimate: Callable[[str], int],
     parameters: str = "",
+    known: Sequence[str] | None = None,
 ) -> tuple[RequestPreview, ...]:
     """Return the requests that the extraction of the turn would send, in order. Sends none.
 
     The context is the earlier turns, oldest first. `make_extractor` makes the extractor of a run
-    with the model and embedder it is given. `model` has no wrappers, and receives no request.
+    with the model and embedder it is given; `known` are the facts that the rules of a hybrid run
+    state. `model` has no wrappers, and receives no request.
     """
     recording = _RecordingModel(model, journal, parameters)
     extractor = make_extractor(recording, _FixedEmbedder())
-    extracted = await extractor.extract(episode, context)
+    extracted = await extractor.extract(episode, context, known)
     for chunk in extracted.chunks:
         await chunk.facts
     previews = []

@@ -52,6 +52,9 @@ class FactReference:
     """Oldest first."""
     further_turns: int = 0
     """Turns that state it, too, and are not among these."""
+    ended_by: str = ""
+    """Turn and text of what ended it."""
+    later_turn_says: str = ""
 
 
 def source_lines(archive: str, first_line: int, last_line: int) -> SourceLines:

@@ -19,7 +19,15 @@ DELIMITERS = (
     *("EXISTING ENTITIES", "EXISTING FACTS", "EXISTING KNOWLEDGE", "EXTRACTED ENTITIES", "FACT"),
     *("FACT INVALIDATION CANDIDATES", "FACT TYPES", "FACTS", "JSON", "MESSAGE", "MESSAGES"),
     *("NEW ENTITY", "NEW FACT", "NODES", "PASSAGE", "PASSAGES", "PREVIOUS MESSAGES", "QUERY"),
-    *("QUESTION", "REFERENCE TIME", "RESPONSE", "SOURCE DESCRIPTION", "TEXT", "TURN"),
+    *(
+        "KNOWN FACTS",
+        "QUESTION",
+        "REFERENCE TIME",
+        "RESPONSE",
+        "SOURCE DESCRIPTION",
+        "TEXT",
+        "TURN",
+    ),
 )
 """The delimiters of Graphiti's prompts and of turnetl's own; an underscore counts as a space."""
 _ROLE_MARKERS = ("start of turn", "end of turn")

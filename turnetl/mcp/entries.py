@@ -21,6 +21,7 @@ from turnetl.retrieval.details import (
     FactDetails,
     SessionDetails,
     TurnDetails,
+    holding_turns_first,
 )
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, facts_beside_title
@@ -102,10 +103,11 @@ def _entity(found: EntityDetails) -> Iterator[str]:
     also_called = f"also called: {aliases}\n" if aliases else ""
     yield (
         f"entity {text_name(entity.uuid)}  {labels}  {project_text(entity.group_id)}\n"
-        f"name: {text_name(entity.name)}\n{also_called}{counts}, newest first:"
+        f"name: {text_name(entity.name)}\n{also_called}{counts}, "
+        "what holds first, then newest first:"
     )
     yield from text_parts("summary", entity.summary)
-    for one in reversed(found.turns):
+    for one in holding_turns_first(found.turns):
         yield from listed_parts(turn_line(one.turn), _facts(one.facts))
 
 
@@ -223,7 +225,7 @@ def _lines_text(archive: str, first: int, last: int) -> str:
 
 
 def fact_line(fact: Fact) -> str:
-    dated = _validity(fact.valid_at, fact.invalid_at, None)
+    dated = _validity(fact, None)
     text = text_line(fact.text, _FACT_CHARS)
     return f"fact {fact.uuid[:ID_CHARS]} {text_name(fact.relation)} ({dated}): {text}"
 
@@ -285,7 +287,7 @@ def _hit_fact(fact: HitFact, as_of: datetime | None) -> str:
     text = text_line(fact.fact, _FACT_CHARS)
     if fact.relation == PASSAGE:
         return f"passage: {text}"
-    dated = _validity(fact.valid_at, fact.invalid_at, as_of)
+    dated = _validity(fact, as_of)
     return f"fact {text_name(fact.relation)} ({dated}): {text}"
 
 
@@ -299,14 +301,14 @@ def _session_line(hit: SessionHit) -> str:
     )
 
 
-def _validity(
-    valid_at: datetime | None, invalid_at: datetime | None, as_of: datetime | None
-) -> str:
-    since = f"since {format_minute(valid_at)}"
-    if invalid_at is None:
-        return since
-    until = "invalidated later, at" if as_of else "NO LONGER VALID since"
-    return f"{since}, {until} {format_minute(invalid_at)}"
+def _validity(fact: Fact | HitFact, as_of: datetime | None) -> str:
+    since = f"since {format_minute(fact.valid_at)}"
+    if fact.invalid_at is None:
+        later = text_line(fact.later_turn_says, _FACT_CHARS)
+        return f"{since}; a later turn says: {later}" if later else since
+    until = "invalidated later, at" if as_of else "NO LONGER VALID: ended on"
+    by = f" by {text_line(fact.ended_by, _FACT_CHARS)}" if fact.ended_by else ""
+    return f"{since}, {until} {format_minute(fact.invalid_at)}{by}"
 
 
 def joined(*parts: str) -> str:

@@ -40,11 +40,15 @@ async def previews_of(
 ) -> AsyncIterator[RequestPreview]:
     """Yield the requests that extract these turns, each given with its context. Writes nothing."""
     from turnetl.extraction import preview_builder  # noqa: PLC0415 - imports graphiti
+    from turnetl.extraction.structural.extractor import extract_findings  # noqa: PLC0415 - as above
 
     model, extractor = wiring.model(settings), wiring.model_extractor(settings)
     with wiring.journal(settings, clock) as journal:
         readable = journal if settings.journal and journal.path.exists() else None
         for episode, context in turns:
+            known = None
+            if settings.extractor_name == "hybrid":
+                known = [one.text for one in extract_findings(episode, context).facts]
             previews = await preview_builder.preview_requests(
                 episode,
                 context,
@@ -53,6 +57,7 @@ async def previews_of(
                 journal=readable,
                 estimate=estimated_tokens,
                 parameters=settings.llm.effort or "",
+                known=known,
             )
             for preview in previews:
                 yield preview

@@ -15,6 +15,7 @@ from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, from_episode_text
 from turnetl.index.lookup import IndexedItem, ItemKind, StatedFact
 from turnetl.index.port import IndexedFact, IndexedTurn
+from turnetl.retrieval.endings import Endings, holding_first
 from turnetl.retrieval.items import TurnsAt, find_item
 from turnetl.retrieval.turn_summary import TurnSummary, summarize, summarize_turn, titles
 
@@ -36,7 +37,7 @@ class TurnDetails:
     conversation: Annotated[Conversation, INLINED]
     facts: Annotated[
         tuple[Fact, ...],
-        described("What the turn states, in the order in which it became valid."),
+        described("What the turn states: first what holds, in the order in which it became valid."),
     ]
     previous: Annotated[
         TurnSummary | None, described("The turn before it in its session; null if none.")
@@ -132,12 +133,21 @@ def entity_details(
     end = max(0, len(ordered) - skip)
     last = ordered[max(0, end - limit) : end]
     turns = zip(last, summarize(index, last), strict=True)
+    marked = Endings(index).marked_fact
     return EntityDetails(
         entity=entity,
-        turns=tuple(TurnFacts(turn, tuple(facts[key])) for key, turn in turns),
+        turns=tuple(
+            TurnFacts(turn, tuple(holding_first(map(marked, facts[key])))) for key, turn in turns
+        ),
         turn_count=len(facts),
         fact_count=len(stated),
     )
+
+
+def holding_turns_first(turns: Iterable[TurnFacts]) -> list[TurnFacts]:
+    """Return the turns newest first; those of whose facts none holds any more are last."""
+    newest = reversed(list(turns))
+    return sorted(newest, key=lambda one: all(fact.invalid_at for fact in one.facts))
 
 
 def by_validity(fact: Fact) -> tuple[datetime, str]:
@@ -160,11 +170,12 @@ def _details(index: "PersistentIndex", item: IndexedItem, limit: int) -> Details
             fact = lookup.fact(item.id)
             if fact is None:
                 return None
-            return FactDetails(fact.indexed, tuple(summarize(index, fact.turns)))
+            marked = Endings(index).marked(fact.indexed)
+            return FactDetails(marked, tuple(summarize(index, fact.turns)))
 
 
 def _turn(index: "PersistentIndex", turn: IndexedTurn) -> TurnDetails:
-    facts = index.facts([turn.key])[turn.key]
+    facts = [*map(Endings(index).marked, index.facts([turn.key])[turn.key])]
     neighbours = [turn.previous, next(iter(index.next_turns([turn.key], None)), None)]
     previous, following = (
         next(iter(summarize(index, [] if neighbour is None else [neighbour])), None)
@@ -173,7 +184,7 @@ def _turn(index: "PersistentIndex", turn: IndexedTurn) -> TurnDetails:
     return TurnDetails(
         summary=summarize_turn(turn, facts, titles(index, [turn])[turn.key]),
         conversation=from_episode_text(turn.text),
-        facts=tuple(sorted((indexed.fact for indexed in facts), key=by_validity)),
+        facts=tuple(holding_first(sorted((one.fact for one in facts), key=by_validity))),
         previous=previous,
         next=following,
         resume=_resume(index, turn.receipt.session_id),

@@ -9,18 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.batched import batched
 from turnetl.base.model import Fact, GroupId, SessionId, TurnId
+from turnetl.base.relations import COMMITTED, DECISIONS, FAILED_WITH, FIXED_BY, SUPERSEDES
 from turnetl.base.result_fields import ChangedFilesField, TurnIdField
 from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.conversation import closing, from_episode_text
-from turnetl.episode_text.retelling import (
-    DECISIONS,
-    FAILURE,
-    fixes,
-    once,
-    replaced,
-    without_question,
-)
+from turnetl.episode_text.retelling import fixes, once, replaced, without_question
 from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
@@ -28,8 +22,8 @@ from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
-_DECIDING = DECISIONS - {"SUPERSEDES"}
-_NOTED = DECISIONS | {FAILURE, "FIXED_BY", "COMMITTED"}
+_DECIDING = DECISIONS - {SUPERSEDES}
+_NOTED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
 _BATCH = 200
 """Turns whose texts are in memory together."""
 _NOT_COMPARED = re.compile(r"[\W_]+")
@@ -181,7 +175,9 @@ class _Collected:
     def digest(self) -> SessionDigest:
         receipt = self.turns[0].receipt
         stated = [one.fact for one in self.facts.values()]
-        failures = self._told([fact for fact in stated if fact.relation == FAILURE], fixes(stated))
+        failures = self._told(
+            [fact for fact in stated if fact.relation == FAILED_WITH], fixes(stated)
+        )
         held = [fact for fact in stated if fact.relation in _DECIDING and not fact.invalid_at]
         return SessionDigest(
             receipt.session_id,

@@ -17,10 +17,10 @@ from typing import Annotated
 import numpy as np
 
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.conversation import from_episode_text
-from turnetl.episode_text.retelling import EDITS, FAILURE
 from turnetl.index.conditions import Selection
 from turnetl.index.lookup import StatedFact
 from turnetl.index.persistent import PersistentIndex
@@ -97,7 +97,7 @@ class ErrorMatcher:
         return [name for name, count in counts.items() if count == fewest]
 
 
-_FIX, _TEST_LABEL = "FIXED_BY", "Test"
+_TEST_LABEL = "Test"
 _UNRESOLVED = "unresolved"
 _OUTCOMES = {
     "fixed": "fixed",
@@ -189,7 +189,7 @@ async def find_fixes(
 
 def error_history(index: PersistentIndex, error: Entity) -> ErrorHistory:
     stated = index.lookup().facts_about(error.uuid)
-    failures = [one for one in stated if one.indexed.fact.relation == FAILURE] or stated
+    failures = [one for one in stated if one.indexed.fact.relation == FAILED_WITH] or stated
     by_turn = {one.turns[-1]: one for one in failures}
     last = list(by_turn.items())[-_OCCURRENCES:]
     turns = index.turns([key for key, _ in last])
@@ -202,7 +202,7 @@ def error_history(index: PersistentIndex, error: Entity) -> ErrorHistory:
 def _failing_turns(index: PersistentIndex, groups: tuple[GroupId, ...]) -> Keys:
     return np.union1d(
         index.select(Selection(groups=groups, label=ERROR_LABEL)),
-        index.select(Selection(groups=groups, relation=FAILURE)),
+        index.select(Selection(groups=groups, relation=FAILED_WITH)),
     )
 
 
@@ -223,7 +223,7 @@ def _matching(facts: Iterable[Sequence[IndexedFact]], matcher: ErrorMatcher) -> 
 def _errors(indexed: IndexedFact) -> list[Entity]:
     """Return the error and the failed test that a fact is about."""
     ends = (indexed.target, indexed.source)
-    if indexed.fact.relation == FAILURE:
+    if indexed.fact.relation == FAILED_WITH:
         return [end for end in ends if end is indexed.target or _TEST_LABEL in end.labels]
     return [end for end in ends if ERROR_LABEL in end.labels][:1]
 
@@ -297,7 +297,7 @@ def _evidence(
 
 def _is_fix(indexed: IndexedFact, failure: StatedFact) -> bool:
     failed = failure.indexed.source.uuid, failure.indexed.target.uuid
-    return indexed.fact.relation == _FIX and indexed.source.uuid in failed
+    return indexed.fact.relation == FIXED_BY and indexed.source.uuid in failed
 
 
 def _ending(text: str) -> str:

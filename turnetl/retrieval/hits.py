@@ -1,7 +1,7 @@
 """Hits: turns with the facts and the passage that match best, and where they are in archives."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Annotated
@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base.model import ID_CHARS, Fact, GroupId, SessionId
+from turnetl.base.relations import DECISIONS
 from turnetl.base.result_fields import (
     ArchiveField,
     ChangedFilesField,
+    EndedByField,
     FirstLineField,
     IntentField,
     InvalidAtField,
     LastLineField,
+    LaterTurnField,
     OutcomeField,
     PromptField,
     ShortTurnIdField,
@@ -30,6 +33,7 @@ from turnetl.index.documents import embedded_passages, fact_text
 from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens
 from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.retrieval.endings import Endings
 from turnetl.retrieval.query import Query, contains_phrases
 from turnetl.retrieval.ranking import RankedTurn, token_matches
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
@@ -100,6 +104,8 @@ class HitFact:
     relation: Annotated[str, described("The fact's relation.")]
     valid_at: ValidAtField
     invalid_at: InvalidAtField
+    ended_by: EndedByField = ""
+    later_turn_says: LaterTurnField = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +185,8 @@ class SearchHit:
             "Session-level episodes about the session of the turn, under the best turn of it."
         ),
     ] = ()
+    ended_by: EndedByField = ""
+    later_turn_says: LaterTurnField = ""
 
 
 def held(fact: Fact, as_of: datetime | None) -> bool:
@@ -192,6 +200,8 @@ def held(fact: Fact, as_of: datetime | None) -> bool:
 def hit_facts(hit: SearchHit | SessionHit) -> list[HitFact]:
     """Return the facts of a hit, best first; a passage in place of one is among them."""
     first = HitFact(hit.fact, hit.relation, hit.valid_at, hit.invalid_at)
+    if isinstance(hit, SearchHit):
+        first = replace(first, ended_by=hit.ended_by, later_turn_says=hit.later_turn_says)
     return [first, *hit.more_facts]
 
 
@@ -218,12 +228,15 @@ def build_hits(
     named: Mapping[int, TurnTitle],
     selected: Collection[str] = (),
     excerpts: ExcerptRanking | None = None,
+    *,
+    endings: Endings | None = None,
 ) -> tuple[SearchHit, ...]:
     """Return the hits for these turns, in their order.
 
     No fact of a hit repeats its prompt or another fact, and no passage repeats either of them; but
-    the facts with the selected uuids come first, whatever they repeat. Without `excerpts`, facts
-    are in the order of the turn.
+    the facts with the selected uuids come first, whatever they repeat, and decisions that ended are
+    kept. Without `excerpts`, facts are in the order of the turn. With `endings`, those that hold
+    come before the others, which say what ended them.
     """
     prompts = [one_line(prompt_title(hit.turn.text)) for hit in ranked]
     shown = [
@@ -234,7 +247,12 @@ def build_hits(
     hits = []
     for hit, prompt, of_turn in zip(ranked, prompts, ordered, strict=True):
         of_turn.sort(key=lambda indexed: indexed.fact.uuid not in selected)
-        best = distinct_facts((indexed.fact for indexed in of_turn), 1 + _MORE_FACTS, selected)
+        stated = [indexed.fact for indexed in of_turn]
+        kept = {*selected, *(fact.uuid for fact in stated if _is_ended_decision(fact))}
+        best = distinct_facts(stated, 1 + _MORE_FACTS, kept)
+        if endings is not None:
+            best = [*map(endings.marked_fact, best)]
+            best.sort(key=lambda one: (one.uuid not in selected, one.invalid_at is not None))
         passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
         changed = changed_files(facts[hit.turn.key])
         hits.append(
@@ -250,8 +268,15 @@ def _shown_facts(
     return [
         indexed
         for indexed in facts
-        if indexed.fact.uuid in selected or not repeats_title(indexed.fact, written)
+        if indexed.fact.uuid in selected
+        or _is_ended_decision(indexed.fact)
+        or not repeats_title(indexed.fact, written)
     ]
+
+
+def _is_ended_decision(fact: Fact) -> bool:
+    """Return whether a reader must know of its end, whatever else says what was decided."""
+    return fact.relation in DECISIONS and fact.invalid_at is not None
 
 
 def _hit(
@@ -285,8 +310,13 @@ def _hit(
         first_line=receipt.first_line,
         last_line=receipt.last_line,
         passage="" if repeats_any(passage, (prompt, *shown)) else passage,
-        more_facts=tuple(
-            HitFact(fact.text, fact.relation, fact.valid_at, fact.invalid_at) for fact in facts[1:]
-        ),
+        more_facts=tuple(map(_hit_fact, facts[1:])),
         files=files,
+        ended_by=best.ended_by if best else "",
+        later_turn_says=best.later_turn_says if best else "",
     )
+
+
+def _hit_fact(fact: Fact) -> HitFact:
+    marks = fact.ended_by, fact.later_turn_says
+    return HitFact(fact.text, fact.relation, fact.valid_at, fact.invalid_at, *marks)

@@ -6,7 +6,7 @@ relative to the best one, would make a poor best match look like a good one.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
 
@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base.batched import batched
+from turnetl.base.relations import DECIDED, PREFERS, REJECTED, SUPERSEDES
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import Field, IndexedTurn, Keys
+from turnetl.index.port import Field, IndexedFact, IndexedTurn, Keys
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.query import Query, contains_phrases
 
@@ -212,6 +213,38 @@ def sort_key(ranked: RankedTurn) -> tuple[float, float, str]:
     """Order turns by score, best first, and equal ones newest first."""
     turn = ranked.turn
     return -round(ranked.score, _SCORE_DIGITS), -turn.started_at.timestamp(), turn.turn_id
+
+
+def superseded_below(
+    ranked: Sequence[RankedTurn], facts: Mapping[int, Sequence[IndexedFact]]
+) -> list[RankedTurn]:
+    """Return the turns with those whose decisions all ended below the turns that ended these.
+
+    A turn is moved down only, to the score of the turn above it; others keep their order.
+    """
+    stated = {hit.turn.key: [one.fact for one in facts[hit.turn.key]] for hit in ranked}
+    ended_by = {
+        fact.target: key
+        for key, of_turn in stated.items()
+        for fact in of_turn
+        if fact.relation == SUPERSEDES
+    }
+    ordered = list(ranked)
+    # The newest first: a decision may be replaced by one that was itself replaced.
+    for hit in sorted(ranked, key=lambda hit: hit.turn.started_at, reverse=True):
+        decided = [
+            fact for fact in stated[hit.turn.key] if fact.relation in {DECIDED, REJECTED, PREFERS}
+        ]
+        if not decided or any(fact.invalid_at is None for fact in decided):
+            continue
+        statements = [one.target if one.relation == PREFERS else one.source for one in decided]
+        positions = {one.turn.key: place for place, one in enumerate(ordered)}
+        places = [positions[ended_by[one]] for one in statements if one in ended_by]
+        if places and max(places) > positions[hit.turn.key]:
+            above = ordered[max(places)]
+            ordered.insert(max(places) + 1, replace(hit, score=min(hit.score, above.score)))
+            del ordered[positions[hit.turn.key]]
+    return ordered
 
 
 _POWER = 2

@@ -14,8 +14,6 @@ _SPEAKER = re.compile(r"The (?:user|agent) [^:.`]{0,30}: ")
 """The beginning of a fact that quotes: two facts may quote one sentence."""
 _LITTLE_MORE_CHARS = 20
 _TRUNCATED = "…"
-_WHEN_ASKED = re.compile(r" when asked: (?P<prompt>.+?)(?P<change> \(`[^`]*`\))?$", re.DOTALL)
-"""How the structural extractor ends a fact about a file that no sentence of the answer is about."""
 _PUNCTUATION = "`\"'“”*_.,:;!?()[]"
 
 
@@ -54,14 +52,6 @@ def repeats_any(text: str, shown: Iterable[str]) -> bool:
     """Return whether one of the texts that are shown beside a text has all its words."""
     said = shown_text(text)
     return any(shown_text(other).contains(said) for other in shown)
-
-
-def without_title(text: str, title: str) -> str:
-    """Return the text of a fact without the prompt of its turn, if that is the title above it."""
-    match = _WHEN_ASKED.search(text)
-    if match is None or not shown_text(title).contains(shown_text(match["prompt"])):
-        return text
-    return text[: match.start()] + (match["change"] or "")
 
 
 def distinct_facts(facts: Iterable[Fact], limit: int, selected: Collection[str] = ()) -> list[Fact]:

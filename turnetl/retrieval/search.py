@@ -35,6 +35,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.retrieval.endings import Endings
 from turnetl.retrieval.hits import (
     PASSAGE,
     ExcerptRanking,
@@ -46,7 +47,15 @@ from turnetl.retrieval.hits import (
     hit_facts,
 )
 from turnetl.retrieval.query import Query, analyze, used_part
-from turnetl.retrieval.ranking import RERANKED, WEIGHTS, Evidence, RankedTurn, rank, sort_key
+from turnetl.retrieval.ranking import (
+    RERANKED,
+    WEIGHTS,
+    Evidence,
+    RankedTurn,
+    rank,
+    sort_key,
+    superseded_below,
+)
 from turnetl.retrieval.repetition import repeats_any
 from turnetl.retrieval.turn_summary import titles
 
@@ -184,6 +193,8 @@ async def search(
     best = ranked[:limit]
     if order is Order.TIME:
         best.sort(key=lambda hit: hit.turn.receipt.started_at, reverse=True)
+    elif selection.as_of is None:
+        best = superseded_below(best, facts)
     return Hits(_built(index, selection, best, facts, excerpts))
 
 
@@ -204,7 +215,8 @@ def _built(
 ) -> tuple[SearchHit, ...]:
     selected = _selected_facts(index, selection, ranked)
     named = titles(index, (hit.turn for hit in ranked))
-    return build_hits(ranked, facts, named, selected, excerpts)
+    endings = Endings(index) if selection.as_of is None else None
+    return build_hits(ranked, facts, named, selected, excerpts, endings=endings)
 
 
 def _selected_facts(

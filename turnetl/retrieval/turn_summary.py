@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS
+from turnetl.base.relations import EDITS
 from turnetl.base.result_fields import (
     ChangedFilesField,
     IntentField,
@@ -20,7 +21,6 @@ from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import intent
 from turnetl.episode_text.outcomes import outcome
 from turnetl.episode_text.passages import prompt_title
-from turnetl.episode_text.retelling import EDITS
 from turnetl.index.conditions import Selection
 from turnetl.index.port import IndexedFact, IndexedTurn
 

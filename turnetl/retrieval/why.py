@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Annotated
 from turnetl.base import ids
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ArchivedEdit, Fact, NotRead, TurnEdits, TurnId
+from turnetl.base.relations import EDITS
 from turnetl.base.results import INLINED, described
 from turnetl.episode_text.conversation import Conversation, ConversationStep, from_episode_text
-from turnetl.episode_text.retelling import EDITS
 from turnetl.retrieval.details import facts_by_turn
 from turnetl.retrieval.items import FILE_LABEL
 from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles

@@ -25,9 +25,10 @@ from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
+from turnetl.base.relations import DECISIONS
 from turnetl.base.text import one_line, plural
 from turnetl.episode_text.intents import fit
-from turnetl.episode_text.retelling import DECISIONS, is_slip, once
+from turnetl.episode_text.retelling import is_slip, once
 from turnetl.summaries.rule_summary import with_facts
 
 _SCALE = 1_000_000

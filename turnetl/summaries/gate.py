@@ -13,6 +13,8 @@ from functools import lru_cache
 import numpy as np
 
 from turnetl.base.model import Fact, Vector
+from turnetl.base.relations import CHANGES, FAILED_WITH
+from turnetl.episode_text.retelling import SPEAKER
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.group_facts import ActiveFacts
 from turnetl.summaries.reasons import SKIPPED, GateReason
@@ -83,9 +85,24 @@ def _add(facts: dict[str, list[Fact]], fact: Fact) -> None:
 
 
 def _contradicts(fact: Fact, between: Callable[[str, str], Iterable[Fact]]) -> bool:
+    """Return whether it denies an active fact. What was said or done denies nothing said or done.
+
+    Two sentences of a chat about the same two things are rarely about the same question, and the
+    next edit of a file does not make the one before it wrong.
+    """
+    if fact.relation in _EVENTS or SPEAKER.match(fact.text):
+        return False
     others = between(fact.source, fact.target)
     same_relation = (other for other in others if other.relation == fact.relation)
     return any(is_negative(other.text) != is_negative(fact.text) for other in same_relation)
+
+
+_EVENTS = (
+    CHANGES
+    | {FAILED_WITH, "FIXED_BY", "REPORTED"}
+    | {"ASKED", "ANSWERED", "DESCRIBED", "EXPLAINED", "STEERED", "USED", "RAN"}
+)
+"""Relations of what happened, and of chats in older graphs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,16 @@ from typing import Self
 
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Fact, SessionId, TurnId
+from turnetl.base.relations import CHANGES, COMMITTED, DECISIONS, EDITS, FAILED_WITH, FIXED_BY
 from turnetl.base.text import one_line, plural
 from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.intents import fit, intent
 from turnetl.episode_text.outcomes import outcome
-from turnetl.episode_text.retelling import CHANGES, DECISIONS, EDITS, FAILURE, without_question
+from turnetl.episode_text.retelling import without_question
 from turnetl.summaries.rule_summary import with_facts
 
 _QUESTION_CHARS = 200
-STATED = frozenset({FAILURE, "FIXED_BY", "COMMITTED"}) | DECISIONS
+STATED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
 """Relations of the facts that a summary of a session states, each in a line."""
 _LATER, _LATER_CHARS, _LATER_WORDS = 3, 90, 4
 """Intents after the first one, each cut: those of turns that changed something come first."""

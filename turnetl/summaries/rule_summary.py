@@ -8,7 +8,20 @@ from dataclasses import dataclass
 from itertools import islice
 
 from turnetl.base.model import Entity, Fact, Usage, description
-from turnetl.episode_text.retelling import DECISIONS, EDITS, FAILURE, once, replaced
+from turnetl.base.relations import (
+    CAUSED_BY,
+    CHANGES,
+    DECIDED,
+    DECISIONS,
+    FAILED_WITH,
+    FIXED_BY,
+    PREFERS,
+    PROBLEMS,
+    REJECTED,
+    REPORTED,
+    SUPERSEDES,
+)
+from turnetl.episode_text.retelling import once, replaced
 from turnetl.summaries.port import Summarised, SummaryInput
 
 MAX_CHARS = 1_000
@@ -26,21 +39,20 @@ class _Section:
 
 
 _SECTIONS = (
-    _Section("Open problem", frozenset({FAILURE, "REPORTED", "CAUSED_BY"}), 3),
+    _Section("Open problem", PROBLEMS, 3),
     _Section("Decision", DECISIONS, 4),
-    _Section("Fixed", frozenset({"FIXED_BY"}), 2),
-    _Section("Change", EDITS | {"COMMITTED", "RECORDED"}, 2),
+    _Section("Fixed", frozenset({FIXED_BY}), 2),
+    _Section("Change", CHANGES | {"RECORDED"}, 2),
     _Section("Explanation", frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}), 3),
 )
 _OTHER = _Section("", frozenset(), 3)
 """All other relations, also those of a user's own ontology."""
-_REPLACED = "SUPERSEDES"
 _LABELS = {
-    "REPORTED": "Reported",
-    "CAUSED_BY": "Cause",
-    "PREFERS": "Preference",
-    "REJECTED": "Rejected",
-    _REPLACED: "Replaced",
+    REPORTED: "Reported",
+    CAUSED_BY: "Cause",
+    PREFERS: "Preference",
+    REJECTED: "Rejected",
+    SUPERSEDES: "Replaced",
 }
 """By relation: the label of a fact, if it is not that of its section."""
 
@@ -76,8 +88,8 @@ def _lines(active: Sequence[Fact], known_date: str) -> Iterator[str]:
     known = frozenset[str]().union(*(section.relations for section in _SECTIONS))
     older, shown = replaced(active), list[str]()
     # What a decision replaced stands beside it.
-    decided = {fact.source for fact in active if fact.relation == "DECIDED"}
-    active = [one for one in active if one.relation != _REPLACED or one.source not in decided]
+    decided = {fact.source for fact in active if fact.relation == DECIDED}
+    active = [one for one in active if one.relation != SUPERSEDES or one.source not in decided]
     for section in (*_SECTIONS, _OTHER):
         facts = (
             fact
@@ -90,7 +102,7 @@ def _lines(active: Sequence[Fact], known_date: str) -> Iterator[str]:
             label = _LABELS.get(fact.relation, section.label)
             at = _date(fact)
             before = ", ".join(filter(None, (label, "" if at == known_date else at)))
-            was = older.get(fact.source) if fact.relation == "DECIDED" else None
+            was = older.get(fact.source) if fact.relation == DECIDED else None
             after = f" (replaces “{was}”)" if was else ""
             yield f"{before}: {text}{after}".removeprefix(": ")
 
@@ -116,8 +128,16 @@ class RuleSummariser:
 
 
 def _text(given: SummaryInput) -> str | None:
-    without_facts = description(given.entity) or (NO_FACTS if given.previous else None)
-    return rule_summary(given.entity, given.facts) or without_facts
+    if given.facts:
+        return rule_summary(given.entity, given.facts)
+    told = islice(once(reversed(given.invalidated)), 2)
+    ended = (f"{_ended(fact)} {fact.invalid_at:%Y-%m-%d}: {text}" for fact, text in told)
+    known = [description(given.entity), *ended]
+    return "\n".join(filter(None, known)) or (NO_FACTS if given.previous else None)
+
+
+def _ended(fact: Fact) -> str:
+    return "Solved" if fact.relation == FAILED_WITH else "Held until"
 
 
 NO_FACTS = "No fact about it holds any more."

@@ -12,10 +12,11 @@ from turnetl.retrieval.details import (
     SessionDetails,
     TurnDetails,
     TurnFacts,
+    holding_turns_first,
 )
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views.nodes import Lines, Node, View, line, section, unwrapped
-from turnetl.views.turns import fact_text, files_line, lineage, step_lineage, turns_grid
+from turnetl.views.turns import fact_end, fact_text, files_line, lineage, step_lineage, turns_grid
 
 _HEAD, _TAIL = 3, 3
 """Lines of an outcome that is folded."""
@@ -39,7 +40,7 @@ def entity_view(found: EntityDetails) -> View:
     labels = ", ".join(entity.labels) or "entity"
     shown = f", the last {len(found.turns):,} shown" if len(found.turns) < found.turn_count else ""
     counts = f"{plural(found.fact_count, 'fact')} in {plural(found.turn_count, 'turn')}{shown}"
-    rows = ((one.turn, [*_stated(one)]) for one in found.turns)
+    rows = ((one.turn, [*_stated(one)]) for one in holding_turns_first(found.turns))
     return [
         line((entity.name, "bold"), f"  {labels}  {entity.group_id}"),
         unwrapped((f"entity {entity.uuid}", "dim")),
@@ -139,7 +140,7 @@ def _fact(found: FactDetails) -> Iterator[Node]:
     yield unwrapped((f"fact {fact.uuid}  {fact.group_id}", "dim"))
     yield from step_lineage(fact)
     yield f"{source.name} —{fact.relation}→ {target.name}"
-    until = f", until {format_minute(fact.invalid_at)}" if fact.invalid_at else ""
-    yield line((f"from {format_minute(fact.valid_at)}{until}", "cyan"))
+    said = fact_end(fact, None)
+    yield line((f"from {format_minute(fact.valid_at)}{', ' if said else ''}{said}", "cyan"))
     rows = [(turn, files_line(turn.files)) for turn in found.turns]
     yield from section("Stated by", [turns_grid(rows, with_group=False)])

@@ -5,12 +5,11 @@ from datetime import datetime
 
 from turnetl.base.model import Usage
 from turnetl.base.text import format_minute
-from turnetl.retrieval.hits import SearchHit, SessionHit, facts_beside_title
+from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit, facts_beside_title, hit_facts
 from turnetl.retrieval.query import quoted_parts
-from turnetl.retrieval.repetition import without_title
 from turnetl.views import costs
 from turnetl.views.nodes import HangingIndent, Line, LineRange, Lines, Node, View, line, unwrapped
-from turnetl.views.turns import files_line, outcome_line
+from turnetl.views.turns import fact_end, files_line, outcome_line
 
 NO_HITS = (
     "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
@@ -70,8 +69,8 @@ def ranked(rank: int, text: Line) -> HangingIndent:
 
 
 def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
-    fact = _fact(without_title(hit.fact, hit.prompt), hit.invalid_at, as_of)
-    title = ranked(rank, line(hit.intent) if hit.intent else fact)
+    first, *more_facts = (_fact(one, as_of) for one in hit_facts(hit))
+    title = ranked(rank, line(hit.intent) if hit.intent else first)
     relevance = f"  relevance {hit.relevance:.2f}" if hit.relevance is not None else ""
     lineage = unwrapped(
         "    ",
@@ -84,11 +83,7 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
     )
     lines: list[Node] = [title, lineage, Lines(outcome_line(hit.outcome), indent=4)]
     if hit.intent and hit.fact not in ("", hit.prompt):
-        lines.append(Lines([fact], indent=4))
-    more_facts = [
-        _fact(without_title(more.fact, hit.prompt), more.invalid_at, as_of)
-        for more in hit.more_facts
-    ]
+        lines.append(Lines([first], indent=4))
     lines.append(Lines([HangingIndent(line("· "), more) for more in more_facts], indent=4))
     lines.append(Lines(files_line(hit.files), indent=4))
     for session in hit.session_hits:
@@ -116,13 +111,11 @@ def _session_line(hit: SessionHit) -> Line:
 
 
 def _session_facts(hit: SessionHit, as_of: datetime | None) -> Lines:
-    facts = (_fact(one.fact, one.invalid_at, as_of) for one in facts_beside_title(hit))
+    facts = (_fact(one, as_of) for one in facts_beside_title(hit))
     return Lines([HangingIndent(line("· "), fact) for fact in facts], indent=4)
 
 
-def _fact(text: str, invalid_at: datetime | None, as_of: datetime | None) -> Line:
-    """Return the text of a fact; one that was invalidated says when."""
-    if invalid_at is None:
-        return line(text)
-    until = "invalidated later, at" if as_of else "until"
-    return line(text, (f"  ({until} {format_minute(invalid_at)})", "dim"))
+def _fact(fact: HitFact, as_of: datetime | None) -> Line:
+    """Return the text of a fact, with what ended it."""
+    said = fact_end(fact, as_of)
+    return line(fact.fact, (f"  ({said})" if said else "", "dim"))

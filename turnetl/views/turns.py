@@ -1,10 +1,12 @@
 """A timeline, and turns as lines of several views: when, which, and what they were about."""
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from turnetl.base.graph_model import Receipt
 from turnetl.base.model import ID_CHARS, Fact
 from turnetl.base.text import format_minute, plural
+from turnetl.retrieval.hits import HitFact
 from turnetl.retrieval.turn_summary import Timeline, TurnSummary
 from turnetl.views.nodes import (
     Caption,
@@ -48,8 +50,17 @@ def files_line(files: Sequence[str]) -> View:
 
 
 def fact_text(fact: Fact) -> Line:
-    until = f"  (until {format_minute(fact.invalid_at)})" if fact.invalid_at is not None else ""
-    return line((fact.uuid[:ID_CHARS], "dim"), "  ", fact.text, (until, "dim"))
+    said = f"  ({end})" if (end := fact_end(fact, None)) else ""
+    return line((fact.uuid[:ID_CHARS], "dim"), "  ", fact.text, (said, "dim"))
+
+
+def fact_end(fact: Fact | HitFact, as_of: datetime | None) -> str:
+    """Return when and by which turn a fact ended, or what a later turn says; may be empty."""
+    if fact.invalid_at is None:
+        return f"a later turn says: {fact.later_turn_says}" if fact.later_turn_says else ""
+    ended = "invalidated later, at" if as_of else "ended on"
+    by = f" by {fact.ended_by}" if fact.ended_by else ""
+    return f"{ended} {format_minute(fact.invalid_at)}{by}"
 
 
 def lineage(receipt: Receipt) -> Line:

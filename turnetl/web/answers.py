@@ -15,7 +15,7 @@ from turnetl.base.clock import Clock
 from turnetl.base.errors import BadUsage
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Entity, GroupId
-from turnetl.episode_text.retelling import DECISIONS, FAILURE
+from turnetl.base.relations import DECISIONS, FAILED_WITH
 from turnetl.index.conditions import Selection
 from turnetl.index.index_report import IndexedGroup
 from turnetl.index.lookup import Overview, StatedEntity
@@ -213,7 +213,7 @@ def index_overview(index: PersistentIndex) -> OverviewPage:
     groups = listed_groups(index)
     selection = Selection(groups=tuple(group.group_id for group in groups))
     overview = index.lookup().overview(index.select(selection))
-    errors, _ = overview.targets([FAILURE], _ERRORS)
+    errors, _ = overview.targets([FAILED_WITH], _ERRORS)
     listed = sorted(
         (_listed_group(index, group) for group in groups), key=lambda one: one.link.text
     )
@@ -238,7 +238,7 @@ def frequent_errors(index: PersistentIndex, groups: Sequence[GroupId]) -> Sequen
     """Return the errors and failed tests of most turns, of these groups or of all."""
     chosen = tuple(groups) or tuple(group.group_id for group in listed_groups(index))
     keys = index.select(Selection(groups=chosen))
-    errors, _ = index.lookup().overview(keys).targets([FAILURE], _FREQUENT_ERRORS)
+    errors, _ = index.lookup().overview(keys).targets([FAILED_WITH], _FREQUENT_ERRORS)
     return errors
 
 

@@ -15,6 +15,7 @@ from turnetl.extraction.templates import TemplateResolver, search_folders
 from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
 
 if TYPE_CHECKING:  # a run without new turns does without these
+    from turnetl.extraction.llm import LlmExtractor
     from turnetl.extraction.port import Extractor
     from turnetl.llm.chat import ChatModel
     from turnetl.llm.checks import CheckResult, ModelCheck
@@ -92,10 +93,10 @@ def extractor_over(
 
 def model_extractor(
     settings: Settings, prompts: PromptConfigs | None = None
-) -> "Callable[[ChatModel, Embedder], Extractor[Any]]":
+) -> "Callable[[ChatModel, Embedder], LlmExtractor]":
     """Return the constructor of the `llm` extractor, as `extractor_over`."""
 
-    def construct(model: "ChatModel", embedder: "Embedder") -> "Extractor[Any]":
+    def construct(model: "ChatModel", embedder: "Embedder") -> "LlmExtractor":
         from turnetl.episodes import chunking
         from turnetl.extraction.llm import LlmExtractor
 

@@ -12,9 +12,9 @@ from tests import builders
 from tests.builders import tool
 from tests.extraction.structural.shop_group import ShopGroup
 from turnetl.base.model import ToolCall
+from turnetl.base.relations import EDITS
 from turnetl.extraction.port import Extractor
 from turnetl.extraction.structural import StructuralExtractor, decision_cues, rules_digest
-from turnetl.extraction.structural.edits import FILE_RELATIONS
 from turnetl.extraction.structural.extractor import extract_findings
 from turnetl.extraction.structural.findings import TurnFindings
 
@@ -128,7 +128,7 @@ async def test_the_entities_of_every_fact_exist(shop: ShopGroup) -> None:
     endpoints = {uuid for fact in resolved.facts for uuid in (fact.source, fact.target)}
     assert endpoints <= existing
     loops = {fact.relation for fact in resolved.facts if fact.source == fact.target}
-    assert loops <= FILE_RELATIONS
+    assert loops <= EDITS
 
 
 async def test_an_empty_turn_has_no_facts(shop: ShopGroup) -> None:

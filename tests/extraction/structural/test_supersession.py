@@ -138,6 +138,13 @@ async def test_a_later_value_answer_or_negation_ends_a_decision_of_its_session(
             assert len(shop.facts("SUPERSEDES")) == 1
 
 
+async def test_another_number_about_another_thing_ends_nothing(shop: ShopGroup) -> None:
+    await ingest(shop, "a", "The invoice export should keep files for 30 days.")
+    await ingest(shop, "b", "The upload page should reject files of 20 megabytes.", days=3)
+    assert {fact.invalid_at for fact in shop.facts("DECIDED")} == {None}
+    assert shop.facts("SUPERSEDES") == []
+
+
 async def test_what_only_seems_to_take_back_a_decision_is_linked(shop: ShopGroup) -> None:
     await ingest(shop, "a", "The nightly export should write one file per customer order.")
     later = "let's write a file per region in the nightly export instead"

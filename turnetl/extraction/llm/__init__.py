@@ -18,8 +18,9 @@ __getattr__ = lazy_exports(__name__)
 
 _VERSION = "5"
 """Version of the rules in this package and in `stoplist` that process responses."""
-_COMPACT_VERSION = "1"
-"""Version of the compact prompts; turns without instructions are sent with Graphiti's own."""
+_COMPACT_VERSION = "2"
+"""Version of the compact prompts and of what fits relations to signatures; turns without
+instructions are sent with Graphiti's own prompts."""
 _GRAPHITI = "0.31.1"
 """The version of Graphiti since which its prompts and its decisions are the same. A later version
 makes turns stale only if it changes them: a test compares its source."""

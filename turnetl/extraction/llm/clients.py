@@ -40,7 +40,7 @@ from turnetl.llm.prompt_delimiters import escape_values
 _SECTIONS: Mapping[tuple[str, str], Sequence[str]] = {
     ("extract_nodes", "extract_message"): ("PREVIOUS MESSAGES", "CURRENT MESSAGE"),
     ("extract_edges", "edge"): (
-        *("PREVIOUS_MESSAGES", "CURRENT_MESSAGE", "ENTITIES", "REFERENCE_TIME"),
+        *("PREVIOUS_MESSAGES", "CURRENT_MESSAGE", "ENTITIES", "REFERENCE_TIME", "KNOWN_FACTS"),
     ),
     ("dedupe_nodes", "nodes"): (
         *("PREVIOUS MESSAGES", "CURRENT MESSAGE", "ENTITIES", "EXISTING ENTITIES"),

@@ -6,7 +6,7 @@ Nothing here depends on the group, so it may run ahead of earlier turns.
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from graphiti_core.edges import EntityEdge
@@ -102,6 +102,9 @@ class ChunkExtractor:
     ) -> ChunkFacts:
         """Return the facts of the chunk about its entities, each once; raises as for entities."""
         calls = self._calls(config)
+        if source.known is not None and config.instructions is not None:
+            known = reflexion.known_facts(source.known)
+            config = replace(config, instructions=f"{config.instructions}\n\n{known}")
         edges, endpoints = await self._facts(calls, source, entities, config.instructions)
         previous_hints: set[str] = set()
         for _ in range(config.reflexion):
@@ -223,9 +226,19 @@ def apply_stoplist(
     if not is_enabled:
         return list(nodes), {}
     reasons = stoplist.reasons([node.name for node in nodes])
-    pairs = list(zip(nodes, reasons, strict=True))
+    pairs = [
+        (node, None if _is_named_so(node, reason) else reason)
+        for node, reason in zip(nodes, reasons, strict=True)
+    ]
     kept = [node for node, reason in pairs if reason is None]
     return kept, {node.uuid: reason for node, reason in pairs if reason is not None}
+
+
+def _is_named_so(node: EntityNode, reason: DiscardReason | None) -> bool:
+    """Return whether its type has such names: the user who wishes or reports, a commit."""
+    if reason is DiscardReason.HASH:
+        return "Commit" in node.labels
+    return reason is DiscardReason.GENERIC_WORD and "User" in node.labels and node.name == "user"
 
 
 def reattach(edges: Iterable[EntityEdge], nodes: Iterable[EntityNode]) -> list[EntityEdge]:

@@ -102,10 +102,18 @@ class LlmExtractor:
         await self._background.cancel()
         await self._model.close()
 
-    async def extract(self, episode: Episode, context: Sequence[Episode]) -> ExtractedTurn:
-        """Return the entities of the turn; the requests for its facts may still be running."""
+    async def extract(
+        self,
+        episode: Episode,
+        context: Sequence[Episode],
+        known: Sequence[str] | None = None,
+    ) -> ExtractedTurn:
+        """Return the entities of the turn; the requests for its facts may still be running.
+
+        `known` facts of the turn are shown to the model, so that it adds others.
+        """
         config = self._prompts.for_turn(episode.turn.group_id, episode.kind)
-        inputs = _inputs(episode, context, full_context=config.instructions is None)
+        inputs = _inputs(episode, context, known, full_context=config.instructions is None)
         with graphiti_calls.logged_by_turnetl():
             chunks = [await self._extract_chunk(source, config) for source in inputs]
         return ExtractedTurn(tuple(chunks))
@@ -129,11 +137,11 @@ class LlmExtractor:
         overlay = Overlay(group)
         candidates = OverlayCandidates(overlay, self._candidates_of)
         mentions, contents = [], []
-        usage = Usage()
+        usage, discarded = Usage(), Counter[DiscardReason]()
         for chunk in extracted.chunks:
             driver = MirrorDriver.for_group(overlay, candidates, embedder.remember)
             clients = partial(CheckedClients, self._model, embedder, driver, is_compact=is_compact)
-            resolver = ChunkResolver(clients, self._ontology, chunk.source)
+            resolver = ChunkResolver(clients, self._ontology, chunk.source, is_compact)
             try:
                 _remember(embedder, chunk.vectors)
                 nodes, keys = await resolver.resolve_entities(chunk.entities.entities)
@@ -148,9 +156,9 @@ class LlmExtractor:
             mentions.append(resolved.mentions)
             contents.append((chunk.entities, facts))
             usage += chunk.entities.usage + facts.usage + resolver.usage
-        return replace(
-            changes_of_turn(overlay, mentions), usage=usage, discarded=_discarded(contents)
-        )
+            discarded += resolver.discarded
+        discarded += _discarded(contents)
+        return replace(changes_of_turn(overlay, mentions), usage=usage, discarded=discarded)
 
     async def _extract_chunk(self, source: ExtractionInput, config: PromptConfig) -> ExtractedChunk:
         entities = await self._chunk_extractor.extract_entities(source, config)
@@ -183,11 +191,15 @@ class LlmExtractor:
 
 
 def _inputs(
-    episode: Episode, context: Sequence[Episode], *, full_context: bool
+    episode: Episode,
+    context: Sequence[Episode],
+    known: Sequence[str] | None,
+    *,
+    full_context: bool,
 ) -> Iterator[ExtractionInput]:
     for number, node in enumerate(graphiti_calls.chunk_nodes(episode)):
         previous = graphiti_calls.previous_turns(episode, number, context, full=full_context)
-        yield ExtractionInput(node, previous, ids.chunk_id(episode.turn_id, number))
+        yield ExtractionInput(node, previous, ids.chunk_id(episode.turn_id, number), known)
 
 
 def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None:
@@ -195,7 +207,7 @@ def _remember(embedder: GraphitiEmbedder, vectors: Mapping[str, Vector]) -> None
         embedder.remember(text, vector)
 
 
-def _discarded(contents: Iterable[tuple[ChunkEntities, ChunkFacts]]) -> Mapping[DiscardReason, int]:
+def _discarded(contents: Iterable[tuple[ChunkEntities, ChunkFacts]]) -> Counter[DiscardReason]:
     """Return the number of discarded names, each counted once, and of facts, by reason."""
     reasons: dict[str, DiscardReason] = {}
     fact_count = 0

@@ -49,6 +49,8 @@ class ExtractionInput:
     """The context that the prompts show, oldest first."""
     key: str
     """Key of the chunk; the keys of its facts derive from it."""
+    known: Sequence[str] | None = None
+    """Facts of the turn that rules state, which a model need not; None: no rules read it."""
 
     def piece(self, text: str, earlier: Sequence[str]) -> "ExtractionInput":
         """Return the input for a piece of the chunk; `earlier` pieces become abridged context."""

@@ -1,4 +1,4 @@
-"""Reflexion prompts: they ask the model what an extraction missed.
+"""Prompts about what is extracted already: reflexion asks the model what an extraction missed.
 
 Graphiti no longer has them. The model is shown a chunk and the extracted entities or facts, and
 names what is missing. Its response is not a result: it becomes hints, which are added to the
@@ -7,6 +7,7 @@ instructions of another extraction.
 
 import json
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, takewhile
 
 from graphiti_core.edges import EntityEdge
 from graphiti_core.nodes import EntityNode, EpisodicNode
@@ -21,6 +22,8 @@ _MAX_HINTS = 30
 """Hints of a pass: a model that returns more hallucinates."""
 _MAX_HINT_LENGTH = 300
 """Characters of a hint."""
+_MAX_KNOWN_CHARS = 2_000
+"""Of the known facts that a prompt shows."""
 
 
 # The docstrings and descriptions of the response models are part of the schemas that are sent.
@@ -99,6 +102,19 @@ def entity_hints(missed: Iterable[str]) -> str:
 
 def fact_hints(missed: Iterable[str]) -> str:
     return f"An earlier extraction missed these facts. Extract them too:\n{_lines(missed)}"
+
+
+def known_facts(known: Sequence[str]) -> str:
+    """Return the instructions of a turn of which rules state these facts, the first ones shown.
+
+    Only the section differs between turns: in compact prompts it is in the message of the turn.
+    """
+    shown = list(takewhile(lambda total: total <= _MAX_KNOWN_CHARS, accumulate(map(len, known))))
+    return (
+        "KNOWN_FACTS are stored already. State none of them again, in whatever words; add what "
+        "they lack: reasons, choices, causes, what is left open. Often nothing is missing.\n\n"
+        f"<KNOWN_FACTS>\n{_lines(known[: len(shown)])}\n</KNOWN_FACTS>"
+    )
 
 
 def _messages(episode: EpisodicNode, previous: Sequence[EpisodicNode], task: str) -> list[Message]:

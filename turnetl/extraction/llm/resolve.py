@@ -4,8 +4,9 @@ The nodes and edges that Graphiti's building blocks return become the changes of
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeVar, cast
 
@@ -24,7 +25,8 @@ from turnetl.base.model import Entity, Fact, Vector
 from turnetl.extraction.llm.clients import MeteredCalls
 from turnetl.extraction.llm.extract import ChunkFacts
 from turnetl.extraction.llm.graphiti_calls import ExtractionInput
-from turnetl.extraction.port import Resolved
+from turnetl.extraction.ontology import GENERIC, QUOTING
+from turnetl.extraction.port import DiscardReason, Resolved
 from turnetl.graph.mirror import convert
 from turnetl.graph.mirror.group import GroupView
 from turnetl.graph.mirror.overlay import Overlay
@@ -41,6 +43,9 @@ class ChunkResolver(MeteredCalls):
     """Resolves one chunk of a turn."""
 
     source: ExtractionInput
+    is_fitted: bool = False
+    """Whether the relations become those of the ontology, if it has signatures."""
+    discarded: Counter[DiscardReason] = field(default_factory=Counter, init=False)
 
     async def resolve_entities(self, entities: Sequence[Entity]) -> ResolvedNodes:
         """Return the nodes of the entities in the group, and the mapping of their uuids."""
@@ -60,10 +65,28 @@ class ChunkResolver(MeteredCalls):
             keys |= more_keys
             nodes = [*nodes, *not_among(more, nodes)]
         edges = resolve_edge_pointers([convert.to_edge(fact) for fact in facts.facts], keys)
+        if self.is_fitted:
+            edges = self._fitted(edges, {node.uuid: node.labels for node in nodes})
         resolved, _ = await _gather(
             self._resolve_edges(edges, nodes), self._split_if_needed(nodes, self._fill_attributes)
         )
         return nodes, resolved
+
+    def _fitted(
+        self, edges: Iterable[EntityEdge], labels: Mapping[str, Sequence[str]]
+    ) -> list[EntityEdge]:
+        """Return the edges with declared relations; those that only quote are counted."""
+        fitted = []
+        for edge in edges:
+            ends = edge.source_node_uuid, edge.target_node_uuid
+            name, is_reversed = self.ontology.fit(edge.name, *(labels.get(end, ()) for end in ends))
+            if name == GENERIC and QUOTING.match(edge.name):
+                self.discarded[DiscardReason.QUOTE] += 1
+                continue
+            source, target = reversed(ends) if is_reversed else ends
+            changes = {"name": name, "source_node_uuid": source, "target_node_uuid": target}
+            fitted.append(edge.model_copy(update=changes))
+        return fitted
 
     async def _resolve_edges(
         self, edges: list[EntityEdge], nodes: list[EntityNode]

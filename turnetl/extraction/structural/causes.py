@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from turnetl.base.relations import CAUSED_BY
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import failures
 from turnetl.extraction.structural.findings import (
@@ -16,7 +17,6 @@ from turnetl.extraction.structural.findings import (
 )
 from turnetl.extraction.structural.turn_features import TurnFeatures
 
-CAUSED_BY = "CAUSED_BY"
 _RANK = 3
 _FAILS = r"(?:fail|break|crash|panic|happen|occur|error|throw|appear)(?:s|ed|ing)?"
 _CUES = (

@@ -52,8 +52,7 @@ STANDING_ORDER = _any(
     r"\bkeep (?:our|my|your|all) [^.?!]{3,80}\bin\b",
     r"\bstop (?:asking|adding|using|creating|writing|committing)\b",
     r"^\W*(?:and |also |please |but |so ){0,3}(?:remember|keep in mind|be sure"
-    r"|make sure you always)\b.{8,}"
-    r"|\bremember (?:also |to |that |you )",
+    r"|make sure you always)\b.{24,}",
     r"^\W*(?:please |and |but |also |so |just ){0,3}(?:don't|do not|never"
     r"|avoid) (?:ever )?(?:commit|push|amend|rebase|force"
     r"|squash|merge|ask|mock|guess|assume|use emojis?|apologi[sz]e|explain|summari[sz]e|touch"
@@ -65,7 +64,7 @@ STANDING_ORDER = _any(
     r"|answers?|responses?|prs?|messages?)\b",
     r"\b(?:each|every) (?:commit|time|pr|change|test|function|file)\b.{3,60}\b(?:should|must"
     r"|has to|needs? to|please)\b",
-    r"^for (?:the|all|any|each|every) .{3,80}, (?:please|always|just)\b",
+    r"^for (?:the|all|any|each|every) (?!ones?\b|other).{3,80}, (?:please|always|just)\b",
     r"\bin (?:this|our) (?:project|repo\w*|code ?base|team),? we (?:only |always |never )?"
     r"(?:use|write|do|don't|keep|name|follow)\b",
     r"^\W*we (?:(?:always|never|only) [a-z]+|use) .{2,80}"
@@ -152,6 +151,9 @@ AGENT_RULE = _any(
     r"\b(?:has|have) been (?:removed|replaced|renamed|moved|dropped|merged) "
     r"(?:from|by|with|to|into|in)\b",
     r"\bnow (?:automatically|always|only|never|unconditionally) [a-z]+s\b",
+    r"^(?:[A-Z][\w ]{2,40}: )?(?:the [\w -]{2,40}|`x`(?:\(\))?(?: and `x`(?:\(\))?)?) now"
+    r" (?!has\b|is\b|(?:work|pas|exist|contain|compile|build|match|cover|show|look|include|live|run"
+    r"|point|need|see|explain|mention|document|describe|reflect)(?:e?s)\b)[a-z]{3,}s?\b(?<!ed)",
     r"\b(?:is|are) now (?:surfaced|required|optional|allowed|disabled|enabled|ignored|rejected"
     r"|skipped|logged|opt-in|opt-out|cached|shared|fixed to|handled)\b",
     r"^(?:since|because) .{10,200}, (?:I|we) should [a-z]+",
@@ -167,7 +169,7 @@ AGENT_ACCEPTED = _any(
     r"^(?:since|because) .{5,160}, .{1,60}\b(?:is|are) (?:fine|enough|sufficient|appropriate)\b",
 )
 AGENT_REASONED = _any(
-    r"\b(?:intentionally|deliberately|on purpose)\b",
+    r"\b(?:intentionally|deliberately|on purpose)\b(?! (?:unused|empty|blank|ignored))",
     r"\b(?:is|are) (?:cleaner|simpler|safer|more robust|more consistent)\b.{0,80}"
     r"\b(?:than|because|since)\b",
     r"\b(?:cleanest|simplest|right|safest|pragmatic|correct|proper|better) "

@@ -39,7 +39,7 @@ _MAX_TYPED_LENGTH = 1200
 _MAX_REVIEW = 2500
 _MIN_REPORT, _MAX_REPORTS = 8, 3
 _MAX_PLAN_LENGTH = 12_000
-_MAX_OF_USER, _MAX_OF_PLAN, _MAX_OF_AGENT = 5, 5, 6
+_MAX_OF_USER, _MAX_OF_PLAN, _MAX_OF_AGENT = 5, 5, 4
 """Statements of one speaker in one turn."""
 
 
@@ -110,7 +110,7 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
 def of_agent(
     response: str, evidence: TurnEvidence, names: Sequence[str], said: Iterable[Statement] = ()
 ) -> list[Statement]:
-    """Return at most three statements of the agent that repeat none of those `said` by the user.
+    """Return at most four statements of the agent that repeat none of those `said` by the user.
 
     It says that it decides, or, in a turn that edited a file, states a rule about one of `names`
     or a name in backticks.

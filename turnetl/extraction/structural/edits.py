@@ -11,7 +11,7 @@ from datetime import datetime
 from itertools import chain
 from operator import attrgetter
 
-from turnetl.base import ids
+from turnetl.base import ids, relations
 from turnetl.base.edit_outline import (
     ADDED,
     BECOMES,
@@ -42,8 +42,12 @@ from turnetl.extraction.structural.tool_calls import (
 from turnetl.extraction.structural.turn_features import TurnFeatures
 from turnetl.graph.mirror.group import GroupView
 
-RELATIONS = {ADDED: "ADDED", CHANGED: "CHANGED", DELETED: "DELETED", RENAMED: "RENAMED"}
-FILE_RELATIONS = frozenset(RELATIONS.values())
+RELATIONS = {
+    ADDED: relations.ADDED,
+    CHANGED: relations.CHANGED,
+    DELETED: relations.DELETED,
+    RENAMED: relations.RENAMED,
+}
 """What a turn may do to a file, and to what is in it. Of a text, both endpoints are the file."""
 BEFORE, AFTER = "before", "after"
 """Attributes of a fact about one line that changed."""

@@ -8,6 +8,7 @@ from itertools import compress, islice
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
+from turnetl.base.relations import EDITS, FAILED_WITH
 from turnetl.episode_text import prose
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
@@ -98,7 +99,7 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     features = turn_features(episode.turn)
     earlier = [(one.turn, classify_calls(one.turn.agent_calls)) for one in context]
     of_runs, history = runs.run_findings(features, earlier)
-    failed = [fact for fact in of_runs if fact.relation == runs.FAILED_WITH]
+    failed = [fact for fact in of_runs if fact.relation == FAILED_WITH]
     of_runs += causes.cause_facts(features, failed)
     of_commits = commits.commit_facts(features, (calls for _, calls in earlier))
     facts = _most_informative([*_other_facts(features, context), *of_commits, *of_runs])
@@ -127,7 +128,7 @@ def _most_informative(drafts: Iterable[FactDraft]) -> list[FactDraft]:
     for draft in sorted(unique.values(), key=lambda draft: (draft.rank, draft.text)):
         with_endpoints = entities | {draft.source, draft.target}
         if (
-            (draft.source != draft.target or draft.relation in edits.FILE_RELATIONS)
+            (draft.source != draft.target or draft.relation in EDITS)
             and len(with_endpoints) <= MAX_ENTITIES
             and len(kept) < MAX_FACTS
         ):
@@ -170,22 +171,29 @@ def _mentioned_files(features: TurnFeatures) -> tuple[str, ...]:
 
 def _complete(
     entities: Iterable[EntityKey], facts: Sequence[FactDraft], features: TurnFeatures
-) -> Iterator[EntityKey]:
-    """Yield the entities with their second labels and descriptions.
-
-    What failed and was resolved in the turn is described by that: no fact about it holds.
-    """
-    ends = [(end, fact) for fact in reversed(facts) for end in (fact.source, fact.target)]
-    second = {end: end.second_label for end, _ in ends if end.second_label}
-    over = [end for end in ends if end[1].relation == runs.FAILED_WITH and end[1].invalid_at]
-    resolved = {end: f"{end.label}: {fact.text}" for end, fact in over}
-    for entity in entities:
-        what = features.description(entity) or resolved.get(entity, "").rstrip(".")
-        yield replace(entity, second_label=second.get(entity, ""), description=what)
+) -> tuple[EntityKey, ...]:
+    """Return the entities with their second labels and descriptions."""
+    ends = (entity for fact in facts for entity in (fact.source, fact.target))
+    second = {entity: entity.second_label for entity in ends if entity.second_label}
+    # An error that was solved in its turn has no fact that holds, and so no other summary.
+    errors = {
+        fact.target: f"{'Test run by' if fact.target.label == TEST else 'Error of'} "
+        f"`{fact.source.name}`"
+        for fact in facts
+        if fact.relation == FAILED_WITH
+    }
+    return tuple(
+        replace(
+            entity,
+            second_label=second.get(entity, ""),
+            description=features.description(entity) or errors.get(entity, ""),
+        )
+        for entity in entities
+    )
 
 
 def _joins_two(fact: Fact) -> bool:
-    return fact.source != fact.target or fact.relation in edits.FILE_RELATIONS
+    return fact.source != fact.target or fact.relation in EDITS
 
 
 def _fact(episode: Episode, draft: FactDraft, found: TurnEntities, now: datetime) -> Fact:

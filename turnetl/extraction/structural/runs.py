@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute, Fact, Turn
+from turnetl.base.relations import FAILED_WITH, FIXED_BY
 from turnetl.episode_text import prose
 from turnetl.extraction.structural import edits as edit_rules
 from turnetl.extraction.structural import failures, lexicon
@@ -38,8 +39,6 @@ from turnetl.extraction.structural.tool_calls import (
 )
 from turnetl.extraction.structural.turn_features import ProjectPaths, TurnFeatures, project_paths
 from turnetl.graph.mirror.group import GroupView
-
-FAILED_WITH, FIXED_BY = "FAILED_WITH", "FIXED_BY"
 
 
 class Resolution(StrEnum):

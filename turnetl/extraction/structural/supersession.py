@@ -291,13 +291,15 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
     first, second = content_words(new), content_words(old)
     shared = len(first & second)
     is_near = shared >= _MIN_SHARED and shared >= _MIN_SHARE * min(len(first), len(second))
+    is_same = shared >= _SAME * max(len(first), len(second))
     # Or each has one word of its own.
+    if later.target != older.target and not is_same:
+        is_near = False
     if not is_near and (not shared or len(first ^ second) > _MIN_SHARED):
         return False
     numbers, before = set(NUMBER.findall(new)), set(NUMBER.findall(old))
     if numbers and before and numbers.isdisjoint(before):
         return True
-    is_same = shared >= _SAME * max(len(first), len(second))
     negated, was_negated = (
         fact.relation == _REJECTING or NEGATES.search(_sentence(fact)) is not None
         for fact in (later, older)

@@ -7,7 +7,7 @@ from datetime import datetime
 from turnetl.base.text import plural
 from turnetl.html.references import SourceLines
 from turnetl.index.lookup import StatedEntity
-from turnetl.retrieval.details import EntityDetails, FactDetails
+from turnetl.retrieval.details import EntityDetails, FactDetails, holding_turns_first
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.items import ERROR_LABEL
 from turnetl.web import forms
@@ -70,7 +70,7 @@ def entity_page(page: str, form: PageForm, found: EntityDetails) -> EntityPage:
     of_group = ("group", entity.group_id)
     condition = ("file" if is_file(entity) else "entity", entity.name)
     is_error = ERROR_LABEL in entity.labels
-    turns = tuple(listed_turn(one.turn, one.facts) for one in reversed(found.turns))
+    turns = tuple(listed_turn(one.turn, one.facts) for one in holding_turns_first(found.turns))
     return EntityPage(
         name=entity.name,
         labels=entity.labels,

@@ -85,6 +85,9 @@ class LinkedFact:
     href: str | None
     """None: the fact has no page, because the index does not name it."""
     entities: tuple[EntityLink, ...] = ()
+    ended_by: str = ""
+    """Turn and text of what ended it."""
+    later_turn_says: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,8 @@ def linked_fact(fact: Fact, entities: Iterable[Entity] = ()) -> LinkedFact:
         invalid_at=fact.invalid_at,
         href=forms.item_link(forms.FACT, fact.uuid),
         entities=tuple(map(entity_link, entities)),
+        ended_by=fact.ended_by,
+        later_turn_says=fact.later_turn_says,
     )
 
 

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
-from turnetl.retrieval.repetition import without_title
 from turnetl.retrieval.search import CombinedHits
 from turnetl.views.search_hits import no_hits_message
 from turnetl.web import forms
@@ -84,7 +83,7 @@ def _hit(hit: SearchHit | SessionHit) -> TurnHit | EpisodeHit:
         outcome=hit.outcome,
         group=group_link(hit.group_id),
         files=file_links(hit.files, hit.group_id),
-        facts=_facts(hit, hit.prompt),
+        facts=_facts(hit),
     )
     return TurnHit(item, hit.passage, tuple(map(_episode, hit.session_hits)))
 
@@ -96,19 +95,21 @@ def _episode(hit: SessionHit) -> EpisodeHit:
         session=NamedLink(session, forms.item_link(forms.SESSION, session)) if session else None,
         group=group_link(hit.group_id),
         reference_time=hit.reference_time,
-        facts=_facts(hit, hit.name),
+        facts=_facts(hit),
     )
 
 
-def _facts(hit: SearchHit | SessionHit, title: str) -> tuple[LinkedFact, ...]:
+def _facts(hit: SearchHit | SessionHit) -> tuple[LinkedFact, ...]:
     """Return the facts of a hit; a passage in place of one is no fact."""
     return tuple(
         LinkedFact(
-            text=without_title(fact.fact, title),
+            text=fact.fact,
             relation="" if fact.relation == PASSAGE else fact.relation,
             valid_at=fact.valid_at,
             invalid_at=fact.invalid_at,
             href=None,
+            ended_by=fact.ended_by,
+            later_turn_says=fact.later_turn_says,
         )
         for fact in facts_beside_title(hit)
     )

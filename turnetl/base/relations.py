@@ -1,0 +1,15 @@
+"""The relations of facts. `templates/ontology/coding.toml` has their signatures and meanings.
+
+Summaries, digests and pages group facts by them, whether rules or a model stated the facts.
+"""
+
+CHANGED, ADDED, DELETED, RENAMED = "CHANGED", "ADDED", "DELETED", "RENAMED"
+FAILED_WITH, FIXED_BY, CAUSED_BY, REPORTED = "FAILED_WITH", "FIXED_BY", "CAUSED_BY", "REPORTED"
+DECIDED, REJECTED, PREFERS, SUPERSEDES = "DECIDED", "REJECTED", "PREFERS", "SUPERSEDES"
+COMMITTED, DEPENDS_ON = "COMMITTED", "DEPENDS_ON"
+
+EDITS = frozenset({CHANGED, ADDED, DELETED, RENAMED, "MODIFIED", "CREATED"})
+"""The last two are of graphs of earlier versions, until `redo`."""
+CHANGES = EDITS | {COMMITTED}
+PROBLEMS = frozenset({FAILED_WITH, REPORTED, CAUSED_BY})
+DECISIONS = frozenset({DECIDED, PREFERS, REJECTED, SUPERSEDES})
