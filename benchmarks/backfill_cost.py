@@ -209,6 +209,6 @@ if __name__ == "__main__":
     parser.add_argument("--mb", type=int, nargs="+", default=[89, 581])
     parser.add_argument("--sets", type=Path)
     parser.add_argument("--stages", action="store_true")
-    parser.add_argument("--turnetl", nargs="+")
+    parser.add_argument("--turnetl", nargs=argparse.REMAINDER, help="the last option")
     with tempfile.TemporaryDirectory() as temporary:
         sys.exit(not main(parser.parse_args(), Path(temporary)))

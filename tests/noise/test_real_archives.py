@@ -12,6 +12,7 @@ from turnetl.settings import Settings
 THANKS = r"(?i)^(?:oh, i see\. |great|perfect|i see|that's [a-z]+)?[,!.]*\s*thank"
 REVIEWED = {
     "acknowledgement": THANKS,
+    "empty": r"^\[REDACTED_MESSAGE len=[0-9]+ sha=[0-9a-f]+\]$",
     "greeting": r"^(?:Goodbye|Have a nice day!|What is up\?)$",
     "harness": r"^Summarize this part of a conversation in 2-3 sentences",
     "no_response": r"^wow error$",

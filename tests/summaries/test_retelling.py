@@ -21,6 +21,9 @@ TOLD = (
         "Asked “How long do carts live?” the user answered: a week",
         "“How long do carts live?” a week",
     ),
+    ("DECIDED", "On “rounding” the user answered: half up", "“rounding” half up"),
+    ("DECIDED", "The user agreed to what the agent proposed: round cents", "Round cents"),
+    ("REJECTED", "The user objected: round no cents", "Round no cents"),
     ("DECIDED", "The user accepted the plan: Round cents", "Accepted the plan “Round cents”"),
     ("DECIDED", "The user accepted in the plan “Round”: use integers", "Use integers"),
     (

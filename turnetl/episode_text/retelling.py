@@ -18,13 +18,13 @@ _TOOL_CALL = "call"
 """The attribute `kind` of a failed call of another tool than the shell."""
 
 SPEAKER = re.compile(
-    r"The (?P<who>user|agent) (?P<verb>decided|prefers|rejected|reported"
-    r"|accepted in the plan “[^”]{1,130}”"
+    r"The (?P<who>user|agent) (?P<verb>decided|prefers|rejected|reported|objected"
+    r"|agreed to what the agent proposed|accepted in the plan “[^”]{1,130}”"
     r"|(?:decided instead of|rejected) the \w{1,20} of `[^`]{1,200}`(?: \(`[^`]{0,200}`\))?): "
 )
 """Begins the text of a fact that quotes someone."""
 _ANSWER = re.compile(
-    r"(?:Asked “(?P<question>[^”]{1,300})”,? the|The) user (?P<said>(?:chose|rejected) “.+"
+    r"(?:(?:Asked|On) “(?P<question>[^”]{1,300})”,? the|The) user (?P<said>(?:chose|rejected) “.+"
     r"|answered: .+)"
 )
 _NO_QUESTION = re.compile(
@@ -51,6 +51,8 @@ _PATH = re.compile(
 )
 _RAN = re.compile(r" \(`[^`]{1,200}`\)$")
 _PLAN = "The user accepted the plan: "
+_RESOLVED = ("Asked “", "On “", "The user chose", "The user agreed", _PLAN)
+"""How decisions begin that answer the agent."""
 _COMMIT = re.compile(r"(?P<what>Commit|Pull request) (?P<id>`[^`]{1,100}`): (?P<title>.+)")
 _ASKS = re.compile(r" ?\(asks: [^)]*\)?$|; asks: [^)]*(?=\)|$)")
 _WORD = re.compile(r"\w{3,}")
@@ -101,7 +103,7 @@ def importance(fact: Fact) -> int:
     """Return the place of a decision in a list: the choices of the user first."""
     if fact.relation == "REJECTED":
         return 4
-    if fact.text.startswith(("Asked “", "The user chose", _PLAN)):
+    if fact.text.startswith(_RESOLVED):
         return 0
     if fact.relation == "PREFERS":
         return 2

@@ -29,6 +29,11 @@ _UNCLOSED = re.compile(r" \([^)]*…$")
 _CONTEXT = re.compile(r" \(after: .*")
 _DID = re.compile(r"\b(?:committed [0-9a-f]{7}|opened pull request|pushed\))")
 _NOTHING = re.compile(r"(?:Interrupted|Announced only|No answer|Asks: )")
+_COURTESY = re.compile(
+    r"(?:what|how|is there|anything)\b.{0,20}\b(?:would you like|can i|may i|else|next)\b"
+    r".{0,40}\?$",
+    re.IGNORECASE,
+)
 _RERUN = "passed_on_rerun"
 
 
@@ -122,7 +127,7 @@ def _failure(one: DigestFact) -> Node | None:
 def _open(session: SessionDigest) -> Iterator[Node]:
     yield from filter(None, map(_failure, session.open_problems))
     last = session.turns[-1]
-    if session.open_question:
+    if session.open_question and not _COURTESY.match(session.open_question):
         yield _item(f"{_asked(last)}{session.open_question}", last.id)
     elif last.intent and _NOTHING.match(last.outcome):
         yield _item(f"{last.intent}: {last.outcome[:1].lower()}{last.outcome[1:]}", last.id)

@@ -210,7 +210,8 @@ _MAX_SENTENCES = 400
 _MIN_STATEMENT, _MAX_STATEMENT = 4, 240
 """Words of a sentence beside the name of which it says something, and its characters."""
 _UNREAL = re.compile(
-    r"^(?:it|this|that|these|they|but|and)\b|\b(?:could|would|might|maybe|option \d|let's|let me"
+    r"^(?:it|this|that|these|they|but|and|add|create|extract|consider|change|introduce|implement|no)\b"
+    r"|\b(?:could|would|might|maybe|option \d|let's|let me"
     r"|shall|should (?:i|we)|want me|can you|we can|i can|i'll|i will|please)\b"
     r"|[\w/-]/(?:home|tmp|Users)/|\[/|\?$",
     re.IGNORECASE,
