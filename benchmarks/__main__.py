@@ -13,7 +13,6 @@ NAMES = (
     "parse",
     "redaction",
     "episodes",
-    "decisions",
     "graph_quality",
     "retrieval",
     "index",

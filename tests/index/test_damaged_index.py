@@ -120,6 +120,26 @@ def test_a_newer_version_is_refused_with_the_command_that_rebuilds_it(folder: Pa
         open_index(folder)
 
 
+VERSION_11 = """
+ALTER TABLE entities ADD COLUMN folded TEXT NOT NULL DEFAULT '';
+UPDATE entities SET folded = (SELECT folded FROM entity_names n WHERE n.entity = entities.key);
+CREATE INDEX entities_by_name ON entities (folded);
+DROP TABLE entity_names;
+PRAGMA user_version = 11;
+"""
+"""Makes of version 12 what the version before wrote."""
+
+
+async def test_an_index_of_the_version_before_answers_as_it_did(folder: Path) -> None:
+    with closing(open_index(folder)) as index:
+        expected = await answers(index)
+    with closing(sqlite3.connect(folder / CATALOG)) as connection:
+        connection.executescript(VERSION_11)
+    with closing(open_index(folder)) as index:
+        assert await answers(index) == expected
+    check_index(folder)
+
+
 @pytest.mark.parametrize(("embedder", "dimensions"), [("other/1", 256), (EMBEDDER.name, 64)])
 def test_another_embedder_is_refused(embedder: str, dimensions: int, folder: Path) -> None:
     with pytest.raises(IndexUnusable, match="made with the embedder"):

@@ -40,6 +40,16 @@ async def test_a_turn_is_found_by_a_term_of_its_text(index: PersistentIndex) -> 
     assert with_term(index, "norway") == {turn("tax")}
 
 
+async def test_a_session_contains_the_terms_of_all_its_turns(index: PersistentIndex) -> None:
+    await follow(index, *TEXTS)
+    keys = index.select(Selection())[:2]
+    whole = index.session_term_shares({"norway": 1.0, "empty": 1.0}, keys)
+    assert whole == dict.fromkeys(keys.tolist(), 1.0)
+    part = index.session_term_shares({"norway": 1.0, "zeppelin": 1.0}, keys)
+    assert all(0 < share < 0.5 for share in part.values())
+    assert set(index.session_term_shares({"zeppelin": 1.0}, keys).values()) == {0.0}
+
+
 async def test_a_second_catch_up_reads_nothing(index: PersistentIndex) -> None:
     await follow(index, *TEXTS)
     assert await follow(index, *TEXTS) == CatchUpReport()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from turnetl.base import ids
 from turnetl.base.graph_model import CommittedTurn, Receipt
@@ -169,6 +170,16 @@ class Catalog(CatalogState):
             found if selected is None else found[np.isin(found, selected)]
         ).tolist()
         return following
+
+    def session_turns(self, keys: Collection[int]) -> tuple[Keys, NDArray[np.intp]]:
+        """Return all turns of the sessions of these, ascending, and a number of each one's session.
+
+        The numbers count from 0.
+        """
+        rows = sorted(self.query(sql.SESSION_TURNS, json.dumps(list(keys))))
+        numbers = {place: number for number, place in enumerate({row[1:] for row in rows})}
+        found = np.array([key for key, *_ in rows], dtype=np.int64)
+        return found, np.array([numbers[row[1:]] for row in rows], dtype=np.intp)
 
     def facts(self, keys: Collection[int]) -> Mapping[int, Sequence[IndexedFact]]:
         facts: dict[int, list[IndexedFact]] = {key: [] for key in keys}

@@ -82,6 +82,16 @@ class CatalogState:
                 is_newer=is_newer,
             )
 
+    def upgrade(self) -> None:
+        """Turn an index of the version before into one of this; leave others as they are."""
+        if self.version != VERSION - 1:
+            return
+        with self.transaction():
+            if self.version == VERSION - 1:  # no other process did it meanwhile
+                for statement in UPGRADE.split(";"):
+                    self.connection.execute(statement)
+                self.connection.execute(f"PRAGMA user_version = {VERSION}")
+
     def close(self) -> None:
         self.connection.close()
 
@@ -173,6 +183,15 @@ def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connecti
 
 VERSION = 12
 APPLICATION_ID = 0x7475726F
+
+UPGRADE = """
+CREATE TABLE entity_names (
+    folded TEXT NOT NULL, entity INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (folded, entity)
+) WITHOUT ROWID;
+INSERT OR IGNORE INTO entity_names SELECT folded, key, name FROM entities;
+DROP INDEX entities_by_name;
+ALTER TABLE entities DROP COLUMN folded"""
+"""From version 11, whose entities had no aliases."""
 
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -277,6 +296,11 @@ SELECT (
     WHERE n.group_id = t.group_id AND n.session_id = t.session_id AND n.started_at > t.started_at
     ORDER BY n.started_at, n.turn_id LIMIT 1)
 FROM turns t WHERE t.key IN (SELECT value FROM json_each(?))"""
+
+SESSION_TURNS = """
+SELECT s.key, s.group_id, s.session_id FROM turns s
+WHERE (s.group_id, s.session_id) IN (
+    SELECT t.group_id, t.session_id FROM turns t WHERE t.key IN (SELECT value FROM json_each(?)))"""
 
 FACTS = """
 SELECT ft.turn, f.content, s.content, e.content

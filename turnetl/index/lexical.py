@@ -166,6 +166,29 @@ class LexicalIndex:
                 return {key: score / maximum for key, score in list(best.items())[:limit]}
             count *= _MORE
 
+    @_damage()
+    def session_term_shares(
+        self, terms: Mapping[str, float], keys: Keys, sessions: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        """See `PersistentIndex.session_term_shares`: the shares of the sessions, by their numbers.
+
+        `keys` are all turns of the sessions, each with the number of its own in `sessions`.
+        """
+        index = self._indexes[_TURNS]
+        searcher = index.searcher()
+        shares, total = np.zeros(sessions.max(initial=-1) + 1), 0.0
+        for term, given in terms.items():
+            frequency = searcher.doc_freq(Field.TEXT.value, term)
+            if (weight := given * idf(frequency, searcher.num_docs)) <= 0:
+                continue
+            total += weight
+            query = _restricted(index.schema, _any_of(index.schema, Field.TEXT, {term: 1.0}), keys)
+            hits = searcher.search(query, max(1, min(frequency, len(keys))), count=False).hits
+            found = searcher.fast_field_values(_KEY, [address for _, address in hits])
+            places = np.searchsorted(keys, np.array(found, dtype=np.int64))
+            shares[np.unique(sessions[places])] += weight
+        return shares / total if total else shares
+
     def term_frequencies(self, terms: Collection[str]) -> dict[str, int]:
         searcher = self._indexes[_TURNS].searcher()
         return {term: searcher.doc_freq(Field.TEXT.value, term) for term in terms}

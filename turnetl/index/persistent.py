@@ -188,6 +188,17 @@ class PersistentIndex:
         with self._reading() as parts:
             return parts.lexical.term_shares(field, terms, limit, parts.is_held, keys)
 
+    def session_term_shares(self, terms: Mapping[str, float], keys: Keys) -> Mapping[int, float]:
+        """Return for each of these turns what its session contains of the weighted terms.
+
+        That is a share from 0 to 1, in which rare terms count most; any text of the session counts.
+        """
+        with self._reading() as parts:
+            members, sessions = parts.catalog.session_turns(keys.tolist())
+            shares = parts.lexical.session_term_shares(terms, members, sessions)
+            own = members[places := np.flatnonzero(np.isin(members, keys))]
+            return dict(zip(own.tolist(), shares[sessions[places]].tolist(), strict=True))
+
     def similarities(
         self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
     ) -> Mapping[int, float]:
@@ -263,6 +274,8 @@ class PersistentIndex:
         path, read_only = self._folder / CATALOG, self.is_read_only
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
+            if not read_only:
+                catalog.upgrade()
             catalog.check_version(self._folder)
             check_embedder(catalog.embedder(), self._index_embedder)
             size, step = self._index_embedder.dimensions, self._before_step

@@ -33,6 +33,8 @@ class Evidence(StrEnum):
     SIMILARITY = "similarity"
     """Cosine of the best passage."""
     LATE_INTERACTION = "late_interaction"
+    SESSION_TERMS = "session_terms"
+    """Share of the query that the turn's session contains: what one turn says, others explain."""
     PREVIOUS_TURN = "previous_turn"
     """Score of the turn before: the prompt "do it" refers to it."""
 
@@ -44,6 +46,7 @@ WEIGHTS: Mapping[Evidence, float] = {
     Evidence.PASSAGE_TERMS: 0.3,
     Evidence.SIMILARITY: 1.25,
     Evidence.LATE_INTERACTION: 0.6,
+    Evidence.SESSION_TERMS: 0.35,
     Evidence.PREVIOUS_TURN: 0.05,
 }
 """A kind that is missing is not computed."""
@@ -62,7 +65,7 @@ _PHRASE_CANDIDATES = 2_000
 """Turns in which a phrase is looked for: those with all its words may not have the phrase."""
 _READ = 300
 """Texts that are read with one query, so that memory is bounded."""
-_SCORE_DIGITS = 6
+_SCORE_DIGITS = 5
 """Equal passages have cosines that differ in later ones, as they are computed in float32."""
 _COMPARED = 300
 """Turns for which all evidence is computed: the best ones by that of the first stages."""
@@ -183,6 +186,9 @@ class _Ranking:
         if Evidence.LATE_INTERACTION in self.weights:
             late = late_interaction(self.query, candidates, self.index, self.static_model)
             evidence[Evidence.LATE_INTERACTION] = late
+        if Evidence.SESSION_TERMS in self.weights:
+            of_sessions = self.index.session_term_shares(self.query.terms, candidates)
+            evidence[Evidence.SESSION_TERMS] = of_sessions
         return evidence
 
     def _scores(self, candidates: Sequence[int], evidence: _Found) -> dict[int, float]:
