@@ -8,6 +8,7 @@ from graphiti_core import Graphiti
 from tests.extraction import sample_turns, upstream_comparison
 from tests.extraction.fixed_prompt import fixed_prompt
 from tests.extraction.upstream_comparison import (
+    UNSIGNED,
     ComparableGraph,
     add_episodes,
     open_graphiti,
@@ -37,8 +38,10 @@ async def test_the_same_responses_make_the_same_graph(
     graphiti: Graphiti, neo4j: Neo4jServer, model: ChatModel, embedder: ToyEmbedder
 ) -> None:
     turns = sample_turns.episodes()
-    numbers = await add_episodes(graphiti, turns, ontology.CODING, "Look closely.")
-    extractor = LlmExtractor(model, embedder, prompts=fixed_prompt("Look closely."))
+    numbers = await add_episodes(graphiti, turns, UNSIGNED, "Look closely.")
+    extractor = LlmExtractor(
+        model, embedder, prompts=fixed_prompt("Look closely."), ontology=UNSIGNED
+    )
     ours = await ingest(extractor, embedder)
     upstream = await upstream_comparison.read_graph(graphiti, neo4j, numbers)
     assert ours.without_summaries == upstream.without_summaries
@@ -71,7 +74,7 @@ async def test_without_preprocessing_every_request_is_graphitis_own(
 async def test_a_turn_costs_no_more_requests_than_with_graphiti(
     graphiti: Graphiti, model: ChatModel, embedder: ToyEmbedder, provider: FakeProvider
 ) -> None:
-    await add_episodes(graphiti, sample_turns.episodes(), ontology.CODING, None)
+    await add_episodes(graphiti, sample_turns.episodes(), UNSIGNED, None)
     upstream = len(provider.requests)
     provider.requests.clear()
     await ingest(LlmExtractor(model, embedder, prompts=fixed_prompt(None)), embedder)

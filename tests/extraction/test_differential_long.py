@@ -14,7 +14,7 @@ import pytest
 
 from tests.extraction import long_sample_turns, upstream_comparison, upstream_results
 from tests.extraction.fixed_prompt import fixed_prompt
-from tests.extraction.upstream_comparison import ComparableGraph, turn_numbers
+from tests.extraction.upstream_comparison import UNSIGNED, ComparableGraph, turn_numbers
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import FakeProvider
 from tests.servers.summary_responses import RESPONDERS
@@ -103,7 +103,7 @@ async def ingest(
 ) -> tuple[GroupContents, ComparableGraph]:
     embedder = WordLlamaEmbedder()
     extractor = long_sample_turns.RecordingExtractor(
-        LlmExtractor(model, embedder, prompts=fixed_prompt(None))
+        LlmExtractor(model, embedder, prompts=fixed_prompt(None), ontology=UNSIGNED)
     )
     rules = SummaryRules(ModelSummariser(model), EVERY_TURN)
     contents = await long_sample_turns.ingest(

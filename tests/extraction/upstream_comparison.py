@@ -25,6 +25,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, Protocol
 
 from graphiti_core import Graphiti
@@ -38,11 +39,15 @@ from tests.builders import GROUP
 from tests.servers.neo4j_server import Neo4jServer
 from tests.servers.provider import KEY, ReceivedRequest
 from turnetl.base.model import Entity, Episode, Fact
-from turnetl.extraction.ontology import Ontology
+from turnetl.extraction.ontology import Ontology, parse
 from turnetl.graph import graphiti_names
 from turnetl.graph.mirror import convert
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.graphiti import GraphitiEmbedder, NoReranker
+
+_FILE = Path(__file__).parent / "upstream" / "unsigned.toml"
+UNSIGNED = parse(_FILE.read_text("utf-8"), _FILE)
+"""Without signatures, to which turnetl fits relations and `add_episode` does not."""
 
 TurnNumbers = Mapping[str, int]
 """The position of each turn, by the key of its episode."""

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.extraction import long_sample_turns
-from tests.extraction.upstream_comparison import ComparableFact, ComparableGraph
+from tests.extraction.upstream_comparison import UNSIGNED, ComparableFact, ComparableGraph
 from tests.servers import canned_responses, neo4j_server, order_sensitive_responses
 from tests.servers.canned_responses import Responders
 from turnetl.base import ids
 from turnetl.base.model import Episode
-from turnetl.extraction import ontology
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 
 MODELS: Mapping[str, Responders] = {
@@ -86,7 +85,7 @@ def _inputs(turns: Sequence[Episode]) -> Iterator[str]:
         yield f"{turn.turn.started_at} {turn.turn.session_id}"
         yield turn.text
     yield str(long_sample_turns.CONTEXT)
-    coding = ontology.CODING
+    coding = UNSIGNED
     yield json.dumps([coding.entities, coding.relations, coding.fields])
     for module in (canned_responses, order_sensitive_responses):
         yield _code(Path(str(module.__file__)))

@@ -161,6 +161,8 @@ STRUCTURAL = (
     GoldenCase(f"forget --session {_EXPORT} --dry-run", "dry_run"),
     GoldenCase(f"forget --session {_EXPORT} --yes"),
     GoldenCase("runs --limit 1", "last"),
+    GoldenCase("entity merge src/bookshop/cart.py src/bookshop/money.py --yes"),
+    GoldenCase("entity split src/bookshop/cart.py src/bookshop/money.py --dry-run", "dry_run"),
     GoldenCase("verify", "damaged", code=3, before=_damage_a_table),
 )
 """Without a model."""

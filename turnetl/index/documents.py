@@ -78,7 +78,7 @@ def _facts_text(facts: Sequence[IndexedFact]) -> str:
     Without their summaries, which quote facts of other turns and change with them.
     """
     entities = {end.uuid: end for indexed in facts for end in (indexed.source, indexed.target)}
-    described = (" ".join((*entity.names, *entity.labels)) for entity in entities.values())
+    described = (" ".join((entity.name, *entity.labels)) for entity in entities.values())
     return "\n".join((*(indexed.fact.text for indexed in facts), *described))
 
 
