@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base.batched import batched
+from turnetl.base.model import Fact
 from turnetl.base.relations import DECIDED, PREFERS, REJECTED, SUPERSEDES
 from turnetl.index.catalog_state import TOKENS
 from turnetl.index.conditions import Selection
@@ -222,9 +223,13 @@ def sort_key(ranked: RankedTurn) -> tuple[float, float, str]:
 
 
 def superseded_below(
-    ranked: Sequence[RankedTurn], facts: Mapping[int, Sequence[IndexedFact]]
+    ranked: Sequence[RankedTurn],
+    facts: Mapping[int, Sequence[IndexedFact]],
+    best: Mapping[int, Fact],
 ) -> list[RankedTurn]:
-    """Return the turns with those whose decisions all ended below the turns that ended these.
+    """Return the turns with those that match by a decision that ended below what ended it.
+
+    Of a turn whose decisions have not all ended, or whose `best` fact is another one, more counts.
 
     A turn is moved down only, to the score of the turn above it; others keep their order.
     """
@@ -241,7 +246,8 @@ def superseded_below(
         decided = [
             fact for fact in stated[hit.turn.key] if fact.relation in {DECIDED, REJECTED, PREFERS}
         ]
-        if not decided or any(fact.invalid_at is None for fact in decided):
+        matching = best.get(hit.turn.key)
+        if matching not in decided or any(fact.invalid_at is None for fact in decided):
             continue
         statements = [one.target if one.relation == PREFERS else one.source for one in decided]
         positions = {one.turn.key: place for place, one in enumerate(ordered)}

@@ -17,6 +17,7 @@ import numpy as np
 
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import GroupId, SessionId
+from turnetl.base.relations import SUPERSEDES
 from turnetl.base.results import described
 from turnetl.base.terms import Tokenizer, content_words
 from turnetl.base.time_span import (
@@ -194,7 +195,12 @@ async def search(
     if order is Order.TIME:
         best.sort(key=lambda hit: hit.turn.receipt.started_at, reverse=True)
     elif selection.as_of is None:
-        best = superseded_below(best, facts)
+        of_turns = [
+            [one for one in facts[hit.turn.key] if one.fact.relation != SUPERSEDES] for hit in best
+        ]
+        matching = zip(best, excerpts.best_facts(of_turns), strict=True)
+        first = {hit.turn.key: found[0].fact for hit, found in matching if found}
+        best = superseded_below(best, facts, first)
     return Hits(_built(index, selection, best, facts, excerpts))
 
 
