@@ -88,3 +88,12 @@ def test_a_dry_run_and_a_refused_merge_write_nothing(shop: Path) -> None:
         assert said in result.stdout + result.stderr
     assert not (shop / "lake" / "merged_entities.json").exists()
     assert before == {path: path.read_bytes() for path in before}
+
+
+def test_a_merge_of_names_that_were_forgotten_is_forgotten(shop: Path) -> None:
+    assert _run(shop, "entity", "merge", "orderTotal", "grandTotal", "--yes").exit_code == 0
+    listed = next(shop.rglob("merged_entities.json"))
+    assert "grandTotal" in listed.read_text()
+    forgotten = _run(shop, "forget", "--match", "grandTotal", "--yes")
+    assert forgotten.exit_code == 0, forgotten.stderr
+    assert "grandTotal" not in listed.read_text()

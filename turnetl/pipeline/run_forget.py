@@ -5,6 +5,7 @@ list in the lake is written, which is marked as complete last. Every step betwee
 after a kill, the same command completes the removal, or one without a selection.
 """
 
+import logging
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,12 +27,15 @@ from turnetl.base.errors import BadUsage, Fatal
 from turnetl.base.graph_model import CommitRecord, Receipt, TurnRun
 from turnetl.base.model import GroupId, TurnId
 from turnetl.base.progress import Progress, ignore_progress
+from turnetl.base.text import plural
 from turnetl.episodes.subagents import of_same_turns
 from turnetl.graph.migrations import check_not_moved, summarised_groups
+from turnetl.graph.mirror.group import folded
 from turnetl.graph.open import delete_older_files, embedded_file, rewrite_graph
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.forget_report import ForgetReport, ForgetSelection, TurnToForget
 from turnetl.ingestion.forget_text import holds, spellings, turns_holding
+from turnetl.ingestion.merged_entities import read_merged, write_merged
 from turnetl.ingestion.quarantine import Quarantine
 from turnetl.ingestion.undo_plan import UndoPlan, plan_undo
 from turnetl.ingestion.undo_report import GroupUndo, UndoReport
@@ -56,6 +60,8 @@ from turnetl.pipeline.run_communities import remove_communities
 from turnetl.pipeline.run_undo import id_with_prefix, preview_group, undo_in_graph
 from turnetl.pipeline.tables import filter_turns
 from turnetl.settings import Settings
+
+log = logging.getLogger(__name__)
 
 BeforeStep = Callable[[str], None]
 """Called with the name of each step before it."""
@@ -125,9 +131,12 @@ async def forget(
         await remove_communities(
             settings, {*_affected(preview.turns, forgotten), *undone_groups}, clock
         )
+        before_step("merged entities")
+        await _forget_merged(settings, lake, _affected(preview.turns, forgotten))
         before_step("graph file")
         rewrite_graph(settings.graph_url)
     else:
+        await _forget_merged(settings, lake, _affected(preview.turns, forgotten))
         delete_older_files(settings.graph_url)
     before_step("journal")
     erased = _erase_responses(settings, preview, clock)
@@ -142,6 +151,22 @@ async def forget(
     before_step("completion")
     complete_forgotten(lake.files, forgotten, is_complete=report.is_proven)
     return report
+
+
+async def _forget_merged(settings: Settings, lake: Lake, groups: Collection[GroupId]) -> None:
+    """Remove the merges of entities whose names only forgotten turns had."""
+    merges = read_merged(lake.files)
+    own = [one for one in merges if one.group_id in groups]
+    held = set[tuple[str, str]]()
+    if own and wiring.missing_graph(settings) is None:
+        async with wiring.store(settings, write=False) as store:
+            for group in groups:
+                for entity in await store.entities(group, {one.kept for one in own}):
+                    held |= {(entity.uuid, folded(name)) for name in entity.names}
+    gone = [one for one in own if (one.kept, folded(one.merged_name)) not in held]
+    if gone:
+        write_merged(lake.files, [one for one in merges if one not in gone])
+        log.warning("%s removed: only forgotten turns had the names", plural(len(gone), "merge"))
 
 
 def _erase_responses(settings: Settings, preview: ForgetReport, clock: Clock) -> int:
