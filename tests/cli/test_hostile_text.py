@@ -98,6 +98,8 @@ COMMANDS: list[tuple[str, ...]] = [
     ("digest", "--since", "2020-01-01"),
     ("digest", "--since", "2020-01-01", "--by", "project", "--markdown"),
     ("digest", "--group", NAME),
+    ("entity", "merge", NAME, f"no {NAME}", "--dry-run"),
+    ("entity", "split", NAME, f"no {NAME}", "--dry-run"),
     ("communities", "build"),
     ("graph", "upgrade"),
     ("graph", "upgrade", "--with", NAME),

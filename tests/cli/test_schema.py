@@ -60,6 +60,8 @@ TESTED_ELSEWHERE = {
     "show": "test_show.py",
     "timeline": "test_history.py",
     "entity": "test_history.py",
+    "entity merge": "test_entity.py",
+    "entity split": "test_entity.py",
     "file": "test_history.py",
     "fix": "test_history.py",
     "why": "test_why.py",

@@ -221,8 +221,9 @@ async def test_a_later_turn_invalidates_a_fact_and_keeps_it(
 async def test_the_context_is_used(
     product_factory: ExtractorFactory, provider: FakeProvider
 ) -> None:
-    question = "Should the payment client use retries?"
-    before = builders.episode("q", assistant_text=f"It works now. {question}")
+    topic = "payment client"
+    question = f"It works now. Should the {topic} use retries?"
+    before = builders.episode("q", assistant_text=question)
     turn = builders.episode("a", ordinal=1, user_text="yes", assistant_text="The client retries.")
 
     async def sees_question(context: Sequence[Episode]) -> bool:
@@ -231,7 +232,7 @@ async def test_the_context_is_used(
         extracted = await extractor.extract(turn, context)
         resolved = await extractor.resolve(turn, extracted, group, now=sample_turns.NOW)
         requests = [request.messages for request in provider.requests]
-        return question in str(resolved.facts) or question in str(requests)
+        return topic in str(resolved.facts) or topic in str(requests)
 
     assert await sees_question([before])
     assert not await sees_question([])
