@@ -16,6 +16,7 @@ from benchmarks.graph_quality_labels import (
     has_key_terms,
 )
 from turnetl.base.model import Attribute
+from turnetl.extraction.ontology import CODING
 from turnetl.formats.port import parse_time
 
 KINDS: Mapping[str, str] = {
@@ -26,21 +27,7 @@ KINDS: Mapping[str, str] = {
 }
 """The kind of statement of a relation."""
 USER = "User"
-_EDITED = frozenset({"Symbol", "Test", "Setting", "File"})
-SIGNATURES: Mapping[str, tuple[frozenset[str], frozenset[str] | None]] = {
-    **dict.fromkeys(("CHANGED", "ADDED", "DELETED", "RENAMED"), (frozenset({"File"}), _EDITED)),
-    "FAILED_WITH": (frozenset({"Command", "Test"}), frozenset({"Error"})),
-    "FIXED_BY": (frozenset({"Error", "Test"}), frozenset({"File", "Symbol"})),
-    "CAUSED_BY": (frozenset({"Error", "Test"}), _EDITED),
-    "DECIDED": (frozenset({"Decision"}), None),
-    "REJECTED": (frozenset({"Decision"}), None),
-    "PREFERS": (frozenset({USER}), frozenset({"Preference"})),
-    "COMMITTED": (frozenset({"Commit", "PR"}), frozenset({"File", "Ticket", "Branch"})),
-    "DEPENDS_ON": (frozenset({"Package", "File"}), frozenset({"Package"})),
-    "REPORTED": (frozenset({USER}), frozenset({"Error"})),
-    "SUPERSEDES": (frozenset({"Decision"}), frozenset({"Decision"})),
-}
-"""Labels of source and target; None: of any label."""
+SIGNATURES = CODING.signatures
 _RESOLUTIONS = {"fixed": "fixed_by", "fixed_by": "fixed_by", "passed_on_rerun": "passed_on_rerun"}
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _EXTENSION = re.compile(
@@ -86,10 +73,7 @@ class GraphFact:
 
 def has_signature(fact: GraphFact) -> bool:
     """Return whether the relation joins what it may join; raises KeyError for an unknown one."""
-    sources, targets = SIGNATURES[fact.relation]
-    return bool(_labels(fact.source) & sources) and (
-        targets is None or bool(_labels(fact.target) & targets)
-    )
+    return SIGNATURES[fact.relation].joins(_labels(fact.source), _labels(fact.target))
 
 
 def _labels(entity: GraphEntity) -> frozenset[str]:

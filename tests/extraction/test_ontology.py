@@ -59,17 +59,17 @@ def warnings(text: str) -> list[str]:
 
 
 def test_the_built_in_ontology_covers_work_on_code_and_has_no_problems() -> None:
-    files = ("Symbol", "Setting", "File")
+    files = ("Symbol", "Test", "Setting", "File")
     edits = dict.fromkeys(("CHANGED", "ADDED", "DELETED", "RENAMED"), (("File",), files))
     assert {name: (one.sources, one.targets) for name, one in CODING.signatures.items()} == {
         **edits,
         "FAILED_WITH": (("Command", "Test"), ("Error",)),
         "FIXED_BY": (("Error", "Test"), ("File", "Symbol")),
-        "CAUSED_BY": (("Error",), files),
+        "CAUSED_BY": (("Error", "Test"), files),
         "DECIDED": (("Decision",), ()),
         "REJECTED": (("Decision",), ()),
         "PREFERS": (("User",), ("Preference",)),
-        "COMMITTED": (("Commit", "PR"), ("File", "Ticket")),
+        "COMMITTED": (("Commit", "PR"), ("File", "Ticket", "Branch")),
         "DEPENDS_ON": (("Package", "File"), ("Package",)),
         "REPORTED": (("User",), ("Error",)),
         "SUPERSEDES": (("Decision",), ("Decision",)),
