@@ -22,7 +22,11 @@ def test_a_second_run_sends_no_request(
     sent = len(provider.requests)
     assert (first.exit_code, first.json["committed"]) == (0, 3)
     assert sent > 0
-    assert any("Decisions" in text for request in provider.requests for _, text in request.messages)
+    assert any(
+        "search for in a year" in text
+        for request in provider.requests
+        for _, text in request.messages
+    )
     again = run_in_process(*command, folder=tmp_path, **model_environment(provider))
     assert (again.json["committed"], again.json["already_committed"]) == (0, 3)
     assert len(provider.requests) == sent
