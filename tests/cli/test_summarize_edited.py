@@ -84,13 +84,11 @@ def test_a_graph_without_edited_summaries_says_nothing_about_them(
 
 
 def facts_told(groups: Sequence[GroupContents]) -> dict[str, str]:
-    """Return what each summary says after its first words.
+    """Return what each summary says after its first line.
 
     What an entity is may have been learnt after its summary, which a later one begins with.
     """
-    return {
-        uuid: summary.partition("Facts from ")[2] for uuid, summary in summaries(groups).items()
-    }
+    return {uuid: summary.partition("\n")[2] for uuid, summary in summaries(groups).items()}
 
 
 @pytest.mark.full

@@ -11,7 +11,16 @@ import numpy as np
 from turnetl.base import ids
 from turnetl.base.errors import RunStopped
 from turnetl.base.graph_model import GroupContents, Lease
-from turnetl.base.model import Change, Entity, Episode, SummaryWrites, TurnId, Usage, Vector
+from turnetl.base.model import (
+    Change,
+    Entity,
+    Episode,
+    SummaryWrites,
+    TurnId,
+    Usage,
+    Vector,
+    description,
+)
 from turnetl.graph.port import TurnStore
 from turnetl.ingestion.commit import time_of
 from turnetl.ingestion.ingest_run import IngestRun
@@ -189,7 +198,7 @@ class TurnSummaries:
         kept = (one.entity for one in self._group.edited() if one.entity.uuid not in due)
         return DeferredEstimate(
             len(inputs),
-            self._rules.summariser.estimate(inputs),
+            self._rules.summariser.estimate([one for one in inputs if self._is_told(one)]),
             tuple(sorted(entity.name for entity in kept)),
         )
 
@@ -227,16 +236,30 @@ class TurnSummaries:
         if not self._rules.flushes:
             return Flush(Summarised({}))
         due = self._due(all_deferred=all_deferred, edited=edited)
-        asked = [one for one in due if one.entity.uuid not in self._without_text]
+        asked = [
+            one for one in due if one.entity.uuid not in self._without_text and self._is_told(one)
+        ]
         written = await self._summarise(asked)
-        return Flush(written, len(asked) - len(written.texts))
+        # As if nobody had edited them: they had their description until there are facts.
+        described = {
+            one.entity.uuid: description(one.entity) for one in due if not self._is_told(one)
+        }
+        missing = len(asked) - len(written.texts)
+        return Flush(replace(written, texts={**written.texts, **described}), missing)
 
     def _due(self, *, all_deferred: bool, edited: bool) -> Sequence[SummaryInput]:
-        """Return what deferred summaries are made of, and edited ones if there are facts."""
+        """Return what deferred summaries are made of, and edited ones if something is known."""
         deferred = self._group.unwritten(all_deferred=all_deferred)
         if not edited:
             return deferred
-        return [*deferred, *(one for one in self._group.edited() if one.facts or one.previous)]
+        known = (
+            one for one in self._group.edited() if self._is_told(one) or description(one.entity)
+        )
+        return [*deferred, *known]
+
+    def _is_told(self, given: SummaryInput) -> bool:
+        """Return whether there is more to tell than the description of an edited entity."""
+        return bool(given.facts or given.previous) or not self._group.is_edited(given.entity.uuid)
 
     async def _flushed(self, inputs: Sequence[SummaryInput]) -> Summarised:
         """Return what the budget covers: the turn is paid for, and committed without the others."""

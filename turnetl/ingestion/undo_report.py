@@ -10,7 +10,7 @@ import msgspec
 from turnetl.base.clock import encoded_time
 from turnetl.base.exit_code import ExitCode
 from turnetl.base.graph_model import CommitRecord, Receipt, Reversal
-from turnetl.base.model import ID_CHARS, Entity, Fact, SummaryWrites, TurnId
+from turnetl.base.model import ID_CHARS, Entity, Fact, SummaryWrites, TurnId, description
 from turnetl.base.result_fields import GroupField, PromptField, ShortTurnIdField
 from turnetl.base.results import INLINED, described
 from turnetl.ingestion.quarantine import QuarantineEntry
@@ -118,17 +118,21 @@ class UndoState:
             ),
             entities_restored=tuple(entities),
             facts_restored=tuple(facts),
-            summaries=self._undo_summaries(record),
+            summaries=self._undo_summaries(record, entities),
         )
         self._apply(reversal)
         return reversal
 
-    def _undo_summaries(self, record: CommitRecord) -> SummaryWrites:
-        """Undo what the turn records about summaries. One that someone edited stays."""
+    def _undo_summaries(self, record: CommitRecord, restored: Iterable[Entity]) -> SummaryWrites:
+        """Undo what the turn records about summaries. One that someone edited stays.
+
+        Without one before it, an entity has its description again.
+        """
+        now = self.entities | {entity.uuid: entity for entity in restored}
         changed = [entity.uuid for entity in record.entities_before]
         undone = self._summaries.undo(record.receipt.turn_id, record.entities_new, changed)
         texts = {
-            uuid: after
+            uuid: after or description(now[uuid])
             for uuid, (before, after) in undone.texts.items()
             if uuid in self.entities and self.entities[uuid].summary == before != after
         }
