@@ -20,6 +20,7 @@ from tests.servers.provider import FakeProvider
 from tests.servers.summary_responses import RESPONDERS
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Episode
+from turnetl.base.text import one_line
 from turnetl.extraction.llm import LlmExtractor
 from turnetl.graph.port import GraphStore
 from turnetl.ingestion.turn_summaries import SummaryRules
@@ -28,7 +29,11 @@ from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.summaries.gate import GateLimits
 from turnetl.summaries.model_summariser import ModelSummariser
 
-MAX_INVALIDATED_DIFFERENTLY = 0.03
+MAX_INVALIDATED_DIFFERENTLY = 0.04
+"""Of 357 requests about a fact, 63 list candidates of equal score differently: 11 facts of 341. One
+more is what `without_late_starts` is about: a fact without a start ends no other."""
+SUMMARY_LINE_CHARS = 150
+"""Of a fact, in a summary of turnetl."""
 EVERY_TURN = GateLimits(min_similarity=2, burst_turns=1_000_000)
 """Each turn that changes the facts of an entity refreshes its summary."""
 
@@ -40,7 +45,7 @@ async def test_duplicates_resolved_by_name_make_the_same_graph(
     provider.responders = {**RESPONDERS, **upstream_results.MODELS["resolves_by_name"]}
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         _, ours = await ingest(store, model, long_sample, tmp_path)
-    theirs = upstream_results.load("resolves_by_name", long_sample)
+    theirs = upstream_results.load("resolves_by_name", long_sample).without_late_starts
     assert ours.without_summaries == theirs.without_summaries
     assert_facts_of_summaries_are_those_of_upstream(ours, theirs)
     assert ours.facts.total() > 5 * len(long_sample)
@@ -60,9 +65,8 @@ async def test_responses_that_depend_on_every_candidate_change_only_some_invalid
     async with long_sample_turns.open_store(f"ladybug://{tmp_path / 'graph.lbug'}") as store:
         embedded, _ = await ingest(store, model, long_sample, tmp_path / "embedded")
     assert (server.entities, server.facts) == (embedded.entities, embedded.facts)
-    assert_same_except_some_invalidations(
-        ours, upstream_results.load("depends_on_candidates", long_sample)
-    )
+    theirs = upstream_results.load("depends_on_candidates", long_sample)
+    assert_same_except_some_invalidations(ours, theirs.without_late_starts)
     assert sum(fact.expired for fact in ours.facts) > len(long_sample)
 
 
@@ -79,9 +83,16 @@ def assert_same_except_some_invalidations(ours: ComparableGraph, theirs: Compara
 def assert_facts_of_summaries_are_those_of_upstream(
     ours: ComparableGraph, theirs: ComparableGraph
 ) -> None:
-    """As long as facts are few, both make the summary of them; only turnetl omits ended ones."""
-    ended = {" ".join(fact.text.split()) for fact in ours.facts if fact.invalid_at}
+    """As long as facts are few, both make the summary of them; only turnetl omits ended ones.
+
+    Only turnetl cuts long ones.
+    """
+    ended = {one_line(fact.text, SUMMARY_LINE_CHARS) for fact in ours.facts if fact.invalid_at}
     mine, upstream = summary_lines(ours), summary_lines(theirs)
+    upstream = {
+        name: {one_line(line, SUMMARY_LINE_CHARS) for line in lines}
+        for name, lines in upstream.items()
+    }
     compared = [name for name, lines in upstream.items() if f"About {name}." not in lines]
     assert len(compared) > len(upstream) / 2
     for name in compared:

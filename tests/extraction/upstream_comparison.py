@@ -10,6 +10,8 @@ Deliberate differences between `add_episode` and turnetl's pipeline, which the c
   compares the facts that both name.
 - The date of a fact without one: turnetl uses the turn's time; Graphiti asks the model, which gets
   the turn's time in the prompt and here returns it.
+- The start of a fact that ended before it: `add_episode` keeps both, as for "I'll add it", which it
+  takes for a plan that starts with the turn, and turnetl only the end. `without_late_starts`.
 - A turn that confirms a fact and invalidates it too: `add_episode` writes two copies of the fact,
   and the last one, invalidated, does not name the turn; turnetl's does. `confirmed_differently`
   ignores that.
@@ -71,6 +73,10 @@ class ComparableFact:
         """The fact before any later turn confirmed or invalidated it."""
         return replace(self, turns=self.turns[:1], invalid_at=None, expired=False)
 
+    @property
+    def ends_before_start(self) -> bool:
+        return bool(self.valid_at and self.invalid_at and self.invalid_at < self.valid_at)
+
 
 @dataclass(frozen=True)
 class ComparableGraph:
@@ -89,6 +95,14 @@ class ComparableGraph:
         for (name, labels, _), count in self.entities.items():
             names_and_labels[name, labels, ""] += count
         return replace(self, entities=names_and_labels)
+
+    @property
+    def without_late_starts(self) -> "ComparableGraph":
+        """The graph whose facts that end before they start have only the end."""
+        facts = Counter[ComparableFact]()
+        for fact, count in self.facts.items():
+            facts[replace(fact, valid_at=None) if fact.ends_before_start else fact] += count
+        return replace(self, facts=facts)
 
     @property
     def facts_as_first_stated(self) -> Counter[ComparableFact]:
