@@ -180,7 +180,8 @@ async def compare_fulltext(
     indexes = SearchIndexes(SearchedGraph.of([group], WordLlamaEmbedder()))
     search = GroupSearch(indexes)
     for fact in group.contents.facts[::4]:
-        query, limit = fact.text[-60:], FACT_LIMIT
+        # In Neo4j, the name of the group is a term of each of its entities.
+        query, limit = fact.text[-60:].replace(GROUP, ""), FACT_LIMIT
         nodes = [
             await node_fulltext_search(served, query, ALL, [GROUP], limit),
             await search.node_fulltext_search(None, query, ALL, [GROUP], limit),
