@@ -17,7 +17,7 @@ from turnetl.settings import Settings
 
 STEPS = (
     *("runs", "quarantine", "list", "turns", "episodes", "filter", "graph"),
-    *("communities", "graph file"),
+    *("communities", "merged entities", "graph file"),
     *("journal", "index", "proof", "completion"),
 )
 SAMPLED = ("filter", "graph file")

@@ -28,7 +28,7 @@ STEPS = {
     *("communities", "graph file"),
     *("journal", "index"),
 }
-"""Those of more than one call; the last, the completion, is one rename."""
+"""Those of more than one call; the completion, and what was merged, is one rename."""
 
 
 @dataclass(frozen=True)
