@@ -28,6 +28,7 @@ CONTRACTS = {
 """The suite of each Protocol; it is parametrised over the implementations."""
 WITHOUT_CONTRACT = {
     "Guesses": "one implementation, ResolutionGuesses, of the extractor that knows the prompts",
+    "LlmPort": "one implementation, LlmExtractor: what `hybrid` uses beside the port of extractors",
     "OpenFile": "one implementation, LadybugFile, which imports the module of the port",
     "FollowedGraph": "a part of GraphStore, whose contract suite has its methods",
     "PackRunner": "one implementation, DaskPacks of the flows, which import the module of the port",
@@ -40,7 +41,7 @@ WITHOUT_CONTRACT = {
     "_HasBody": "tells models over HTTP from fakes: `test_request_preview` compares their bodies",
     "_GroupResult": "attributes that the reports of groups have in common",
     "_Group": "attributes that the reports on a group have in common",
-    "_View": "modules of `report_pages` that one function calls: mypy compares them with it",
+    "_View": "modules of `views` that one function calls: mypy compares them with it",
     "_Report": "an attribute that the reports of redo, undo and forget have in common",
 }
 """Protocols that are no seam, each with the reason."""
