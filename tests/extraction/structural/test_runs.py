@@ -117,8 +117,39 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     log = passed("gh run view 7 --log-failed", "##[error]cart/cart.go:1:2: undefined: total")
     other = passed("gh run view 8 --json url", '{"url": "https://example.org"}')
     lint = passed("golangci-lint run ./...", "0 issues.")
-    assert await resolution(log, edit("cart/cart.go"), other) == ("unresolved", [])
-    assert await resolution(log, edit("cart/cart.go"), lint) == ("fixed", ["cart/cart.go"])
+    green = passed("gh run view 9", "\u2713 main CI \u00b7 9\n\u2713 lint in 20s (ID 1)")
+    job = passed("gh pr checks", "lint\tfail\t1m2s\thttps://example.org/1")
+    passing = failed("gh pr checks", "lint\tpass\t1m\thttps://a\ntest\tfail\t1m\thttps://b")
+    changed = edit("cart/cart.go")
+    assert await resolution(log, changed, other) == ("unresolved", [])
+    assert await resolution(log, changed, lint) == ("unresolved", [])
+    assert await resolution(log, changed, green) == ("fixed", ["cart/cart.go"])
+    shop = ShopGroup()
+    await shop.ingest(tool_calls=in_order(job, changed, passing))
+    ended = {fact.text: fact.invalid_at is not None for fact in shop.facts("FAILED_WITH")}
+    assert ended == {
+        "`gh pr checks` failed with `CI job lint failed`": True,
+        "`gh pr checks` failed with `CI job test failed`": False,
+    }
+    local = failed("make lint", LINT)
+    assert await resolution(local, changed, green) == ("unresolved", [])
+
+
+async def test_what_passes_elsewhere_resolves_nothing(subtests: pytest.Subtests) -> None:
+    for one, other, ending in [
+        ("cd web && npm test", "cd api && npm test", "unresolved"),
+        ("cd web && npm test", "cd /home/dev/shop/web && npm test", "fixed"),
+        ("cd web && npm test", "npm test", "fixed"),
+        ("cd web && cd ui && npm test", "cd ui && npm test", "fixed"),
+        ("npm --prefix web test", "npm --prefix api test", "unresolved"),
+        ("git -C web push", "git -C api push", "unresolved"),
+        ("docker exec web pytest", "docker exec db psql", "unresolved"),
+        ("pip install taxx", "pip install cart", "unresolved"),
+        ("git push origin tax", "git push -u origin tax", "fixed"),
+    ]:
+        with subtests.test(one=one, other=other):
+            run = failed(one, "error: no route to the server\n1 failed")
+            assert (await resolution(run, edit(), passed(other)))[0] == ending
 
 
 async def test_slips_of_the_agent_s_own_tools_are_no_failures(subtests: pytest.Subtests) -> None:

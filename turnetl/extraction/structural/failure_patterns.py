@@ -367,6 +367,10 @@ PASSED_TEST = re.compile(
     r"|^\[ {7}OK \] ([\w./]{3,150})(?= \()",
     re.MULTILINE,
 )
+PASSED_JOB = re.compile(
+    r"^(?:([^\t\n]{2,80})\tpass\t|\s{0,4}\u2713 ([^\n]{2,80}) in \d[\dhms]{1,9} \(ID \d{1,20}\)$)",
+    re.MULTILINE,
+)
 PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)", re.MULTILINE)
 FAILED_SUMMARY = re.compile(
     r"^(?:\s{0,8}--- FAIL|FAIL\b|FAILED\b|FAILURES?[!:]|\[[\w:-]{1,40}\] ERROR task failed"
