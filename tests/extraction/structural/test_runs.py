@@ -103,6 +103,7 @@ async def test_a_run_failed_if_its_output_or_its_log_says_so(subtests: pytest.Su
         ("pytest -q", f"{KEY_ERROR}\n<exited with exit code 1>"),
         ("pytest -q", f'{{"output": "x", "exitCode": 1}}\n{KEY_ERROR}'),
         ("pytest -q", f"Command failed with exit code 2\n{KEY_ERROR}"),
+        ("flake8", "src/cart.py:3:5: F841 local variable 'x' is never used"),
         ("gh pr checks 7", "test\tfail\t38s\thttps://example.org/1"),
         ("gh run view 7", "X test in 1m2s (ID 2)\nX Process completed with exit code 1."),
         ("gh run view 7 --log-failed | grep rror", "##[error]a.go:1:2: undefined: total"),
@@ -227,6 +228,18 @@ async def test_what_resolved_a_failure_is_told_apart(subtests: pytest.Subtests) 
             "in the background",
             (failed(), edit(), passed(output="Command running in background with ID: b1")),
             ("unresolved", []),
+        ),
+        (
+            "in the background, and read later",
+            (
+                tool("Bash", "pytest -q", "Command running in background with ID: b1"),
+                tool("BashOutput", '{"bash_id": "b1"}', f"<exit_code>1</exit_code>\n{KEY_ERROR}"),
+                edit(),
+                tool("Bash", "pytest -q", "Command running in background with ID: b2"),
+                tool("BashOutput", '{"bash_id": "b2"}', "<status>running</status>\n3 passed"),
+                tool("BashOutput", '{"bash_id": "b2"}', "<exit_code>0</exit_code>\n3 passed"),
+            ),
+            ("fixed", ["src/cart.py"]),
         ),
         ("with an ampersand", (failed(), edit(), passed("pytest -q &", "")), ("unresolved", [])),
         (

@@ -382,7 +382,8 @@ FAILED_SUMMARY = re.compile(
     r"error: |==\d{1,9}==ERROR: "
     r"|[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal )?error: |ERR_PNPM_|error during "
     r"build:"
-    r"|Oops! Something went wrong|Traceback \(most recent call last\):$|Error: "
+    r"|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? [A-Z]{1,4}\d{3,5}:? |Oops! Something went wrong"
+    r"|Traceback \(most recent call last\):$|Error: "
     r"(?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
     r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
     r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
@@ -403,7 +404,7 @@ PASTED_ERROR = re.compile(
     re.MULTILINE,
 )
 EXIT_STATUS = re.compile(
-    r"^\s{0,4}Exit [Cc]ode:? [1-9]"
+    r"^\s{0,4}Exit [Cc]ode:? [1-9]|<exit_code>[1-9]"
     r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
     re.MULTILINE,
 )

@@ -27,6 +27,7 @@ from turnetl.extraction.structural.findings import (
 from turnetl.extraction.structural.resolutions import RunFailure
 from turnetl.extraction.structural.shell_commands import ShellCommand, commands, is_ci_log
 from turnetl.extraction.structural.tool_calls import (
+    BACKGROUND_READERS,
     FILE_KINDS,
     WRITE_KINDS,
     CallKind,
@@ -47,9 +48,12 @@ class _Run:
 
 _FAILURE_RANK, _SLIP_RANK = 4, 9
 _BACKGROUND = re.compile(
-    r"\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
-    r"|[^\n]{0,80}\bProcess running with session ID"
+    r"[^\n]{0,80}\b(?:Command|Process)(?:[^\n]{0,60} (?:in|to) (?:the )?background[^\n]{0,40}"
+    r"|(?: is)? running with session) ?ID:? ?([\w-]{1,40})"
+    r"|\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
+    r"|<status>running"
 )
+_BACKGROUND_ID = re.compile(r'"(?:bash_id|shell_id|task_id|session_id|id)"\s?:\s?"?([\w-]{1,40})')
 _AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
 _WORKDIR = re.compile(r'"(?:workdir|cwd|dir_path|directory)"\s?:\s?"([^"\\]{1,240})"')
 _FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
@@ -322,7 +326,9 @@ def _changes_files(shell: str) -> bool:
 
 
 def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
-    for index, call in enumerate(calls):
+    started: dict[str, ClassifiedCall] = {}
+    for index, one in enumerate(calls):
+        call = _of_background(one, started)
         at = call.call.ended_at or turn.started_at
         if call.rejected:
             continue
@@ -330,6 +336,20 @@ def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
             yield from _command_runs(index, call, at)
         elif call.kind is not CallKind.RUN:
             yield from _tool_runs(index, call, at)
+
+
+def _of_background(call: ClassifiedCall, started: dict[str, ClassifiedCall]) -> ClassifiedCall:
+    """Return a call that reads the output of a background run as that run with this output."""
+    if call.kind is CallKind.RUN:
+        if (found := _BACKGROUND.match(call.call.result)) and found[1]:
+            started[found[1]] = call
+        return call
+    is_reader = call.call.name.casefold() in BACKGROUND_READERS
+    read = _BACKGROUND_ID.search(call.call.input[:2000]) if is_reader else None
+    run = started.get(read[1]) if read else None
+    if run is None:
+        return call
+    return replace(run, call=replace(call.call, input=run.call.input))
 
 
 def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterator[_Run]:
