@@ -167,8 +167,8 @@ def passed_tests(text: str) -> frozenset[str]:
 def failures_in_prompt(prompt: str) -> list[CommandFailure]:
     """Return the errors that a prompt contains, at most three."""
     by_name: dict[str, CommandFailure] = {}
-    for kind, message, panic, fatal in patterns.PASTED_ERROR.findall(prompt):
-        name = f"{kind.rpartition('.')[2]}: {message}" if kind else ""
+    for kind, message, panic, fatal, said in patterns.PASTED_ERROR.findall(prompt):
+        name = f"{kind.rpartition('.')[2]}: {message}" if kind else said
         name = stable_name(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
         by_name.setdefault(name, CommandFailure(name, ""))
     return list(by_name.values())[:3]
