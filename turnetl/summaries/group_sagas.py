@@ -96,7 +96,7 @@ def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
     lines += [f"Changed: {files}"] if files else []
     stated = [fact for fact in held if fact.relation in STATED]
     date = turns[0].started_at.date().isoformat()
-    return with_facts("\n".join(lines), stated, known_date=date).lstrip("\n")
+    return with_facts("\n".join(lines), stated, known_date=date)
 
 
 def _told(turns: Sequence[SagaTurn], changing: Collection[TurnId]) -> Iterator[tuple[str, str]]:

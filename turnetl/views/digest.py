@@ -189,7 +189,9 @@ def _summary(digest: Digest) -> str:
     if digest.until is not None:
         period += f" until {format_minute(digest.until)}"
     if digest.turns:
-        return f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
+        shown = f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
+        asked = digest.asked_since
+        return f"no turn since {format_minute(asked)}; before: {shown}" if asked else shown
     if digest.newest is None:
         return "the graph holds no turn; `turnetl status` prints what it holds"
     last = digest.newest.date().isoformat()

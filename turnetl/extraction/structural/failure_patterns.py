@@ -401,7 +401,8 @@ PASTED_ERROR = re.compile(
     r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
     r"|^panic: ([^\n]{3,160})"
     r"|^fatal: ([^\n]{3,160})"
-    r"|\b[Ee]rror: ((?:failed|cannot|could not|can't|unable|no such|missing|unexpected) [^\n`]{8,160})",
+    r"|\b[Ee]rror: ((?:failed|cannot|could not|can't|unable|no such|missing|unexpected)"
+    r" [^\n`]{8,160})",
     re.MULTILINE,
 )
 EXIT_STATUS = re.compile(
