@@ -276,7 +276,7 @@ def test_without_a_time_and_a_turn_since_yesterday_the_last_week_is_shown(folder
     yesterday = now().date() - timedelta(days=1)
     assert found["asked_since"].startswith(str(yesterday))
     text = run_in_process("digest", "--by", "project", folder=folder).stdout
-    assert f"no turn since {yesterday} 00:00; before: " in text
+    assert f"no turn since {yesterday} 00:00; the last week with one: " in text
 
 
 def test_an_invalid_argument_is_a_sentence(folder: Path, subtests: pytest.Subtests) -> None:
