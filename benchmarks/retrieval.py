@@ -29,7 +29,7 @@ from pathlib import Path
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, TurnId
 from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
@@ -163,7 +163,7 @@ async def by_stage(
     corpus: Corpus,
     opened: OpenIndex,
 ) -> RankingResult:
-    searcher = Searcher(opened.index, opened.embedder)
+    searcher = Searcher(opened.index, opened.embedder, thesaurus=wiring.thesaurus())
     start = time.process_time()
     ranks = [
         corpus.rank(question, await searcher.found(question.text, stage)) for question in questions
@@ -185,7 +185,9 @@ def print_recall(questions: Sequence[BenchmarkQuestion], results: Sequence[Ranki
 async def print_cut_off(questions: Sequence[BenchmarkQuestion], opened: OpenIndex) -> None:
     counts = {True: [0, 0], False: [0, 0]}
     for question in questions:
-        found = await search(opened.index, question.text, opened.embedder)
+        found = await search(
+            opened.index, question.text, opened.embedder, thesaurus=wiring.thesaurus()
+        )
         count = counts[question.kind == ABSENT]
         count[0] += 1
         count[1] += not found.hits

@@ -20,6 +20,7 @@ from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import Embedder
+from turnetl.retrieval.query import Thesaurus
 from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 
@@ -88,6 +89,7 @@ class Searcher:
     selection: Selection = field(default_factory=Selection)
     model: ChatModel | None = None
     """Reranks; None: that stage is not measured."""
+    thesaurus: Thesaurus = field(default_factory=Thesaurus)
 
     @property
     def stages(self) -> tuple[RankingStage, ...]:
@@ -111,6 +113,7 @@ class Searcher:
             now=self.now,
             selection=self.selection,
             limit=DEPTHS[-1],
+            thesaurus=self.thesaurus,
         )
         return EvaluatedQuestion(question, ranks, has_hits=bool(shown.hits))
 
@@ -132,6 +135,7 @@ class Searcher:
             limit=DEPTHS[-1],
             nearest=True,
             weights={kind: WEIGHTS[kind] for kind in EVIDENCE[stage]},
+            thesaurus=self.thesaurus,
             model=self.model if stage is RankingStage.RERANKING else None,
         )
         return [hit.turn_id for hit in found.hits]
