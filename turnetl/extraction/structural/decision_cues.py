@@ -237,6 +237,8 @@ _NOT_A_RULE = (
     r"|continue\b|proceed\b|commit\b|push\b|probably\b|maybe\b)"
 )
 USER_RULE = _any(
+    r"^\W*(?:no|nope|actually|wait|sorry|instead|rather)\b\W*(?:rather |please |just |let's ){0,2}"
+    r"(?:use|make|keep|put|call|name|store|set|return|go with|leave) .{6,}",
     r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else)\b)[^\s,;:]+ "
     r"(?:should|must|has to|have to|needs to|need to|shall)"
     rf"(?: never| always| only| still| no longer| also| just| therefore| then)? {_NOT_A_RULE}"
@@ -423,7 +425,8 @@ REVIEW = _any(
 )
 """A comment of a reviewer: it begins with the problem."""
 HYPOTHETICAL = _any(
-    r"^\W*(?:(?:yes|yeah|no|and|but|so|also|like)\b\W*){0,2}(?:if|when(?:ever)?(?! (?:i|we|you|users?|an? user)\b)|in case|should"
+    r"^\W*(?:(?:yes|yeah|no|and|but|so|also|like)\b\W*){0,2}"
+    r"(?:if|when(?:ever)?(?! (?:i|we|you|users?|an? user)\b)|in case|should"
     r"|what (?:if|happens)|suppose|unless)\b(?!.{0,80}\b(?:i|we) (?:get|got|see|saw)\b)",
     r"\b(?:if|in case|when) (?:the|we|it|there|a|an|that|this|\S+) (?:\S+ ){0,4}(?:fails?|failed"
     r"|crash\w*|is missing|throws?|can't|cannot)\b",
@@ -487,10 +490,20 @@ CONTRAST_START = re.compile(
     r",? but (?:instead |rather )?(?:we |I )?|[,;] (?:instead|rather),? ", re.IGNORECASE
 )
 """Between what is rejected and what is chosen for it."""
-REQUESTS_ONLY = _any(
-    r"^(?:\S+ ){0,2}(?:do|implement|fix|apply|change|make|use|go with|keep|try|add|update|handle"
-    r"|include|proceed with) (?:it|that|this|these|those|them|the (?:change|fix|plan|approach"
-    r"|option|suggestion)s?)\b.{0,16}$"
+CORRECTS = _any(
+    r"^\W*(?:(?:oh|ok(?:ay)?|hmm+|sorry|wait)[,.!: ]+)*(?:no|nope|nein|actually|rather|wait"
+    r"|scratch that|on second thought|(?:I(?:'ve)? )?changed my mind|instead|doch lieber|mejor)"
+    r"(?:[,.!:;\u2013\u2014-]|\b(?= (?:rather|use|make|keep|let's|go with|put|call)\b)"
+    r"|(?<=ly)\b|(?<=her)\b)|\bI changed my mind\b|^不是?[,\uff0c]|^やっぱり",
+)
+"""Begins a clause that takes back what was decided before."""
+TAKES_BACK = re.compile(
+    r"^\W*(?:(?:no|ok(?:ay)?|actually|please|hmm+|sorry|let's|can you|could you)\b[\s,.:!]*)*"
+    r"(?:revert|undo|roll back|back out|take back|scrap|get rid of) "
+    r"(?:(?:all )?(?:that|this|it|those|these)|(?:the|that|this|your|my) "
+    r"(?:last |latest |previous )?"
+    r"(?:changes?|edits?|idea|decision|one))(?: (?:change|edit|one)s?)?\b(?!'s)",
+    re.IGNORECASE,
 )
 NEGATES = _any(
     r"\b(?:never|not|no longer|without|stop|avoid|remove|drop|revert|disable|skip)\b|n't\b"
@@ -530,7 +543,8 @@ USER_REQUESTED = re.compile(
 )
 """A request in the form of a question."""
 REPORT_TAIL = re.compile(
-    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please)\b[^:\n]*$",
+    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please)\b[^:\n]*$"
+    r"|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) [^:,\n]*\?$",
     re.IGNORECASE,
 )
 """What a report asks for; no part of the problem."""

@@ -139,11 +139,9 @@ def of_agent(
 ) -> list[Statement]:
     """Return at most four statements of the agent that repeat none of those `said` by the user.
 
-    In a turn that edited a file, it says that it decides, or states a rule about one of `names` or
-    a name in backticks.
+    It says in the past and the first person that it chose, or, in a turn that edited a file, states
+    a rule about one of `names` or a name in backticks.
     """
-    if not evidence.edited_files:
-        return []
     known = list(said)
     found: list[Statement] = []
     before = ""
@@ -152,7 +150,9 @@ def of_agent(
             alone = _alone(cues.AGENT_LEAD.sub("", sentence), before, "")
             if not _is_about(alone, names) and cues.CONDITION.search(alone):
                 alone = _joined(before, alone)
-            if _is_about(alone, names):
+            is_choice = evidence.in_project and _any_of((cues.DECIDED, cues.AGENT_ACT), sentence)
+            is_rule = evidence.edited_files and _is_about(alone, names)
+            if is_rule or (is_choice and has_subject(alone)):
                 found.append(Statement(StatementKind.DECISION, alone, sentence))
         before = sentence
     # What is said last is what came of it.

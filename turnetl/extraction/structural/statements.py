@@ -13,6 +13,7 @@ from turnetl.base.model import Attribute, Episode
 from turnetl.base.relations import DECIDED, PREFERS, REJECTED, REPORTED
 from turnetl.episode_text import options, prose
 from turnetl.episode_text.options import Offer, Reply
+from turnetl.extraction.structural import decision_cues as cues
 from turnetl.extraction.structural import decisions, failures, lexicon
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
@@ -24,7 +25,7 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.supersession import CHOSEN, SESSION, Choice, choice
+from turnetl.extraction.structural.supersession import CHOSEN, INSTEAD, SESSION, Choice, choice
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
 
@@ -104,6 +105,8 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     last = said[-1] if said else ()
     new = (one for one in of_user[of_plans:] if not _is_repeated(one, last, _REPEATED))
     yield from _stated(features, "The user", new)
+    if context and cues.TAKES_BACK.match(turn.user_text):
+        yield from _taken_back(features, context[-1])
     names = [key.name for key in features.named]
     names += [file.rpartition("/")[2] for file in features.edited_files]
     of_agent = decisions.of_agent(
@@ -132,10 +135,20 @@ def _said_by_agent(response: str) -> tuple[Statement, ...]:
 def _is_repeated(statement: Statement, said: Iterable[Statement], share: float) -> bool:
     """Return whether earlier turns state the same, with the same choice."""
     text = statement.said or statement.sentence
-    return any(
+    return not cues.CORRECTS.search(text) and any(
         decisions.restates(text, one, share) and choice(text) == choice(one.said or one.sentence)
         for one in said
     )
+
+
+def _taken_back(features: TurnFeatures, before: Episode) -> Iterator[FactDraft]:
+    """Yield the rejection of what the turn before decided: the user asks to undo it."""
+    said = (*_said_by_user(before.turn.user_text), *_said_by_agent(before.turn.assistant_text))
+    for one in said:
+        if one.kind is StatementKind.DECISION:
+            text = f"The user took back: {one.sentence}"
+            name, about = f"Not: {one.sentence}", one.sentence
+            yield from _fact(features, StatementKind.REJECTION, name, text, about=about)
 
 
 def _plan_facts(
@@ -252,7 +265,9 @@ def _stated(
 ) -> Iterator[FactDraft]:
     for one in statements:
         sentence = one.sentence
-        text = f"{speaker} {_VERBS[one.kind][1]}: {sentence}"
+        is_correction = one.kind is StatementKind.DECISION and cues.CORRECTS.search(one.said)
+        verb = INSTEAD if is_correction and speaker == "The user" else _VERBS[one.kind][1]
+        text = f"{speaker} {verb}: {sentence}"
         yield from _fact(features, one.kind, sentence, text, said=one.said, is_resolved=False)
 
 
