@@ -112,7 +112,8 @@ HEARSAY = _any(
     r"\b(?:he|she|they|someone|somebody|people|claude|copilot|codex|gemini|chatgpt) (?:says?|said"
     r"|thinks?|use|wrote|suggests?|suggested|recommends?|recommended|told)\b",
     r"\bI (?:was reading|(?:read|saw|heard) that)\b",
-    r"^\W*(?:understood|got it|noted|acknowledged|done)\b\W",
+    r"^\W*(?:understood|got it|noted|acknowledged|done|clarification|scenario|question|example"
+    r"|context|expected|actual|note)\b(?= ?[.,:!\u2013\u2014-])",
     r"^\s*(?:#|//|/\*|\*|>) ?\S",
 )
 """What others say, and what an agent echoes."""
@@ -237,6 +238,8 @@ _NOT_A_RULE = (
     r"|continue\b|proceed\b|commit\b|push\b|probably\b|maybe\b)"
 )
 USER_RULE = _any(
+    rf"{_YOU_LEAD}(?:log|return|raise|throw|cache|round|hide|expose|allow|require|reject|retry"
+    r"|disallow|forbid|enforce) (?:the|an?|all|every|only|any|no|each) .{6,}",
     r"^\W*(?:no|nope|actually|wait|sorry|instead|rather)\b\W*(?:rather |please |just |let's ){0,2}"
     r"(?:use|make|keep|put|call|name|store|set|return|go with|leave) .{6,}",
     r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else)\b)[^\s,;:]+ "
@@ -449,7 +452,7 @@ PLANNED = _any(
     r"\bno longer [a-z]{3,}",
     r"\b(?:should|must)(?:n't| not| never| always| only| no longer| still)? "
     r"(?!work|pass|see|be able)[a-z]{2,}",
-    r"\bbut keep (?:it|the)\b|^leave it\b",
+    r"\bbut (?:keep|leave) (?:it|the)\b|^leave it\b",
     r"\b(?:instead of|rather than|by default|defaults to)\b",
 )
 

@@ -102,7 +102,7 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
             found.append(Statement(StatementKind.REPORT, _joined(before, clause)))
         elif _MIN_REPORT <= len(problem) <= _MAX_LENGTH and _is_reported(problem):
             alone = _alone(problem, before, "" if is_review else context)
-            if alone:
+            if has_subject(alone):
                 found.append(Statement(StatementKind.REPORT, alone, clause))
         before = clause
     if is_review:
@@ -400,11 +400,10 @@ def _alone(clause: str, before: str, context: str) -> str:
     if not is_led and len(content_words(named)) >= needed:
         return clause
     bare = _said(before) if cues.ASKED_FOR.search(before) else without_lead(before)
-    is_clear = not (cues.POINTS_FIRST.search(bare) or cues.QUESTION.search(bare))
-    is_clear = is_clear and bool(bare) and not bare.endswith(_COLONS)
-    if is_clear and len(content_words(bare)) + words > _FEW_WORDS:
+    is_clear = bool(bare) and _alone(bare, "", "") == bare and not cues.QUESTION.search(bare)
+    if is_clear and not bare.endswith(_COLONS) and len(content_words(bare)) + words > _FEW_WORDS:
         return _joined(bare, clause) if len(bare) + len(clause) < _MAX_LENGTH else ""
-    is_topic = has_subject(context) and not cues.POINTS.search(context)
+    is_topic = bool(context) and has_subject(context) and _alone(context, "", "") == context
     if is_topic and not cues.POINTS_AT_MANY.search(clause):
         return f"{clause.rstrip('.')} (about “{context}”)"
     return ""

@@ -55,8 +55,8 @@ _REFUSAL = re.compile(
 )
 _BREAK = re.compile(r"[^\w\s./+#'-]+|[.'-]+(?=\s|$)|(?<=\s)['-]+")
 _QUOTED = re.compile(r"`([^`\s]{2,60})`")
-_LETTER = re.compile(r"[^\W\d_]{2}")
-_LABELLED = re.compile(r"([A-Z][\w /-]{4,40}): (?=\S)")
+_LETTER = re.compile(r"^[^\W\d_].*[^\W\d_]")
+_LABELLED = re.compile(r"([A-Z][\w-]{2,20}(?: [\w-]{2,20}){1,2}): (?=\S)")
 _NOT_NOUN = ("ed", "ly")
 """Endings of words that are rarely nouns."""
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
@@ -117,6 +117,8 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     new = (one for one in of_agent if not _is_repeated(one, stated, _REPEATED_BY_AGENT))
     yield from _stated(features, "The agent", new)
     reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
+    # The first sentence of a plan says what is wrong, the others why.
+    reports = reports[:1] if plan else reports
     # In a chat, texts about the world also say what is wrong with it.
     yield from _reported(features, reports if evidence.in_project else [])
 
@@ -319,26 +321,29 @@ def _about(features: TurnFeatures, sentence: str, *, is_resolved: bool) -> Entit
 def _topic(sentence: str, *, is_resolved: bool = False) -> str:
     """Return the noun phrase of at most three words that a sentence seems to be about, or nothing.
 
-    It is the label of a line, a name in backticks, or what stands before `should`, after an
+    It is a name in backticks, the label of a line, or what stands before `should`, after an
     article, or after `use`; other words are a topic only if there are two, or if the sentence is
     what a reply was resolved to.
     """
     if _UNSPACED.search(sentence):
         found = _LATIN.findall(sentence) or _UNSPACED_NOUN.findall(sentence)
         return str(next(iter(found), "")).casefold()
-    label = _LABELLED.match(sentence)
-    if label and len(label[1].split()) > 1:
-        return label[1].casefold()
     if (quoted := _QUOTED.search(sentence)) is not None:
         return quoted[1].removesuffix("()")
+    label = _LABELLED.match(sentence)
+    if label is not None and not lexicon.NO_TOPIC.intersection(label[1].casefold().split()):
+        return label[1].casefold()
     best, topic = -is_resolved, ""
     for part in _BREAK.split(sentence.casefold()):
         words = part.split()
         for start, end in _noun_runs(words):
             phrase = words[start : end if end - start <= _MAX_WORDS else start + 2]
+            while len(phrase) > 1 and phrase[-1].endswith(_NOT_NOUN):
+                phrase.pop()
             # An adjective may stand between: "use whole cents".
             before = {*words[max(0, start - 2) : start]}
-            score = 3 * bool(before & lexicon.ARTICLES) + 2 * bool(before & lexicon.TOPIC_LEADS)
+            score = 2 * bool(before & lexicon.TOPIC_LEADS)
+            score = max(score, 3 * bool(before & lexicon.ARTICLES))
             score += 2 * (end < len(words) and words[end] in lexicon.MODALS) + (len(phrase) > 1)
             is_generic = len(phrase) == 1 and phrase[0] in lexicon.GENERIC_TOPICS
             if score > best and not is_generic and not phrase[-1].endswith(_NOT_NOUN):
@@ -350,7 +355,10 @@ def _noun_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield where runs of words begin and end that may be nouns."""
     start = 0
     for place, word in enumerate((*words, "")):
-        if len(word) < _MIN_WORD or word in lexicon.NO_TOPIC or not _LETTER.search(word):
+        # "The retry limit should": a verb elsewhere.
+        is_noun = words[place + 1 : place + 2] and words[place + 1] in lexicon.MODALS
+        is_word = len(word) >= _MIN_WORD and _LETTER.search(word) is not None
+        if not is_word or (word in lexicon.NO_TOPIC and not (is_noun and place > start)):
             if place > start:
                 yield start, place
             start = place + 1
