@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 
 from turnetl.base.model import Attribute, Episode
+from turnetl.base.relations import DECIDED, PREFERS, REJECTED, REPORTED
 from turnetl.episode_text import options, prose
 from turnetl.episode_text.options import Offer, Reply
 from turnetl.extraction.structural import decisions, failures, lexicon
@@ -33,10 +34,10 @@ _REPEATED, _REPEATED_BY_AGENT = 0.9, 0.6
 _RANK = 2
 """Of all statements: edits and failures rank below (see `edits`, `runs`)."""
 _VERBS = {
-    StatementKind.DECISION: ("DECIDED", "decided"),
-    StatementKind.REJECTION: ("REJECTED", "objected"),
-    StatementKind.PREFERENCE: ("PREFERS", "prefers"),
-    StatementKind.REPORT: ("REPORTED", "reported"),
+    StatementKind.DECISION: (DECIDED, "decided"),
+    StatementKind.REJECTION: (REJECTED, "objected"),
+    StatementKind.PREFERENCE: (PREFERS, "prefers"),
+    StatementKind.REPORT: (REPORTED, "reported"),
 }
 _INLINE_ERROR = re.compile(r"\b(?:(?:Error|ERROR|error|fatal|panic): ){1,3}([^\n`]{8,160})")
 _ASKS = re.compile(
@@ -239,7 +240,7 @@ def _reported(features: TurnFeatures, reports: Sequence[Statement]) -> Iterator[
             name = pasted[index]
             sentence = f"`{name}`" + (f": {sentence}" if sentence else "")
         text, at = f"The user reported: {sentence}", features.turn.started_at
-        yield FactDraft(_RANK, USER, "REPORTED", EntityKey(ERROR, name), text, at)
+        yield FactDraft(_RANK, USER, REPORTED, EntityKey(ERROR, name), text, at)
 
 
 def _stated(
@@ -293,7 +294,7 @@ def _decision(
         against = f"`{named.rejected}` was rejected in favour of `{named.chosen}`: {sentence}"
         rejected = features.entity_named(named.rejected, sentence)
         if rejected is not None:
-            yield FactDraft(_RANK, entity, "REJECTED", rejected, against, at, attributes=attributes)
+            yield FactDraft(_RANK, entity, REJECTED, rejected, against, at, attributes=attributes)
 
 
 def _about(features: TurnFeatures, sentence: str) -> EntityKey | None:
