@@ -79,15 +79,17 @@ def add_outlines(turns: Iterable[RawTurn]) -> None:
     """
     known = _KnownTexts()
     for turn in turns:
-        edited: dict[str, list[RawToolCall]] = {}
+        edited: _Edited = {}
         for call in turn.tool_calls:
             edits = edited_texts(call.arguments) if not call.is_error else []
             if edits:
                 if call.original and len({edit.path for edit in edits}) == 1:
                     known.add(edits[0].path, call.original, is_whole=True)
-                call.input += edit_outline.outline_text(_of_call(edits, known, call.result))
+                changes = _of_call(edits, known, call.result)
+                call.input += edit_outline.outline_text(changes)
                 for path in dict.fromkeys(edit.path for edit in edits):
-                    edited.setdefault(path, []).append(call)
+                    is_known = any(one.name and one.path in {"", path} for one in changes)
+                    edited.setdefault(path, []).append((call, is_known))
             elif call.arguments is not None and call.result:
                 known.read(call)
             if _restores(call):
@@ -96,12 +98,16 @@ def add_outlines(turns: Iterable[RawTurn]) -> None:
         _add_net(edited, known)
 
 
-def _add_net(edited: dict[str, list[RawToolCall]], known: "_KnownTexts") -> None:
+_Edited = dict[str, list[tuple[RawToolCall, bool]]]
+"""The calls that edited each file, and whether it is known of which definitions."""
+
+
+def _add_net(edited: _Edited, known: "_KnownTexts") -> None:
     for path, calls in edited.items():
-        if len(calls) > 1:
+        if len(calls) > 1 and any(is_known for _, is_known in calls):
             net = EditedPart(NET, str(len(calls)), "", path)
             changes = [change._replace(path=path) for change in _net_changes(path, known)]
-            calls[-1].input += edit_outline.outline_text([net, *changes[:_MAX_CHANGES]])
+            calls[-1][0].input += edit_outline.outline_text([net, *changes[:_MAX_CHANGES]])
     known.begin(edited)
     edited.clear()
 
