@@ -18,7 +18,7 @@ ARCHIVES ?= data/archives
 LAKE     ?= data/lake
 GRAPH    ?=
 
-.PHONY: backfill test test-full fast bench lock lint-deploy sbom clean
+.PHONY: backfill test test-full fast bench docs lock lint-deploy sbom clean
 
 backfill: $(VENV)/.ready
 	@$(BIN)/turnetl backfill $(ARCHIVES) --lake "$(LAKE)" $(if $(GRAPH),--graph "$(GRAPH)")
@@ -46,6 +46,10 @@ fast: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks
+
+# The pages of docs/ that are generated from the code.
+docs: $(VENV)/.ready
+	$(BIN)/python -m docs.generate
 
 lock: $(VENV)/.ready
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --quiet --custom-compile-command "make lock" \

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
+from docs.generate.json_objects import reference
 from turnetl.base.reason import Reason, SkipReason
 from turnetl.extraction.port import DiscardReason
 from turnetl.extraction.stoplist import CHECKS
 from turnetl.ingestion.reasons import PendingReason, StaleReason
-from turnetl.json_output.reference import reference
 from turnetl.summaries.reasons import GateReason
 
 ENUMS = (PendingReason, StaleReason, SkipReason, DiscardReason, GateReason)

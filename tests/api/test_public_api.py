@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import turnetl
+from docs.generate.api import reference, types_inside
 from tests.cli.command import ROOT, clean_environment
 from turnetl.api.arguments import Conditions
-from turnetl.api.reference import reference, types_inside
 from turnetl.base.errors import BadUsage, TurnetlError
 from turnetl.index.conditions import CONDITIONS
 from turnetl.parsing.sources import HEAD_BYTES, ParseLimits

@@ -251,7 +251,7 @@ async def test_embedders_are_opened_by_name() -> None:
     await opened.close()
     with pytest.raises(BadUsage, match="TURNETL_EMBEDDER__MODEL"):
         open_embedder("openai-compatible")
-    with pytest.raises(BadUsage, match="known are local, fastembed, openai-compatible"):
+    with pytest.raises(BadUsage, match="known are local, minilm, fastembed, openai-compatible"):
         open_embedder("acme")
 
 

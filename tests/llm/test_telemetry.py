@@ -32,9 +32,9 @@ Graphiti(
 EMBED = """
 import asyncio
 from pathlib import Path
-from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder
+from turnetl.llm.embedders.fast_embed import open_fastembed
 for model in ("./tiny", "sentence-transformers/all-MiniLM-L6-v2"):
-    assert asyncio.run(FastEmbedEmbedder(model, Path.cwd()).embed(["a text"]))
+    assert asyncio.run(open_fastembed(model, Path.cwd()).embed(["a text"]))
 """
 
 

@@ -147,11 +147,14 @@ def test_pii_is_redacted_on_request(value: str, redacts: bool) -> None:
     assert settings(REDACT_PII=value).redact_pii is redacts
 
 
-def test_fastembed_is_named_with_its_model_or_the_model_apart() -> None:
+def test_an_embedder_is_named_with_its_model_or_the_model_apart() -> None:
     together = settings(EMBEDDER__PROVIDER="fastembed:BAAI/bge-small-en-v1.5").embedder
     apart = settings(EMBEDDER__PROVIDER="fastembed", EMBEDDER__MODEL="BAAI/bge-small-en-v1.5")
     assert (together.provider, together.model) == ("fastembed", "BAAI/bge-small-en-v1.5")
     assert together == apart.embedder
+    assert settings(EMBEDDER__PROVIDER="minilm").embedder.model is None
+    folder = settings(EMBEDDER__PROVIDER="~/models/small").embedder
+    assert (folder.provider, folder.model) == ("fastembed", "~/models/small")
 
 
 @pytest.mark.parametrize(

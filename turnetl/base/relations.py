@@ -12,4 +12,6 @@ EDITS = frozenset({CHANGED, ADDED, DELETED, RENAMED, "MODIFIED", "CREATED"})
 """The last two are of graphs of earlier versions, until `redo`."""
 CHANGES = EDITS | {COMMITTED}
 PROBLEMS = frozenset({FAILED_WITH, REPORTED, CAUSED_BY})
-DECISIONS = frozenset({DECIDED, PREFERS, REJECTED, SUPERSEDES})
+DECIDING = frozenset({DECIDED, REJECTED})
+"""Their source is a decision."""
+DECISIONS = DECIDING | {PREFERS, SUPERSEDES}

@@ -9,7 +9,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from turnetl.base.model import Fact
-from turnetl.base.relations import DECISIONS, FAILED_WITH, REPORTED
+from turnetl.base.relations import (
+    DECISIONS,
+    FAILED_WITH,
+    FIXED_BY,
+    PREFERS,
+    REJECTED,
+    RENAMED,
+    REPORTED,
+    SUPERSEDES,
+)
 from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import capital, fit, intent
 
@@ -18,7 +27,8 @@ _TOOL_CALL = "call"
 """The attribute `kind` of a failed call of another tool than the shell."""
 
 SPEAKER = re.compile(
-    r"The (?P<who>user|agent) (?P<verb>decided|prefers|rejected|reported|objected"
+    r"The (?P<who>user|agent) (?P<verb>decided(?: instead)?|took back|prefers|rejected|reported"
+    r"|objected"
     r"|agreed to what the agent proposed|accepted in the plan “[^”]{1,130}”"
     r"|(?:decided instead of|rejected) the \w{1,20} of `[^`]{1,200}`(?: \(`[^`]{0,200}`\))?): "
 )
@@ -75,7 +85,7 @@ def retold(fact_text: str, relation: str) -> str:
     if (commit := _COMMIT.fullmatch(text)) is not None:
         return f"{fit(commit['title'], MAX_CHARS)} ({commit['what'].lower()} {commit['id']})"
     text = _RAN.sub("", text)
-    return fit(text if relation == "RENAMED" else short_paths(text), MAX_CHARS)
+    return fit(text if relation == RENAMED else short_paths(text), MAX_CHARS)
 
 
 def _said(text: str) -> str:
@@ -101,11 +111,11 @@ def _said(text: str) -> str:
 
 def importance(fact: Fact) -> int:
     """Return the place of a decision in a list: the choices of the user first."""
-    if fact.relation == "REJECTED":
+    if fact.relation == REJECTED:
         return 4
     if fact.text.startswith(_RESOLVED):
         return 0
-    if fact.relation == "PREFERS":
+    if fact.relation == PREFERS:
         return 2
     return 3 if fact.text.startswith("The agent") else 1
 
@@ -164,9 +174,7 @@ _EDITED = re.compile(r"passed after (`[^`]{1,300}`)")
 def replaced(facts: Iterable[Fact]) -> Mapping[str, str]:
     """Return by uuid of a decision what it replaced, as the fact about both quotes it."""
     found = (
-        (fact.source, _REPLACED.search(fact.text))
-        for fact in facts
-        if fact.relation == "SUPERSEDES"
+        (fact.source, _REPLACED.search(fact.text)) for fact in facts if fact.relation == SUPERSEDES
     )
     return {source: match[1] for source, match in found if match is not None}
 
@@ -175,7 +183,7 @@ def fixes(facts: Iterable[Fact]) -> Mapping[str, str]:
     """Return by uuid of an error or a test what fixed it: a file in backticks, or a sentence."""
     found = {}
     for fact in facts:
-        if fact.relation == "FIXED_BY":
+        if fact.relation == FIXED_BY:
             text = " ".join(fact.text.split())
             edited = _EDITED.search(text)
             found[fact.source] = short_paths(edited[1] if edited else text)

@@ -22,7 +22,7 @@ from turnetl.retrieval.turn_summary import TurnSummary, summarize_turn, titles
 if TYPE_CHECKING:  # the index itself imports its libraries
     from turnetl.index.persistent import PersistentIndex
 
-_DECIDING = DECISIONS - {SUPERSEDES}
+_STATED = DECISIONS - {SUPERSEDES}
 _NOTED = DECISIONS | {FAILED_WITH, FIXED_BY, COMMITTED}
 _BATCH = 200
 """Turns whose texts are in memory together."""
@@ -178,7 +178,7 @@ class _Collected:
         failures = self._told(
             [fact for fact in stated if fact.relation == FAILED_WITH], fixes(stated)
         )
-        held = [fact for fact in stated if fact.relation in _DECIDING and not fact.invalid_at]
+        held = [fact for fact in stated if fact.relation in _STATED and not fact.invalid_at]
         return SessionDigest(
             receipt.session_id,
             receipt.group_id,
@@ -186,7 +186,7 @@ class _Collected:
             self._told(held, replaced(stated)),
             tuple(one for one in failures if one.fact.invalid_at is None),
             tuple(one for one in failures if one.fact.invalid_at is not None),
-            self._told([fact for fact in stated if fact.relation == "COMMITTED"], {}),
+            self._told([fact for fact in stated if fact.relation == COMMITTED], {}),
             tuple(dict.fromkeys(file for turn in self.turns for file in turn.files)),
             self.outcome,
             self.outcome_turn,

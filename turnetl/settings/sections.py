@@ -23,6 +23,7 @@ from pydantic import (
 
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import SCHEMES, object_url, shown_text, url_scheme
+from turnetl.llm.embedders import is_folder
 
 
 def default_lake(environment: Mapping[str, str], home: Path) -> Path:
@@ -144,7 +145,7 @@ def _parse_amount(text: str) -> tuple[str, int | float]:
 
 
 Provider = Literal["openai", "openai-compatible", "anthropic", "gemini", "none"]
-EmbedderName = Literal["local", "fastembed", "openai-compatible"]
+EmbedderName = Literal["local", "minilm", "fastembed", "openai-compatible"]
 
 _HOUR = 60 * 60
 _WEEK_MINUTES = 7 * 24 * 60
@@ -260,8 +261,8 @@ class EmbedderSettings(MaskedModel):
     model_config = _SECTION
 
     provider: EmbedderName = "local"
-    """`local` needs neither network nor key; `fastembed` runs a model on this machine, also written
-    `fastembed:NAME`; `openai-compatible` sends requests."""
+    """`local` needs neither network nor key; `minilm`, the path of a folder with a model, and
+    `fastembed:NAME` run a model on this machine; `openai-compatible` sends requests."""
     base_url: Url | None = None
     """URL of the server, including `/v1`. None: OpenAI's own."""
     model: str | None = None
@@ -277,8 +278,10 @@ class EmbedderSettings(MaskedModel):
         provider = values.get("provider") if isinstance(values, dict) else None
         if not isinstance(values, dict) or not isinstance(provider, str):
             return values
-        name, colon, model = provider.partition(":")
-        if not colon or name != "fastembed":
+        name, _, model = provider.partition(":")
+        if is_folder(provider):
+            name, model = "fastembed", provider
+        elif name != "fastembed" or name == provider:
             return values
         if values.get("model") not in (None, model):
             raise ValueError(f"`{provider}` and `embedder.model` name two models")
@@ -286,7 +289,7 @@ class EmbedderSettings(MaskedModel):
 
     @model_validator(mode="after")
     def _check_complete(self) -> "EmbedderSettings":
-        if self.provider == "local":
+        if self.provider in ("local", "minilm"):
             return self
         if not self.model:
             raise ValueError(f"`{self.provider}` needs `embedder.model` too")

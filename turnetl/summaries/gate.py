@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from turnetl.base.model import Fact, Vector
-from turnetl.base.relations import CHANGES, FAILED_WITH
+from turnetl.base.relations import CHANGES, FAILED_WITH, FIXED_BY, REPORTED
 from turnetl.episode_text.retelling import SPEAKER
 from turnetl.llm.vectors import unpack
 from turnetl.summaries.group_facts import ActiveFacts
@@ -99,7 +99,7 @@ def _contradicts(fact: Fact, between: Callable[[str, str], Iterable[Fact]]) -> b
 
 _EVENTS = (
     CHANGES
-    | {FAILED_WITH, "FIXED_BY", "REPORTED"}
+    | {FAILED_WITH, FIXED_BY, REPORTED}
     | {"ASKED", "ANSWERED", "DESCRIBED", "EXPLAINED", "STEERED", "USED", "RAN"}
 )
 """Relations of what happened, and of chats in older graphs."""

@@ -13,6 +13,7 @@ from turnetl.base.relations import (
     CHANGES,
     DECIDED,
     DECISIONS,
+    DEPENDS_ON,
     FAILED_WITH,
     FIXED_BY,
     PREFERS,
@@ -43,7 +44,7 @@ _SECTIONS = (
     _Section("Decision", DECISIONS, 4),
     _Section("Fixed", frozenset({FIXED_BY}), 2),
     _Section("Change", CHANGES | {"RECORDED"}, 2),
-    _Section("Explanation", frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", "DEPENDS_ON"}), 3),
+    _Section("Explanation", frozenset({"EXPLAINED", "DESCRIBED", "USED_FOR", DEPENDS_ON}), 3),
 )
 _OTHER = _Section("", frozenset(), 3)
 """All other relations, also those of a user's own ontology."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from turnetl.base.relations import PREFERS, REJECTED
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.episode_text.intents import fit
 from turnetl.episode_text.retelling import importance, without_question
@@ -108,7 +109,7 @@ def _item(text: str, source: str, mark: str = "•") -> Node:
 
 
 def _decision(one: DigestFact) -> Node:
-    kind = {"PREFERS": "Preference: ", "REJECTED": "Rejected: "}.get(one.fact.relation, "")
+    kind = {PREFERS: "Preference: ", REJECTED: "Rejected: "}.get(one.fact.relation, "")
     kind = "" if one.told.startswith("Rejected ") else kind
     was = f" (replaces “{one.then}”)" if one.then else ""
     by = " (agent)" if one.fact.text.startswith("The agent") else ""

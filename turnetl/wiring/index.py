@@ -15,7 +15,7 @@ from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders import Embedder
 from turnetl.retrieval.query import Thesaurus, parse_thesaurus
 from turnetl.settings import Settings
-from turnetl.wiring.embedding import is_remote
+from turnetl.wiring.embedding import is_remote, open_chosen_embedder
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +31,12 @@ def search_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
         DamagedIndex: a file is damaged or missing: see `repair_index`.
         IndexUnusable: it is of another version or another embedder, or cannot be written.
     """
-    return PersistentIndex(_folder(settings), embedder.name, _dimensions(settings, embedder))
+    return PersistentIndex(
+        _folder(settings),
+        embedder.name,
+        _dimensions(settings, embedder),
+        open_embedder=open_chosen_embedder,
+    )
 
 
 def session_index(

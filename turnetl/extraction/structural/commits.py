@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from turnetl.base.relations import COMMITTED
 from turnetl.episode_text import prose
 from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
@@ -94,7 +95,7 @@ def _recorded(
         *([] if is_commit or tickets or not branch else [EntityKey(BRANCH, branch)]),
     ]
     for target in targets:
-        draft = FactDraft(_RANK, source, "COMMITTED", target, text, features.at(call))
+        draft = FactDraft(_RANK, source, COMMITTED, target, text, features.at(call))
         yield by_its_agent(draft, [call])
 
 

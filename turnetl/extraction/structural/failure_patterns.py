@@ -8,6 +8,7 @@ VARIABLE_PARTS = (
     (re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
         r"|\b(?=[a-f]*\d)[0-9a-f]{10,64}\b"), "…"),
     (re.compile(r"\b0x[0-9a-fA-F]{4,16}\b"), "0x…"),
+    (re.compile(r"(?<=\bafter )\d{1,6}(?:\.\d{1,6})?(?: ?ms|s)\b"), "…"),
     (re.compile(r"(?<=\w):\d{1,6}(?:[:-]\d{1,6})?\b"), ""),
     (re.compile(r"\b(?:line|column|pid) \d{1,7}\b|\bport \d{5,7}\b"), "…"),
     (re.compile(r"\b\d{4}[-/]\d\d[-/]\d\d[T ]?(?:\d\d:\d\d(?::\d\d)?(?:\.\d{1,9})?Z?)?"), "…"),
@@ -16,25 +17,28 @@ VARIABLE_PARTS = (
     (re.compile(r"[\s\x00-\x1f\x7f]+"), " "),
 )  # fmt: skip
 ANSI = re.compile(r"\x1b\[[0-9;]{0,10}[A-Za-z]")
-BOX = re.compile(r"^[\u2502\u2577\u2575] ?", re.MULTILINE)
-"""What Terraform draws beside a message."""
+BOX = re.compile(r"^[\u2502\u2577\u2575] ?| *\u2502$", re.MULTILINE)
+"""What Terraform and Typer draw beside a message."""
 TASK_PREFIX = re.compile(
-    r"^\[(?!warn|error|info|debug)(?:[a-z][\w:.-]{0,40}|\d)\] (?!ERROR task failed|\$ )",
+    r"^\[(?!warn|error|info|debug)(?:[a-z][\w:.-]{0,40}|\d)\] (?!ERROR task failed|\$ )"
+    r"|^#\d{1,3} \d{1,5}\.\d{1,4} ",
     re.MULTILINE,
 )
-"""What a runner of several tasks prints before each of their lines."""
+"""What a runner of several tasks, or a build of Docker, prints before each line."""
 CI_PREFIX = re.compile(
     r"^(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,18}Z ", re.MULTILINE
 )
 """Job, step and time before each line of a log that `gh run view` prints."""
 
-_PATH = r"[^\s:()'\"]{1,200}"
+_PATH = r"(?:[A-Z]:\\)?[^\s:()'\"]{1,200}"
 _KIND = (
-    r"(?:[A-Za-z_]\w{0,40}\.){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure)|Error)"
+    r"(?:[A-Za-z_]\w{0,40}(?:\.|::)){0,6}(?:[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure)|"
+    r"Error)"
     r"(?: \[[A-Z_]{3,60}\])?"
 )
 TYPED_ERROR = re.compile(
-    r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" |\[?"
+    r"^(?:E[ ]{1,8}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{1,80}\" "
+    r"|Unhandled exception\. |\[?(?:!\] )?"
     rf"|\*\* \()({_KIND})\b(?:(?:\)|:) (.{{0,300}}))?$",
     re.MULTILINE,
 )
@@ -46,9 +50,11 @@ FRAMES = (
     re.compile(r"^\s{1,8}at (?:[^\n(]{1,150} \()?(?:file://)?(/[^\n():]{1,200}):\d", re.MULTILINE),
     re.compile(r"^\s{1,8}at [\w.$<>/]{1,150}\(([\w.-]{1,80}\.(?:java|kt|scala)):\d", re.MULTILINE),
     re.compile(r"^\t(/[^\n:]{1,200}\.go):\d", re.MULTILINE),
-    re.compile(rf"^({_PATH}):\d{{1,6}}: (?:in \w|{_KIND}$)", re.MULTILINE),
+    re.compile(r"^\s{1,8}at [^\n]{1,200} in (/[^\n:]{1,200}):line \d", re.MULTILINE),
+    re.compile(r"^\s{1,8}#\d{1,3} 0x\w{1,16} in \S{1,150} (/[^\s:]{1,200}):\d", re.MULTILINE),
+    re.compile(rf"^({_PATH}):\d{{1,6}}: ?(?:in [\w`'<]|{_KIND}$)", re.MULTILINE),
 )
-"""Where an error occurred, as Python, JavaScript, Java, Go and pytest print it."""
+"""Where an error occurred: Python, JavaScript, Java, Go, .NET, sanitizers, pytest and Ruby."""
 LIBRARY = re.compile(
     r"^<|site-packages|node_modules|/lib/python|/go/pkg/mod/|/usr/local/go/|/src/runtime/"
 )
@@ -65,17 +71,24 @@ TESTS = _patterns(
     r"(?: - (?P<message>[^\n]{1,300}))?",
     r"^_{3,80} (?:ERROR at (?:setup|teardown) of )?(?:\w{1,80}\.){0,3}"
     r"(?P<test>test\w{0,150})(?:\[[^\n]{0,100}\])? _{3,80}$",
-    r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?P<location>[\w.]{1,150})\)",
+    r"^(?:FAIL|ERROR):? (?P<test>test_\w{1,100}) \((?!unittest\.loader)(?P<location>[\w.]{1,150})"
+    r"\)",
     r"^panic: test timed out after \S{1,20}\n\s{1,8}running tests:\n\s{1,16}"
     r"(?P<test>Test[\w/]{1,150}) \(",
     # Rust
     r"^test (?P<test>[\w:]{1,200}) \.\.\. FAILED$",
     r"^\s{0,12}FAIL \[ {0,8}[\d.]{1,12}s\] (?:\([ \d/]{1,12}\) )?\S{1,100} (?P<test>[\w:]{1,200})$",
+    r"^test (?P<location>\S{1,150}\.rs) - (?P<test>[\w:]{1,150}) \(line \d{1,6}\) \.\.\. FAILED$",
     # TAP, node, jest, vitest, mocha, bun, Playwright
     r"^\s{0,8}not ok \d{1,6} (?:- )?(?P<test>[^\n#]{3,150})$",
-    r"^\s{0,12}(?:✕|✗|✖|\u00d7) (?P<test>[^\n]{3,150}?)(?: \(?[\d.]{1,9} ?m?s\)?)?$",
+    rf"^test at (?P<location>{_PATH}):\d+:\d+\n[✖✗] (?P<test>{_TITLE}?)(?: \([\d.]{{1,9}}ms\))?$",
+    rf"^\s{{0,12}}(?:✕|✗|✖|\u00d7|\u2718 {{1,3}}\[fail\]:) (?P<test>{_TITLE}?)"
+    r"(?: \(?[\d.]{1,9} ?m?s\)?)?$",
+    rf"^(?P<test>{_TITLE}) => (?P<location>{_PATH}):\d+:\d+\n(?:error: "
+    rf")?(?P<message>[^\n]{{3,300}})",
     r"^\s{0,4}● (?!Console|Test suite|Cannot|Deprecation|Validation)(?P<test>[^\n]{3,300})$",
-    r"^\s{0,4}FAIL {1,4}(?P<location>[^\s>]{1,200}) > (?P<test>[^\n]{3,200})$",
+    r"^\s{0,4}FAIL {1,4}(?:\|[\w -]{1,40}\| )?(?P<location>[^\s>]{1,200}) > (?P<test>[^\n]{3,200})"
+    r"$",
     rf"^ {{2,4}}\d{{1,3}}\) {_TITLE}(?:\n {{5,20}}[^\n]{{1,150}}){{0,4}}"
     rf"\n {{5,20}}(?!Failure/Error)(?P<test>{_TITLE}):\n",
     rf"^\(fail\) (?P<test>{_TITLE}?)(?: \[[\d.]{{1,9}}m?s\])?$",
@@ -88,16 +101,30 @@ TESTS = _patterns(
     r"^\d{1,3}\) (?P<test>[\w\\]{1,150}::\w{1,100})[^\n]{0,100}\n(?P<message>[^\n]{3,300})",
     rf"^ {{2,4}}\d{{1,3}}\) test (?P<test>{_TITLE}) \([\w.]{{1,100}}\)\n {{1,12}}"
     rf"(?P<location>{_PATH}):\d",
-    # Swift, .NET, Maven, Gradle, CTest
+    rf"^\s{{0,4}}FAILED {{1,4}}[\w\\]{{1,150}} > (?P<test>{_TITLE}?)(?: {{2,80}}\S{{1,60}} *)?\n"
+    rf"\s{{0,8}}(?P<message>[^\n]{{3,300}})(?:[^\n]{{0,300}}\n){{1,5}}?\s{{1,4}}at "
+    rf"(?P<location>{_PATH}):\d",
+    # Swift, .NET, Maven, ScalaTest, Gradle, CTest, GoogleTest, Catch2, Bazel, Flutter, Forge
     rf"^(?P<location>{_PATH}):\d+: error: (?:-\[[\w.]{{1,100}} (?P<test>\w{{1,100}})\]"
     rf"|[A-Z]\w{{1,80}}\.(?P<test2>test\w{{1,100}})) : (?P<message>[^\n]{{1,300}})",
     rf"^[\u2718✗] Test \"?(?P<test>[^\n\"]{{3,150}}?)\"? recorded an issue at "
     rf"(?P<location>{_PATH}):\d+:\d+: (?P<message>[^\n]{{1,300}})",
     r"^\s{0,4}Failed (?:\w{1,80}\.){0,8}(?P<test>\w{3,150})(?:\([^\n]{0,80}\))? \[[^\]\n]{1,20}\]"
     r"(?:\n\s{1,8}Error Message:\n\s{1,8}(?P<message>[^\n]{3,300}))?",
-    r"^\[ERROR\] {1,4}\w{1,100}\.(?P<test>\w{1,100}):\d{1,6} (?P<message>[^\n]{3,300})",
+    r"^\[ERROR\] {1,4}\w{1,100}\.(?P<test>\w{1,100}):\d{1,6} (?:\u00bb )?(?P<message>[^\n]{3,300})",
+    rf"^\[info\] {{1,4}}- (?P<test>{_TITLE}?) \*\*\* FAILED \*\*\*\n\[info\] {{1,6}}"
+    r"(?P<message>[^\n]{3,300})",
     r"^(?:\w{1,80} > ){1,4}(?P<test>[^\n>]{2,150}) FAILED$",
     r"^\s{1,8}\d{1,5} - (?P<test>[\w./:-]{2,150}) \((?:Failed|SEGFAULT|Timeout|Not Run)\)",
+    rf"^(?P<location>{_PATH}):\d+: Failure\n(?P<message>[^\n]{{3,300}})(?:\n(?!\[)"
+    rf"[^\n]{{0,300}}){{0,12}}"
+    r"\n\[  FAILED  \] (?P<test>[\w./]{3,150})(?= \()",
+    r"^\[  FAILED  \] (?P<test>\w[\w/]{1,100}\.[\w./]{1,100})",
+    rf"^-{{20,100}}\n(?P<test>{_TITLE})\n(?: {{1,8}}[^\n]{{1,150}}\n){{0,4}}-{{20,100}}\n"
+    rf"(?P<location>{_PATH}):\d+\n\.{{20,100}}$",
+    r"^(?P<test>//[\w./:-]{3,150}) {1,100}(?:FAILED|TIMEOUT|NO STATUS)\b",
+    rf"^\d\d:\d\d \+\d{{1,5}}(?: ~\d{{1,5}})? -\d{{1,5}}: (?P<test>{_TITLE}?) \[E\]",
+    r"^\[FAIL[:.] (?P<message>[^\n]{3,200}?)\] (?P<test>\w{3,100})\([^\n)]{0,100}\) \(",
 )
 GO_TEST = re.compile(
     r"^\s{0,20}(?:--- FAIL:|=== FAIL: \S{1,200}) (?P<test>[\w/.:#=-]{1,200})"
@@ -112,7 +139,8 @@ GO_STEP = re.compile(r"^\s{0,20}(?:---|===) ")
 GO_PACKAGE = re.compile(r"^FAIL\t(\S{1,200})", re.MULTILINE)
 REASON = re.compile(
     rf"^\s{{0,12}}(?:E {{1,8}})?(?P<first>{_KIND}: [^\n]{{3,300}}"
-    r"|expect(?:\(|ed\b)[^\n]{5,300}|Failure/Error: [^\n]{3,300}|assertion [^\n]{5,300}"
+    r"|fixture '[^'\n]{1,80}' not found|expect(?:\(|ed\b)[^\n]{5,300}|Failure/Error: [^\n]{3,300}|"
+    r"assertion [^\n]{5,300}"
     r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at [^\n]{3,200}\n[^\n]{3,300})",
     re.MULTILINE,
 )
@@ -129,7 +157,7 @@ NEXT_TEST = re.compile(
     re.MULTILINE,
 )
 COUNTS_TESTS = re.compile(
-    r"^\s{0,4}(?:Tests?|Test Suites|Test Files)\b:? "
+    r"Some tests failed|^\s{0,4}(?:Tests?|Test Suites|Test Files)\b:? "
     r"|\b\d{1,6} (?:passed|failed|passing|failing|tests?)\b|\btests FAILED:"
     r"|^.{0,2}(?:fail|tests) \d",
     re.MULTILINE,
@@ -142,41 +170,74 @@ TEST_FILE = re.compile(
 NO_TITLES = re.compile(r"[\u2570\u256d\u251c]\u2500|\u2501{3}|^\u2716 \d+ problem", re.MULTILINE)
 """Programs that put the mark of a failed test before other things: uv, Biome, ESLint."""
 FINDINGS = _patterns(
-    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+(?::\d+)?: (?P<message>[^\n]{{5,300}}?) "
-    r"\((?P<rule>[a-z][\w-]{1,40})\)$",
+    # Linters that end a line with their rule: golangci-lint, staticcheck, mypy, ShellCheck, ESLint
+    rf"^(?P<location>{_PATH}\.l?hs):\d+:\d+: error:(?: \[(?P<rule>GHC-\d{{3,6}})\])?[^\n]{{0,80}}\n"
+    r" {1,8}(?P<message>\S[^\n]{3,300})",
+    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+(?::\d+)?: (?:error: |\w{{4,7}}: "
+    rf"(?=[^\n]{{5,300}}\[SC\d))?"
+    r"(?!warning:|note:|[CWEFR]: )(?P<message>[^\n]{5,300}?) {1,2}"
+    r"(?:\((?P<rule>[a-z][\w:-]{1,40}|[A-Z]{1,4}\d{3,5})\)"
+    r"|\[(?:Error/)?(?P<rule2>[A-Za-z][\w/@-]{2,50})\])$",
+    rf"^(?P<location>{_PATH}\.rb):\d+:\d+: [CWEF]: (?:\[\w{{1,20}}\] "
+    rf")?(?P<rule>[A-Z]\w{{1,40}}/[\w/]{{2,60}}): "
+    r"(?P<message>[^\n]{3,300})",
+    rf"^ERROR: (?P<rule>[A-Z]\w{{3,60}}) - (?P<location>{_PATH}):\d+:\d+ - "
+    rf"(?P<message>[^\n]{{3,300}})",
+    rf"^>> Issue: \[(?P<rule>B\d{{3}})[^\]\n]{{0,80}}\] (?P<message>[^\n]{{3,300}})"
+    rf"(?:\n[^\n]{{0,200}}){{0,4}}?"
+    rf"\n {{1,8}}Location: (?P<location>{_PATH}):\d",
+    rf"^\s{{0,4}}[\u00d7x✖] (?P<rule>[\w-]{{2,30}}\([\w/-]{{2,50}}\)): (?P<message>[^\n]{{3,300}})"
+    rf"\n"
+    rf"[^\n\[]{{0,40}}\[(?P<location>{_PATH}):\d",
+    rf"^(?P<location>{_PATH}):\d+(?::\d+)? (?P<rule>(?:DL|MD)\d{{3,4}})(?:/[\w-]{{1,60}})?:? "
+    rf"(?:[a-z]{{4,7}}: )?"
+    r"(?P<message>[^\n]{3,300})",
     rf"^(?P<location>{_PATH}\.pyi?):\d+:\d+:? (?P<rule>[A-Z]{{1,5}}\d{{3,4}}|invalid-syntax):? "
     r"(?:\[\*\] )?(?P<message>[^\n]{3,300})$",
     r"^X (?P<message>[^\n]{5,300}?) \((?P<rule>[a-z][\w-]{1,30})\)\n[\w ./-]{1,80}: "
     rf"(?P<location>{_PATH})#\d",
     r"^(?P<rule>[A-Z]{1,5}\d{3,4}|invalid-syntax)(?: \[\*\]|:)? (?P<message>[^\n]{3,300})\n"
     rf"\s{{0,8}}--> (?P<location>{_PATH}):\d",
-    rf"^(?P<location>{_PATH}\.pyi?):\d+(?::\d+)?: error: (?P<message>[^\n]{{3,300}}?)  "
-    r"\[(?P<rule>[\w-]{3,40})\]$",
     rf"^\s{{0,4}}(?P<location>{_PATH}\.pyi?):\d+:\d+ - error: (?P<message>[^\n]{{3,300}}?)"
     r"(?: \((?P<rule>report\w{3,50})\))?$",
-    r"^\s{0,8}\d+:\d+\s{1,8}(?:error|Error:)\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
-    r"(?P<rule>@?[a-z][\w@/-]{2,60})$",
-    r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<kind>Parsing error): (?P<message>[^\n]{3,200})$",
-    rf"^(?P<location>{_PATH}):\d+:\d+ (?P<rule>lint/[\w/]{{3,60}})[^\n]{{0,200}}\n\n"
+    r"^\s{0,8}\d+:\d+\s{1,8}(?:error|Error:|✖)\s{1,8}(?P<message>[^\n]{3,200}?)\s{2,40}"
+    r"\(?(?P<rule>@?[a-z][\w@/-]{2,60})\)?$",
+    r"^\s{1,8}\d+:\d+\s{1,8}error\s{1,8}(?P<rule>Parsing error): (?P<message>[^\n]{3,200})$",
+    r"^\s{1,8}\d+:\d+:? (?P<rule>[A-Z]{1,5}\d{3,4}):? (?:\[\*\] )?(?P<message>[^\n]{3,300})$",
+    r"^ {1,4}\d{1,6} {2,8}(?P<message>[A-Z][^\n]{5,300})"
+    r"\n {4,16}\U0001faaa {1,3}(?P<rule>[\w.]{3,60})$",
+    rf"^\s{{1,4}}error \u2022 (?P<message>[^\n]{{3,300}}) \u2022 (?P<location>{_PATH}):\d+:\d+ "
+    rf"\u2022 "
+    r"(?P<rule>\w{3,60})$",
+    rf"^(?P<location>{_PATH}):\d+:\d+ (?P<rule>(?:lint|assist)/[\w/]{{3,60}}|parse)"
+    r"[^\n]{0,200}\n\n"
     r"\s{1,4}[\u00d7✖] (?P<message>[^\n]{3,300})",
     r"^\s{0,80}\^-{1,60}\^? (?P<rule>SC\d{4}) \((?:error|warning|info|style)\): "
     r"(?P<message>[^\n]{3,300})",
     rf"^\[warn\] (?P<location>{_PATH}\.\w{{1,6}})(?P<rule>)(?P<message>)$",
     rf"^(?:would reformat|Would reformat:|Diff in) (?P<location>{_PATH}\.\w{{1,6}})"
     r"(?P<rule>)(?P<message>)(?=[\s:]|$)",
+    rf"^(?:ERROR: )?(?P<location>{_PATH}\.\w{{1,6}}) (?:format \u2501|Imports are incorrectly "
+    rf"sorted)"
+    r"(?P<rule>)(?P<message>)",
+    rf"^\[error\] (?P<location>{_PATH}\.\w{{1,6}}): (?P<message>\w{{3,30}}: [^\n]{{3,300}}?)"
+    r"(?: \(\d+:\d+\))?$",
+    rf"^(?P<location>{_PATH}\.\w{{1,6}}):\d+:\d+\nError: (?P<message>[^\n]{{3,300}}?)(?: "
+    rf"\(\w{{2,10}}\))?$",
     r"^(?P<kind>error\[[\w:-]{3,60}\]): (?P<message>[^\n]{3,300})"
     rf"(?:\n\s{{0,8}}--> (?P<location>{_PATH}):\d)?",
     rf"^error: (?P<message>[^\n]{{3,300}})\n\s{{0,8}}--> (?P<location>{_PATH}):\d"
     r"(?:[^\n]{0,300}\n(?!error|warning)){0,12}?[^\n]{0,40}`-D (?P<rule>clippy::[\w-]{3,60})`",
     rf"^error: (?P<message>[^\n]{{3,300}})\n\s{{0,8}}--> (?P<location>{_PATH}):\d",
-    rf"^(?:\s{{0,4}}(?P<location>{_PATH}\.\w{{1,7}})(?:\(\d+,\d+\)|:\d+:\d+)?(?:: | - | : ))?error "
-    r"(?P<kind>[A-Z]{2,8}\d{2,5}): (?P<message>[^\n]{3,300}?)(?: \[[^\]\n]{3,200}\])?$",
+    rf"^(?:Error: )?(?:\s{{0,4}}(?P<location>{_PATH}\.\w{{1,7}})(?:\(\d+,\d+\)|:\d+:\d+)?(?:: | - "
+    rf"| : )|MSBUILD : )?error "
+    r"(?P<kind>[A-Z]{1,8}\d{2,5}): (?P<message>[^\n]{3,300}?)(?: \[[^\]\n]{3,200}\])?$",
     # Terraform, Maven, Kotlin, javac, CMake, esbuild, Next.js, webpack, Swift
     rf"^Error: (?P<message>[^\n]{{3,300}})\n\s{{1,4}}on (?P<location>{_PATH}) line \d",
     rf"^\[ERROR\] (?P<location>{_PATH}):\[\d+,\d+\] (?:error: )?(?P<message>[^\n]{{3,300}})",
     rf"^e: (?:file://)?(?P<location>{_PATH}):(?:\d+:\d+| \(\d+, ?\d+\):) "
     rf"(?P<message>[^\n]{{3,300}})",
-    rf"^(?P<location>{_PATH}\.\w{{1,5}}):\d+: error: (?!-\[)(?P<message>(?!\w{{1,80}}\.test)"
+    rf"^(?P<location>{_PATH}\.\w{{1,5}})(?::\d+)?: error: (?!-\[)(?P<message>(?!\w{{1,80}}\.test)"
     r"[^\n]{3,300}(?:(?:\n(?!\S)[^\n]{0,200}){1,3}?\n  symbol: {1,4}[^\n]{3,150})?)",
     rf"^CMake Error at (?P<location>{_PATH}):\d+ \([^)\n]{{1,60}}\):\n\s{{1,4}}"
     rf"(?P<message>[^\n]{{3,300}})",
@@ -187,20 +248,25 @@ FINDINGS = _patterns(
     r"(?P<message>[^\n\"]{3,300})",
     rf"^[^\n]{{0,40}}\bnot (?:properly |go)?format[^\n]{{0,40}}:\n(?P<location>{_PATH}\.\w{{1,6}})"
     r"(?P<rule>)(?P<message>)$",
-    rf"^ERROR in (?P<location>\./{_PATH})[^\n]{{0,40}}\n(?P<message>[^\n]{{3,300}})",
-    rf"^(?:vet: |# )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: |Error: )?"
+    r"^(?:\[tsl\] )?ERROR in (?P<location>\.?/[^\s:('\"]{1,200})[^\n]{0,40}\n\s{0,8}(?!\.?/)"
+    r"(?P<message>[^\n]{3,300})",
+    r"^\s{0,6}\d{1,6} \| ERROR {1,4}\| (?:\[.\] )?(?P<message>[^\n]{3,300})",
+    rf"^(?:vet: |# |\[error\] )?(?P<location>{_PATH}\.\w{{1,5}}):\d+:\d+: (?:fatal error: |error: "
+    r"|Error: |ERROR: )?"
     r"(?!warning|note|info|help)(?P<message>[A-Za-z'\u2018\"][^\n]{5,300})",
 )
 FORMATTING = re.compile(
-    r"not (?:properly |go)?format|Code style issues|would reformat|would be reformatted|^Diff in ",
+    r"not (?:properly |go)?format|incorrectly sorted|Formatter would have|Code style issues|would "
+    r"reformat|would be reformatted|^Diff in ",
     re.MULTILINE | re.IGNORECASE,
 )
 RULE_CODE = re.compile(r"^([A-Z]{1,5}\d{2,5}): ")
 LISTED_FILE = re.compile(
-    r"^(?:In (?=\S{1,200} line \d))?((?:/|\./)?[\w@./-]{1,200}\.\w{1,5})(?: line \d{1,6}:)?$",
+    r"^(?:In (?=\S{1,200} line \d)| {1,3}Line {2,6}|FILE: )?((?:/|\./)?[\w@./-]{1,200}\.\w{1,5})"
+    r"(?:(?: line \d{1,6})?:)?$",
     re.MULTILINE,
 )
-"""The line above the findings of ESLint and ShellCheck."""
+"""The line above the findings of ESLint, ShellCheck, Ruff, PHPStan and PHP_CodeSniffer."""
 ERRORS = _patterns(
     rf"^(?:FAILED|ERROR) (?P<location>{_PATH}\.py) - (?P<message>[^\n]{{3,300}})$",
     r"^(?P<kind>panic): (?P<message>[^\n]{3,300}?)(?: \[recovered\])?$",
@@ -208,6 +274,36 @@ ERRORS = _patterns(
     r":\d+:\d+:\n(?P<message>[^\n]{3,300})",
     r"^(?:(?:/bin/)?(?:zsh|bash|sh)|\(eval\)|\S{1,150}\.sh)[:\w() -]{0,40}: (?:line \d+: )?"
     r"(?P<message>[^\n]{1,150}: (?:command )?not found|command not found: [^\n]{1,80})$",
+    rf"^(?P<location>{_PATH}):\d+:in [`'][^'\n]{{1,80}}': (?P<message>[^\n]{{3,300}}?)"
+    r" \((?P<kind>[A-Z][\w:]{2,60})\)$",
+    rf"^(?P<kind>{_KIND}):\n\s{{2,10}}(?P<message>[^\n]{{3,300}})",
+    r"^(?P<kind>(?:PG|Mysql2|SQLite3)::\w{3,40}): (?:ERROR: {1,2})?(?P<message>[^\n]{3,300})",
+    r"^(?:PHP )?(?:Fatal|Parse) error: {1,2}(?:Uncaught )?(?P<message>[^\n]{3,300}?) in "
+    rf"(?P<location>{_PATH})(?::\d+| on line \d+)$",
+    rf"^thread '[^'\n]{{1,200}}' (?P<kind>panicked) at '(?P<message>[^\n]{{3,300}})', "
+    rf"(?P<location>{_PATH}):\d",
+    r"^==\d{1,9}==ERROR: (?P<message>\w{4,20}Sanitizer: [\w-]{3,60})",
+    r"^[^\n]{0,120}\b(?P<message>Segmentation fault|Bus error|Abort(?:ed| trap: \d))"
+    r"(?: {1,8}\(core dumped\)[^\n]{0,100})?$",
+    r"^(?P<kind>Undefined symbols?)[^\n]{0,60}:\n\s{1,4}\"(?P<message>[^\"\n]{1,200})\", "
+    r"referenced",
+    r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d (?P<message>[^\n]{5,300})\nexit status [1-9]",
+    r"^\[ERROR\] Failed to execute goal (?:\S{1,150} \([\w.-]{1,60}\) )?on project [\w.-]{1,80}: "
+    r"(?P<message>[^\n]{5,300}?)(?: -> \[Help \d\])?$",
+    r"^- (?P<kind>hook) id: (?P<message>[\w-]{2,60})$",
+    r"^fatal: \[[^\]\n]{1,80}\]: (?:FAILED|UNREACHABLE)! => \{[^\n]{0,2000}?\"msg\": "
+    r"\"(?P<message>[^\"\n]{3,300})\"",
+    r"^ ?ERR_PNPM_[A-Z_]{3,60}[ \u2009]{1,3}(?P<message>[^\n]{5,300})$",
+    r"^\u27a4 YN0{1,2}(?!000)\d{2,3}: \u2502 (?P<message>[^\n]{5,300})$",
+    r"^error (?P<message>(?:Command|Couldn't|Could|An|Found|No|Invalid|Your) [^\n]{5,300})$",
+    r"^(?:mise|task|Task)[: ] ?(?:ERROR )?(?P<message>no task [^\n]{2,100} found|Task "
+    r"\"[^\n]{3,100} does not exist)$",
+    r"^\[ERROR\] (?P<message>templates/[^\n]{5,300})$",
+    r"^dependency failed to start: (?P<message>[^\n]{5,300})$",
+    r"^X (?P<message>Pull request [^\n]{5,300})$",
+    r"^\S{3,80}: (?P<message>Permission denied \([\w,-]{3,60}\))",
+    r"^remote: (?:error: )?(?P<message>(?!Resolving|Counting|Enumerating|Compressing|Total)"
+    r"GH\d{3}: [^\n]{5,300})$",
     r"^\S{0,150}python[\d.]{0,5}: (?P<message>No module named [^\n]{2,100})$",
     r"^\s{0,4}X (?P<job>[^\n]{2,80}) in \d[\dhms]{1,9} \(ID \d{1,20}\)$",
     r"^(?P<job>[^\t\n]{2,80})\tfail\t",
@@ -217,7 +313,8 @@ ERRORS = _patterns(
     r"^(?P<message>CONFLICT \([\w/ -]{3,40}\): [^\n]{5,300})$",
     r"^ ! \[(?:remote )?(?P<kind>rejected)\] {1,20}(?P<message>[^\n]{5,300})$",
     r"^npm (?:ERR!|error) (?!A complete log|To see |Did you |This is |code |path |errno "
-    r"|While |Found: |node_modules|peer |syscall |[\s\[{}(])(?P<message>[^\n]{8,300})$",
+    r"|While |Found: |node_modules|peer |syscall |Lifecycle|404 (?:Not Found| The )|[\s\[{}(])"
+    r"(?P<message>[^\n]{8,300})$",
     r"^\s{0,4}\u00d7 (?P<message>[^\n]{5,300}\n\s{1,6}\u2570\u2500\u25b6 [^\n]{5,300}"
     r"(?:\n {6,12}\S[^\n]{0,200}){0,3})",
     r"^(?:docker: )?Error (?:response from daemon|from server(?: \(\w{1,40}\))?): "
@@ -230,7 +327,9 @@ ERRORS = _patterns(
     r"(?P<message>No rule to make target [^\n]{3,200}?)(?:\. {1,2}Stop\.)?$",
     r"^go: (?P<message>(?!downloading|finding|added|upgraded|extracting)[^\n]{5,300})$",
     r"^\s{2,8}(?P<message>Cannot find module '[^\n]{3,200})$",
-    r"^(?:Error|ERROR|error|Fatal error): {1,2}(?P<message>[^\n]{5,300})$",
+    r"^(?:\[!\] )?(?:Error|ERROR|error|Fatal error|FATAL ERROR): {1,2}(?!test\w{0,99} \()"
+    r"(?P<message>[^\n]{5,300})$",
+    r"^(?!clang|g?cc|ld|collect2)[\w.-]{2,40}: error: (?P<message>[^\n]{5,300})$",
 )
 PROGRAM_ERROR = re.compile(
     r"^(?:Output: )?(?:[\w()/-]{1,20}: ?)?(?:line \d{1,5}: |\d{1,5}: )?(?P<program>[\w.-]{1,20}): "
@@ -240,24 +339,32 @@ PROGRAM_ERROR = re.compile(
 FAILURE_WORD = re.compile(
     r"\b(?:error|fail(?:ed|ure)?|cannot|can't|could not|not found|denied|refused|invalid|missing"
     r"|unable|no such|unknown|undefined|unexpected|no module|not formatted|unauthorized"
-    r"|timed out|conflict|rejected|forbidden)\b",
+    r"|timed out|conflict|rejected|forbidden|couldn't|not allowed|does(?: not|n't)|out of memory"
+    r"|not installed|changed significantly)\b",
     re.IGNORECASE,
 )
 GENERIC_MESSAGE = re.compile(
-    r"^(?:exit (?:code|status) \d|\(none\)|error: (?:process completed|script|task) "
-    r"|(?-i:FAIL(?:ED)?\b)|make: \*\*\*|\[?\w{1,20}\]? ?(?:exited|failed)|errors?$|failed$"
-    r"|error: exit|issues found"
-    r"|\[[\w:-]{1,40}\] ERROR task|process completed with|command failed with|lifecycle script"
-    r"|command timed out|failed to push some refs|no matching distribution found"
-    r"|could not compile|aborting due to|test failed, to rerun|subprocess-exited-with-error"
-    r"|script '[^']{1,80}' exited|the following error|errors? found"
-    r"|lint(?:er|ing)? (?:failed|errors))",
+    r"^(?:\w{0,30}error: )?(?:exit (?:code|status) \d|exit$|\(none\)|process completed"
+    r"|task (?:failed|exited)|(?-i:FAIL(?:ED)?\b)|make: \*\*\*"
+    r"|\[?\w{1,20}\]? ?(?:exited|failed)(?=:?$|,| (?:with|after|due|\())"
+    r"|errors?$|failed$|killed$|(?:\d{1,5} )?issues found|usage: |\[info\]|build fail|found \d"
+    r"|(?:\u2716 )?\d{1,5}/\d{1,5} |\d{1,5} files? |[\u256d\u2500]{1,3} ?error"
+    r"|\[[\w:-]{1,40}\] ERROR task|command failed with|lifecycle script|command timed out"
+    r"|failed to push some refs|no matching distribution found|could not compile|aborting due to"
+    r"|subprocess-exited-with-error|script [\"'][^\"']{1,80}[\"'] exited|the following error"
+    r"|errors? found"
+    r"|lint(?:er|ing)? (?:failed|errors)|linker command|ld returned|externally-managed-env"
+    r"|your requirements could not|oops! something|running program|compilation failed"
+    r"|an error (?:has )?occurred(?: while loading|,)|failed to import test module"
+    r"|resolutionimpossible|error during build|prisma schema validation|some issues, see"
+    r"|system check identified)",
     re.IGNORECASE,
 )
 RAN_TESTS = re.compile(r"^(?:ok {1,4}\t|\s{0,20}--- PASS|=== RUN|FAIL\t)", re.MULTILINE)
 PASSED_TEST = re.compile(
     r"^\s{0,20}--- PASS: ([\w/.:#=-]{1,200})|^\S{1,200}?::(\S{1,150}) PASSED\b"
-    r"|^test ([\w:]{1,200}) \.\.\. ok$|^\s{0,12}[✓✔] ([^\n]{3,120}?)(?: \(?\d+ ?ms\)?)?$",
+    r"|^test ([\w:]{1,200}) \.\.\. ok$|^\s{0,12}[✓✔] ([^\n]{3,120}?)(?: \(?[\d.]{1,9} ?m?s\)?)?$"
+    r"|^\[ {7}OK \] ([\w./]{3,150})(?= \()",
     re.MULTILINE,
 )
 PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)", re.MULTILINE)
@@ -267,12 +374,17 @@ FAILED_SUMMARY = re.compile(
     r"|test result: FAILED|panic: |error(?:\[[\w:-]{3,60}\])?: |exit status [1-9]|Exit code [1-9]"
     r"|# [\w.-]{1,80}/[\w./-]{1,200}$|\[warn\] Code style issues|e: (?:file:)?/|CMake Error"
     r"|thread '[^'\n]{1,200}' (?:\(\d{1,9}\) )?panicked at |\(fail\) |ERROR: failed to solve"
-    r"|Traceback \(most recent call last\):$|Error: (?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
+    r"|\[  FAILED  \]|\[info\] - [^\n]{3,150} \*\*\* FAILED|fatal error: |PHP (?:Fatal|Parse) "
+    r"error: |==\d{1,9}==ERROR: "
+    r"|[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal )?error: |ERR_PNPM_|error during "
+    r"build:"
+    r"|Oops! Something went wrong|Traceback \(most recent call last\):$|Error: "
+    r"(?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
     r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
     r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
-    r"|\berror [A-Z]{2,8}\d{2,5}:|: undefined reference to "
+    r"|\berror [A-Z]{1,8}\d{2,5}:|: undefined reference to "
     r"|\b[1-9]\d{0,5} (?:tests? )?(?:failed|failing|failures?|[Ee]rrors?|error\(s\)|problems?"
-    r"|issues?|fail|would be reformatted)\b"
+    r"|issues?|fail|offenses?|would be reformatted)\b"
     r"|\b[1-9]\d{0,5} files? would be reformatted|\b(?:Failures|Errors|failures|errors)[:=] ?[1-9]",
     re.MULTILINE,
 )

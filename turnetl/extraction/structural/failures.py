@@ -212,6 +212,9 @@ def _failed_tests(text: str) -> Iterator[CommandFailure]:
                 continue
             groups = match.groupdict()
             test = match["test"] or groups["test2"]
+            # A group fails because one of its tests failed; a heading ends in a colon.
+            if f"\u25b6 {test}\n" in text or test.endswith(":"):
+                continue
             yield CommandFailure(
                 name_of_test(test),
                 groups.get("location") or _file_above(text, match.start()),
@@ -296,16 +299,16 @@ def _findings(text: str) -> Iterator[CommandFailure]:
             starts.add(match.start())
             groups = match.groupdict()
             location, message = groups.get("location") or "", match["message"]
-            rule = groups.get("rule")
+            rule = groups.get("rule2") or groups.get("rule")
+            if "location" not in groups:
+                listed = patterns.LISTED_FILE.findall(
+                    text, max(0, match.start() - 4000), match.start()
+                )
+                location = listed[-1] if listed else ""
             if rule == "" and patterns.FORMATTING.search(text):
                 name = f"formatting of {location}"
                 yield CommandFailure(name, location, FailureKind.FINDING, "not formatted")
             elif rule:
-                if not location:
-                    above = patterns.LISTED_FILE.findall(
-                        text, max(0, match.start() - 4000), match.start()
-                    )
-                    location = above[-1] if above else ""
                 code = patterns.RULE_CODE.match(message)
                 name = f"{rule} {code[1]}" if code else rule
                 message = message[code.end() :] if code else message
@@ -338,7 +341,7 @@ def _typed_errors(text: str) -> Iterator[tuple[int, CommandFailure]]:
     chained = [match.end() for match in patterns.CHAINED.finditer(text)]
     begin = chained[-1] if chained else 0
     for match in (*patterns.TYPED_ERROR.finditer(text, begin), *_raised(text, begin)):
-        kind, message = match.group(1).rpartition(".")[2], match.group(2) or ""
+        kind, message = re.split(r"\.|::", match.group(1))[-1], match.group(2) or ""
         named = f"{kind}: {message}" if message else kind
         name = message if kind == "Error" and message else named
         yield match.start(), CommandFailure(name, _frame(text, match.start(), match.end()))
@@ -360,6 +363,7 @@ def _frame(text: str, start: int, end: int) -> str:
     of_python, *others = patterns.FRAMES
     frames = [
         *reversed(of_python.findall(above)),
+        *reversed(others[-1].findall(above)),
         *(x for one in others for x in one.findall(below)),
     ]
     return next((path for path in frames if not patterns.LIBRARY.search(path)), "")
@@ -371,7 +375,8 @@ def _is_name(name: str) -> bool:
 
 
 def _short(text: str) -> Iterator[CommandFailure]:
-    lines = [line for line in text.split("\n") if _is_name(line)]
+    # A single word is a file that a formatter lists.
+    lines = [line for line in text.split("\n") if _is_name(line) and " " in line.strip()]
     if len(lines) <= _SHORT_LINES:
         yield from (CommandFailure(line[:300], "") for line in lines[:1])
 

@@ -20,6 +20,7 @@ from enum import Enum
 
 from turnetl.base import ids
 from turnetl.base.model import Episode, Fact
+from turnetl.base.relations import DECIDED, DECIDING, PREFERS, REJECTED, SUPERSEDES
 from turnetl.episode_text.prose import shorten
 from turnetl.extraction.structural import lexicon
 from turnetl.extraction.structural.decision_cues import NEGATES, NUMBER
@@ -30,6 +31,8 @@ CHOSEN = "chosen"
 """The attribute of a fact with the name of the entity that its decision chooses."""
 SESSION = "session"
 """The attribute of a decision with the session that states it."""
+INSTEAD = "decided instead"
+"""What a user does who begins with `no` or `actually`."""
 _NAME = r"(?:`([^`\s]{2,60})`|([A-Za-z][\w.+#/-]{1,39}))"
 _END = (
     r"(?![\w-])(?=\W*$|[ ]?[,.;:!?)(\u2013\u2014]| (?:for|in|when|so|because|since|as|to|and|on"
@@ -48,6 +51,8 @@ _CHOSEN_FIRST = tuple(
     for pattern in (
         rf"{_USE}{_NAME} (?:instead of|rather than|over|and not) (?:the )?{_NAME}{_END}",
         rf"^{_NAME} (?:instead of|rather than|over|replaces) (?:the (?:old )?)?{_NAME}{_END}",
+        rf"{_USE}{_NAME}, not (?:the )?{_NAME}{_END}",
+        rf"\bback to (?:the )?{_NAME} from (?:the )?{_NAME}{_END}",
         rf"{_NAME} (?:replaces|supersedes) (?:the (?:old |previous )?)?{_NAME}{_END}",
     )
 )
@@ -56,20 +61,23 @@ _REJECTED_FIRST = tuple(
     for pattern in (
         rf"\b(?:replaced?|replacing|swap) (?:the )?{_NAME} (?:with|by|for) (?:the )?{_NAME}{_END}",
         rf"\b{_MOVE} from (?:the )?{_NAME} to (?:the )?{_NAME}{_END}",
-        rf"\bchanged? {_NAME} to {_NAME}{_END}",
+        rf"\b(?:changed?|renamed?|switch(?:ed)?|convert(?:ed)?) {_NAME} (?:in)?to {_NAME}{_END}",
+        rf"\b(?:drop|remove) {_NAME}(?:,| and) use {_NAME}{_END}",
+        rf"\bno longer (?:use )?{_NAME},? but (?:use )?{_NAME}{_END}",
         rf"\b(?:instead of|rather than) {_NAME},? (?:we |I )?(?:use|prefer) (?:the )?{_NAME}{_END}",
         rf"\bnot (?:use )?{_NAME},? but (?:use )?{_NAME}{_END}",
     )
 )
 _CHOSEN = re.compile(
-    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? to|settled on|decided on|opted for"
+    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? (?:back )?to"
+    r"|(?:go|move|change) back to"
+    r"|settled on|decided on|opted for"
     rf"|adopt|chose|prefer|move to|standardi[sz]e on|keep) (?:the )?{_NAME}{_END}",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W_]{3,}")
 _MIN_NAME = 2
-_CHOOSING = ("DECIDED", "PREFERS")
-_REJECTING = "REJECTED"
+_CHOOSING = (DECIDED, PREFERS)
 _OPPOSITES = tuple(
     (
         re.compile(rf"(?<!\w)(?:{one})(?!\w)", re.IGNORECASE),
@@ -211,20 +219,20 @@ def _others(fact: Fact, names: Mapping[str, str], group: GroupView) -> Iterator[
 
     For a preference they are all other preferences.
     """
-    if fact.relation == "PREFERS":
-        yield from group.valid_facts(fact.source, "PREFERS")
-    elif fact.relation in ("DECIDED", _REJECTING):
+    if fact.relation == PREFERS:
+        yield from group.valid_facts(fact.source, PREFERS)
+    elif fact.relation in DECIDING:
         # A package in one turn may be a concept in another.
         named = (entity.uuid for entity in group.entities_named([names[fact.target]]))
         found = [
             other
             for uuid in dict.fromkeys([fact.target, *named])
-            for relation in ("DECIDED", _REJECTING)
+            for relation in DECIDING
             for other in group.valid_facts_to(uuid, relation)
         ]
         found += group.valid_facts_with(SESSION, str(fact.attributes.get(SESSION, "")))
         unique = {other.uuid: other for other in found}
-        yield from (other for other in unique.values() if other.relation in ("DECIDED", _REJECTING))
+        yield from (other for other in unique.values() if other.relation in DECIDING)
 
 
 class _Effect(Enum):
@@ -240,10 +248,11 @@ def _is_later(fact: Fact, other: Fact) -> bool:
 def _effect(later: Fact, older: Fact) -> _Effect | None:
     if not _is_later(later, older) or _statement(older) == _statement(later):
         return None
-    is_same = later.target == older.target or later.relation == "PREFERS"
+    is_same = later.target == older.target or later.relation == PREFERS
     if is_same and _rejects_choice(later, older):
         return _Effect.ENDS
-    if _chooses_other(later, older) or _answers_anew(later, older) or _says_opposite(later, older):
+    judges = (_chooses_other, _answers_anew, _says_opposite, _corrects)
+    if any(ends(later, older) for ends in judges):
         return _Effect.ENDS
     new, old = content_words(_sentence(later)), content_words(_sentence(older))
     shared = len(new & old)
@@ -255,7 +264,7 @@ def _chooses_other(later: Fact, older: Fact) -> bool:
     """Return whether both choose a name for the same subject: use X for it, then use Y for it."""
     new, old = choice(_sentence(later)), choice(_sentence(older))
     names = {new.chosen.casefold(), old.chosen.casefold()}
-    if "" in names or len(names) == 1 or _REJECTING in (later.relation, older.relation):
+    if "" in names or len(names) == 1 or REJECTED in (later.relation, older.relation):
         return False
     if _ADDS.search(_sentence(later)):
         return False
@@ -268,6 +277,19 @@ def _answers_anew(later: Fact, older: Fact) -> bool:
     return bool(new and old and new[1].casefold() == old[1].casefold() and new[2] != old[2])
 
 
+def _corrects(later: Fact, older: Fact) -> bool:
+    """Return whether the user says `no` or `actually` to the decision, in the same session."""
+    if not later.text.startswith(f"The user {INSTEAD}: ") or older.relation == REJECTED:
+        return False
+    new, old = content_words(_sentence(later)), content_words(_sentence(older))
+    shared = len(new & old)
+    is_same_session = later.attributes.get(SESSION) == older.attributes.get(SESSION)
+    names = {choice(_sentence(fact)).chosen.casefold() for fact in (later, older)} - {""}
+    is_about = later.target == older.target or shared >= _MIN_SHARED or len(names) > 1
+    is_about = is_about and shared > 0
+    return is_same_session and is_about and shared >= _LINKED * min(len(new), len(old))
+
+
 def _rejects_choice(later: Fact, older: Fact) -> bool:
     """Return whether the older decision chose what the later one rejects in favour of another.
 
@@ -276,11 +298,9 @@ def _rejects_choice(later: Fact, older: Fact) -> bool:
     chosen, new = older.attributes.get(CHOSEN), choice(_sentence(later))
     if chosen is None or older.relation not in _CHOOSING:
         return False
-    if later.relation == "PREFERS" and new.rejected.casefold() != str(chosen).casefold():
+    if later.relation == PREFERS and new.rejected.casefold() != str(chosen).casefold():
         return False
-    if later.relation != "PREFERS" and (
-        later.relation != _REJECTING or CHOSEN not in later.attributes
-    ):
+    if later.relation != PREFERS and (later.relation != REJECTED or CHOSEN not in later.attributes):
         return False
     subject, old = context_words(_sentence(later), new), _sentence(older)
     return not subject or not subject.isdisjoint(context_words(old, choice(old)))
@@ -301,10 +321,13 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
     if numbers and before and numbers.isdisjoint(before):
         return True
     negated, was_negated = (
-        fact.relation == _REJECTING or NEGATES.search(_sentence(fact)) is not None
+        fact.relation == REJECTED or NEGATES.search(_sentence(fact)) is not None
         for fact in (later, older)
     )
-    return (is_same and negated != was_negated) or any(
+    is_taken_back = negated != was_negated and (
+        is_same or (later.target == older.target and shared > _MIN_SHARED)
+    )
+    return is_taken_back or any(
         (one.search(new) and other.search(old) and not one.search(old))
         or (other.search(new) and one.search(old) and not other.search(old))
         for one, other in _OPPOSITES
@@ -312,7 +335,7 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
 
 
 def _statement(fact: Fact) -> str:
-    return fact.target if fact.relation == "PREFERS" else fact.source
+    return fact.target if fact.relation == PREFERS else fact.source
 
 
 def _sentence(fact: Fact) -> str:
@@ -322,10 +345,10 @@ def _sentence(fact: Fact) -> str:
 
 def _parts(fact: Fact, group: GroupView) -> Iterator[Fact]:
     """Yield the valid facts of the same decision in the same turns: what it chose and rejected."""
-    if fact.relation == "PREFERS":
+    if fact.relation == PREFERS:
         yield fact
         return
-    for relation in ("DECIDED", _REJECTING):
+    for relation in DECIDING:
         for part in group.valid_facts(fact.source, relation):
             if part.turns == fact.turns:
                 yield part
@@ -336,7 +359,7 @@ def _end_own(own: dict[str, Fact], fact: Fact, later: Fact, now: datetime) -> No
         is_earlier = part.invalid_at is None or (
             later.valid_at is not None and later.valid_at < part.invalid_at
         )
-        is_part = part.source == fact.source and part.relation in ("DECIDED", _REJECTING)
+        is_part = part.source == fact.source and part.relation in DECIDING
         if is_earlier and (part.uuid == fact.uuid or is_part):
             own[part.uuid] = replace(part, invalid_at=later.valid_at, expired_at=now)
 
@@ -349,11 +372,11 @@ def _link(episode: Episode, later: Fact, older: Fact, effect: _Effect, now: date
     if effect is _Effect.LINKS:
         text = f"A later turn says “{new}”; it may replace “{old}”"
     return Fact(
-        uuid=ids.fact_id(turn.turn_id, source, "SUPERSEDES", target, text),
+        uuid=ids.fact_id(turn.turn_id, source, SUPERSEDES, target, text),
         group_id=turn.group_id,
         source=source,
         target=target,
-        relation="SUPERSEDES",
+        relation=SUPERSEDES,
         text=text,
         turns=(turn.turn_id,),
         created_at=now,

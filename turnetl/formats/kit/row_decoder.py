@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from types import UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin
 
@@ -260,11 +261,15 @@ def decode_text(text: str, default: Any) -> Any:
 def decode_lenient(row_type: type[_Row], value: dict[str, Any]) -> _Row:
     """Return the struct with the fields that have the expected type; others count as missing."""
     matching: dict[str, Any] = {}
-    for field in msgspec.structs.fields(row_type):
+    for field in _fields(row_type):
         if field.encode_name in value:
             with suppress(msgspec.ValidationError, RecursionError):
                 matching[field.name] = _convert(field.type, value[field.encode_name])
     return row_type(**matching)
+
+
+# Evaluates the annotations, which takes longer than a row.
+_fields = cache(msgspec.structs.fields)
 
 
 def _convert(expected: Any, value: Any) -> Any:
@@ -298,6 +303,8 @@ def _lenient_value(raw: bytes) -> Any:
     """Return the value of JSON as Python reads it; `_INVALID` if it is none or too large."""
     if len(raw) > _MAX_REPAIRED or has_too_many_values(raw):
         return _INVALID
+    with suppress(*DECODE_ERRORS):
+        return msgspec.json.decode(raw)
     text = raw.decode("utf-8", "replace").removeprefix("\ufeff")
     try:
         return _without_lone_surrogates(_load(text.strip()))

@@ -136,9 +136,19 @@ class CachedEmbedder:
 
 
 BUILT_IN = "local"
-EMBEDDERS = (BUILT_IN, "fastembed", "openai-compatible")
+MINILM = "minilm"
+EMBEDDERS = (BUILT_IN, MINILM, "fastembed", "openai-compatible")
 REMOTE = ("openai-compatible",)
 """Embedders that send texts to a server, which may cost money."""
+
+
+def is_folder(model: str) -> bool:
+    """Return whether a name of a model is the path of a folder.
+
+    A folder of the working directory is written `./NAME`: the author of the working directory must
+    not replace a model by a folder of its name.
+    """
+    return Path(model).is_absolute() or model.startswith(("/", ".", "~", "\\"))
 
 
 def open_embedder(
@@ -155,7 +165,7 @@ def open_embedder(
     """Return an embedder; opens no connection yet.
 
     Args:
-        provider: one of `EMBEDDERS`; `local` needs nothing else.
+        provider: one of `EMBEDDERS`; `local` and `minilm` need nothing else.
         base_url: including `/v1`; None: OpenAI's.
         model: the provider's name of the model; with `fastembed` also a folder.
         dimensions: of the vectors; None: the model's default.
@@ -166,14 +176,18 @@ def open_embedder(
         from turnetl.llm.embedders.static_model import WordLlamaEmbedder  # noqa: PLC0415 - a tokenizer
 
         return WordLlamaEmbedder()
+    if provider == MINILM:
+        from turnetl.llm.embedders.fast_embed import open_minilm  # noqa: PLC0415 - an extra
+
+        return open_minilm()
     if provider not in EMBEDDERS:
         raise BadUsage(f"unknown embedder `{provider}`; known are {', '.join(EMBEDDERS)}")
     if not model:
         raise BadUsage(f"embedder `{provider}` needs a model name: set TURNETL_EMBEDDER__MODEL")
     if provider == "fastembed":
-        from turnetl.llm.embedders.fast_embed import FastEmbedEmbedder  # noqa: PLC0415 - an extra
+        from turnetl.llm.embedders.fast_embed import open_fastembed  # noqa: PLC0415 - an extra
 
-        return FastEmbedEmbedder(model, cache or Path())
+        return open_fastembed(model, cache or Path())
     from turnetl.llm.embedders.openai_compatible import BASE_URL, OpenAiEmbedder  # noqa: PLC0415
 
     return OpenAiEmbedder(

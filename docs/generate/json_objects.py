@@ -1,4 +1,4 @@
-"""The reference of all `--json` objects as Markdown, generated from their JSON Schemas."""
+"""The reference of all `--json` objects, docs/json.md, from their JSON Schemas."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -33,7 +33,7 @@ _HEAD = (
     "A command that ends without a result prints an [ErrorOutput](#erroroutput) instead: its "
     "arguments or settings are invalid (2), it was interrupted (130), or an error ended it (1), "
     "for example a graph that `search` cannot open.\n\n"
-    "This page is generated from the schemas: `python -m turnetl.json_output > docs/json.md`.\n"
+    "This page is generated from the schemas: `make docs`.\n"
 )
 _COMMANDS = "## Commands\n\n| command | prints |\n|---|---|\n"
 _KEYS = "| key | type | meaning |\n|---|---|---|\n"

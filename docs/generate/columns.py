@@ -1,6 +1,5 @@
-"""`python -m turnetl.base.schema_reference` prints the columns of all tables, docs/columns.md."""
+"""The columns of all tables, docs/columns.md."""
 
-import sys
 from collections.abc import Sequence
 
 import polars as pl
@@ -13,7 +12,7 @@ _HEAD = """# Columns
 The columns of each table, and the properties of the nodes that hold a table in the graph; [data
 model](data-model.md) says what they mean together. Times are UTC with microseconds. A column is not
 null unless its description says so. This page is generated:
-`python -m turnetl.base.schema_reference > docs/columns.md`.
+`make docs`.
 """
 _COLUMNS = "| column | type | description |\n|---|---|---|\n"
 
@@ -61,7 +60,3 @@ def _type_name(dtype: pl.DataType | DataTypeClass) -> str:
             return "timestamp"
         case other:
             return str(other).lower()
-
-
-if __name__ == "__main__":
-    sys.stdout.write(reference())

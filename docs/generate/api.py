@@ -1,10 +1,9 @@
-"""`python -m turnetl.api.reference` prints the reference of the Python API, docs/api.md."""
+"""The reference of the Python API, docs/api.md."""
 
 import ast
 import dataclasses
 import inspect
 import re
-import sys
 import textwrap
 from collections.abc import Iterator
 from enum import Enum
@@ -27,7 +26,7 @@ Every public function, type and error, as its docstring describes it; [Python AP
 says how to work with them. `Progress` is `Callable[[ProgressUpdate], None]`. Where a
 meaning says null, the value in Python is None.
 
-This page is generated: `python -m turnetl.api.reference > docs/api.md`.
+This page is generated: `make docs`.
 """
 _INNER_TYPES = (
     "## Types of fields and arguments\n\nYou need not import them: `turnetl` has no such names.\n"
@@ -225,7 +224,3 @@ def _type_name(annotation: Any) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    sys.stdout.write(reference())

@@ -1,14 +1,13 @@
-"""`python -m turnetl.cli.reference` prints the reference of all commands, docs/commands.md."""
+"""The reference of all commands, docs/commands.md."""
 
 import re
-import sys
 
 from turnetl.cli import app
 
 _HEAD = """# Commands
 
 Every command with its arguments and options, as `--help` shows them; [usage](usage.md) says how to
-work with them. This page is generated: `python -m turnetl.cli.reference > docs/commands.md`.
+work with them. This page is generated: `make docs`.
 """
 
 
@@ -21,7 +20,3 @@ def reference() -> str:
     lines = "\n".join(line.rstrip() for line in sections.splitlines())
     deeper = re.sub(r"^# ", "## ", lines, flags=re.MULTILINE)
     return _HEAD + "\n" + re.sub(r"\n{3,}", "\n\n", deeper).strip() + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(reference())
