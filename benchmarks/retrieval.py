@@ -9,8 +9,7 @@ turn: by plain BM25 over the episode texts and over prompts and responses, and b
 `turnetl evaluate` measures. The weights of the ranking were chosen with these
 questions and, by cross-validation, with those of `--other`. Those of `--blind` were written before
 and are to be looked at rarely: no turn that answers one of them answers a question of another set.
-The weight and the limit of the cut-off were chosen with all sets. The benchmark also prints how
-many questions about subjects that never came up have no hits, and how many others lose theirs.
+`benchmarks.retrieval_matches` measures whether a search says that nothing matches.
 
 Default archives: those of tests/real_archives.py. Without them nothing is measured. Turns of
 archives without times are dated 2024. Exits with 1 if the search is not better than both BM25
@@ -36,7 +35,6 @@ from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
 from turnetl.ingestion import plan
 from turnetl.lake import Lake
 from turnetl.pipeline.index import OpenIndex, current_index
-from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 from turnetl.settings.sections import EmbedderSettings
 
@@ -116,7 +114,6 @@ async def measure(
             *[await by_stage(stage, answered, corpus, opened) for stage in STAGES],
         ]
         print_recall(answered, results)
-        await print_cut_off(questions, opened)
     if misses:
         print_misses(answered, results[-1])
     return all(is_better(results[-1], other) for other in results[:2])
@@ -180,18 +177,6 @@ def print_recall(questions: Sequence[BenchmarkQuestion], results: Sequence[Ranki
         for result in results:
             milliseconds = f"{1000 * result.seconds:5.0f} ms per question"
             print(f"  {result.name:30} {recall_line(result, selected)}  {milliseconds}")
-
-
-async def print_cut_off(questions: Sequence[BenchmarkQuestion], opened: OpenIndex) -> None:
-    counts = {True: [0, 0], False: [0, 0]}
-    for question in questions:
-        found = await search(opened.index, question.text, opened.embedder)
-        count = counts[question.kind == ABSENT]
-        count[0] += 1
-        count[1] += not found.hits
-    (absent, cut), (present, lost) = counts[True], counts[False]
-    print(f"\nnothing close: {cut} of {absent} questions about subjects that never came up")
-    print(f"               {lost} of {present} others")
 
 
 def is_better(result: RankingResult, other: RankingResult) -> bool:

@@ -83,15 +83,15 @@ def _terms(word: str) -> tuple[str, ...]:
     if len(word) > _MAX_WORD_CHARS:
         return ()
     parts = [part for piece in _SEPARATOR.split(word) for part in _PART.findall(piece)]
-    folded = [_fold(part) for part in parts]
+    folded = [fold(part) for part in parts]
     terms = [_stem(part) for part in folded if part not in _STOP_WORDS]
-    identifier = _stem(_fold(word))
+    identifier = _stem(fold(word))
     if len(parts) > 1 and identifier not in terms:
         terms.append(identifier)
     return tuple(term for part in terms for term in _split_unspaced(part) if term)
 
 
-def _fold(word: str) -> str:
+def fold(word: str) -> str:
     """Return the word in lower case and without accents."""
     if word.isascii():
         return word.lower()

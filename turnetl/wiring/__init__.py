@@ -10,7 +10,13 @@ from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.wiring.clients import journal, model, model_stack, prices, shared_responses
-    from turnetl.wiring.embedding import embedder, group_embedder, is_built_in, is_remote
+    from turnetl.wiring.embedding import (
+        embedder,
+        group_embedder,
+        is_built_in,
+        is_remote,
+        open_chosen_embedder,
+    )
     from turnetl.wiring.extraction import (
         check_model,
         extractor,
