@@ -21,7 +21,8 @@ _TURN = "turn:"
 class BenchmarkQuestion:
     part: str
     """`tune` and `held`: seen while the search was made. `other`: written later, from turns without
-    a look at the ranking. `blind`: written before, not looked at."""
+    a look at the ranking. `blind`: written before, not looked at. `match` and `match-unseen`: for
+    the marks of hits, divided by a digest of the question."""
     kind: str
     text: str
     turns: frozenset[str]

@@ -9,8 +9,7 @@ turn: by plain BM25 over the episode texts and over prompts and responses, and b
 `turnetl evaluate` measures. The weights of the ranking were chosen with these
 questions and, by cross-validation, with those of `--other`. Those of `--blind` were written before
 and are to be looked at rarely: no turn that answers one of them answers a question of another set.
-The weight and the limit of the cut-off were chosen with all sets. The benchmark also prints how
-many questions about subjects that never came up have no hits, and how many others lose theirs.
+`benchmarks.retrieval_matches` measures whether a search says that nothing matches.
 
 Default archives: those of tests/real_archives.py. Without them nothing is measured. Turns of
 archives without times are dated 2024. Exits with 1 if the search is not better than both BM25
@@ -29,14 +28,14 @@ from pathlib import Path
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, TurnId
+from turnetl.evaluation.intervals import wilson
 from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
 from turnetl.ingestion import plan
 from turnetl.lake import Lake
 from turnetl.pipeline.index import OpenIndex, current_index
-from turnetl.retrieval.search import search
 from turnetl.settings import Settings
 from turnetl.settings.sections import EmbedderSettings
 
@@ -75,7 +74,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
     arguments.add_argument("--graph", help="URL; default: a Ladybug file for this run")
-    arguments.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    arguments.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     sets = arguments.add_mutually_exclusive_group()
     sets.add_argument("--other", action="store_true", help="the second set of questions")
     sets.add_argument("--blind", action="store_true", help="the questions kept apart")
@@ -116,7 +115,6 @@ async def measure(
             *[await by_stage(stage, answered, corpus, opened) for stage in STAGES],
         ]
         print_recall(answered, results)
-        await print_cut_off(questions, opened)
     if misses:
         print_misses(answered, results[-1])
     return all(is_better(results[-1], other) for other in results[:2])
@@ -163,7 +161,7 @@ async def by_stage(
     corpus: Corpus,
     opened: OpenIndex,
 ) -> RankingResult:
-    searcher = Searcher(opened.index, opened.embedder)
+    searcher = Searcher(opened.index, opened.embedder, thesaurus=wiring.thesaurus())
     start = time.process_time()
     ranks = [
         corpus.rank(question, await searcher.found(question.text, stage)) for question in questions
@@ -182,18 +180,6 @@ def print_recall(questions: Sequence[BenchmarkQuestion], results: Sequence[Ranki
             print(f"  {result.name:30} {recall_line(result, selected)}  {milliseconds}")
 
 
-async def print_cut_off(questions: Sequence[BenchmarkQuestion], opened: OpenIndex) -> None:
-    counts = {True: [0, 0], False: [0, 0]}
-    for question in questions:
-        found = await search(opened.index, question.text, opened.embedder)
-        count = counts[question.kind == ABSENT]
-        count[0] += 1
-        count[1] += not found.hits
-    (absent, cut), (present, lost) = counts[True], counts[False]
-    print(f"\nnothing close: {cut} of {absent} questions about subjects that never came up")
-    print(f"               {lost} of {present} others")
-
-
 def is_better(result: RankingResult, other: RankingResult) -> bool:
     return all(hits_within(result, depth) > hits_within(other, depth) for depth in DEPTHS)
 
@@ -203,10 +189,13 @@ def hits_within(result: RankingResult, depth: int) -> int:
 
 
 def recall_line(result: RankingResult, selected: Sequence[int]) -> str:
-    recalls = (
-        sum(result.ranks[index] < depth for index in selected) / len(selected) for depth in DEPTHS
-    )
-    return "  ".join(f"@{d} {recall:.2f}" for d, recall in zip(DEPTHS, recalls, strict=True))
+    """Return the recall at each depth, with its 95 % interval."""
+    shares = []
+    for depth in DEPTHS:
+        found = sum(result.ranks[index] < depth for index in selected)
+        low, high = wilson(found, len(selected))
+        shares.append(f"@{depth} {found / len(selected):.2f} [{low:.2f} {high:.2f}]")
+    return "  ".join(shares)
 
 
 def print_misses(questions: Sequence[BenchmarkQuestion], result: RankingResult) -> None:

@@ -7,8 +7,10 @@ from contextlib import closing
 import pytest
 
 from tests.retrieval.test_stages import EMBEDDER, Said, contents, indexed
+from turnetl.base.terms import Tokenizer
 from turnetl.index.persistent import PersistentIndex
-from turnetl.retrieval.search import FEW_TURNS, search
+from turnetl.retrieval.match import FEW_TURNS, Match, missing_words, query_words
+from turnetl.retrieval.search import Hits, Order, combine_hits, search
 
 SUBJECTS = {
     "cart": Said("user: Why does the checkout test fail?\n\nassistant: The cart was empty."),
@@ -78,3 +80,59 @@ async def test_among_few_turns_a_word_that_none_of_them_has_cuts_no_hits(
     folder = tmp_path_factory.mktemp("few")
     with closing(await indexed(folder, contents(SUBJECTS))) as few:
         assert (await search(few, "the walrus in a zeppelin full of marmalade", EMBEDDER)).hits
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "missing"),
+    [
+        ("what did we decide about the ingress?", "We decided on nginx.", "ingress"),
+        ("Why doesn't it ever happen again", "", ""),
+        ("the colour of our organisation's favourites", "color, organization, favorites", ""),
+        ("Canceled modeling, center, analyzes", "cancelled modelling centre analyses", ""),
+        ("failing tests of libraries", "the library test failed", ""),
+        ("to-do list, sign-on, CartTotal", "todo lists; sign on; cart_total", ""),
+        ("src/cart_total.py", "src/cart_total.py was read", ""),
+        ("src/cart_total.py", "the cart", "src/cart_total.py"),
+        ("resume the CAFÉ in Zürich", "résumé of the cafe in Zurich", ""),
+        ("wie haben wir die Datenbankmigration gelöst", "Migration der Datenbank", "gelöst"),
+        ("warum fehlen die Rechnungen der Migration", "Rechnung, Datenbankmigration", "fehlen"),
+        ("数据库迁移失败的原因是什么", "我们修复了数据库迁移的失败", ""),
+        ("支付回调为什么会重复", "他为什么在地上", "支付回调 重复"),
+        ("本番環境のデータベースについて何を", "データベースを決めた", "本番環境"),
+        ("請求書のPDFが", "the invoice", "請求書 PDF"),
+        ("ошибка миграции", "ошибки и миграция", ""),
+        ("데이터베이스를 이전", "데이터베이스가 느리다", "이전"),
+        ("kafka? Kafka! KAFKA", "rabbit", "kafka"),
+        ("e s t 7", "", ""),
+    ],
+)
+def test_missing_words_are_those_that_name_a_subject_and_have_no_form_in_the_text(
+    query: str, text: str, missing: str
+) -> None:
+    words = query_words(query, Tokenizer())
+    assert " ".join(missing_words(words, text, Tokenizer())) == missing
+
+
+async def test_hits_that_lack_words_of_the_query_name_them_and_weak_ones_are_marked(
+    index: PersistentIndex,
+) -> None:
+    found = await search(index, "which format has the walrus of the zeppelin", EMBEDDER)
+    assert found.hits[0].match is Match.STRONG
+    assert all("zeppelin" in hit.missing_words for hit in found.hits)
+    weak = [hit for hit in found.hits if hit.match is Match.WEAK]
+    assert weak
+    assert all(hit.missing_words for hit in weak)
+    together = combine_hits(found, Hits(), order=Order.SCORE, limit=10)
+    assert together.missing_words == ("zeppelin",)
+
+
+async def test_without_hits_the_words_that_the_nearest_turns_lack_are_named(
+    index: PersistentIndex,
+) -> None:
+    found = await search(index, "the quasar page of the marmalade step", EMBEDDER)
+    assert combine_hits(found, Hits(), order=Order.SCORE, limit=3).missing_words == (
+        "quasar",
+        "marmalade",
+    )
+    quoted = await search(index, '"the zeppelin is late"', EMBEDDER)
+    assert quoted.missing_words == ("the zeppelin is late",)

@@ -196,7 +196,6 @@ def _search_turns(
     )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
-    no_hits = view.no_hits_message(query, result.found.distant)
-    table = view.view(result.found.results, no_hits, result.as_of)
+    table = view.results_view(query, result.found, result.as_of)
     console.print_result(table, result, as_json=common.json)
     return ExitCode.DONE

@@ -25,6 +25,7 @@ from turnetl.retrieval.details import (
 )
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, facts_beside_title
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.turn_summary import TurnSummary, short_id
 
 _SHORT_STEP = 1_000
@@ -172,6 +173,7 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
             project_text(hit.group_id),
             f"session {text_name(short_id(hit.session_id))}",
             lineage_text(hit),
+            *(["weak match"] if hit.match is Match.WEAK else []),
         ),
         *_title(hit),
         *_hit_facts(hit, as_of),

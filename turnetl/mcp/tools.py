@@ -42,6 +42,7 @@ from turnetl.retrieval.items import file_path
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.turn_summary import Timeline, titles
 from turnetl.views.index import unread_messages
+from turnetl.views.search_hits import match_message, nearest_lack
 
 T = TypeVar("T")
 
@@ -82,6 +83,8 @@ async def search(context: ToolContext, given: SearchArguments) -> Answer:
     hits = found.results
     page = hits[given.offset : last]
     heading = f"{plural(len(page), 'hit')}, best first." if page else "No hits on this page."
+    if message := match_message(found) or nearest_lack(found):
+        notes.append(f"Note: {message}.")
     if not hits:
         heading = (
             "No turn is close to the query. Try other words or fewer conditions."

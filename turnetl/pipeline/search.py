@@ -116,6 +116,7 @@ async def search_turns(
                 nearest=nearest,
                 model=model,
             )
+            warn_of_waiting(opened.index)
             return SearchResult(
                 found,
                 selection.as_of,
@@ -149,6 +150,7 @@ async def find_turns(
         order=order,
         limit=limit,
         nearest=nearest,
+        thesaurus=wiring.thesaurus(),
     )
     turns, sessions = await search_in(opened.index, model=model), Hits()
     # Session-level episodes have no format, no branch and no tools.
@@ -180,6 +182,7 @@ async def search_sessions(
                 now=clock(),
                 selection=selected,
                 limit=limit,
+                thesaurus=wiring.thesaurus(),
             )
             return combine_hits(Hits(), found, order=Order.SCORE, limit=limit).session_hits
 
@@ -229,8 +232,19 @@ async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence
     return ()
 
 
+_MANY_WAIT = 0.1
+"""Share of the turns; fewer are said by `turnetl status` only."""
 _MAX_VALUES = 30
 """Values of a condition that a message lists."""
+
+
+def warn_of_waiting(index: PersistentIndex) -> None:
+    if (share := index.waiting_share()) > _MANY_WAIT:
+        log.warning(
+            "%.0f %% of the turns are compared by the built-in embedder: `turnetl index` continues "
+            "to embed them",
+            100 * share,
+        )
 
 
 def warn_if_cut(query: str) -> None:

@@ -34,6 +34,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.endings import Endings
+from turnetl.retrieval.match import Match, TurnMatch
 from turnetl.retrieval.query import Query, contains_phrases
 from turnetl.retrieval.ranking import RankedTurn, token_matches
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
@@ -90,6 +91,14 @@ class ExcerptRanking:
         return share
 
 
+MatchField = Annotated[
+    Match,
+    described("`weak`: the text lacks words of the query and scores low; it may not be about it."),
+]
+MissingWordsField = Annotated[
+    tuple[str, ...], described("Words of the query that the text lacks, in their order.")
+]
+
 _MORE_FACTS = 4
 
 PASSAGE = "PASSAGE"
@@ -140,6 +149,8 @@ class SessionHit:
     more_facts: Annotated[
         tuple[HitFact, ...], described("Further facts that no turn states, best first.")
     ]
+    match: MatchField = Match.STRONG
+    missing_words: MissingWordsField = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +198,8 @@ class SearchHit:
     ] = ()
     ended_by: EndedByField = ""
     later_turn_says: LaterTurnField = ""
+    match: MatchField = Match.STRONG
+    missing_words: MissingWordsField = ()
 
 
 def held(fact: Fact, as_of: datetime | None) -> bool:
@@ -230,6 +243,7 @@ def build_hits(
     excerpts: ExcerptRanking | None = None,
     *,
     endings: Endings | None = None,
+    matches: Mapping[int, TurnMatch] | None = None,
 ) -> tuple[SearchHit, ...]:
     """Return the hits for these turns, in their order.
 
@@ -255,9 +269,13 @@ def build_hits(
             best.sort(key=lambda one: (one.uuid not in selected, one.invalid_at is not None))
         passage = excerpts.best_passage(hit.turn) if excerpts else first_passage(hit.turn.text)
         changed = changed_files(facts[hit.turn.key])
-        hits.append(
-            _hit(hit, prompt, named[hit.turn.key], best, passage=one_line(passage), files=changed)
+        built = _hit(
+            hit, prompt, named[hit.turn.key], best, passage=one_line(passage), files=changed
         )
+        if matches is not None:
+            found = matches[hit.turn.key]
+            built = replace(built, match=found.match, missing_words=found.missing_words)
+        hits.append(built)
     return tuple(hits)
 
 

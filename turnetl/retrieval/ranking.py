@@ -138,13 +138,20 @@ class _Ranking:
 
     def _first_stages(self, keys: Keys | None, limit: int) -> _Found:
         found: _Found = {
-            kind: self.index.term_shares(field, self.query.terms, keys, limit=limit)
+            kind: self.index.term_shares(
+                field,
+                self.query.terms,
+                keys,
+                limit=limit,
+                alternatives=self.query.alternatives,
+            )
             for kind, field in _FIELDS.items()
             if kind in self.weights
         }
         if Evidence.SIMILARITY in self.weights:
-            similar = self.index.similarities(self.query.vector, keys, limit=limit)
-            found[Evidence.SIMILARITY] = similar
+            found[Evidence.SIMILARITY] = self.index.similarities(
+                self.query.vector, keys, limit=limit, search_vector=self.query.search_vector
+            )
         return found
 
     def _candidates(self, keys: Keys | None, proposed: _Found) -> set[int]:
@@ -188,7 +195,8 @@ class _Ranking:
             late = late_interaction(self.query, candidates, self.index, self.static_model)
             evidence[Evidence.LATE_INTERACTION] = late
         if Evidence.SESSION_TERMS in self.weights:
-            of_sessions = self.index.session_term_shares(self.query.terms, candidates)
+            terms, others = self.query.terms, self.query.alternatives
+            of_sessions = self.index.session_term_shares(terms, candidates, others)
             evidence[Evidence.SESSION_TERMS] = of_sessions
         return evidence
 

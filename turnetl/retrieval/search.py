@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -19,7 +20,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import GroupId, SessionId
 from turnetl.base.relations import SUPERSEDES
 from turnetl.base.results import described
-from turnetl.base.terms import Tokenizer, content_words
+from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
     DATED,
     RELATIVE,
@@ -30,10 +31,8 @@ from turnetl.base.time_span import (
 )
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.conditions import Selection
-from turnetl.index.documents import fact_text
-from turnetl.index.lexical import idf
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import IndexedFact
+from turnetl.index.port import IndexedFact, Keys
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.endings import Endings
@@ -47,7 +46,8 @@ from turnetl.retrieval.hits import (
     held_facts,
     hit_facts,
 )
-from turnetl.retrieval.query import Query, analyze, used_part
+from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
+from turnetl.retrieval.query import Thesaurus, analyze, quoted_parts, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
     WEIGHTS,
@@ -63,62 +63,6 @@ from turnetl.retrieval.turn_summary import titles
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.chat import ChatModel
 
-MIN_CLOSENESS = 0.275
-"""Of the score and the weighted familiarity, for a turn that is close to the query.
-
-It is low on purpose: a user skips a wrong hit at a glance, and never sees a hit that is missing.
-"""
-FAMILIARITY_WEIGHT = 0.35
-RARE_TURNS = 2
-"""A term of the query that no more turns contain, and not this one, is strange to it."""
-MIN_SCORE = 0.15
-"""The least score of a close turn if familiarity says nothing: see `FEW_TURNS`."""
-FEW_TURNS = 200
-"""Among fewer turns most words are rare, so that a missing one is no sign of another subject."""
-
-
-@dataclass(frozen=True, slots=True)
-class CutOff:
-    query: Query
-    information: Mapping[str, float]
-    """Of each term of the query, by its rarity."""
-    rare: frozenset[str]
-    is_score_alone: bool
-    """Familiarity says nothing: there are few turns, or the query is one word."""
-
-    def is_close(self, ranked: RankedTurn, facts: Sequence[IndexedFact]) -> bool:
-        """Return whether a turn is close to the query; to one with a quoted part it always is.
-
-        A turn that contains all terms of the query is close. So is one with a sufficient score,
-        more of which is needed the more of the query is strange: a foreign subject has words that
-        occur nowhere.
-        """
-        if self.query.phrases:
-            return True
-        text = "\n".join((ranked.turn.text, *map(fact_text, facts)))
-        found = Tokenizer().occurring(text, self.information)
-        if self.information and self.information.keys() <= found:
-            return True
-        if self.is_score_alone:
-            return ranked.score >= MIN_SCORE
-        familiarity = 1 - self._share(self.rare - found)
-        return ranked.score + FAMILIARITY_WEIGHT * familiarity >= MIN_CLOSENESS
-
-    def _share(self, terms: frozenset[str]) -> float:
-        total = sum(self.information.values())
-        return sum(self.information[term] for term in terms) / total if total else 0.0
-
-
-def cut_off(query: Query, index: PersistentIndex) -> CutOff:
-    frequencies, turns = index.term_frequencies(query.terms)
-    is_one_word = len(content_words(query.text).split()) <= 1
-    return CutOff(
-        query,
-        {term: idf(min(count, turns), turns) for term, count in frequencies.items()},
-        frozenset(term for term, count in frequencies.items() if count <= RARE_TURNS),
-        is_score_alone=turns < FEW_TURNS or is_one_word,
-    )
-
 
 @dataclass(frozen=True, slots=True)
 class Hits:
@@ -128,6 +72,8 @@ class Hits:
     """Best first, one per turn."""
     distant: int = 0
     """Turns that were left out because nothing is close to the query."""
+    missing_words: tuple[str, ...] = ()
+    """Without hits: words of the query that no turn near it has."""
     is_list: bool = False
     """Whether these are all turns of a time or of the conditions, newest first: no turn is better
     than another one."""
@@ -153,6 +99,7 @@ async def search(
     limit: int = 10,
     nearest: bool = False,
     weights: Mapping[Evidence, float] = WEIGHTS,
+    thesaurus: Thesaurus = Thesaurus(),  # noqa: B008 - a frozen value
     model: "ChatModel | None" = None,
 ) -> Hits:
     """Return the turns that match the query, best first, one hit per turn; possibly none.
@@ -164,6 +111,7 @@ async def search(
         now: the current time, in the zone of the times that the query names; None: such times are
             words like others.
         nearest: return hits even if none is close to the query.
+        thesaurus: words that stand for each other.
         model: rates the best turns again; None: none does.
     """
     time, text = find_time(used_part(query), now) if now else (None, query)
@@ -172,19 +120,17 @@ async def search(
     if not query.strip() or (time and asks_for_all(text)):
         return _list_newest(index, _within(selection, time), limit)
     static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model)
-
-    def ranked_in(selection: Selection) -> list[RankedTurn]:
-        keys = None if selection.is_empty else index.select(selection)
-        return rank(analyzed, index, static_model, keys, weights)
-
-    ranked = ranked_in(selection)
-    if time:
-        ranked = weigh_by_time(ranked, ranked_in(_within(selection, time)))
+    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
+    rank_keys = partial(rank, analyzed, index, static_model, weights=weights)
+    ranked = _ranked(rank_keys, index, selection, time)
     ranked = ranked[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
-    if not nearest and not _any_close(cut_off(analyzed, index), ranked, facts):
-        return Hits(distant=len(ranked[:limit]))
+    compare = matcher(analyzed, index).compared
+    matches = {hit.turn.key: compare(hit, facts[hit.turn.key]) for hit in ranked}
+    if not nearest and not any(match.is_close for match in matches.values()):
+        missing = missing_from_all([match.missing_words for match in matches.values()])
+        quoted = tuple(quoted_parts(text)) if not ranked else ()
+        return Hits(distant=len(ranked[:limit]), missing_words=quoted or missing)
     shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
     excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
     if model is not None:
@@ -201,7 +147,38 @@ async def search(
         matching = zip(best, excerpts.best_facts(of_turns), strict=True)
         first = {hit.turn.key: found[0].fact for hit, found in matching if found}
         best = superseded_below(best, facts, first)
-    return Hits(_built(index, selection, best, facts, excerpts))
+    return Hits(_built(index, selection, best, facts, excerpts, matches=matches))
+
+
+async def rank_all(
+    index: PersistentIndex,
+    query: str,
+    embedder: Embedder,
+    *,
+    now: datetime | None = None,
+    selection: Selection = Selection(),  # noqa: B008 - a frozen value
+    weights: Mapping[Evidence, float] = WEIGHTS,
+    thesaurus: Thesaurus = Thesaurus(),  # noqa: B008 - a frozen value
+) -> list[RankedTurn]:
+    """Return all turns that `search` ranks for a query, each with its evidence, best first."""
+    time, text = find_time(used_part(query), now) if now else (None, query)
+    static_model = StaticModel.open()
+    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
+    rank_keys = partial(rank, analyzed, index, static_model, weights=weights)
+    return _ranked(rank_keys, index, selection, time)
+
+
+def _ranked(
+    rank_keys: Callable[[Keys | None], list[RankedTurn]],
+    index: PersistentIndex,
+    selection: Selection,
+    time: TimeSpan | None,
+) -> list[RankedTurn]:
+    def ranked_in(selection: Selection) -> list[RankedTurn]:
+        return rank_keys(None if selection.is_empty else index.select(selection))
+
+    ranked = ranked_in(selection)
+    return weigh_by_time(ranked, ranked_in(_within(selection, time))) if time else ranked
 
 
 def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hits:
@@ -218,11 +195,13 @@ def _built(
     ranked: Sequence[RankedTurn],
     facts: Mapping[int, Sequence[IndexedFact]],
     excerpts: ExcerptRanking | None = None,
+    *,
+    matches: Mapping[int, TurnMatch] | None = None,
 ) -> tuple[SearchHit, ...]:
     selected = _selected_facts(index, selection, ranked)
     named = titles(index, (hit.turn for hit in ranked))
     endings = Endings(index) if selection.as_of is None else None
-    return build_hits(ranked, facts, named, selected, excerpts, endings=endings)
+    return build_hits(ranked, facts, named, selected, excerpts, endings=endings, matches=matches)
 
 
 def _selected_facts(
@@ -241,12 +220,6 @@ def _within(selection: Selection, time: TimeSpan | None) -> Selection:
         since=max(time.start, selection.since or time.start),
         until=min(time.end, selection.until or time.end),
     )
-
-
-def _any_close(
-    limit: CutOff, ranked: Sequence[RankedTurn], facts: Mapping[int, Sequence[IndexedFact]]
-) -> bool:
-    return any(limit.is_close(hit, facts[hit.turn.key]) for hit in ranked)
 
 
 OUTSIDE = 0.7
@@ -354,6 +327,16 @@ class CombinedHits:
         described("Turns that were left out because nothing is close; --nearest prints them."),
     ]
     """With episodes."""
+    absent_words: tuple[str, ...] = ()
+
+    @property
+    @described(
+        "Words of the query that no hit has, in their order; without hits, those that the nearest "
+        "turns lack. Words that name no subject do not count."
+    )
+    def missing_words(self) -> tuple[str, ...]:
+        shown = missing_from_all(hit.missing_words for hit in self.results)
+        return shown if self.results else self.absent_words
 
     @property
     @described("The hits, one per turn: best first, or newest first without a query.")
@@ -395,8 +378,10 @@ def combine_hits(turns: Hits, sessions: Hits, *, order: Order, limit: int) -> Co
         merged.sort(key=_newest_first)
     elif all(hit.relevance is None for hit in turns.hits):
         merged.sort(key=lambda hit: -hit.score)
+    searched = [found for found in (turns, sessions) if found.hits or found.distant] or [turns]
+    absent = missing_from_all(found.missing_words for found in searched)
     distant = turns.distant + sessions.distant if not merged else 0
-    return CombinedHits(tuple(merged[:limit]), distant)
+    return CombinedHits(tuple(merged[:limit]), distant, absent)
 
 
 def _newest_first(hit: SearchHit | SessionHit) -> float:
@@ -419,6 +404,8 @@ def _session_hit(hit: SearchHit) -> SessionHit:
         invalid_at=hit.invalid_at,
         passage=hit.passage,
         more_facts=hit.more_facts,
+        match=hit.match,
+        missing_words=hit.missing_words,
     )
 
 

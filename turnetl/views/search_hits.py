@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from turnetl.base.model import Usage
-from turnetl.base.text import format_minute
+from turnetl.base.text import format_minute, one_line
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit, facts_beside_title, hit_facts
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.query import quoted_parts
+from turnetl.retrieval.search import CombinedHits
 from turnetl.views import costs
 from turnetl.views.nodes import HangingIndent, Line, LineRange, Lines, Node, View, line, unwrapped
 from turnetl.views.turns import fact_end, files_line, outcome_line
@@ -23,7 +25,11 @@ _NO_QUOTED = (
 )
 _MAX_QUOTED = 3
 _MARK = "session level"
-_NOTHING_CLOSE = "nothing close to the query; --nearest prints the nearest turns"
+_NOTHING_CLOSE = "nothing close to the query{}; --nearest prints the nearest turns"
+_NEAREST_LACK = "the nearest turns do not contain {}"
+_NO_HIT_CONTAINS = "no hit contains {}"
+_ONLY_WEAK = "weak matches only"
+_MAX_WORDS, _MAX_WORD_CHARS = 6, 40
 
 
 def view(
@@ -46,10 +52,39 @@ def view(
     return lines
 
 
-def no_hits_message(query: str, distant: int) -> str:
+def results_view(query: str, found: CombinedHits, as_of: datetime | None) -> View:
+    """Return the hits of a query below what they lack of it."""
+    message = match_message(found)
+    hits = view(found.results, no_hits_message(query, found), as_of)
+    return [line((message, "yellow")), *hits] if message else hits
+
+
+def match_message(found: CombinedHits) -> str:
+    """Return what the hits lack of the query, and whether all are weak; may be empty."""
+    hits = found.results
+    is_weak = bool(hits) and all(hit.match is Match.WEAK for hit in hits)
+    missing = found.missing_words if hits else ()
+    said = [_ONLY_WEAK] if is_weak else []
+    return "; ".join([*said, *([_NO_HIT_CONTAINS.format(_words(missing))] if missing else [])])
+
+
+def nearest_lack(found: CombinedHits) -> str:
+    """Return what the nearest turns lack of a query that nothing is close to; may be empty."""
+    lacks = found.distant and found.missing_words
+    return _NEAREST_LACK.format(_words(found.missing_words)) if lacks else ""
+
+
+def _words(words: Sequence[str]) -> str:
+    more = len(words) - _MAX_WORDS
+    listed = ", ".join(f"`{one_line(word, _MAX_WORD_CHARS)}`" for word in words[:_MAX_WORDS])
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def no_hits_message(query: str, found: CombinedHits) -> str:
     """Return why there are no hits; of a query that nothing is close to, some turns are distant."""
-    if distant:
-        return _NOTHING_CLOSE
+    if found.distant:
+        lack = nearest_lack(found)
+        return _NOTHING_CLOSE.format(f": {lack}" if lack else "")
     if not query.strip():
         return _NO_SELECTED
     quoted = quoted_parts(query)
@@ -72,6 +107,7 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
     first, *more_facts = (_fact(one, as_of) for one in hit_facts(hit))
     title = ranked(rank, line(hit.intent) if hit.intent else first)
     relevance = f"  relevance {hit.relevance:.2f}" if hit.relevance is not None else ""
+    weak = "  weak match" if hit.match is Match.WEAK else ""
     lineage = unwrapped(
         "    ",
         (hit.id, "bold"),
@@ -80,6 +116,7 @@ def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
         f"  {hit.group_id}  ",
         LineRange(hit.archive, hit.first_line, hit.last_line),
         (relevance, "cyan"),
+        (weak, "yellow"),
     )
     lines: list[Node] = [title, lineage, Lines(outcome_line(hit.outcome), indent=4)]
     if hit.intent and hit.fact not in ("", hit.prompt):

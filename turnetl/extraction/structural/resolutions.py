@@ -11,7 +11,8 @@ from itertools import takewhile
 
 from turnetl.base.model import Attribute
 from turnetl.base.relations import FIXED_BY
-from turnetl.extraction.structural import lexicon
+from turnetl.episode_text import prose
+from turnetl.extraction.structural import edit_sentences, lexicon
 from turnetl.extraction.structural.failures import FailureKind
 from turnetl.extraction.structural.findings import (
     ERROR,
@@ -40,8 +41,6 @@ _SELECTED = re.compile(
     r"([^'\"\s]{2,150})|::([\w:]{2,150})"
 )
 _DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
-_MAX_FILES = 3
-"""Edited files of which the last one counts as the fix without further evidence."""
 
 
 class Resolution(StrEnum):
@@ -174,7 +173,8 @@ def resolution_of(
 def fixes(failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]) -> Iterator[FactDraft]:
     edit = _fixing_edit(failed, run, [edit for edit in edits if edit.file])
     if edit is not None:
-        why = f": {edit.why}" if edit.why else ""
+        why = edit.why or edit_sentences.fix_phrase(edit.parts, failed.name)
+        why = f": {prose.shorten(why, 240)}" if why else ""
         text = f"{failed.sentence()} and passed after `{edit.file}` was edited{why}"
         file = EntityKey(FILE, edit.file)
         yield FactDraft(
@@ -185,7 +185,10 @@ def fixes(failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]) -> I
 def _fixing_edit(
     failed: RunFailure, run: CompletedRun, edits: Sequence[FileEdit]
 ) -> FileEdit | None:
-    """Return the edit that most likely made a failure pass; None if that is not sure."""
+    """Return the edit that made a failure pass: of what it names, else the only one.
+
+    None if that cannot be told.
+    """
     if not run.is_shell:
         return None
     latest = list(reversed(edits))
@@ -193,9 +196,10 @@ def _fixing_edit(
     for evidence in (
         lambda edit: failed.location and f"/{edit.file}".endswith(f"/{failed.location}"),
         lambda edit: failed.kind is FailureKind.TEST and case in edit.change,
+        lambda edit: any(edit_sentences.is_named(part, failed.name) for part in edit.parts),
         lambda edit: case in edit.why,
     ):
         if found := next(filter(evidence, latest), None):
             return found
-    is_sure = run.is_check and len({edit.file for edit in latest}) <= _MAX_FILES
+    is_sure = run.is_check and len({edit.file for edit in latest}) == 1
     return latest[0] if latest and is_sure else None

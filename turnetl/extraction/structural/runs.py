@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH
 from turnetl.episode_text import prose
-from turnetl.extraction.structural import edits as edit_rules
 from turnetl.extraction.structural import failures, lexicon, resolutions
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
@@ -310,15 +308,11 @@ def _edits(
                 name = paths.file(path) or ""
                 sentence = why(name, [call]) if name else ""
                 told = sentence if _ABOUT_FAILURE.search(sentence) else ""
-                told = told or edit_rules.change_phrase(_changes_of(call, path))
+                parts = tuple(change for change in call.changes if change.path in {"", path})
                 change = call.detail or call.call.input[:20_000]
-                yield FileEdit(index, at, name, change, prose.shorten(told, 240))
+                yield FileEdit(index, at, name, change, prose.shorten(told, 240), parts)
         elif call.kind is CallKind.RUN and any(map(_changes_files, call.targets)):
             yield FileEdit(index, at, "")
-
-
-def _changes_of(call: ClassifiedCall, path: str) -> Iterator[EditedPart]:
-    return (change for change in call.changes if change.path in {"", path})
 
 
 def _changes_files(shell: str) -> bool:

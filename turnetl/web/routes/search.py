@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.search import CombinedHits
-from turnetl.views.search_hits import no_hits_message
+from turnetl.views.search_hits import match_message, no_hits_message
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.references import (
@@ -41,6 +42,7 @@ class TurnHit:
     item: LinkedTurn
     passage: str
     """Empty if the prompt or a fact says it."""
+    is_weak: bool
     episodes: tuple[EpisodeHit, ...]
 
 
@@ -49,7 +51,7 @@ class SearchPage:
     hits: tuple[TurnHit | EpisodeHit, ...]
     paging: Paging
     message: str
-    """Why there are no hits; empty if there are some, or nothing was asked for."""
+    """Why there are no hits, or what they lack of the query; may be empty."""
 
 
 def search_limit(form: PageForm) -> int:
@@ -61,12 +63,10 @@ def search_page(form: PageForm, found: CombinedHits) -> SearchPage:
     end = form.page * PAGE_SIZE
     results = found.results[end - PAGE_SIZE : end]
     more = len(found.results) > end and form.page < MAX_PAGES
-    message = ""
+    message = match_message(found)
     if not results and not form.is_empty:
         message = (
-            no_hits_message(form.query, found.distant)
-            if form.page == 1
-            else "there are no further hits"
+            no_hits_message(form.query, found) if form.page == 1 else "there are no further hits"
         )
     return SearchPage(
         hits=tuple(map(_hit, results)),
@@ -85,7 +85,9 @@ def _hit(hit: SearchHit | SessionHit) -> TurnHit | EpisodeHit:
         files=file_links(hit.files, hit.group_id),
         facts=_facts(hit),
     )
-    return TurnHit(item, hit.passage, tuple(map(_episode, hit.session_hits)))
+    return TurnHit(
+        item, hit.passage, hit.match is Match.WEAK, tuple(map(_episode, hit.session_hits))
+    )
 
 
 def _episode(hit: SessionHit) -> EpisodeHit:
