@@ -173,6 +173,8 @@ def _joined(known: str, other: str) -> str:
     said = [*own, *(match["said"] for match in found if match and match["said"])][:1]
     place = next((match["place"] for match in found if match and " in `" in match["place"]), "")
     label = "" if own or not found[0] else found[0]["place"]
+    if own and place:
+        said = [own[0][:1].lower() + own[0][1:]]
     return ": ".join(filter(None, (place or label, *said)))
 
 
