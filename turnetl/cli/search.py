@@ -196,6 +196,6 @@ def _search_turns(
     )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
-    table = view.results_view(query, result.found, result.as_of)
+    table = view.results_view(query, result.found, result.as_of, is_verbose=common.verbose)
     console.print_result(table, result, as_json=common.json)
     return ExitCode.DONE
