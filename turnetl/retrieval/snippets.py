@@ -215,7 +215,7 @@ class SnippetFinder:
         scores = shares + [self._asked_for(one) for one in candidates]
         best = int(np.argmax(scores)) if candidates else -1
         if best < 0 or (shares[best] < _LEAST_SHARE and outcome):
-            return self.marked(outcome)
+            return self.marked(outcome if is_informative(outcome) else "")
         chosen = candidates[best]
         both = f"{chosen.text} {chosen.following}"
         return self.marked(both if chosen.following and len(both) <= _MAX_CHARS else chosen.text)
@@ -226,7 +226,8 @@ class SnippetFinder:
         spans = self._spans(line)
         first = spans[0][0] if spans else 0
         if first > _FAR_CHARS:
-            start = line.find(" ", first - _BEFORE_CHARS) + 1
+            start = max(0, min(first, len(line) - _FAR_CHARS) - _BEFORE_CHARS)
+            start = line.find(" ", start) + 1
             line = f"…{line[start:]}"
         if len(line) > _MAX_CHARS:
             line = f"{line[:_MAX_CHARS].rpartition(' ')[0] or line[:_MAX_CHARS]}…"

@@ -114,32 +114,33 @@ def ranked(rank: int, text: Line) -> HangingIndent:
 def _hit(rank: int, hit: SearchHit, as_of: datetime | None, *, is_verbose: bool) -> View:
     title = line(hit.intent or hit.prompt or NO_PROMPT)
     if is_verbose:
-        return [ranked(rank, title), Lines([*_brief(hit, as_of)], indent=4), *_rest(hit, as_of), ""]
-    brief = [replace(one, max_lines=_SNIPPET_LINES) for one in _brief(hit, as_of)]
+        brief = [replace(one, max_lines=None) for one in _brief(hit, as_of)]
+        return [ranked(rank, title), Lines(brief, indent=4), *_rest(hit, as_of), ""]
+    brief = [replace(one, max_lines=one.max_lines or 1) for one in _brief(hit, as_of)]
     sessions = [_session_line(session) for session in hit.session_hits]
     return [ranked(rank, replace(title, max_lines=1)), Lines(brief, indent=4), *sessions]
 
 
 def _brief(hit: SearchHit, as_of: datetime | None) -> Iterator[Line]:
-    """Yield what answers, with the words of the query, then when, where and by which agent."""
+    """Yield what answers, with the words of the query, then its id, time, project and agent."""
+    end = reversal(hit, as_of)
     if hit.snippet.text:
         styled = ((text, "bold" if is_match else "") for text, is_match in hit.snippet.parts())
-        yield Line(tuple(styled))
-    end = reversal(hit, as_of)
+        yield Line(tuple(styled), max_lines=_SNIPPET_LINES - bool(end))
+    if end:
+        yield Line(((end, "yellow"),), max_lines=1)
     yield line(
         hit.id,
         (" · weak match" if hit.match is Match.WEAK else "", "yellow"),
-        (f" · {end}" if end else "", "yellow"),
         (f" · {format_minute(hit.started_at)}", "cyan"),
         (f" · {hit.group_id} · {hit.format}", "dim"),
     )
 
 
 def reversal(hit: SearchHit, as_of: datetime | None) -> str:
-    """Return when and by which turn the decision of a hit ended; empty if it holds."""
-    is_reversed = hit.relation in DECISIONS and hit.invalid_at is not None
-    end = fact_end(hit_facts(hit)[0], as_of) if is_reversed else ""
-    return end.removesuffix(f": {hit.ended_by.partition(': ')[2]}")
+    """Return what ended a decision of a hit, and when; empty if all hold."""
+    decisions = (one for one in hit_facts(hit) if one.relation in DECISIONS)
+    return next((fact_end(one, as_of) for one in decisions if one.invalid_at is not None), "")
 
 
 def _rest(hit: SearchHit, as_of: datetime | None) -> View:

@@ -47,7 +47,7 @@ class TurnHit:
     format: str
     is_weak: bool
     end: str
-    """Of a decision that no longer holds: when it ended and by which turn."""
+    """Of a decision that no longer holds: when it ended, and what ended it."""
     episodes: tuple[EpisodeHit, ...]
 
 
