@@ -7,7 +7,7 @@ from threading import Thread
 
 import pytest
 
-from tests.cli.archives import two_turns
+from tests.cli.archives import conversation, two_turns
 from tests.cli.command import SAMPLES, run_in_process, turnetl_process
 from tests.cli.provider_setup import SESSION_START
 from tests.fakes.onnx_models import write_model
@@ -100,3 +100,44 @@ def test_a_folder_of_the_working_directory_does_not_take_the_name_of_a_model(
         environment = {"TURNETL_EMBEDDER__PROVIDER": f"fastembed:{name}"}
         result = run_in_process("backfill", archive, folder=tmp_path, **environment)
         assert result.exit_code == code, result.stderr
+
+
+def test_a_chosen_embedder_embeds_the_turns_of_the_index_and_later_ones_wait(
+    tmp_path: Path,
+) -> None:
+    archive, model = two_turns(tmp_path, SESSION_START), write_model(tmp_path / "tiny")
+    run_in_process("backfill", archive, folder=tmp_path)
+    chosen = run_in_process("index", "--embedder", model, "--json", folder=tmp_path)
+    assert (chosen.exit_code, chosen.json["turns_to_embed"]) == (0, 0)
+    assert chosen.json["search_embedder"].startswith("fastembed/tiny/")
+    assert "embedding 4 passages of 2 turns with `fastembed/tiny/" in chosen.messages[-1]
+    found = run_in_process("search", "cart", folder=tmp_path)
+    assert (found.exit_code, found.messages) == (0, [])
+    assert "Add a cart to the shop" in found.stdout
+    later = tmp_path / "later.jsonl"
+    later.write_text("\n".join(conversation("Add a wish list", session="s2", at=SESSION_START)))
+    run_in_process("backfill", later, folder=tmp_path)
+    waiting = run_in_process("search", "wish list", folder=tmp_path)
+    assert "Add a wish list" in waiting.stdout
+    assert "33 % of the turns are compared by the built-in embedder" in waiting.messages[0]
+    status = run_in_process("status", folder=tmp_path).stdout
+    assert "1 turn not embedded by fastembed/tiny/" in " ".join(status.split())
+    assert run_in_process("index", "--json", folder=tmp_path).json["turns_to_embed"] == 0
+    without = run_in_process("index", "--embedder", "local", "--json", folder=tmp_path)
+    assert without.json["search_embedder"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("acme", "`acme` is no embedder: Input should be 'local', 'minilm', 'fastembed'"),
+        ("openai-compatible", "sends texts to a server: name it in the settings"),
+        ("./none", "none` does not exist"),
+    ],
+)
+def test_an_embedder_that_cannot_be_chosen_is_reported_before_anything_is_read(
+    shop: Path, name: str, reason: str
+) -> None:
+    result = run_in_process("index", "--embedder", name, folder=shop)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert reason in result.messages[0]

@@ -113,6 +113,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("journal", "stats"),
     ("journal", "prune", NAME),
     ("index", "--questions", "--dry-run"),
+    ("index", "--embedder", "local"),
     ("model", "check"),
     ("templates", "check", NAME),
     ("templates", "copy", NAME),

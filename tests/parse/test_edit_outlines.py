@@ -43,7 +43,7 @@ def test_the_definition_above_an_edit_is_found_in_what_was_read(
 ) -> None:
     numbered = "\n".join(f"{at:>6}→{line}" for at, line in enumerate(CART.split("\n"), 1))
     change = edit("return round(price)", "return cents(price)", original="")
-    expected = " ‖ ~total · return round(price) ⇒ return cents(price)"
+    expected = " ‖ ~Cart.total · return round(price) ⇒ return cents(price)"
     for source in (
         [call(file_path="cart.py", result=numbered)],
         [RawToolCall("Bash", "cat cart.py", CART, arguments={"command": "cat cart.py"})],
@@ -51,7 +51,7 @@ def test_the_definition_above_an_edit_is_found_in_what_was_read(
     ):
         with subtests.test(source=source[0].name):
             again = RawToolCall("Edit", "x", arguments=change.arguments)
-            assert outline(*source, again) == expected
+            assert outline(*source, again).partition(" ‖ =2")[0] == expected
     assert outline(edit("return round(price)", "return cents(price)")) == expected
 
 
@@ -59,13 +59,13 @@ def test_definitions_are_added_removed_renamed_and_changed(subtests: pytest.Subt
     renamed = CART.replace("def total", "def grand_total")
     for path, old, new, expected in [
         ("cart.py", "LIMIT = 3", "LIMIT = 5", "~LIMIT · LIMIT = 3 ⇒ LIMIT = 5"),
-        ("cart.py", CART, renamed, ">total · grand_total"),
+        ("cart.py", CART, renamed, ">Cart.total · Cart.grand_total"),
         ("cart.py", "class A:\n    x = 1\n", "", "-A"),
         (
             "a.go",
             "",
             "// Fee is what a bank takes.\nfunc (c *Cart) Fee() int {\n",
-            "+Fee · Fee is what a bank takes",
+            "+(*Cart).Fee · Fee is what a bank takes",
         ),
         ("a.ts", "", "export const load = async (id: string) => {\n}\n", "+load"),
         ("a.test.ts", "", "it('adds the tax', () => {\n})\n", "+adds the tax"),
@@ -81,7 +81,7 @@ def test_definitions_are_added_removed_renamed_and_changed(subtests: pytest.Subt
             "a.yml",
             "jobs:\n  test:\n    runs: 1\n",
             "jobs:\n  test:\n    runs: 2\n",
-            "~test.runs · runs: 1 ⇒ runs: 2",
+            "~jobs.test.runs · runs: 1 ⇒ runs: 2",
         ),
         (
             "package.json",

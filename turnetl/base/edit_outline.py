@@ -8,10 +8,15 @@ from typing import NamedTuple
 
 ADDED, CHANGED, DELETED, RENAMED, IMPORTED = "+", "~", "-", ">", "^"
 """The first character of a change says its kind."""
+NET = "="
+"""Precedes what several calls of a turn did to a file together. Its name is their number, its path
+that of the file; the changes that follow are of the last of them and of those before it."""
 FILE = "@"
 """Precedes the path that the following changes are of, if a call edits several files."""
 BECOMES = " ⇒ "
 """Between a line before the edit and the line after it; one of them may be missing."""
+PARAMETER, RETURNS = "(", "-> "
+"""Begin a line that is a parameter, or the result, of a function."""
 BEFORE = " ‖ "
 """Between the input of a call and each change."""
 _DETAIL = " · "
@@ -26,7 +31,8 @@ class EditedPart(NamedTuple):
     """Empty: the file itself. Of an import: the package."""
     detail: str = ""
     """Of what was added: what it says about itself. Of what changed: the line before and after it,
-    or calls and an added comment (`-old +new # Why`). Of what was renamed: the new name."""
+    or calls and an added comment (`-old +new # Why`); one that changed in several ways has a change
+    for each. Of what was renamed: the new name."""
     path: str = ""
     """Empty: the only file of the call."""
 
@@ -35,6 +41,10 @@ def outline_text(changes: Iterable[EditedPart]) -> str:
     """Return the changes as lines: a secret must be detected in them as in the input itself."""
     texts, path = [], ""
     for change in changes:
+        if change.kind == NET:
+            path = change.path
+            texts.append(f"{NET}{change.name} {path}")
+            continue
         if change.path != path:
             path = change.path
             texts.append(f"{FILE}{path}")
@@ -64,5 +74,8 @@ def outline_of(text: str) -> Iterator[EditedPart]:
         kind, (name, _, detail) = part[:1], part[1:].partition(_DETAIL)
         if kind == FILE:
             path = part[1:]
+        elif kind == NET:
+            number, _, path = part[1:].partition(" ")
+            yield EditedPart(NET, number, "", path)
         elif kind in {ADDED, CHANGED, DELETED, RENAMED, IMPORTED}:
             yield EditedPart(kind, name, detail, path)

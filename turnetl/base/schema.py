@@ -82,7 +82,7 @@ IS_TURN = pl.col("subagent_type").is_null()
 """Whether a row of a turns file is a turn."""
 TURNS = Table(
     "turns",
-    5,
+    6,
     (
         Column("turn_id", pl.String, "uuid5 of group, format and the prompt's native id"),
         Column("group_id", pl.String, "Graphiti's `group_id`, one for each project by default"),
@@ -132,6 +132,7 @@ TURNS = Table(
         2: _CACHE_COLUMNS | _LINK_COLUMNS | {"places"},
         3: _LINK_COLUMNS | {"places"},
         4: frozenset({"places"}),
+        5: frozenset(),
     },
 )
 """Lines and bytes refer to the uncompressed archive in UTF-8. For a session in an OpenCode store,

@@ -23,6 +23,7 @@ from turnetl.cli.options import (
 def index_(
     *,
     rebuild: Flag = False,
+    embedder: str | None = None,
     questions: Flag = False,
     dry_run: Flag = False,
     budget: BudgetOption = (),
@@ -32,9 +33,13 @@ def index_(
 
     Args:
         rebuild: Delete the index first, and rebuild it.
+        embedder: Compare the passages of searches with this embedder from now on: `minilm`,
+            `fastembed:NAME`, the path of a folder with a model, or `local`, the built-in one.
         questions: Let the model write two or three questions that each turn answers, once.
         dry_run: Send no request and write nothing; print what --questions would use.
     """
+    if questions and embedder is not None:
+        raise BadUsage("`--embedder` and `--questions` are two runs: omit one of them")
     if not questions and (dry_run or budget):
         option = "--dry-run" if dry_run else "--budget"
         raise BadUsage(f"`{option}` is an option of `--questions`: add it")
@@ -48,8 +53,15 @@ def index_(
         console.print_result(view.estimate_view(estimate), estimate, as_json=common.json)
         return ExitCode.DONE
     with console.show_progress(as_json=common.json) as progress:
-        update = pipeline.update_index_with_questions if questions else pipeline.update_index
-        report = console.run_async(update(settings, now, rebuild=rebuild, progress=progress))
+        if questions:
+            work = pipeline.update_index_with_questions(
+                settings, now, rebuild=rebuild, progress=progress
+            )
+        else:
+            work = pipeline.update_and_embed(
+                settings, now, rebuild=rebuild, embedder=embedder, progress=progress
+            )
+        report = console.run_async(work)
     console.print_result(view.view(report), report, as_json=common.json)
     failed = report.questions is not None and report.questions.failed
     return ExitCode.FAILED if failed else ExitCode.DONE

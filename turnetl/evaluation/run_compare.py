@@ -42,8 +42,8 @@ from turnetl.ingestion.plan import AssumedTime, TurnPlan
 from turnetl.lake import episode_from_row
 from turnetl.llm.embedders.static_model import WordLlamaEmbedder
 from turnetl.llm.stack import ModelStack
+from turnetl.llm.vectors import embedded
 from turnetl.migration.matching import embedded_facts
-from turnetl.pipeline.embedded_texts import embedded
 from turnetl.pipeline.group_names import select_groups
 from turnetl.pipeline.group_plans import plan_groups_in, turn_files
 from turnetl.pipeline.previews import estimated_tokens

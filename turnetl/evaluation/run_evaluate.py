@@ -128,7 +128,7 @@ class _Evaluation:
             turns_with_questions=index.status().turns_with_questions,
             without_question=written.without,
             failed=written.failed,
-            embedder=opened.embedder.name,
+            embedder=(index.search_embedder or opened.embedder).name,
             model=None if self.model is None else self.model.name,
             usage=Usage() if self.meter is None else self.meter.total,
             stopped=None if stopped is None else str(stopped),

@@ -36,8 +36,7 @@ def turn_document(
     questions: Sequence[str] = (),
 ) -> TurnDocument:
     """Return what is indexed of a turn, with the questions that it answers as further passages."""
-    of_text = split_passages(text)
-    of_questions = [Passage(question, _QUESTION_WEIGHT) for question in questions]
+    of_text, of_questions = split_passages(text), _question_passages(questions)
     terms = TurnTerms(
         key,
         {field: tokenizer.joined(value) for field, value in turn_texts(text, facts).items()},
@@ -57,6 +56,15 @@ def turn_texts(text: str, facts: Sequence[IndexedFact]) -> Mapping[Field, str]:
         Field.PROMPT: user_text(text),
         Field.FACTS: _facts_text(facts),
     }
+
+
+def indexed_passages(text: str, questions: Sequence[str]) -> Sequence[Passage]:
+    """Return the passages of a turn that get a vector, with the questions that it answers."""
+    return [*embedded_passages(text), *_question_passages(questions)]
+
+
+def _question_passages(questions: Sequence[str]) -> list[Passage]:
+    return [Passage(question, _QUESTION_WEIGHT) for question in questions]
 
 
 def embedded_passages(text: str) -> Sequence[Passage]:

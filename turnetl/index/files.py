@@ -101,6 +101,8 @@ def _busy(folder: Path) -> IndexBusy:
 
 
 CATALOG, LEXICAL, VECTORS, LOCK = "catalog.sqlite", "lexical", "vectors", "lock.sqlite"
+SEARCH_VECTORS = "search-vectors"
+"""Folder with a folder for the embedder that the user chose for the search."""
 _JOURNAL = f"{CATALOG}-journal"
 """SQLite's record of an unfinished transaction of the catalog."""
 WRITER = f"{LOCK}-writer"
@@ -181,7 +183,7 @@ def share(folder: Path, like: Path) -> None:
     mode = S_IMODE(like.stat().st_mode)
     # Who may read a file may enter its folder.
     folder_mode = S_IRWXU | mode | (mode & _READ) >> 2
-    for part in (folder / LEXICAL, folder / VECTORS):
+    for part in (folder / LEXICAL, folder / VECTORS, folder / SEARCH_VECTORS):
         for path in (part, *part.rglob("*")):
             # A merge may remove a file meanwhile.
             with suppress(PermissionError, FileNotFoundError):

@@ -53,6 +53,13 @@ class IndexStatus:
     ]
     embedder: Annotated[str, described("Embedder of the passages.")]
     caught_up_at: CaughtUpAtField
+    search_embedder: Annotated[
+        str | None,
+        described("Embedder that `turnetl index --embedder` chose; null: `embedder` alone."),
+    ] = None
+    turns_to_embed: Annotated[
+        int, described("Turns that it has not embedded: `embedder` compares these.")
+    ] = 0
     turns_behind: Annotated[
         int | None,
         described(

@@ -58,6 +58,8 @@ def check_index(folder: Path) -> bool:
         parts = IndexParts(folder, catalog, dimensions, no_step, read_only=True)
         with closing(parts):
             parts.vectors.verify()
+            if parts.search is not None:
+                parts.search.vectors.verify()
             check_parts(parts)
             _check_terms(parts)
     return True

@@ -13,6 +13,7 @@ from turnetl.index.conditions import Selection
 from turnetl.index.files import CATALOG, LEXICAL, VECTORS, check_regular, identity, share
 from turnetl.index.lexical import LexicalIndex, LinkedWords
 from turnetl.index.port import Keys, unpack
+from turnetl.index.search_vectors import SearchVectors, search_embedding
 from turnetl.index.vectors import PassageVectors
 
 _KEPT_SELECTIONS = 8
@@ -37,6 +38,8 @@ class IndexParts:
         self._selected: dict[Selection, Keys] = {}
         self._file = identity(folder / CATALOG)
         self._path = folder / CATALOG
+        self.search: SearchVectors | None = None
+        """Of the embedder that the user chose for the search; None: no turn is embedded."""
         self._links = LinkedWords(folder / LEXICAL) if read_only else None
         try:
             self.lexical = LexicalIndex(
@@ -52,6 +55,7 @@ class IndexParts:
                 catalog.removed_turns(),
                 before_step,
             )
+            self._reload_search()
         except BaseException:
             if self._links:
                 self._links.close()
@@ -66,11 +70,22 @@ class IndexParts:
         generation = self.catalog.generation()
         if generation != self._generation:
             self.vectors.reload(self.catalog.valid_rows(), self.catalog.removed_turns())
+            self._reload_search()
             if self._links:
                 self._links.refresh()
             self.lexical.reload()
             self._selected.clear()
             self._generation = generation
+
+    def _reload_search(self) -> None:
+        if self.search is not None:
+            self.search.vectors.close()
+        embedding = search_embedding(self.catalog)
+        self.search = (
+            SearchVectors(self._path.parent, self.catalog, embedding)
+            if embedding is not None and embedding.valid.rows
+            else None
+        )
 
     def select(self, selection: Selection) -> Keys:
         """Return the turns that meet all conditions: a server asks for the same ones again."""
@@ -101,6 +116,8 @@ class IndexParts:
 
     def close(self) -> None:
         self.vectors.close()
+        if self.search is not None:
+            self.search.vectors.close()
         self.catalog.close()
         if self._links:
             self._links.close()

@@ -1,5 +1,6 @@
 """The index on disk: a folder that one process creates, replaces or writes, and others read."""
 
+import logging
 import os
 import sqlite3
 import time
@@ -9,11 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from turnetl.base import private_files
-from turnetl.base.errors import IndexBusy, IndexUnusable
+from turnetl.base.errors import BadUsage, IndexBusy, IndexUnusable
 from turnetl.base.model import SessionId, TurnId
 from turnetl.index.catalog import Catalog, StoredQuestions
 from turnetl.index.conditions import Selection
@@ -21,6 +23,7 @@ from turnetl.index.files import (
     CATALOG,
     LEXICAL,
     LOCK,
+    SEARCH_VECTORS,
     DamagedIndex,
     IndexEmbedder,
     check_embedder,
@@ -47,12 +50,23 @@ from turnetl.index.port import (
     PassageTokens,
     ProgressCallback,
 )
+from turnetl.index.search_vectors import (
+    SearchEmbedding,
+    add_batch,
+    record_search_embedding,
+    search_embedding,
+    waiting_batch,
+    waiting_turns,
+)
 from turnetl.index.snapshot import index_status, open_snapshot
 from turnetl.llm.embedders import Embedder
 
 GraphState = Literal["graph_state", "content_state"]
 """Of an embedded graph's file at the last catch-up; of the graph's content at the last look for
 session-level episodes."""
+
+
+log = logging.getLogger(__name__)
 
 
 class PersistentIndex:
@@ -67,10 +81,13 @@ class PersistentIndex:
         embedder: str,
         dimensions: int,
         before_step: Callable[[str], None] = no_step,
+        open_embedder: Callable[[str], Embedder] | None = None,
     ) -> None:
         """Open the index of the embedder with this name, or create an empty one.
 
-        `before_step` is called before each step of a writer; a test stops it there.
+        Args:
+            before_step: called before each step of a writer; a test stops it there.
+            open_embedder: opens the embedder that was chosen for the search; None: it is not used.
 
         Raises:
             IndexBusy: another process locks it.
@@ -80,6 +97,9 @@ class PersistentIndex:
         self._index_embedder = IndexEmbedder(embedder, dimensions)
         self._before_step = before_step
         self._is_writing = False
+        self._open_embedder = open_embedder
+        self._opened: dict[str, Embedder | None] = {}
+        """The embedders that were chosen for the search, by name; None: it cannot be opened."""
         with translated_errors(folder):
             private_files.create_folder(folder, lake_of(folder))
             self._parts = open_current(
@@ -199,17 +219,107 @@ class PersistentIndex:
             own = members[places := np.flatnonzero(np.isin(members, keys))]
             return dict(zip(own.tolist(), shares[sessions[places]].tolist(), strict=True))
 
+    @property
+    def search_embedder(self) -> Embedder | None:
+        """The embedder that was chosen for the search, if it embedded a turn and can be opened."""
+        with self._reading() as parts:
+            embedding = parts.search.embedding if parts.search is not None else None
+        return self._embedder_of(embedding) if embedding is not None else None
+
+    def _embedder_of(self, embedding: SearchEmbedding) -> Embedder | None:
+        """Open the embedder once; log why it cannot be opened."""
+        if self._open_embedder is not None and embedding.embedder not in self._opened:
+            opened, problem = None, None
+            try:
+                opened = self._open_embedder(embedding.choice)
+            except BadUsage as error:
+                problem = str(error)
+            if opened is not None and opened.name != embedding.embedder:
+                problem = f"`{embedding.choice}` is another model now: run `turnetl index"
+                problem += f" --embedder {embedding.choice}`"
+                opened = None
+            if problem is not None:
+                built_in = self._index_embedder.name
+                log.warning("%s; until then, `%s` compares all turns", problem, built_in)
+            self._opened[embedding.embedder] = opened
+        return self._opened.get(embedding.embedder)
+
+    def choose_embedder(self, chosen: SearchEmbedding | None) -> None:
+        """Let this embedder embed the turns for the search; None: only that of the index does.
+
+        What another one embedded is deleted; what this one did stays.
+        """
+        with self.writing() as parts:
+            before = search_embedding(parts.catalog)
+            if before is not None and before.is_of(chosen):
+                chosen = msgspec.structs.replace(before, choice=chosen.choice if chosen else "")
+            with parts.catalog.transaction():
+                record_search_embedding(parts.catalog, chosen)
+            parts.reload()
+            for path in (self._folder / SEARCH_VECTORS).glob("*"):
+                # Windows does not delete what another process reads.
+                with suppress(OSError):
+                    if chosen is None or path.name != chosen.folder_name:
+                        delete_folder(path)
+
+    def waiting_share(self) -> float:
+        """Return the share of the turns that wait for the chosen embedder; 0 without one."""
+        with self._reading() as parts:
+            embedding = search_embedding(parts.catalog)
+            if embedding is None:
+                return 0.0
+            waiting = len(waiting_turns(parts.catalog, embedding))
+            return waiting / max(parts.catalog.turn_count(), 1)
+
+    def to_embed(self) -> tuple[int, int]:
+        """Return how many turns, and passages of them, wait for the chosen embedder."""
+        with self._reading() as parts:
+            embedding = search_embedding(parts.catalog)
+            keys = waiting_turns(parts.catalog, embedding) if embedding is not None else ()
+            return len(keys), int(np.isin(parts.vectors.keys(), keys).sum())
+
+    async def embed_next(self, *, probe: int = 0) -> int | None:
+        """Let the chosen embedder embed the next turns; return how many passages; None: none waits.
+
+        Other writers are excluded while the vectors are written, not while they are made.
+
+        Args:
+            probe: embed only so many passages and write nothing, to see how long it takes.
+        """
+        with self._reading() as parts:
+            batch = waiting_batch(parts.catalog)
+        embedder = self._embedder_of(batch.embedding) if batch is not None else None
+        if batch is None or embedder is None:
+            return None
+        if probe:
+            return len(await embedder.embed(batch.texts[:probe]))
+        vectors = await embedder.embed(batch.texts)
+        with self.writing() as parts:
+            add_batch(self._folder, parts.catalog, batch, vectors)
+            parts.share()
+            parts.reload()
+        return len(vectors)
+
     def similarities(
-        self, vector: NDArray[np.float32], keys: Keys | None, *, limit: int
+        self,
+        vector: NDArray[np.float32],
+        keys: Keys | None,
+        *,
+        limit: int,
+        search_vector: NDArray[np.float32] | None = None,
     ) -> Mapping[int, float]:
         """Return the turns of `keys` (None: any) whose passages are most similar to a vector.
 
-        The vector has unit length. Each turn has its best weighted cosine.
+        The vectors have unit length. Each turn has its best weighted cosine: with `search_vector`,
+        which is of the `search_embedder`, if that has embedded the turn, else with `vector`.
         """
         with self._reading() as parts:
             own = self._index_embedder
             check_embedder(own, IndexEmbedder(own.name, len(vector)))
-            return parts.vectors.best_per_turn(vector, keys, limit)
+            search = parts.search
+            if search is None or search_vector is None or len(search_vector) != search.dimensions:
+                return parts.vectors.best_per_turn(vector, keys, limit)
+            return search.best_per_turn(search_vector, parts.vectors, vector, keys, limit)
 
     def passage_tokens(self, keys: Keys) -> PassageTokens:
         """Return how many turns contain each token, and the total number of turns."""
@@ -410,17 +520,24 @@ def index_exists(folder: Path) -> bool:
 
 
 def _replace(folder: Path, embedder: IndexEmbedder) -> None:
-    questions = _readable_questions(folder)
+    questions, chosen = _kept(folder)
     _delete_files(folder)
     create_index(folder, embedder)
     with closing(Catalog.open(folder / CATALOG)) as catalog, catalog.transaction():
         catalog.questions.put(questions)
+        if chosen is not None and chosen.embedder != embedder.name:
+            record_search_embedding(catalog, chosen.without_turns())
 
 
-def _readable_questions(folder: Path) -> Sequence[StoredQuestions]:
+def _kept(folder: Path) -> tuple[Sequence[StoredQuestions], SearchEmbedding | None]:
+    """Return the questions and the embedder of the search, as far as they can be read."""
+    questions: Sequence[StoredQuestions] = ()
+    chosen: SearchEmbedding | None = None
     with suppress(DamagedIndex), open_snapshot(folder) as snapshot:
-        return snapshot.questions() if snapshot is not None else ()
-    return ()
+        if snapshot is not None:
+            chosen = snapshot.search_embedding()
+            questions = snapshot.questions()
+    return questions, chosen
 
 
 def _delete_files(folder: Path) -> None:

@@ -19,6 +19,7 @@ from turnetl.index.catalog import Catalog, StoredQuestions
 from turnetl.index.catalog_state import BUSY_TIMEOUT
 from turnetl.index.files import CATALOG, VECTORS, IndexEmbedder, folder_size, translated_errors
 from turnetl.index.index_report import IndexStatus, unread_commits
+from turnetl.index.search_vectors import SearchEmbedding, search_embedding, waiting_turns
 from turnetl.index.vectors import count_held
 
 
@@ -36,6 +37,10 @@ class IndexSnapshot:
     def embedder(self) -> IndexEmbedder:
         with translated_errors(self._folder):
             return self._catalog.embedder()
+
+    def search_embedding(self) -> SearchEmbedding | None:
+        with translated_errors(self._folder):
+            return search_embedding(self._catalog)
 
     def questions(self) -> Sequence[StoredQuestions]:
         with translated_errors(self._folder):
@@ -80,6 +85,7 @@ def open_snapshot(
 
 
 def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
+    embedding = search_embedding(catalog)
     return IndexStatus(
         path=folder,
         groups=tuple(catalog.groups()),
@@ -87,6 +93,8 @@ def index_status(folder: Path, catalog: Catalog) -> IndexStatus:
         turns_with_questions=catalog.questions.count(),
         bytes=folder_size(folder),
         embedder=catalog.setting("embedder") or "",
+        search_embedder=embedding.embedder if embedding else None,
+        turns_to_embed=len(waiting_turns(catalog, embedding)) if embedding else 0,
         caught_up_at=catalog.caught_up_at(),
     )
 

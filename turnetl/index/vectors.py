@@ -78,7 +78,7 @@ class PassageRows:
     vectors: Floats
     """One row per passage, of unit length."""
     tokens: Sequence[NDArray[np.uint16]]
-    """The distinct tokens of each passage, at least one."""
+    """The distinct tokens of each passage: at least one, unless they are never asked for."""
 
 
 def count_held(keys: Keys, removed: Keys) -> int:

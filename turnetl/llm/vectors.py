@@ -1,12 +1,15 @@
 """Vectors as bytes, as they are stored, and as arrays, as they are computed with."""
 
+import asyncio
 from collections.abc import Sequence
 
 import numkong
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from turnetl.base.batched import batched
 from turnetl.base.model import Vector
+from turnetl.llm.embedders import Embedder
 
 Matrix = NDArray[np.float32]
 
@@ -22,6 +25,23 @@ def unpack(vector: Vector) -> Matrix:
 def stack(vectors: Sequence[Vector]) -> Matrix:
     rows: Matrix = np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), -1)
     return rows
+
+
+_EMBEDDED_BATCH = 1_000
+"""Texts; other tasks run between two batches."""
+
+
+async def embedded(texts: Sequence[str], embedder: Embedder) -> Matrix:
+    """Return a row per text, in their order; each distinct text is embedded once."""
+    distinct = sorted({*texts})
+    vectors: list[Vector] = []
+    for batch in batched(distinct, _EMBEDDED_BATCH):
+        vectors += await embedder.embed(batch)
+        await asyncio.sleep(0)
+    if not vectors:
+        return np.zeros((0, embedder.dimensions), dtype=np.float32)
+    rows = {text: row for row, text in enumerate(distinct)}
+    return stack(vectors)[[rows[text] for text in texts]]
 
 
 Int8s = NDArray[np.int8]

@@ -22,7 +22,7 @@ from turnetl.base.tsv_file import read_tsv
 from turnetl.graph.migrations import TurnMigration
 from turnetl.graph.session_level import SessionLevelData, UnrecordedEpisode
 from turnetl.llm.embedders import Embedder
-from turnetl.llm.vectors import Matrix
+from turnetl.llm.vectors import Matrix, embedded
 from turnetl.migration.comparison import (
     ComparedSession,
     DataSize,
@@ -31,7 +31,6 @@ from turnetl.migration.comparison import (
     LostFact,
     SearchProbe,
 )
-from turnetl.pipeline.embedded_texts import embedded
 
 _BLOCK = 256
 """Old facts in a block of the comparison: with 100,000 new facts, a block takes 100 MB."""

@@ -35,7 +35,7 @@ _C_LIKE = (
     r"|union|module|actor) (\w+)"
     r"|(?:fun|func|function|def|sub) (?:[\w<>]+\.)?(\w+)"
     r"|(?!(?:return|new|else|throw|await|case|delete|using|typedef|goto) )"
-    r"[\w:<>\[\],.?*&]{2,60}(?: \*|\* | &|& | )(?:\w+::)?(~?\w+)\([^;]{0,300}\)?(?: const)?"
+    r"[\w:<>\[\],.?*&]{2,60}(?: \*|\* | &|& | )((?:\w+::)?~?\w+)\([^;]{0,300}\)?(?: const)?"
     r"(?: throws \w+)? ?[{,]?$)"
     r"|#define (\w+)"
 )
@@ -72,6 +72,37 @@ _SETTINGS = {
     "yaml yml": r"(?:- )?[\"']?([\w./$@-]{1,80})[\"']?:(?: |$)",
     "json jsonc json5": r"\"([^\"\s]{1,80})\": ?",
 }
+_TYPED = (
+    r"(?:(?:public|private|protected|internal|static|final|open|override|readonly|const|volatile"
+    r"|lateinit|weak|lazy|required|fileprivate|mutable|constexpr|transient|declare) ){0,5}"
+)
+_NO_MEMBER = r"(?!(?:return|throw|if|else|for|while|case|break|import|package|using|pass|raise)\b)"
+_MEMBERS = {
+    "py pyi": rf"{_NO_MEMBER}([A-Za-z_]\w*) ?(?::(?!=)|=(?!=))",
+    "go": r"([A-Za-z_]\w*)(?:, \w+){0,4} +[\w.*\[\]{}()<-]",
+    "js jsx ts tsx mjs cjs mts cts vue svelte": (
+        rf"{_NO_MEMBER}{_TYPED}(#?[\w$]+)(?:[?!]?:|\(| ?=(?![=>])|,?$|;$)"
+    ),
+    "rs": r"(?:pub(?:\([\w:]+\))? )?(?:([a-z_]\w*): |([A-Z]\w*)(?:[({,]| = |$))",
+    "java kt kts cs swift scala dart php c h cc cpp cxx hpp hh m mm groovy": (
+        rf"{_NO_MEMBER}{_TYPED}(?:(?:val|var|let) (\w+)|case (\w+)"
+        r"|[\w<>\[\],.?*&: ]{1,60}? [*&$]?(\w+) ?(?:=(?!=)|;|\{ ?get)"
+        r"|\$(\w+) ?[=;]|([A-Z]\w*)(?: ?= ?[^,]{1,60}|\([^)]{0,80}\))?[,;]?$)"
+    ),
+    "rb": r"attr_\w{1,10} :(\w+)",
+    "sql": (
+        r"(?!(?i:primary|foreign|unique|constraint|check|key|index|create|alter|insert|select)\b)"
+        r"[\"`]?(\w+)[\"`]? [A-Za-z]"
+    ),
+    "proto": r"(?:repeated |optional )?[\w.<>, ]{1,60} (\w+) = \d+",
+    "graphql gql": r"(\w+)(?:\([^)]{0,200}\))?: ",
+}
+_WITH_COLONS = frozenset(["rs", "php", "c", "h", "cc", "cpp", "cxx", "hpp", "hh"])
+_GO_METHOD = re.compile(r"func \(\w{0,40} ?(\*?)(\w+)(?:\[[^\]]{0,80}\])?\) (\w+)")
+_TYPE = re.compile(
+    r"(?:^|\s)(?:class|struct|interface|enum|trait|impl\b.{0,100}|protocol|extension|object|record"
+    r"|union|actor|type|message|service|input|(?i:create (?:temp )?table))\s",
+)
 _PROSE = "md mdx markdown rst adoc"
 _HEADING = r"#{1,6} (\S[^\n]{0,100})"
 _GENERATED = re.compile(
@@ -84,6 +115,8 @@ class Definition(NamedTuple):
     """Its index in the lines."""
     indent: int
     name: str
+    is_type: bool = False
+    """Whether it owns what it encloses: a class, a struct, an enumeration, an interface."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +126,38 @@ class Language:
     pattern: re.Pattern[str]
     is_settings: bool = False
     is_prose: bool = False
+    member: re.Pattern[str] | None = None
+    """Fields and constants in the body of a type."""
+    scope: str = "."
+    """Between a type and what it owns."""
 
     def name(self, line: str) -> str:
-        """Return the name that a line defines, or an empty one."""
+        """Return the name that a line defines, or an empty one; of a Go method with its type."""
         found = self.pattern.match(line) if len(line) <= _LONGEST_LINE else None
-        name = next(filter(None, found.groups()), "") if found else ""
-        return name.strip().strip("\"'")
+        if found and (method := _GO_METHOD.match(line)):
+            pointer, owner, name = method.groups()
+            return f"(*{owner}).{name}" if pointer else f"{owner}.{name}"
+        return _first_name(found)
 
-    def definitions(self, lines: Sequence[str]) -> Iterator[Definition]:
+    def definitions(
+        self, lines: Sequence[str], owner: Definition | None = None
+    ) -> Iterator[Definition]:
+        """Yield the definitions in lines, of which `owner` encloses the first."""
         is_code = False
+        types = _OpenTypes(owner if owner is not None and owner.is_type else None)
         for index, line in enumerate(lines):
             if self.is_prose and _FENCE.match(line):
                 is_code = not is_code
             elif not is_code and (name := self.name(line)):
+                found = Definition(index, self._depth(line), name, _is_type(line, name))
+                types.open(found)
+                yield found
+            elif (
+                self.member is not None
+                and line.strip()
+                and types.is_member(line)
+                and (name := _first_name(self.member.match(line)))
+            ):
                 yield Definition(index, self._depth(line), name)
 
     def _depth(self, line: str) -> int:
@@ -127,15 +179,58 @@ class Language:
             if not _CONTINUES.match(line):
                 limit = indent
             if name := self.name(line):
-                found.append(Definition(index, indent, name))
+                found.append(Definition(index, indent, name, _is_type(line, name)))
             if limit < (0 if self.is_settings else 1):
                 break
         return found
 
 
+class _OpenTypes:
+    """The types that enclose a line, while lines are read; each with the depth of its members."""
+
+    def __init__(self, outermost: Definition | None) -> None:
+        self._open: list[tuple[int, int | None]] = []
+        if outermost is not None:
+            self._open.append((outermost.indent, None))
+
+    def open(self, found: Definition) -> None:
+        self.is_at(found.indent)
+        if found.is_type:
+            self._open.append((found.indent, None))
+
+    def is_at(self, indent: int) -> bool:
+        """Close the types that end above a line; return whether it is as deep as members are."""
+        while self._open and self._open[-1][0] >= indent:
+            self._open.pop()
+        if not self._open:
+            return False
+        of_type, of_members = self._open[-1]
+        if of_members is None:
+            self._open[-1] = (of_type, indent)
+        return of_members in {None, indent}
+
+    def is_member(self, line: str) -> bool:
+        return not (_CONTINUES.match(line) or is_comment(line)) and self.is_at(indentation(line))
+
+
+def _first_name(found: re.Match[str] | None) -> str:
+    name = next(filter(None, found.groups()), "") if found else ""
+    return name.strip().strip("\"'")
+
+
+def _is_type(line: str, name: str) -> bool:
+    return _TYPE.search(line[: line.find(name.rpartition(".")[2])]) is not None
+
+
 def _languages() -> Mapping[str, Language]:
+    members = {ext: one for exts, one in _MEMBERS.items() for ext in exts.split()}
     languages = {
-        extension: Language(re.compile(rf"[ \t]*(?:{pattern})"), is_settings=patterns is _SETTINGS)
+        extension: Language(
+            re.compile(rf"[ \t]*(?:{pattern})"),
+            is_settings=patterns is _SETTINGS,
+            member=re.compile(rf"[ \t]*(?:{members[extension]})") if extension in members else None,
+            scope="::" if extension in _WITH_COLONS else "#" if extension == "rb" else ".",
+        )
         for patterns in (_PATTERNS, _SETTINGS)
         for extensions, pattern in patterns.items()
         for extension in extensions.split()

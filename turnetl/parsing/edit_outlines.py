@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 
 from turnetl.base import edit_outline
 from turnetl.base.edit_outline import (
@@ -19,11 +19,13 @@ from turnetl.base.edit_outline import (
     CHANGED,
     DELETED,
     IMPORTED,
+    NET,
     RENAMED,
     EditedPart,
 )
 from turnetl.formats.kit.tool_input import EditedText, called_path, edited_texts
-from turnetl.formats.port import RawTurn
+from turnetl.formats.port import RawToolCall, RawTurn
+from turnetl.parsing import line_changes
 from turnetl.parsing.definitions import (
     Definition,
     Language,
@@ -38,26 +40,20 @@ _MAX_CHARS, _MAX_LINES = 200_000, 4000
 """A longer text is not read."""
 _KNOWN = 8
 """Texts of a file that are remembered, and results of commands: the last ones."""
-_MAX_CHANGES = 12
+_MAX_CHANGES, _MAX_REGION = 16, 800
 _VALUE, _DOC, _NAME = 140, 180, 80
 """Characters of a changed line, of what a definition says about itself, and of a name."""
+_RESTORES = re.compile(
+    r"\bgit (?:checkout (?!-[bB])|restore|reset --hard|stash|revert|pull|merge|rebase|switch"
+    r"|cherry-pick)|\bsed -i|\bperl -\w?i"
+)
+_SHOWS = re.compile(r"(?:cd \S{1,200} ?&& ?)?(?:cat|head|tail|nl|bat|sed -n)\s[^;&]*$")
 _MIN_ANCHOR = 6
 _LONGEST_LINE = 400
 _SIMILAR = 0.6
 """Share of lines that a renamed definition keeps."""
 _LINE_NUMBER = re.compile(r"^ {0,6}\d{1,6}[→\t:|] ?", re.MULTILINE)
 _OVERWRITTEN = re.compile(r"\b(?:updated|overwr\w+|modified)\b")
-_CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w{2,40}(?:\.[A-Za-z_]\w{1,40}){0,2})\(")
-_NO_CALLS = frozenset(
-    {"for", "while", "switch", "return", "catch", "func", "function", "def", "class", "elif"}
-    | {"print", "println", "len", "str", "int", "append", "range", "super", "isinstance", "and"}
-    | {"not", "assert", "string", "make", "list", "dict", "set", "tuple", "bool", "require", "if"}
-    | {"console.log", "fmt.Println", "fmt.Printf", "fmt.Sprintf", "Some", "Err", "await"}
-    | {"fmt.Fprintf", "fmt.Errorf", "errors.New", "errors.Is", "errors.As", "context.Background"}
-    | {"slog.String", "filepath.Join", "path.join", "os.path.join", "JSON.stringify", "String"}
-)
-"""Keywords, and calls that say nothing about a change."""
-_MAX_CALLS = 3
 _DOCSTRING = re.compile(r"^[ \t]*[rb]?(?:\"\"\"|''')(.*)$")
 _COMMENT_MARK = re.compile(
     r"^[ \t]*(?://[/!]?|#+|/\*+|\*(?!\*)|--|;+|\"\"\"|''')[ \t]*|[ \t]*(?:\*/|-->)$"
@@ -77,9 +73,13 @@ _IMPORTS |= dict.fromkeys(("ts", "tsx", "jsx", "mjs", "mts", "vue", "svelte"), _
 
 
 def add_outlines(turns: Iterable[RawTurn]) -> None:
-    """Append to the input of each call that edited files what it changed, by definition."""
+    """Append to the input of each call that edited files what it changed, by definition.
+
+    The last of several calls of a turn that edit a file has also what they did together.
+    """
     known = _KnownTexts()
     for turn in turns:
+        edited: _Edited = {}
         for call in turn.tool_calls:
             edits = edited_texts(call.arguments) if not call.is_error else []
             if edits:
@@ -87,8 +87,44 @@ def add_outlines(turns: Iterable[RawTurn]) -> None:
                     known.add(edits[0].path, call.original, is_whole=True)
                 changes = _of_call(edits, known, call.result)
                 call.input += edit_outline.outline_text(changes)
+                for path in dict.fromkeys(edit.path for edit in edits):
+                    is_known = any(one.name and one.path in {"", path} for one in changes)
+                    edited.setdefault(path, []).append((call, is_known))
             elif call.arguments is not None and call.result:
-                known.add(called_path(call.arguments), call.result)
+                known.read(call)
+            if _restores(call):
+                _add_net(edited, known)
+                known.by_path.clear()
+        _add_net(edited, known)
+
+
+_Edited = dict[str, list[tuple[RawToolCall, bool]]]
+"""The calls that edited each file, and whether it is known of which definitions."""
+
+
+def _add_net(edited: _Edited, known: "_KnownTexts") -> None:
+    for path, calls in edited.items():
+        if len(calls) > 1 and any(is_known for _, is_known in calls):
+            net = EditedPart(NET, str(len(calls)), "", path)
+            changes = [change._replace(path=path) for change in _net_changes(path, known)]
+            calls[-1][0].input += edit_outline.outline_text([net, *changes[:_MAX_CHANGES]])
+    known.begin(edited)
+    edited.clear()
+
+
+def _restores(call: RawToolCall) -> bool:
+    """Whether a call changes files in a way that no text of the archive shows."""
+    return not called_path(call.arguments) and _RESTORES.search(call.input[:2000]) is not None
+
+
+def _net_changes(path: str, known: "_KnownTexts") -> Iterator[EditedPart]:
+    """Yield what all edits of a file since the turn began did together."""
+    kind = language(path)
+    for text in known.by_path.get(path, ()):
+        if text.is_new:
+            yield EditedPart(ADDED, "", _file_doc(text.text, kind))
+        if text.before is not None and text.before != text.text and kind is not None:
+            yield from _difference(path, kind, text.before, text)
 
 
 def _of_call(edits: Sequence[EditedText], known: "_KnownTexts", result: str) -> list[EditedPart]:
@@ -97,21 +133,44 @@ def _of_call(edits: Sequence[EditedText], known: "_KnownTexts", result: str) -> 
     for edit in edits:
         for change in islice(_changes(edit, known, result), _MAX_CHANGES):
             found.setdefault(change._replace(path="" if is_one else edit.path))
-        known.add(edit.path, edit.after, is_whole=edit.operation == "Write")
     return list(found)[: 2 * _MAX_CHANGES]
 
 
-@dataclass
+@dataclass(slots=True)
 class _KnownText:
+    """A file or a part of one, as the session last saw or left it."""
+
     shown: str
     """As a tool printed it, perhaps with line numbers."""
-    is_whole: bool
+    is_whole: bool = False
+    is_joined: bool = True
+    """Whether its lines follow each other in the file: not in what a search prints."""
+    before: str | None = None
+    """Before the first edit of the turn; None: the turn did not edit it."""
+    is_new: bool = False
+    is_plain: bool = False
 
-    @cached_property
+    @property
     def text(self) -> str:
         # Few of all texts that are read are edited later.
-        is_numbered = _LINE_NUMBER.match(self.shown)
-        return _LINE_NUMBER.sub("", self.shown) if is_numbered else self.shown
+        if not self.is_plain:
+            is_numbered = _LINE_NUMBER.match(self.shown)
+            self.shown = _LINE_NUMBER.sub("", self.shown) if is_numbered else self.shown
+            self.is_plain = True
+        return self.shown
+
+    def edit(self, edit: EditedText) -> bool:
+        """Apply an edit; return whether the text holds what it replaces."""
+        text = self.text
+        if not edit.before or edit.before not in text:
+            return False
+        self.before = text if self.before is None else self.before
+        self.shown = text.replace(edit.before, edit.after, -1 if edit.everywhere else 1)
+        return True
+
+
+def _holding(edit: EditedText, texts: Iterable[_KnownText]) -> _KnownText | None:
+    return next((one for one in texts if edit.before and edit.before in one.text), None)
 
 
 @dataclass(slots=True)
@@ -120,41 +179,80 @@ class _KnownTexts:
 
     by_path: dict[str, deque[_KnownText]] = field(default_factory=dict)
 
-    def add(self, path: str, text: str, *, is_whole: bool = False) -> None:
-        if _MIN_ANCHOR < len(text) <= _MAX_CHARS:
-            texts = self.by_path.setdefault(path, deque(maxlen=_KNOWN))
-            texts.append(_KnownText(text, is_whole))
+    def add(self, path: str, text: str, *, is_whole: bool = False, is_joined: bool = True) -> None:
+        if not _MIN_ANCHOR < len(text) <= _MAX_CHARS:
+            return
+        texts = self.by_path.setdefault(path, deque(maxlen=_KNOWN))
+        if not (is_whole and texts and texts[-1].is_whole and texts[-1].text == text):
+            texts.append(_KnownText(text, is_whole, is_joined, is_plain=is_whole))
 
-    def surroundings(self, edit: EditedText) -> tuple[list[str], str, str]:
-        """Return the lines above an edit, and what its first and its last line begin and end with.
+    def read(self, call: RawToolCall) -> None:
+        path = called_path(call.arguments)
+        command = "" if path else call.input[:_LONGEST_LINE]
+        self.add(path, call.result, is_joined=bool(path) or _SHOWS.match(command) is not None)
 
-        All are empty if the text of the edit is in nothing that is known.
-        """
+    def begin(self, paths: Iterable[str]) -> None:
+        """Begin a turn: what was edited of these files before is no edit of the turn."""
+        for path in paths:
+            for text in self.by_path.get(path, ()):
+                text.before, text.is_new = None, False
+
+    def write(self, edit: EditedText) -> _KnownText:
+        """Return the file with its new text, and the last whole text before."""
+        texts = self.by_path.get(edit.path)
+        known = texts[-1] if texts and texts[-1].is_whole else None
+        if known is None:
+            known = _KnownText(edit.after, is_whole=True, before="", is_new=True, is_plain=True)
+            self.by_path.setdefault(edit.path, deque(maxlen=_KNOWN)).append(known)
+            return known
+        known.before = known.text if known.before is None else known.before
+        known.shown = edit.after
+        return known
+
+    def edited(self, edit: EditedText) -> tuple[_KnownText, str]:
+        """Apply an edit; return the text that it is in, and that before the edit."""
+        texts = self.by_path.setdefault(edit.path, deque(maxlen=_KNOWN))
+        # What the turn edited before goes on: it knows the text when the turn began.
+        found = _holding(edit, sorted(texts, key=lambda one: one.before is None))
+        if found is None:
+            other = _holding(edit, reversed(self.by_path.get("", ())))
+            text = other.text if other else edit.before
+            found = _KnownText(text, is_joined=other is not None and other.is_joined, is_plain=True)
+            texts.append(found)
+        before = found.text
+        if not found.edit(edit):
+            found.before, found.shown = found.text, edit.after
+        for one in texts:
+            if one is not found:
+                is_edited = one.before is not None
+                one.edit(edit)
+                # The change is told once, of the text that was found.
+                one.before = one.before if is_edited else None
+        return found, before
+
+    def above(self, edit: EditedText) -> list[str]:
+        """Return the lines above the first one of an edit, wherever the session saw it."""
         anchor = next((x for x in edit.before.split("\n") if len(x.strip()) >= _MIN_ANCHOR), "")
-        for sought in (edit.before, anchor) if anchor else ():
-            for known in reversed([*self.by_path.get("", ()), *self.by_path.get(edit.path, ())]):
-                place = known.text.find(sought)
-                if place >= 0:
-                    lines: list[str] = known.text[:place].split("\n")
-                    end = place + len(sought)
-                    rest = known.text[end : end + _LONGEST_LINE].partition("\n")[0]
-                    return lines[:-1], lines[-1], rest if sought == edit.before else ""
-        return [], "", ""
-
-    def whole(self, path: str) -> str:
-        """Return the last text that was written as the whole file, if nothing changed it since."""
-        texts = self.by_path.get(path)
-        return texts[-1].text if texts and texts[-1].is_whole else ""
+        shown = chain(self.by_path.get("", ()), self.by_path.get(edit.path, ()))
+        for known in reversed([*shown]) if anchor else ():
+            place = known.text.find(anchor)
+            if place >= 0 and known.text != edit.after:
+                return known.text[:place].split("\n")[:-1]
+        return []
 
 
 class _Side:
-    """A text before or after an edit, with its definitions."""
+    """The lines before or after an edit, with their definitions."""
 
-    def __init__(self, text: str, kind: Language, outside: Sequence[Definition]) -> None:
-        self.lines = text.split("\n")
-        self.found = list(kind.definitions(self.lines))
-        self.owners = owners(self.lines, self.found, kind)
+    def __init__(
+        self, lines: list[str], kind: Language, outside: Sequence[Definition], *, is_closed: bool
+    ) -> None:
+        self.lines = lines
+        self.found = list(kind.definitions(lines, outside[0] if outside else None))
+        self.owners = owners(lines, self.found, kind)
         self.kind = kind
+        self.is_closed = is_closed
+        """Whether the definitions end in these lines."""
         self._parents = parents(self.found)
         self._outside = outside
 
@@ -166,11 +264,25 @@ class _Side:
         return names
 
     def name(self, one: Definition) -> str:
-        """Return the name; of a setting with what encloses it."""
-        if not self.kind.is_settings:
-            return one.name[:_NAME]
+        """Return the name with the type that owns it; of a setting with all that encloses it."""
         parent = self._parents.get(one.line) or self._enclosing(one.indent)
-        return f"{parent.name}.{one.name}"[:_NAME] if parent is not None else one.name[:_NAME]
+        if self.kind.is_settings:
+            parts = [one.name, *self._path(one)]
+            return ".".join(reversed(parts))[-_NAME:]
+        is_owned = parent is not None and parent.is_type and " " not in one.name
+        owner = f"{parent.name}{self.kind.scope}" if is_owned and parent is not None else ""
+        return f"{owner if '.' not in one.name else ''}{one.name}"[:_NAME]
+
+    def _path(self, one: Definition) -> Iterator[str]:
+        """Yield the names of what encloses a setting, the innermost first."""
+        while parent := self._parents.get(one.line):
+            one = parent
+            yield one.name
+        indent = one.indent
+        for outer in self._outside:
+            if outer.indent < indent:
+                indent = outer.indent
+                yield outer.name
 
     def _enclosing(self, indent: int) -> Definition | None:
         return next((one for one in self._outside if one.indent < indent), None)
@@ -192,6 +304,14 @@ class _Side:
                 return True
             owner = self._parents.get(owner.line)
         return False
+
+    def bodies(self, others: Iterable[str]) -> dict[str, list[str]]:
+        """Return the lines of each definition, but of these, without those that it encloses."""
+        lines: dict[str, list[str]] = {}
+        for index, line in enumerate(self.lines):
+            if line.strip() and not self.is_in(index, others):
+                lines.setdefault(self.owner(index), []).append(line)
+        return lines
 
     def outermost(self, names: Sequence[str]) -> list[str]:
         """Return those of the names that are not part of another one; of settings, no tables."""
@@ -268,24 +388,68 @@ def _first_sentence(lines: Iterable[str]) -> str:
 
 def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[EditedPart]:
     if edit.operation == "Delete":
+        known.by_path.pop(edit.path, None)
         yield EditedPart(DELETED, "")
         return
     kind = language(edit.path)
-    before = known.whole(edit.path) if edit.operation == "Write" else edit.before
-    is_new = edit.operation == "Write" and not before
-    if is_new:
-        is_overwritten = bool(_OVERWRITTEN.search(result[:200]))
-        yield EditedPart(CHANGED if is_overwritten else ADDED, "", _file_doc(edit.after, kind))
+    is_write = edit.operation == "Write"
+    above = [edit.above] if edit.above else [] if is_write else known.above(edit)
+    text, before = (known.write(edit), "") if is_write else known.edited(edit)
+    if is_write:
+        before = text.before or ""
+        is_overwritten = text.is_new and bool(_OVERWRITTEN.search(result[:200]))
+        if text.is_new:
+            yield EditedPart(CHANGED if is_overwritten else ADDED, "", _file_doc(edit.after, kind))
         if is_overwritten:
+            text.before, text.is_new = edit.after, False
             return
-    if kind is None or max(len(before), len(edit.after)) > _MAX_CHARS:
+    if kind is not None and max(len(before), len(text.text)) <= _MAX_CHARS:
+        yield from _difference(edit.path, kind, before, text, above)
+
+
+def _difference(
+    path: str, kind: Language, before: str, after: _KnownText, above: Sequence[str] = ()
+) -> Iterator[EditedPart]:
+    """Yield what changed of a text, by definition."""
+    texts = before.split("\n") if before else [], after.text.split("\n")
+    if not max(map(len, texts)) < _MAX_LINES:
         return
-    above, start, end = ([], "", "") if edit.operation == "Write" else known.surroundings(edit)
-    outside = kind.above([edit.above] if edit.above else above)
-    old, new = (_Side(f"{start}{text}{end}", kind, outside) for text in (before, edit.after))
-    if max(len(old.lines), len(new.lines)) <= _MAX_LINES:
-        yield from _of_definitions(old, new)
-        yield from _imports(old, new, edit.path)
+    start, tail, is_closed = _region(*texts, kind)
+    outside = kind.above(texts[0][:start]) or kind.above(above)
+    is_closed = after.is_joined and (is_closed or (after.is_whole and start == 0))
+    old, new = (
+        _Side(lines[start : len(lines) - tail], kind, outside, is_closed=is_closed)
+        for lines in texts
+    )
+    yield from _of_definitions(old, new)
+    yield from _imports(old, new, path)
+
+
+def _region(old: Sequence[str], new: Sequence[str], kind: Language) -> tuple[int, int, bool]:
+    """Return how many equal lines begin and end two texts, less those of a changed definition.
+
+    The last value says whether a definition at the margin follows: what stands before it is whole.
+    """
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    tail = next((at for at in range(most - start) if old[-1 - at] != new[-1 - at]), most - start)
+    if kind.is_settings or kind.is_prose:
+        return start, tail, False
+    first, last = start, tail
+    while first and not (_at_margin(old, first) and _at_margin(new, first)):
+        first -= 1
+    while first and is_comment(old[first - 1]):
+        first -= 1
+    while last and not _at_margin(old, len(old) - last):
+        last -= 1
+    if len(new) - first - last > _MAX_REGION:
+        return start, tail, False
+    return first, last, last > 0
+
+
+def _at_margin(lines: Sequence[str], index: int) -> bool:
+    line = lines[index] if index < len(lines) else ""
+    return bool(line[:1].strip()) and line[0] not in ")]}{" and not is_comment(line)
 
 
 def _file_doc(text: str, kind: Language | None) -> str:
@@ -345,39 +509,25 @@ def _renamed(
 
 def _changed(old: _Side, new: _Side, others: set[str]) -> Iterator[EditedPart]:
     """Yield the definitions with changed lines that are neither added nor deleted."""
-    stripped = [{line.strip() for line in side.lines} for side in (old, new)]
-    lines: dict[str, tuple[list[str], list[str]]] = {}
-    for place, (side, there) in enumerate(((old, stripped[1]), (new, stripped[0]))):
-        for index, line in enumerate(side.lines):
-            text = line.strip()
-            if text and text not in there and not side.is_in(index, others):
-                lines.setdefault(side.owner(index), ([], []))[place].append(text)
-    lines.pop("", None)
-    for name, (removed, added) in sorted(
-        lines.items(), key=lambda item: -len(item[1][0]) - len(item[1][1])
-    ):
-        if any(re.search(r"\w", line) for line in (*removed, *added)):
-            yield EditedPart(CHANGED, name, _changed_detail(removed, added))
+    before, after = (side.bodies(others) for side in (old, new))
+    changed = []
+    for name in dict.fromkeys((*before, *after)):
+        bodies = before.get(name, []), after.get(name, [])
+        if name and bodies[0] != bodies[1]:
+            changed.append((name, bodies, line_changes.distinct_lines(*bodies)))
+    for name, bodies, (lost, gained, comments) in sorted(changed, key=_size):
+        comment = _first_sentence(line for line in comments if line[0] not in "@*-")
+        is_told = comment[:1].isupper() and len(comment.split()) >= _TOLD_WORDS
+        is_closed = all(side.is_closed and name in side.names for side in (old, new))
+        told = [*line_changes.details(name, bodies, (lost, gained), is_closed=is_closed)]
+        told = told if lost or gained else [*line_changes.comment_change(*bodies)]
+        if is_told or not told:
+            told.append(f"# {comment}" if is_told else "")
+        yield from (EditedPart(CHANGED, name, detail) for detail in told)
 
 
-def _changed_detail(removed: Sequence[str], added: Sequence[str]) -> str:
-    if len(removed) <= 1 and len(added) <= 1:
-        was, now = "".join(removed), "".join(added)
-        if max(len(was), len(now)) <= _VALUE:
-            return f"{was}{BECOMES}{now}"
-    comment = _first_sentence(line for line in added if is_comment(line) and line[0] not in "@*-")
-    calls = [list(dict.fromkeys(_calls(lines))) for lines in (removed, added)]
-    lost = [name for name in calls[0] if name not in calls[1]][:_MAX_CALLS]
-    gained = [name for name in calls[1] if name not in calls[0]][:_MAX_CALLS]
-    words = [*(f"-{name}" for name in lost), *(f"+{name}" for name in gained)]
-    is_told = comment[:1].isupper() and len(comment.split()) >= _TOLD_WORDS
-    return " ".join([*words, f"# {comment}"] if is_told else words)
-
-
-def _calls(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        if not is_comment(line) and len(line) <= _LONGEST_LINE:
-            yield from (name for name in _CALL.findall(line) if name not in _NO_CALLS)
+def _size(changed: tuple[str, object, tuple[list[str], list[str], list[str]]]) -> int:
+    return -len(changed[2][0]) - len(changed[2][1])
 
 
 def _imports(old: _Side, new: _Side, path: str) -> Iterator[EditedPart]:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from turnetl import wiring
@@ -27,11 +28,15 @@ from turnetl.index.files import DamagedIndex
 from turnetl.index.follow import estimate_embedding
 from turnetl.index.index_report import CatchUpReport, IndexReport
 from turnetl.index.persistent import PersistentIndex
+from turnetl.index.search_vectors import SearchEmbedding
 from turnetl.index.session_index import SessionIndex
 from turnetl.index.snapshot import turns_behind
-from turnetl.llm.embedders import Embedder
+from turnetl.llm.embedders import Embedder, is_folder
 from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
+
+_PROBED = 8
+"""Passages that show how long one takes."""
 
 if TYPE_CHECKING:  # a search without a model does without it
     from turnetl.llm.meter import Meter
@@ -76,6 +81,71 @@ async def update_index(
             )
     except GraphBusy as error:
         raise GraphBusy(f"{error}; a run that ingests updates the search index itself") from error
+
+
+async def update_and_embed(
+    settings: Settings,
+    clock: Clock,
+    *,
+    rebuild: bool = False,
+    embedder: str | None = None,
+    progress: Progress = ignore_progress,
+) -> IndexReport:
+    """Bring the index up to date, and embed the turns that wait for the embedder of the search.
+
+    What is embedded stays, whatever ends the run; searches answer meanwhile.
+
+    Args:
+        embedder: chosen from now on, as `embedder.provider` names it; that of the index embeds all
+            turns anyway, so that none is chosen then. None: as before.
+        rebuild, progress: as of `update_index`; progress is also made by batches of passages.
+
+    Raises:
+        BadUsage: the embedder is not known, not installed, or on a server.
+    """
+    chosen = None
+    if embedder is not None:
+        choice = _absolute(embedder)
+        opened = wiring.open_chosen_embedder(choice)
+        chosen = SearchEmbedding(choice, opened.name, opened.dimensions)
+    report = await update_index(settings, clock, rebuild=rebuild, progress=progress)
+    async with wiring.embedder(settings) as own:
+        with advice_if_busy(), await open_repaired(settings, own) as index:
+            if chosen is not None:
+                is_own = chosen.embedder == own.name
+                index.choose_embedder(None if is_own else chosen)
+            await _embed_waiting(index, clock, progress)
+            status = index.status()
+    return replace(report, status=replace(status, turns_behind=report.status.turns_behind))
+
+
+def _absolute(choice: str) -> str:
+    """Return the choice as it may be used in another working directory."""
+    name = choice.removeprefix("fastembed:")
+    return str(Path(name).expanduser().absolute()) if is_folder(name) else choice
+
+
+async def _embed_waiting(index: PersistentIndex, clock: Clock, progress: Progress) -> None:
+    """Embed the turns that wait; say first how long that takes, as the first passages show."""
+    turns, passages = index.to_embed()
+    # The first one also loads the model.
+    if not turns or await index.embed_next(probe=1) is None:
+        return
+    started = clock()
+    probed = await index.embed_next(probe=_PROBED) or 1
+    minutes = (clock() - started).total_seconds() / probed * passages / 60
+    log.warning(
+        "embedding %s of %s with `%s`: %s; Ctrl-C stops it, and the next `turnetl index` "
+        "continues; searches answer meanwhile",
+        plural(passages, "passage"),
+        plural(turns, "turn"),
+        index.status().search_embedder,
+        "less than a minute" if minutes < 1 else f"about {plural(round(minutes), 'minute')}",
+    )
+    done = 0
+    while (embedded := await after_other_writers(index.embed_next)) is not None:
+        done += embedded
+        progress(ProgressUpdate("embed", "passages", min(done, passages), passages))
 
 
 async def _rebuild(settings: Settings) -> None:

@@ -116,6 +116,7 @@ async def search_turns(
                 nearest=nearest,
                 model=model,
             )
+            warn_of_waiting(opened.index)
             return SearchResult(
                 found,
                 selection.as_of,
@@ -229,8 +230,19 @@ async def sample_queries(report: "IngestReport", settings: Settings) -> Sequence
     return ()
 
 
+_MANY_WAIT = 0.1
+"""Share of the turns; fewer are said by `turnetl status` only."""
 _MAX_VALUES = 30
 """Values of a condition that a message lists."""
+
+
+def warn_of_waiting(index: PersistentIndex) -> None:
+    if (share := index.waiting_share()) > _MANY_WAIT:
+        log.warning(
+            "%.0f %% of the turns are compared by the built-in embedder: `turnetl index` continues "
+            "to embed them",
+            100 * share,
+        )
 
 
 def warn_if_cut(query: str) -> None:

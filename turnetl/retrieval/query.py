@@ -40,13 +40,19 @@ class Query:
     """The distinct tokens of its words, without those of the most common words."""
     vector: NDArray[np.float32]
     """Of unit length, without the direction that all texts of its embedder share."""
+    search_vector: NDArray[np.float32] | None = None
+    """The same by the embedder that was chosen for the search; None: there is none."""
 
 
-async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Query:
+async def analyze(
+    text: str,
+    embedder: Embedder,
+    static_model: StaticModel,
+    search_embedder: Embedder | None = None,
+) -> Query:
     used = used_part(text)
     plain = used.replace('"', " ")
     (tokens,) = static_model.tokenize([content_words(plain) or plain])
-    vector, *unrelated = stack(await embedder.embed([plain, *_UNRELATED]))
     tokenizer, phrases = Tokenizer(), quoted_parts(text)
     return Query(
         text=text,
@@ -54,8 +60,14 @@ async def analyze(text: str, embedder: Embedder, static_model: StaticModel) -> Q
         phrases=tuple(map(normalized, phrases)),
         phrase_terms=dict.fromkeys(tokenizer.count("\n".join(phrases)), 1.0),
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
-        vector=_without_shared(vector, np.array(unrelated)),
+        vector=await _vector(plain, embedder),
+        search_vector=await _vector(plain, search_embedder) if search_embedder else None,
     )
+
+
+async def _vector(text: str, embedder: Embedder) -> NDArray[np.float32]:
+    vector, *unrelated = stack(await embedder.embed([text, *_UNRELATED]))
+    return _without_shared(vector, np.array(unrelated))
 
 
 def _without_shared(

@@ -143,8 +143,9 @@ class _Ranking:
             if kind in self.weights
         }
         if Evidence.SIMILARITY in self.weights:
-            similar = self.index.similarities(self.query.vector, keys, limit=limit)
-            found[Evidence.SIMILARITY] = similar
+            found[Evidence.SIMILARITY] = self.index.similarities(
+                self.query.vector, keys, limit=limit, search_vector=self.query.search_vector
+            )
         return found
 
     def _candidates(self, keys: Keys | None, proposed: _Found) -> set[int]:

@@ -117,7 +117,7 @@ async def search(
     if not query.strip() or (time and asks_for_all(text)):
         return _list_newest(index, _within(selection, time), limit)
     static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model)
+    analyzed = await analyze(text, embedder, static_model, index.search_embedder)
 
     def ranked_in(selection: Selection) -> list[RankedTurn]:
         keys = None if selection.is_empty else index.select(selection)

@@ -37,7 +37,8 @@ def status_line(status: IndexStatus | None, problem: str | None = None) -> str:
         return problem
     if status is None:
         return _MISSING
-    return f"search index: {plural(status.turns, 'turn')}{_behind(status)}; {_caught_up(status)}"
+    text = f"search index: {plural(status.turns, 'turn')}{_behind(status)}; {_caught_up(status)}"
+    return f"{text}; {_waiting(status)}" if status.turns_to_embed else text
 
 
 def unread_messages(reason: str | None, caught_up_at: datetime | None) -> list[str]:
@@ -59,7 +60,21 @@ def _summary(report: IndexReport) -> str:
         f"{changes}; the index holds {plural(status.turns, 'turn')} and "
         f"{plural(status.passages, 'passage')}, {size(status.bytes)}\n"
         f"{_questions(status, report.questions)}"
-        f"{_caught_up(status)}; embedder {status.embedder}\n{status.path}"
+        f"{_caught_up(status)}; embedder {_embedders(status)}\n{status.path}"
+    )
+
+
+def _embedders(status: IndexStatus) -> str:
+    if status.search_embedder is None:
+        return status.embedder
+    waiting = f"; {_waiting(status)}" if status.turns_to_embed else ""
+    return f"{status.search_embedder}{waiting}"
+
+
+def _waiting(status: IndexStatus) -> str:
+    return (
+        f"{plural(status.turns_to_embed, 'turn')} not embedded by {status.search_embedder} yet: "
+        "run `turnetl index`"
     )
 
 

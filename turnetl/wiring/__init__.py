@@ -10,7 +10,14 @@ from turnetl.base.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from turnetl.wiring.clients import journal, model, model_stack, prices, shared_responses
-    from turnetl.wiring.embedding import embedder, group_embedder, is_built_in, is_remote
+    from turnetl.wiring.embedding import (
+        embedder,
+        group_embedder,
+        is_built_in,
+        is_remote,
+        open_chosen_embedder,
+        store,
+    )
     from turnetl.wiring.extraction import (
         check_model,
         extractor,
@@ -19,7 +26,6 @@ if TYPE_CHECKING:
         recipe,
         templates,
     )
-    from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
         check_index,
         graph_state,

@@ -1,19 +1,45 @@
-"""The embedder that the settings name."""
+"""The graph that the settings name, and the embedder of its texts."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from turnetl.base.errors import GraphUnusable
+from pydantic import ValidationError
+
+from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.graph_model import GroupProfile
+from turnetl.graph import open as graphs
+from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, Embedder, open_embedder
 from turnetl.settings import Settings
-from turnetl.settings.credentials import check_key_encrypted
+from turnetl.settings.credentials import check_key_encrypted, check_password_encrypted
+from turnetl.settings.sections import EmbedderSettings
 
 if TYPE_CHECKING:  # the built-in embedder does without these
     from turnetl.llm.meter import Meter
     from turnetl.llm.retry import RetryPolicy
+
+
+@asynccontextmanager
+async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
+    """Open the graph, and close it afterwards. No other machine gets the password unencrypted."""
+    graphs.check_url(settings.graph_url)
+    check_password_encrypted(settings)
+    password = settings.graph_password
+    graph = await graphs.open_graph(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        write=write,
+        wait=wait,
+        timeout_seconds=settings.graph_timeout_seconds,
+    )
+    try:
+        yield graph
+    finally:
+        await graph.close()
+
 
 _MODEL_CACHE = Path(".cache", "turnetl", "models")
 """Folder in the home folder for downloaded embedding models, which all lakes share."""
@@ -47,6 +73,25 @@ async def group_embedder(
                 f"`{opened.name}`: use the first one {purpose}"
             )
         yield opened
+
+
+def open_chosen_embedder(choice: str) -> Embedder:
+    """Open an embedder that runs on this machine, as `embedder.provider` names it.
+
+    Raises:
+        BadUsage: it is not known, not installed, or on a server.
+    """
+    if choice in REMOTE:
+        raise BadUsage(
+            f"`{choice}` sends texts to a server: name it in the settings, as embedder.provider"
+        )
+    try:
+        config = EmbedderSettings.model_validate({"provider": choice})
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise BadUsage(f"`{choice}` is no embedder: {reason}") from None
+    cache = Path.home() / _MODEL_CACHE
+    return CachedEmbedder(open_embedder(config.provider, model=config.model, cache=cache))
 
 
 def is_remote(settings: Settings) -> bool:

@@ -13,7 +13,7 @@ from turnetl.index.session_index import SessionIndex, session_index_folder
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders import Embedder
 from turnetl.settings import Settings
-from turnetl.wiring.embedding import is_remote
+from turnetl.wiring.embedding import is_remote, open_chosen_embedder
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,12 @@ def search_index(settings: Settings, embedder: Embedder) -> PersistentIndex:
         DamagedIndex: a file is damaged or missing: see `repair_index`.
         IndexUnusable: it is of another version or another embedder, or cannot be written.
     """
-    return PersistentIndex(_folder(settings), embedder.name, _dimensions(settings, embedder))
+    return PersistentIndex(
+        _folder(settings),
+        embedder.name,
+        _dimensions(settings, embedder),
+        open_embedder=open_chosen_embedder,
+    )
 
 
 def session_index(

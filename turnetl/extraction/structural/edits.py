@@ -8,8 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
-from operator import attrgetter
 
 from turnetl.base import ids, relations
 from turnetl.base.edit_outline import (
@@ -18,12 +16,14 @@ from turnetl.base.edit_outline import (
     CHANGED,
     DELETED,
     IMPORTED,
+    NET,
     RENAMED,
     EditedPart,
 )
 from turnetl.base.model import Fact
 from turnetl.episode_text import prose
-from turnetl.extraction.structural import shell_commands
+from turnetl.extraction.structural import edit_sentences, shell_commands
+from turnetl.extraction.structural.edit_sentences import code, listed
 from turnetl.extraction.structural.findings import (
     FILE,
     PACKAGE,
@@ -83,8 +83,8 @@ _VAGUE = re.compile(
     r"|\b(?:should|would|could|will|going to|need(?:s|ed)?|let me|want|we|can just)\b",
     re.IGNORECASE,
 )
+_VERSION_NAME = re.compile(r"(?:\w+\.)*_{0,2}version_{0,2}", re.IGNORECASE)
 _COMMENT = re.compile(r"^(?://|#|--|\*|/\*|\"\"\")")
-_COMMENT_MARK = re.compile(r"\s+(?://|#|--|\*)\s+")
 _NO_CONTENT = re.compile(r"was changed(?: \(|$)|“[^”]{0,300}(?:…|: 1\.? [^”]{0,300})”$")
 """A sentence without what changed, or with code or a comment that is cut."""
 _BUILT = re.compile(r"(?:^|/)(?:dist|build|out|target|coverage)(?:/|$)")
@@ -98,6 +98,8 @@ class _Edit:
     file: str
     change: EditedPart
     calls: tuple[ClassifiedCall, ...]
+    details: tuple[str, ...] = ()
+    """Of what changed: each way in which it did, the most telling first."""
 
     @property
     def name(self) -> str:
@@ -106,8 +108,14 @@ class _Edit:
     @property
     def value(self) -> tuple[str, str] | None:
         """The line before and after; None: more than a line changed."""
-        before, separator, after = self.change.detail.partition(BECOMES)
-        return (before, after) if separator else None
+        before, separator, after = (self.told or [""])[0].partition(BECOMES)
+        return (before, after) if separator and len(self.told) == 1 else None
+
+    @property
+    def told(self) -> list[str]:
+        """The details that say more than a comment."""
+        details = self.details or (self.change.detail,)
+        return [one for one in details if not edit_sentences.is_trivial(one)]
 
 
 def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
@@ -122,12 +130,12 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     for file in files:
         # Beside the change that it tests, what a test calls tells little.
         is_minor = facts and TEST_FILE.search(file)
-        edits = [one for one in by_file[file] if not is_minor or _informative(one.change) != 1]
+        edits = [one for one in by_file[file] if not is_minor or _informative(one) != 1]
         named = [one for one in by_file[file] if one.name] or by_file[file]
         edits = edits if any(one.name for one in edits) else named[:1]
         told = _file_facts(features, file, edits)
-        facts += told[: max(1, _MAX_OF_FILE - len(files) // _FILES)]
-        vague += [] if told else [_vague_fact(features, edits)]
+        facts += told[: 1 if is_minor else max(1, _MAX_OF_FILE - len(files) // _FILES)]
+        vague += [] if told else _vague_facts(features, edits)
     # That a file was changed is said only if nothing tells more of the turn.
     facts += [one for one in vague if not (facts and _NO_CONTENT.search(one.text))]
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
@@ -159,17 +167,59 @@ def _find_moved(features: TurnFeatures, by_file: dict[str, list[_Edit]]) -> None
 
 
 def _edits(features: TurnFeatures) -> Iterator[_Edit]:
+    found: list[_Edit] = []
     for call in features.calls:
         if call.call.is_error:
             continue
         if call.kind in WRITE_KINDS:
-            yield from _of_call(features, call)
+            found += _of_call(features, call)
+            for net in filter(lambda one: one.kind == NET, call.net):
+                found = _with_net(found, features.paths.file(net.path), net, call)
         elif call.kind is CallKind.RUN and call.targets:
             for change in shell_commands.file_changes(call.targets[0]):
                 file = features.paths.file(change.path)
                 moved = features.paths.file(change.detail) if change.kind == RENAMED else ""
                 if file is not None and moved is not None and not _BUILT.search(file):
-                    yield _Edit(file, change._replace(detail=moved or change.detail), (call,))
+                    found.append(
+                        _Edit(file, change._replace(detail=moved or change.detail), (call,))
+                    )
+    yield from found
+
+
+def _with_net(
+    found: list[_Edit], file: str | None, net: EditedPart, call: ClassifiedCall
+) -> list[_Edit]:
+    """Replace what several calls did to a file, one by one, by what they did together."""
+    of_file = [edit.calls[0] for edit in found if edit.file == file]
+    own = [one for one in of_file if _agent(one) == _agent(call)]
+    calls = list(dict.fromkeys(own))[-int(net.name or 0) :]
+    kept = [
+        edit
+        for edit in found
+        if edit.file != file or edit.calls[0] not in calls or edit.name.startswith(_NEEDS)
+    ]
+    if file is None or not calls:
+        return found
+    changes = [change for change in call.net if change.path == net.path and change.kind != NET]
+    return [*kept, *_by_name(file, changes, tuple(calls))]
+
+
+def _agent(call: ClassifiedCall) -> str | None:
+    return call.run.agent_id if call.run else None
+
+
+def _by_name(
+    file: str, changes: Iterable[EditedPart], calls: tuple[ClassifiedCall, ...]
+) -> Iterator[_Edit]:
+    """Yield an edit of each definition: one may have changed in several ways."""
+    details: dict[EditedPart, list[str]] = {}
+    for change in changes:
+        is_changed = change.kind == CHANGED
+        key = change._replace(detail="") if is_changed else change
+        details.setdefault(key, []).extend([change.detail] if is_changed else [])
+    for change, told in details.items():
+        first = (told or [change.detail])[0]
+        yield _Edit(file, change._replace(detail=first), calls, tuple(dict.fromkeys(told)))
 
 
 def _of_call(features: TurnFeatures, call: ClassifiedCall) -> Iterator[_Edit]:
@@ -184,10 +234,9 @@ def _of_call(features: TurnFeatures, call: ClassifiedCall) -> Iterator[_Edit]:
             own = [EditedPart(ADDED if is_new else CHANGED, "", _line_change(call))]
         packages = shell_commands.in_manifest(file, call.detail)
         own += [EditedPart(ADDED, f"{_NEEDS}{package}") for package in packages]
-        for change in own:
-            # The list of dependencies: each of them is a change of its own.
-            if not (packages and change.name.endswith("dependencies")):
-                yield _Edit(file, change, (call,))
+        # The list of dependencies: each of them is a change of its own.
+        own = [one for one in own if not (packages and one.name.endswith("dependencies"))]
+        yield from _by_name(file, own, (call,))
 
 
 def _line_change(call: ClassifiedCall) -> str:
@@ -217,84 +266,21 @@ def _joined(first: _Edit, second: _Edit) -> _Edit | None:
     """Return what two edits of the same definition did together; None: nothing."""
     calls = (*first.calls, *second.calls)
     kinds = first.change.kind, second.change.kind
-    if kinds == (ADDED, DELETED) or (first.value and first.value == _reversed(second)):
+    if kinds == (ADDED, DELETED):
         return None
     if kinds[0] in {ADDED, RENAMED, IMPORTED}:
         return replace(first, calls=calls)
     if kinds == (DELETED, ADDED):
         return _Edit(first.file, EditedPart(CHANGED, first.name), calls)
-    detail = _joined_detail(first, second) if kinds[1] == CHANGED else second.change.detail
-    return _Edit(first.file, second.change._replace(detail=detail), calls)
+    if kinds[1] != CHANGED or not (first.told or second.told):
+        return replace(second, calls=calls)
+    details = edit_sentences.joined(first.details, second.details)
+    return replace(second, calls=calls, details=details) if details else None
 
 
-def _joined_detail(first: _Edit, second: _Edit) -> str:
-    if first.value and second.value and first.value[1] == second.value[0]:
-        return f"{first.value[0]}{BECOMES}{second.value[1]}"
-    if first.value is None and second.value is None:
-        return _Words.of(first.change.detail).then(_Words.of(second.change.detail)).detail
-    return max(first.change, second.change, key=_informative).detail
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What a changed definition no longer calls, what it calls now, and a comment that it got."""
-
-    lost: tuple[str, ...]
-    gained: tuple[str, ...]
-    comment: str
-
-    @classmethod
-    def of(cls, detail: str) -> "_Words":
-        calls, _, comment = detail.partition("# ")
-        comment = comment.removeprefix("Note: ")
-        comment = "" if _VAGUE.search(comment) or ": 1" in comment else comment
-        words = calls.split()
-        lost, gained = (tuple(x[1:] for x in words if x[:1] == sign) for sign in "-+")
-        return cls(lost, gained, comment)
-
-    def then(self, later: "_Words") -> "_Words":
-        lost = [*self.lost, *(name for name in later.lost if name not in self.gained)]
-        gained = [*(name for name in self.gained if name not in later.lost), *later.gained]
-        return _Words(
-            tuple(dict.fromkeys(name for name in lost if name not in gained)),
-            tuple(dict.fromkeys(name for name in gained if name not in self.lost)),
-            self.comment or later.comment,
-        )
-
-    @property
-    def detail(self) -> str:
-        words = [*(f"-{name}" for name in self.lost), *(f"+{name}" for name in self.gained)]
-        return " ".join([*words, f"# {self.comment}"] if self.comment else words)
-
-    def sentence(self, name: str) -> str:
-        gained, lost = (
-            _listed([f"`{call}`" for call in calls[:_SHOWN_NAMES]])
-            for calls in (self.gained, self.lost)
-        )
-        instead = f" in place of {lost}" if lost and gained else ""
-        done = (
-            f"now calls {gained}{instead}" if gained else f"no longer calls {lost}" if lost else ""
-        )
-        if not done and not self.comment:
-            return ""
-        return f"`{name}` {done or 'was changed'}{f': {self.comment}' if self.comment else ''}"
-
-
-def _reversed(edit: _Edit) -> tuple[str, str] | None:
-    return edit.value[::-1] if edit.value is not None else None
-
-
-def _informative(change: EditedPart) -> int:
-    """Return how much the detail of a change says."""
-    if not change.detail or _is_of_comment(change.detail):
-        return 0
-    return 3 if BECOMES in change.detail else 2 if "# " in change.detail else 1
-
-
-def _is_of_comment(detail: str) -> bool:
-    """Whether the one line that changed is a comment."""
-    before, separator, after = detail.partition(BECOMES)
-    return bool(separator) and all(not line or _COMMENT.match(line) for line in (before, after))
+def _informative(edit: _Edit) -> int:
+    """Return how much the details of a change say: more than that calls changed."""
+    return max((3 if BECOMES in one else 1 for one in edit.told), default=0)
 
 
 def _file_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[FactDraft]:
@@ -313,7 +299,7 @@ def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
     alike: dict[object, list[_Edit]] = defaultdict(list)
     for edit in edits:
         if edit.name:
-            same = edit.change.detail if edit.change.detail[:1] in {"+", "-"} else ""
+            same = edit.details if edit.change.kind == CHANGED and edit.told else ()
             alike[same or edit.name].append(edit)
     groups = [
         [group] if len(group) >= _MANY else [[one] for one in group] for group in alike.values()
@@ -321,10 +307,10 @@ def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
     return sorted(
         ((first, others) for group in groups for first, *others in group),
         key=lambda one: (
-            one[0].change.kind == CHANGED and _informative(one[0].change) == 0,
+            one[0].change.kind == CHANGED and _informative(one[0]) == 0,
             bool(_TEST_NAME.search(one[0].name)),
             one[0].change.kind == CHANGED,
-            -_informative(one[0].change),
+            -_informative(one[0]),
         ),
     )
 
@@ -339,87 +325,32 @@ def _definition_fact(
     target = EntityKey(_label(edit.file, name), name)
     if change.kind == RENAMED:
         target = EntityKey(target.label, change.detail)
-    text = f"{file}: {_phrase(change)}{_added(edit) if change.kind == ADDED else ''}"
+    text = f"{file}: {edit_sentences.phrase(change)}{_added(edit) if change.kind == ADDED else ''}"
     if change.kind == CHANGED:
         text = _changed(features, edit)
     if text:
         names = [f"`{one.name}`" for one in others[:_SHOWN_NAMES]]
         rest = [f"{len(others) - len(names)} more"] if len(others) > len(names) else []
-        text += f", and likewise {_listed([*names, *rest])}" if others else ""
+        text += f", and likewise {listed([*names, *rest])}" if others else ""
         yield _draft(features, edit, RELATIONS[change.kind], target, text)
 
 
 def _added(edit: _Edit) -> str:
     if edit.value is not None:
-        return f" (`{_code(edit.value[1])}`)"
+        return f" (`{code(edit.value[1])}`)"
     doc = re.sub(rf"^{re.escape(edit.name)}:? (?:is (?:an? |the )?)?", "", edit.change.detail)
     return f": {doc}" if doc else ""
 
 
 def _changed(features: TurnFeatures, edit: _Edit) -> str:
     """Return the sentence about a changed definition; empty: neither edit nor agent tell one."""
-    file, name, detail = _shown(edit.file), edit.name, edit.change.detail
-    if edit.value is not None and not _is_of_comment(detail):
-        return f"{file}: {_value_change(name, *edit.value)}"
-    words = _Words.of("" if edit.value is not None else detail)
-    told = "" if words.comment else _sentence(features, name, edit.calls)
-    told = told or words.sentence(name)
-    return f"{file}: {told}" if told else ""
-
-
-_SETTING_LINE = re.compile(r"^([\w.\"'$@/-]{1,80})\s{0,20}(?::=|[:=])\s{0,20}(\S.{0,140}?),?$")
-
-
-def change_phrase(changes: Iterable[EditedPart]) -> str:
-    """Return what the most telling of changes did, without the file; empty: none has a name."""
-    told = sorted(filter(attrgetter("name"), changes), key=lambda one: -_informative(one))
-    changed = (f"`{one.name}` was changed" for one in told if one.kind == CHANGED)
-    return next(chain(filter(None, map(_phrase, told)), changed), "")
-
-
-def _phrase(change: EditedPart) -> str:
-    before, separator, after = change.detail.partition(BECOMES)
-    if change.kind == CHANGED:
-        if separator and not _is_of_comment(change.detail):
-            return _value_change(change.name, before, after)
-        return "" if separator else _Words.of(change.detail).sentence(change.name)
-    verbs = {ADDED: "added", DELETED: "removed", RENAMED: f"renamed to `{change.detail}`"}
-    return f"`{change.name}` was {verbs[change.kind]}" if change.kind in verbs else ""
-
-
-def _value_change(name: str, before: str, after: str) -> str:
-    was, now = _SETTING_LINE.match(before), _SETTING_LINE.match(after)
-    if was and now and was.group(1) == now.group(1):
-        key = was.group(1).strip("\"'")
-        place = "" if name.endswith(key) else f"`{_code(key)}` in "
-        return f"{place}`{name}` changed from `{_code(was.group(2))}` to `{_code(now.group(2))}`"
-    if before and after:
-        before, after = _without_equal_ends(before, after)
-    return f"in `{name}`, {_whole_line(before, after)}"
-
-
-def _without_equal_ends(before: str, after: str) -> tuple[str, str]:
-    """Return two long lines from the words on in which they differ, and to those."""
-    if max(len(before), len(after)) <= _SHORT_LINE:
-        return before, after
-    words = [re.split(r"(?<=[\s(,])", line) for line in (before, after)]
-    most = min(map(len, words)) - 1
-    first = next((at for at in range(most) if words[0][at] != words[1][at]), most)
-    first = max(0, first - 1)
-    last = next((at for at in range(most - first) if words[0][-1 - at] != words[1][-1 - at]), 0)
-    return tuple(  # type: ignore[return-value]
-        f"{'…' if first else ''}{''.join(line[first : len(line) - last])}{'…' if last else ''}"
-        for line in words
-    )
-
-
-def _code(text: str) -> str:
-    return prose.shorten(text.replace("`", "'"), 140)
-
-
-def _listed(words: Sequence[str]) -> str:
-    *most, last = words or [""]
-    return f"{', '.join(most)} and {last}" if most else last
+    is_version = _VERSION_NAME.fullmatch(edit.name) and edit.value is not None
+    if is_version or (edit.details and not edit.told and any(edit.details)):
+        return ""
+    told = edit_sentences.sentence(edit.name, edit.details) if _informative(edit) > 1 else ""
+    told = told or _sentence(features, edit.name, edit.calls)
+    told = told or edit_sentences.sentence(edit.name, edit.details)
+    return f"{_shown(edit.file)}: {told}" if told else ""
 
 
 def _label(file: str, name: str) -> str:
@@ -439,7 +370,7 @@ def _needed(features: TurnFeatures, edit: _Edit) -> Iterator[FactDraft]:
     if not package:
         return
     target, file = EntityKey(PACKAGE, package), _shown(edit.file)
-    line = f" (`{_code(edit.value[1])}`)" if edit.value is not None and edit.value[1] else ""
+    line = f" (`{code(edit.value[1])}`)" if edit.value is not None and edit.value[1] else ""
     if edit.change.kind == DELETED:
         gone = EntityKey(SETTING, f"{_NEEDS}{package}")
         yield _draft(features, edit, "DELETED", gone, f"{file} no longer depends on `{package}`")
@@ -466,7 +397,7 @@ def _whole_fact(features: TurnFeatures, edit: _Edit, parts: Sequence[_Edit]) -> 
     is_text = bool(_TEXT_FILE.search(edit.file))
     quoted = [f"“{name}”" if is_text else f"`{name}`" for name in held]
     text = f"{file} was added" + (f": {sentence}" if sentence else "")
-    holding = f" (with {_listed(quoted)})" if quoted else ""
+    holding = f" (with {listed(quoted)})" if quoted else ""
     text += holding or ("" if sentence else _first_line(edit.calls[0]))
     calls = tuple(dict.fromkeys(call for one in (edit, *parts) for call in one.calls))
     target = itself if is_text or not names else EntityKey(_label(edit.file, names[0]), names[0])
@@ -483,50 +414,43 @@ def _text_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[F
         names = [f"“{edit.name}”" for edit in edits if edit.name and edit.change.kind == kind]
         if names:
             were = "were" if len(names) > 1 else "was"
-            parts.append(f"{_listed(names[:_SHOWN_NAMES])} {were} {verb}")
+            parts.append(f"{listed(names[:_SHOWN_NAMES])} {were} {verb}")
     values = [edit.value for edit in edits if edit.value is not None and any(edit.value)]
     if len(edits) == 1 and values:
-        text = _value_change(edits[0].name, *values[0]) if edits[0].name else ""
+        text = edit_sentences.value_change(edits[0].name, *values[0]) if edits[0].name else ""
         parts = [text.replace(f"`{edits[0].name}`", f"“{edits[0].name}”")] if text else parts
-        parts = parts or [_whole_line(*values[0])]
+        parts = parts or [edit_sentences.whole_line(*values[0])]
     if not parts:
         return []
     text = f"{_shown(file)}: {'; '.join(parts)}" + (f". {sentence}" if sentence else "")
     return [_draft(features, merged, "CHANGED", EntityKey(FILE, file), text)]
 
 
-def _whole_line(before: str, after: str) -> str:
-    if before and after:
-        return f"`{_code(before)}` became `{_code(after)}`"
-    return f"`{_code(after)}` was added" if after else f"`{_code(before)}` was removed"
+def _vague_facts(features: TurnFeatures, edits: Sequence[_Edit]) -> Iterator[FactDraft]:
+    """Yield the fact about a file of which no definition tells what changed.
 
-
-def _vague_fact(features: TurnFeatures, edits: Sequence[_Edit]) -> FactDraft:
-    """Return the fact about a file of which no definition tells what changed."""
+    There is none if it is known that only comments, layout or a version changed.
+    """
     file = edits[0].file
     calls = tuple(dict.fromkeys(call for edit in edits for call in edit.calls))
-    name = next((edit.name for edit in edits if edit.name), "")
-    values = [edit.value for edit in edits if not name and edit.value and any(edit.value)]
+    values = [edit.value for edit in edits if edit.value and any(edit.value)]
     text = _sentence(features, file.rpartition("/")[2], calls)
-    if not text and len(values) == 1:
-        text = _whole_line(*values[0])
-    if not text:
-        line = _first_line(next((edit.calls[0] for edit in edits if edit.name == name), calls[0]))
-        text = f"`{name}` was changed{line}" if name else f"was changed{line}"
-    target = EntityKey(_label(file, name), name) if name else EntityKey(FILE, file)
-    merged = _Edit(file, EditedPart(CHANGED, ""), calls)
-    text = f"{_shown(file)}{' ' if text.startswith('was ') else ': '}{text}"
-    return _draft(features, merged, "CHANGED", target, text)
+    is_named = any(edit.name for edit in edits)
+    if not text and len(values) == 1 and not is_named:
+        text = edit_sentences.whole_line(*values[0])
+    if not text and not is_named:
+        text = f"was changed{_first_line(calls[0])}"
+    if text:
+        merged = _Edit(file, EditedPart(CHANGED, ""), calls)
+        text = f"{_shown(file)}{' ' if text.startswith('was ') else ': '}{text}"
+        yield _draft(features, merged, "CHANGED", EntityKey(FILE, file), text)
 
 
 def _first_line(call: ClassifiedCall) -> str:
-    """Return in brackets what a call wrote first, or what the comment says that it wrote."""
+    """Return in brackets what a call wrote first, unless that is a comment."""
     _, _, added = f" {call.detail}".partition(" + ")
     change = prose.shorten(added or call.detail, 140)
-    comment = _COMMENT.sub("", change).strip() if _COMMENT.match(change) else ""
-    if comment:
-        return f"; a comment now says “{_COMMENT_MARK.sub(' ', comment)}”"
-    return f" (`{_code(change)}`)" if change else ""
+    return f" (`{code(change)}`)" if change and not _COMMENT.match(change) else ""
 
 
 def _sentence(features: TurnFeatures, name: str, calls: Iterable[ClassifiedCall]) -> str:
@@ -557,7 +481,7 @@ def _draft(
     at = max(times, default=features.turn.started_at)
     rank = _IMPORT_RANK if edit.change.kind == IMPORTED else _RANK
     value = edit.value if relation == RELATIONS[CHANGED] else None
-    values = dict(zip((BEFORE, AFTER), map(_code, value), strict=True)) if value else {}
+    values = dict(zip((BEFORE, AFTER), map(code, value), strict=True)) if value else {}
     source = EntityKey(FILE, edit.file)
     draft = FactDraft(rank, source, relation, target, text, at, attributes=values)
     return by_its_agent(draft, edit.calls)
@@ -602,4 +526,5 @@ def _no_longer_holds(earlier: Fact, later: Fact, needed: str) -> bool:
         return False
     if later.relation != "CHANGED":
         return True
-    return BEFORE in later.attributes and earlier.attributes.get(AFTER) == later.attributes[BEFORE]
+    before = later.attributes.get(BEFORE)
+    return bool(before) and earlier.attributes.get(AFTER) == before

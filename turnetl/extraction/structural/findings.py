@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from turnetl.base import ids
+from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute
 
 FILE = "File"
@@ -94,6 +95,8 @@ class FileEdit:
     change: str = ""
     why: str = ""
     """What the agent says about it."""
+    parts: tuple[EditedPart, ...] = ()
+    """What it changed, by definition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from turnetl.base.edit_outline import EditedPart
 from turnetl.base.model import Attribute, Fact, Turn
 from turnetl.base.relations import FAILED_WITH, FIXED_BY
 from turnetl.episode_text import prose
-from turnetl.extraction.structural import edits as edit_rules
-from turnetl.extraction.structural import failures, lexicon
+from turnetl.extraction.structural import edit_sentences, failures, lexicon
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
     COMMAND,
@@ -131,8 +129,6 @@ _PROGRAM = re.compile(
 _PATH_ARGUMENT = re.compile(r'"(?:path|file_path)"\s?:\s?"([^"\\]{1,240})"')
 _MAX_SLIPS = 2
 """Failed calls of other tools than the shell that are kept of a turn."""
-_MAX_FILES = 3
-"""Edited files of which the last one counts as the fix without further evidence."""
 _SAME_BRANCH = timedelta(days=1)
 _MAX_ENDED = 20
 """Failures of earlier turns that one turn ends."""
@@ -283,7 +279,8 @@ def _resolution(
 def _fixes(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> Iterator[FactDraft]:
     edit = _fixing_edit(failed, run, [edit for edit in edits if edit.file])
     if edit is not None:
-        why = f": {edit.why}" if edit.why else ""
+        why = edit.why or edit_sentences.fix_phrase(edit.parts, failed.name)
+        why = f": {prose.shorten(why, 240)}" if why else ""
         text = f"{_sentence(failed)} and passed after `{edit.file}` was edited{why}"
         file = EntityKey(FILE, edit.file)
         yield FactDraft(
@@ -292,7 +289,10 @@ def _fixes(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> Ite
 
 
 def _fixing_edit(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> FileEdit | None:
-    """Return the edit that most likely made a failure pass; None if that is not sure."""
+    """Return the edit that made a failure pass: of what it names, else the only one.
+
+    None if that cannot be told.
+    """
     if not run.is_shell:
         return None
     latest = list(reversed(edits))
@@ -300,11 +300,12 @@ def _fixing_edit(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) 
     for evidence in (
         lambda edit: failed.location and f"/{edit.file}".endswith(f"/{failed.location}"),
         lambda edit: failed.kind is FailureKind.TEST and case in edit.change,
+        lambda edit: any(edit_sentences.is_named(part, failed.name) for part in edit.parts),
         lambda edit: case in edit.why,
     ):
         if found := next(filter(evidence, latest), None):
             return found
-    is_sure = run.is_check and len({edit.file for edit in latest}) <= _MAX_FILES
+    is_sure = run.is_check and len({edit.file for edit in latest}) == 1
     return latest[0] if latest and is_sure else None
 
 
@@ -439,15 +440,11 @@ def _edits(
                 name = paths.file(path) or ""
                 sentence = why(name, [call]) if name else ""
                 told = sentence if _ABOUT_FAILURE.search(sentence) else ""
-                told = told or edit_rules.change_phrase(_changes_of(call, path))
+                parts = tuple(change for change in call.changes if change.path in {"", path})
                 change = call.detail or call.call.input[:20_000]
-                yield FileEdit(index, at, name, change, prose.shorten(told, 240))
+                yield FileEdit(index, at, name, change, prose.shorten(told, 240), parts)
         elif call.kind is CallKind.RUN and any(map(_changes_files, call.targets)):
             yield FileEdit(index, at, "")
-
-
-def _changes_of(call: ClassifiedCall, path: str) -> Iterator[EditedPart]:
-    return (change for change in call.changes if change.path in {"", path})
 
 
 def _changes_files(shell: str) -> bool:

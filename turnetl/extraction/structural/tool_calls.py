@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from turnetl.base.edit_outline import EditedPart, outline_of, without_outline
+from turnetl.base.edit_outline import NET, EditedPart, outline_of, without_outline
 from turnetl.base.model import (
     STEP_ATTRIBUTES,
     AgentCall,
@@ -48,6 +48,8 @@ class ClassifiedCall:
     """Of the subagent that made it; None: the agent of the turn made it."""
     changes: tuple[EditedPart, ...] = ()
     """What it changed, by definition. `call.input` is without them."""
+    net: tuple[EditedPart, ...] = ()
+    """What it and calls before it changed together, from the first `NET` on."""
 
     @property
     def rejected(self) -> bool:
@@ -146,7 +148,8 @@ def _with_changes(call: ToolCall) -> ClassifiedCall:
         text = classified.call.input
         paths = [path for _, path in _PATCH_HEADER.findall(text)] or [text.partition(" :: ")[0]]
         classified = replace(classified, kind=CallKind.EDIT, targets=tuple(paths))
-    return replace(classified, changes=changes)
+    own = next((at for at, one in enumerate(changes) if one.kind == NET), len(changes))
+    return replace(classified, changes=changes[:own], net=changes[own:])
 
 
 def by_its_agent(draft: FactDraft, calls: Sequence[ClassifiedCall]) -> FactDraft:

@@ -62,6 +62,8 @@ class EditedText(NamedTuple):
     after: str
     above: str = ""
     """The header of a hunk: the line of the definition that encloses it."""
+    everywhere: bool = False
+    """Whether every place that holds the text is edited."""
 
 
 def called_path(arguments: object) -> str:
@@ -77,8 +79,11 @@ def edited_texts(arguments: object) -> list[EditedText]:
         return _hunks(_command(arguments) or _patch(arguments) or "")
     is_part = "edits" in arguments or any(key in arguments for key in (*_REMOVED, *_PLACES))
     operation = "Update" if is_part or "content" not in arguments else "Write"
-    texts = _changed_texts(arguments)
-    return [EditedText(path, operation, old, new) for old, new in texts if old or new]
+    return [
+        EditedText(path, operation, *texts, everywhere=change.get("replace_all") is True)
+        for change in _changes(arguments)
+        if any(texts := _texts(change))
+    ]
 
 
 def _hunks(text: str) -> list[EditedText]:
@@ -177,13 +182,17 @@ def _change_summary(arguments: Mapping[str, Any]) -> str:
 
 
 def _changed_texts(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [*map(_texts, _changes(arguments))]
+
+
+def _changes(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     edits = arguments.get("edits")
     changes = edits if isinstance(edits, list) and edits else [arguments]
-    return [
-        (_first_text(change, _REMOVED) or "", _first_text(change, _ADDED) or "")
-        for change in changes
-        if isinstance(change, dict)
-    ]
+    return [change for change in changes if isinstance(change, dict)]
+
+
+def _texts(change: Mapping[str, Any]) -> tuple[str, str]:
+    return _first_text(change, _REMOVED) or "", _first_text(change, _ADDED) or ""
 
 
 def _first_text(fields: Mapping[str, Any], keys: tuple[str, ...]) -> str | None:
