@@ -120,7 +120,9 @@ def search(
     recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find the turns that match a query, with their facts, files and lines.
+    """Find the turns that match a query, each with what answers it and the id for `turnetl show`.
+
+    With --verbose, each hit also has its archive and lines, score, outcome, facts and files.
 
     Args:
         recipe: One of Graphiti's recipes in place of the search for turns.
