@@ -155,6 +155,7 @@ async def find_turns(
         order=order,
         limit=limit,
         nearest=nearest,
+        thesaurus=wiring.thesaurus(),
     )
     turns, sessions = await search_in(opened.index, model=model), Hits()
     # Session-level episodes have no format, no branch and no tools.
@@ -186,6 +187,7 @@ async def search_sessions(
                 now=clock(),
                 selection=selected,
                 limit=limit,
+                thesaurus=wiring.thesaurus(),
             )
             return combine_hits(Hits(), found, order=Order.SCORE, limit=limit).session_hits
 
