@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, TurnId
 from turnetl.evaluation.intervals import wilson
@@ -161,7 +161,7 @@ async def by_stage(
     corpus: Corpus,
     opened: OpenIndex,
 ) -> RankingResult:
-    searcher = Searcher(opened.index, opened.embedder)
+    searcher = Searcher(opened.index, opened.embedder, thesaurus=wiring.thesaurus())
     start = time.process_time()
     ranks = [
         corpus.rank(question, await searcher.found(question.text, stage)) for question in questions

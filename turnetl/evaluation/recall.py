@@ -22,6 +22,7 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import Embedder
 from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.query import Thesaurus
 from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 
@@ -95,6 +96,7 @@ class Searcher:
     selection: Selection = field(default_factory=Selection)
     model: ChatModel | None = None
     """Reranks; None: that stage is not measured."""
+    thesaurus: Thesaurus = field(default_factory=Thesaurus)
 
     @property
     def stages(self) -> tuple[RankingStage, ...]:
@@ -119,6 +121,7 @@ class Searcher:
             now=self.now,
             selection=self.selection,
             limit=DEPTHS[-1],
+            thesaurus=self.thesaurus,
         )
         return EvaluatedQuestion(question, ranks, has_hits=bool(shown.hits))
 
@@ -152,6 +155,7 @@ class Searcher:
             limit=limit,
             nearest=True,
             weights={kind: WEIGHTS[kind] for kind in EVIDENCE[stage]},
+            thesaurus=self.thesaurus,
             model=self.model if stage is RankingStage.RERANKING else None,
         )
         return found.hits

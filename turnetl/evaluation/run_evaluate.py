@@ -112,7 +112,9 @@ class _Evaluation:
         groups = tuple(sorted({one.group_id for one in receipts})) if options.groups else ()
         reranking = self.model if options.rerank else None
         selection = Selection(groups=groups)
-        searcher = Searcher(index, opened.embedder, self.clock(), selection, reranking)
+        searcher = Searcher(
+            index, opened.embedder, self.clock(), selection, reranking, wiring.thesaurus()
+        )
         evaluated = []
         for done, question in enumerate(written.questions, 1):
             evaluated.append(await searcher.evaluated(question))

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         replace_index,
         search_index,
         session_index,
+        thesaurus,
     )
     from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
     from turnetl.wiring.noise_filters import (
