@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.graph_quality_matching import wilson
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.retrieval import read_corpus
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, GroupId
 from turnetl.index.conditions import Selection
@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="locomo10.json, or a part of it")
     parser.add_argument("--fetch", action="store_true", help="download the file first")
     parser.add_argument("--misses", choices=KINDS.values(), help="print those of a kind")
-    parser.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    parser.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     given = parser.parse_args()
     if given.fetch:
         urllib.request.urlretrieve(SOURCE, given.file)
@@ -219,6 +219,7 @@ async def by_search(
         now=time,
         selection=Selection(groups=(group,)),
         limit=MAX_HITS,
+        thesaurus=wiring.thesaurus(),
     )
     return [hit.turn_id for hit in found.hits]
 
