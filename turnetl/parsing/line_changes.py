@@ -35,12 +35,13 @@ _NO_CALLS = frozenset(
 )
 """Keywords, and calls that say nothing about a change."""
 _TRAILING_COMMENT = re.compile(r"(?:^|\s)(?://|#|--)(?:\s|[a-z]{3,20}:).*$|\s/\*.*\*/$")
+_WORD = re.compile(r"\w")
 _LAYOUT = re.compile(r"[\s,;'\"`]+")
 """What a formatter adds or removes."""
 _KEY = re.compile(r"([\w.\[\]\"'$@-]{1,80}?)['\"]?\s{0,20}(?::(?!:)|[:+-]?=(?![=>]))")
 _KEYWORD = re.compile(
     r"(?:\} ?)?(if|else if|elif|elsif|unless|guard|while|for|return|raise|throw|assert|switch|case"
-    r"|match|except|catch|with)\b"
+    r"|match|except|catch|with)\b|([\w.]+)\("
 )
 _CONDITION = re.compile(r"(?:\} ?)?(?:else )?(?:if|elif|elsif|unless|guard|while|assert)\b")
 _EXIT = re.compile(
@@ -51,6 +52,7 @@ _TYPE_FIRST = re.compile(
     r"(?:final |const |[A-Z]\w*[<\[ ]"
     r"|(?:int|long|char|bool|boolean|double|float|string|void|auto|size_t|std)\b)"
 )
+_SELF = frozenset(("self", "cls", "&self", "&mut self", "mut self", "this"))
 _PLAIN_EXIT = re.compile(
     r"(?:return|break|continue)(?: (?:nil|null|None|\w*[eE]rr|false|true|self|this)\b,?){0,3};?$"
 )
@@ -60,7 +62,9 @@ _ERROR_CHECK = re.compile(r"(?:\} ?)?(?:else )?if \(?\w*[eE]rr(?:or)?(?: [!=]=+ 
 def layout_free(line: str) -> str:
     """Return the code of a line, without its layout; empty: it has none."""
     text = line.strip()
-    return "" if is_comment(text) else _LAYOUT.sub("", _TRAILING_COMMENT.sub("", text))
+    if is_comment(text) or not _WORD.search(text):
+        return ""
+    return _LAYOUT.sub("", _TRAILING_COMMENT.sub("", text))
 
 
 def distinct_lines(
@@ -68,6 +72,8 @@ def distinct_lines(
 ) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of code only in the old text, those only in the new, and new comments."""
     codes = [*map(layout_free, old)], [*map(layout_free, new)]
+    if "".join(codes[0]) == "".join(codes[1]):
+        codes = [""] * len(old), [""] * len(new)
     lost = Counter(filter(None, codes[0])) - Counter(codes[1])
     gained = Counter(filter(None, codes[1])) - Counter(codes[0])
     known = {*map(str.strip, old)}
@@ -144,7 +150,8 @@ def _call_words(old: Iterable[str], new: Iterable[str]) -> str:
 def _calls(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if not is_comment(line) and len(line) <= _LONGEST_LINE:
-            yield from (name for name in _CALL.findall(line) if name not in _NO_CALLS)
+            names = (name for name in _CALL.findall(line) if name not in _NO_CALLS)
+            yield from (name for name in names if not name.endswith(("Error", "Exception")))
 
 
 def _pairs(lost: list[str], gained: list[str]) -> Iterator[tuple[str, str]]:
@@ -167,11 +174,12 @@ def _pairs(lost: list[str], gained: list[str]) -> Iterator[tuple[str, str]]:
 def _head(line: str) -> str:
     """Return the name to which a line gives a value, or the keyword with which it begins."""
     found = _KEYWORD.match(line) or _KEY.match(line)
-    return found.group(1) if found else ""
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def _are_alike(one: str, other: str) -> bool:
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
 
 
 def _telling(lines: Sequence[str]) -> Iterator[str]:
@@ -270,7 +278,8 @@ def _parts(signature: str) -> tuple[list[str], str]:
             end = index + 1
             break
     result = re.split(r"\{|=>|:$|;", signature[end:].strip())[0]
-    return [*filter(None, found)], result.strip().removeprefix("->").removeprefix(":").strip(" :")
+    named = [one for one in found if _WORD.search(one) and one not in _SELF]
+    return named, result.strip().removeprefix("->").removeprefix(":").strip(" :")
 
 
 def _parameter(text: str) -> str:

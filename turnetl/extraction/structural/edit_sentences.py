@@ -31,7 +31,7 @@ _VAGUE = re.compile(
 _SETTING_LINE = re.compile(r"^([\w.\"'$@/-]{1,80})\s{0,20}(?::=|[:=])\s{0,20}(\S.{0,140}?),?;?$")
 _DECLARED = re.compile(
     r"^(?:(?:export|public|private|protected|internal|static|final|const|var|let|val|readonly|pub)"
-    r"\s+){1,5}(?=[\w.$]+\s*[:=])"
+    r"\s+){0,5}(?:[\w<>\[\].?*&]{1,60}\s+)?(?=[\w.$]+\s*[:=])"
 )
 _EXITS = r"(?:return|raise|throw|panic|exit|die|break|continue|yield|os\.Exit|sys\.exit)\b"
 _CONDITION = re.compile(
