@@ -149,6 +149,8 @@ class _KnownText:
     """Before the first edit of the turn; None: the turn did not edit it."""
     is_new: bool = False
     is_plain: bool = False
+    above: Sequence[str] = ()
+    """The lines above a part, as far as the session saw them."""
 
     @property
     def text(self) -> str:
@@ -217,8 +219,11 @@ class _KnownTexts:
         if found is None:
             other = _holding(edit, reversed(self.by_path.get("", ())))
             text = other.text if other else edit.before
-            found = _KnownText(text, is_joined=other is not None and other.is_joined, is_plain=True)
+            is_joined = other is not None and other.is_joined
+            found = _KnownText(text, is_joined=is_joined, is_plain=True)
             texts.append(found)
+        if not found.above:
+            found.above = [edit.above] if edit.above else self.above(edit)
         before = found.text
         if not found.edit(edit):
             found.before, found.shown = found.text, edit.after
@@ -398,7 +403,6 @@ def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[Edit
         return
     kind = language(edit.path)
     is_write = edit.operation == "Write"
-    above = [edit.above] if edit.above else [] if is_write else known.above(edit)
     text, before = (known.write(edit), "") if is_write else known.edited(edit)
     if is_write:
         before = text.before or ""
@@ -409,18 +413,16 @@ def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[Edit
             text.before, text.is_new = edit.after, False
             return
     if kind is not None and max(len(before), len(text.text)) <= _MAX_CHARS:
-        yield from _difference(edit.path, kind, before, text, above)
+        yield from _difference(edit.path, kind, before, text)
 
 
-def _difference(
-    path: str, kind: Language, before: str, after: _KnownText, above: Sequence[str] = ()
-) -> Iterator[EditedPart]:
+def _difference(path: str, kind: Language, before: str, after: _KnownText) -> Iterator[EditedPart]:
     """Yield what changed of a text, by definition."""
     texts = before.split("\n") if before else [], after.text.split("\n")
     if not max(map(len, texts)) < _MAX_LINES:
         return
     start, tail, is_closed = _region(*texts, kind)
-    outside = kind.above(texts[0][:start]) or kind.above(above)
+    outside = kind.above(texts[0][:start]) or kind.above(after.above)
     is_closed = after.is_joined and (is_closed or (after.is_whole and start == 0))
     old, new = (
         _Side(lines[start : len(lines) - tail], kind, outside, is_closed=is_closed)
@@ -518,7 +520,7 @@ def _changed(old: _Side, new: _Side, others: set[str]) -> Iterator[EditedPart]:
     changed = []
     for name in dict.fromkeys((*before, *after)):
         bodies = before.get(name, []), after.get(name, [])
-        if name and bodies[0] != bodies[1]:
+        if name and line_changes.differ(*bodies):
             changed.append((name, bodies, line_changes.distinct_lines(*bodies)))
     for name, bodies, (lost, gained, comments) in sorted(changed, key=_size):
         comment = _first_sentence(line for line in comments if line[0] not in "@*-")

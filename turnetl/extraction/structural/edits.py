@@ -52,7 +52,7 @@ RELATIONS = {
 BEFORE, AFTER = "before", "after"
 """Attributes of a fact about one line that changed."""
 _RANK, _IMPORT_RANK = 5, 9
-_MAX_FILES, _MAX_OF_FILE, _MAX_IMPORTS = 25, 3, 2
+_MAX_FILES, _MAX_OF_FILE, _MAX_OF_TEST, _MAX_IMPORTS = 25, 3, 2, 2
 _FILES = 5
 """For every five files that a turn edits, each file has one fact fewer, but at least one."""
 _SHOWN_PATH, _SHOWN_NAMES = 48, 4
@@ -134,7 +134,8 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         named = [one for one in by_file[file] if one.name] or by_file[file]
         edits = edits if any(one.name for one in edits) else named[:1]
         told = _file_facts(features, file, edits)
-        facts += told[: 1 if is_minor else max(1, _MAX_OF_FILE - len(files) // _FILES)]
+        most = _MAX_OF_TEST if is_minor else _MAX_OF_FILE
+        facts += told[: max(1, most - len(files) // _FILES)]
         vague += [] if told else _vague_facts(features, edits)
     # That a file was changed is said only if nothing tells more of the turn.
     facts += [one for one in vague if not (facts and _NO_CONTENT.search(one.text))]
@@ -291,11 +292,16 @@ def _file_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[F
         return [_whole_fact(features, whole, parts), *needed]
     if _TEXT_FILE.search(file):
         return _text_facts(features, file, edits)
-    return [fact for one in _by_weight(edits) for fact in _definition_fact(features, *one)]
+    return [
+        fact for one in _by_weight(features, edits) for fact in _definition_fact(features, *one)
+    ]
 
 
-def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
-    """Return the most telling first; of many that changed alike one, and the others."""
+def _by_weight(features: TurnFeatures, edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
+    """Return the most telling first; of many that changed alike one, and the others.
+
+    What the agent itself tells of its work counts more than how much changed.
+    """
     alike: dict[object, list[_Edit]] = defaultdict(list)
     for edit in edits:
         if edit.name:
@@ -310,6 +316,7 @@ def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
             one[0].change.kind == CHANGED and _informative(one[0]) == 0,
             bool(_TEST_NAME.search(one[0].name)),
             one[0].change.kind == CHANGED,
+            not _sentence(features, one[0].name, one[0].calls),
             -_informative(one[0]),
         ),
     )
