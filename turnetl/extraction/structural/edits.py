@@ -167,8 +167,9 @@ def _find_moved(features: TurnFeatures, by_file: dict[str, list[_Edit]]) -> None
                 break
 
 
-def _edits(features: TurnFeatures) -> Iterator[_Edit]:
+def _edits(features: TurnFeatures) -> list[_Edit]:
     found: list[_Edit] = []
+    committed: set[int] = set()
     for call in features.calls:
         if call.call.is_error:
             continue
@@ -178,13 +179,27 @@ def _edits(features: TurnFeatures) -> Iterator[_Edit]:
                 found = _with_net(found, features.paths.file(net.path), net, call)
         elif call.kind is CallKind.RUN and call.targets:
             for change in shell_commands.file_changes(call.targets[0]):
-                file = features.paths.file(change.path)
-                moved = features.paths.file(change.detail) if change.kind == RENAMED else ""
-                if file is not None and moved is not None and not _BUILT.search(file):
-                    found.append(
-                        _Edit(file, change._replace(detail=moved or change.detail), (call,))
-                    )
-    yield from found
+                if change.kind == shell_commands.RESTORED:
+                    file = features.paths.file(change.path)
+                    kept = (one for one in found if not _is_undone(one, file, change, committed))
+                    found = [*kept]
+                else:
+                    found += _of_shell(features, change, call)
+            if "git commit" in call.targets[0]:
+                committed.update(id(edit.calls[-1]) for edit in found)
+    return found
+
+
+def _is_undone(edit: _Edit, file: str | None, change: EditedPart, committed: set[int]) -> bool:
+    is_of_it = edit.file == file or change.path.rpartition("/")[2] == "."
+    return is_of_it and id(edit.calls[-1]) not in committed
+
+
+def _of_shell(features: TurnFeatures, change: EditedPart, call: ClassifiedCall) -> Iterator[_Edit]:
+    file = features.paths.file(change.path)
+    moved = features.paths.file(change.detail) if change.kind == RENAMED else ""
+    if file is not None and moved is not None and not _BUILT.search(file):
+        yield _Edit(file, change._replace(detail=moved or change.detail), (call,))
 
 
 def _with_net(
@@ -256,10 +271,9 @@ def _merged(edits: Iterable[_Edit]) -> list[_Edit]:
     for edit in edits:
         key = (edit.file, edit.name, edit.change.kind == IMPORTED)
         before = found.get(key)
-        if edit.change.kind in {DELETED, shell_commands.RESTORED} and not edit.name:
+        if edit.change.kind == DELETED and not edit.name:
             found = {one: value for one, value in found.items() if one[0] != edit.file}
-        if edit.change.kind != shell_commands.RESTORED:
-            found[key] = edit if before is None else _joined(before, edit)
+        found[key] = edit if before is None else _joined(before, edit)
     return [edit for edit in found.values() if edit is not None]
 
 
