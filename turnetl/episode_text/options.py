@@ -164,6 +164,10 @@ def reply(prompt: str, offered: Offer) -> Reply | None:
     return None
 
 
+def refuses(text: str) -> bool:
+    return _NO.match(text) is not None
+
+
 def item_replies(lines: Sequence[str], offered: Offer) -> list[tuple[str, str]]:
     """Return (option, reply) for lines that all reply to options by their labels, else nothing.
 

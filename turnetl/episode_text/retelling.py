@@ -27,7 +27,8 @@ _TOOL_CALL = "call"
 """The attribute `kind` of a failed call of another tool than the shell."""
 
 SPEAKER = re.compile(
-    r"The (?P<who>user|agent) (?P<verb>decided|prefers|rejected|reported|objected"
+    r"The (?P<who>user|agent) (?P<verb>decided(?: instead)?|took back|prefers|rejected|reported"
+    r"|objected"
     r"|agreed to what the agent proposed|accepted in the plan “[^”]{1,130}”"
     r"|(?:decided instead of|rejected) the \w{1,20} of `[^`]{1,200}`(?: \(`[^`]{0,200}`\))?): "
 )

@@ -93,9 +93,9 @@ async def test_replies_to_items_of_a_list_and_a_yes_become_decisions(shop: ShopG
     await shop.ingest("c", user_text="yes please", assistant_text="Done.")
     assert shop.texts("DECIDED") == [
         "On “the tax of `total`” the user answered: round it once",
-        "On “the audit log” the user answered: no",
         "The user agreed to what the agent proposed: drop the price cache",
     ]
+    assert shop.texts("REJECTED") == ["On “the audit log” the user answered: no"]
 
 
 async def test_a_pick_is_a_decision_with_the_alternative_that_it_rejects(shop: ShopGroup) -> None:

@@ -121,6 +121,9 @@ async def test_a_later_value_answer_or_negation_ends_a_decision_of_its_session(
         ("Invoices should be numbered from 1.", "Invoices should be numbered from 0."),
         ("We should sort the orders ascending.", "We should sort the orders descending."),
         ("Prices should be rounded in the cart.", "Prices should not be rounded in the cart."),
+        ("Let's use redis for the session store.", "no, rather use postgres for sessions"),
+        ("The cart page should have two columns.", "actually, make the cart page one column"),
+        ("Let's store prices as floats.", "revert that"),
         ('"Which store?"="SQLite"', '"Which store?"="Postgres"'),
     ]:
         shop = ShopGroup()

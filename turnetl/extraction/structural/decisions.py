@@ -39,7 +39,7 @@ _MAX_TYPED_LENGTH = 1200
 _MAX_REVIEW = 2500
 _MIN_REPORT, _MAX_REPORTS = 8, 3
 _MAX_PLAN_LENGTH = 12_000
-_MAX_OF_USER, _MAX_OF_PLAN, _MAX_OF_AGENT = 5, 5, 4
+_MAX_OF_USER, _MAX_OF_PLAN, _MAX_OF_AGENT = 5, 7, 4
 """Statements of one speaker in one turn."""
 
 
@@ -77,10 +77,14 @@ def of_user(texts: Iterable[str], evidence: TurnEvidence, context: str = "") -> 
     for text in texts:
         before = ""
         for clause in _clauses(typed(text)):
-            if len(clause) <= _MAX_LENGTH and not clause.startswith("("):
-                for kind in user_kinds(clause, evidence):
-                    sentence = _alone(_said(clause), before, context)
-                    if sentence:
+            if (
+                len(clause) <= _MAX_LENGTH
+                and not clause.startswith("(")
+                and clause[-1:] not in _COLONS
+            ):
+                for kind, part in _parts(clause, user_kinds(clause, evidence)):
+                    sentence = _alone(_said(part), before, context)
+                    if has_subject(sentence):
                         found.append(Statement(kind, sentence, clause))
             before = clause
     return _distinct(found)[:_MAX_OF_USER]
@@ -98,7 +102,7 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
             found.append(Statement(StatementKind.REPORT, _joined(before, clause)))
         elif _MIN_REPORT <= len(problem) <= _MAX_LENGTH and _is_reported(problem):
             alone = _alone(problem, before, "" if is_review else context)
-            if alone:
+            if has_subject(alone):
                 found.append(Statement(StatementKind.REPORT, alone, clause))
         before = clause
     if is_review:
@@ -107,24 +111,48 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
     return _distinct(found)[:_MAX_REPORTS]
 
 
+def _parts(clause: str, kinds: Sequence[StatementKind]) -> Iterator[tuple[StatementKind, str]]:
+    """Yield each kind with its part of a clause that rejects one thing and chooses another.
+
+    If the parts are not understood alone, the choice has the whole clause.
+    """
+    if len(kinds) < _FEW_WORDS:
+        yield from ((kind, clause) for kind in kinds)
+        return
+    parts = cues.CONTRAST_START.split(clause, maxsplit=1)
+    if len(parts) == len(kinds) and all(len(content_words(part)) >= _FEW_WORDS for part in parts):
+        yield from zip(kinds, parts, strict=True)
+    else:
+        yield kinds[-1], clause
+
+
+def has_subject(sentence: str) -> bool:
+    """Return whether a sentence names what it is about, by more than a word of every project."""
+    words = {word.casefold() for word in cues.CONTENT_WORD.findall(sentence)}
+    nouns = words - lexicon.DECISION_WORDS - (lexicon.KEYPHRASE_STOP_WORDS - lexicon.CODE_NOUNS)
+    is_named = bool(cues.CODE_NAME.search(sentence)) or not sentence.isascii()
+    return is_named or len(nouns) >= _FEW_WORDS or bool(nouns - lexicon.GENERIC_TOPICS)
+
+
 def of_agent(
     response: str, evidence: TurnEvidence, names: Sequence[str], said: Iterable[Statement] = ()
 ) -> list[Statement]:
     """Return at most four statements of the agent that repeat none of those `said` by the user.
 
-    It says that it decides, or, in a turn that edited a file, states a rule about one of `names`
-    or a name in backticks.
+    It says in the past and the first person that it chose, or, in a turn that edited a file, states
+    a rule about one of `names` or a name in backticks.
     """
     known = list(said)
     found: list[Statement] = []
     before = ""
     for sentence in sentences(plain(clip(response, *RESPONSE_LIMITS))):
         if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and agent_decides(sentence):
-            is_explicit = evidence.in_project and _is_explicit(sentence)
-            alone = _alone(sentence, before, "").rstrip(":")
+            alone = _alone(cues.AGENT_LEAD.sub("", sentence), before, "")
             if not _is_about(alone, names) and cues.CONDITION.search(alone):
                 alone = _joined(before, alone)
-            if is_explicit or (evidence.edited_files and _is_about(alone, names)):
+            is_choice = evidence.in_project and _any_of((cues.DECIDED, cues.AGENT_ACT), sentence)
+            is_rule = evidence.edited_files and _is_about(alone, names)
+            if is_rule or (is_choice and has_subject(alone)):
                 found.append(Statement(StatementKind.DECISION, alone, sentence))
         before = sentence
     # What is said last is what came of it.
@@ -139,15 +167,23 @@ def of_agent(
 
 
 def of_plan(text: str) -> list[Statement]:
-    """Return at most five decisions of a plan that the user accepted."""
+    """Return at most seven points of an accepted plan that fix something, each understood alone."""
     found: list[Statement] = []
-    before, title = "", plan_title(text)
-    for sentence in sentences(plain(text[:_MAX_PLAN_LENGTH])):
-        if _MIN_LENGTH <= len(sentence) <= _MAX_LENGTH and plan_decides(sentence):
-            alone = _alone(sentence, before, "")
-            if alone and title not in sentence:
-                found.append(Statement(StatementKind.DECISION, alone, sentence))
-        before = sentence
+    before, about, title = "", "", plan_title(text)
+    for line in text[:_MAX_PLAN_LENGTH].split("\n"):
+        if cues.HEADING.match(line):
+            named = cues.CODE_NAME.search(line)
+            before, about = "", named[0].strip("`") if named else ""
+            continue
+        for sentence in sentences(plain(line)):
+            point = sentence.rstrip(":")
+            if _MIN_LENGTH <= len(point) <= _MAX_LENGTH and plan_decides(sentence):
+                alone = _alone(point, before, "")
+                if about and alone and not cues.CODE_NAME.search(alone):
+                    alone = f"`{about}`: {alone}"
+                if has_subject(alone) and title not in sentence:
+                    found.append(Statement(StatementKind.DECISION, alone, sentence))
+            before = sentence
     return _distinct(found)[:_MAX_OF_PLAN]
 
 
@@ -169,6 +205,12 @@ def answers(answer: str) -> list[tuple[str, str]]:
     pairs = _QUESTION_AND_ANSWER.findall(answer[:8000])[:4]
     with_words = [(question, reply) for question, reply in pairs if _WORD.search(reply)]
     return [(shorten(question, 160), shorten(reply, 200)) for question, reply in with_words]
+
+
+def asks_back(answer: str) -> bool:
+    """Return whether an answer is a question, or leaves the choice to the agent."""
+    said = cues.TAG_QUESTION.sub("", answer)
+    return bool(cues.QUESTION.search(said) or cues.LEAVES_OPEN.search(said))
 
 
 def given_plan(prompt: str) -> str:
@@ -213,7 +255,7 @@ def _said(clause: str) -> str:
 
 def user_kinds(clause: str, evidence: TurnEvidence) -> list[StatementKind]:
     """Return what a clause that the user typed states: it may reject one thing for another."""
-    asks = bool(cues.QUESTION.search(clause))
+    asks = bool(cues.QUESTION.search(cues.TAG_QUESTION.sub("", clause)))
     if cues.HEARSAY.search(clause) or cues.NOT_NOW.search(clause):
         return []
     if cues.PREFERRED.search(clause) and not asks:
@@ -250,12 +292,14 @@ def _in_project(clause: str, evidence: TurnEvidence, *, asks: bool) -> Iterator[
 
 
 def _is_reported(clause: str) -> bool:
+    if cues.QUESTION.search(clause) and not cues.ASKS_WHY.search(clause):
+        return False
     return bool(cues.REPORTED.search(clause)) and not cues.HYPOTHETICAL.search(clause)
 
 
 def plan_decides(sentence: str) -> bool:
     words = cues.CODE.sub("`x`", sentence)
-    vetoes = (cues.QUESTION, cues.ASIDE, cues.UNDECIDED)
+    vetoes = (cues.QUESTION, cues.ASIDE, cues.UNDECIDED, cues.WAVERS)
     return bool(cues.PLANNED.search(words)) and not _any_of(vetoes, words)
 
 
@@ -264,28 +308,23 @@ def agent_decides(sentence: str) -> bool:
     words = cues.CODE.sub("`x`", cues.LEAD.sub("", cues.LEAD.sub("", sentence)))
     if _any_of((cues.QUESTION, cues.AGREES), words):
         return False
-    is_vague = sentence.endswith(_COLONS) or cues.ASIDE.search(sentence)
-    if not is_vague and _any_of((cues.DECIDED, cues.AGENT_ACT), words):
+    if sentence.endswith(_COLONS) or _any_of((cues.ASIDE, cues.HEARSAY, cues.WAVERS), sentence):
+        return False
+    if _any_of((cues.DECIDED, cues.AGENT_ACT), words):
         return True
     if cues.UNDECIDED.search(words):
         return False
-    if _any_of((cues.AGENT_REASONED, cues.AGENT_INSTEAD), words):
-        return True
-    if is_vague or _is_explicit(words) or cues.STEP.search(words):
-        return not is_vague and _is_explicit(words)
+    is_promise = cues.AGENT_PROMISE.search(words) is not None
+    if is_promise or cues.STEP.search(words):
+        return is_promise
     return _is_rule(words)
 
 
 def _is_rule(words: str) -> bool:
-    if _any_of((cues.AGENT_CHANGE, cues.AGENT_ACCEPTED), words):
+    if _any_of((cues.AGENT_CHANGE, cues.AGENT_ACCEPTED, cues.AGENT_REASONED), words):
         return True
     is_rule = _any_of((cues.AGENT_RULE, cues.CONTRAST), words)
     return is_rule and not cues.REPORT.search(words)
-
-
-def _is_explicit(words: str) -> bool:
-    """Return whether an agent says in the first person that it decides."""
-    return _any_of((cues.DECIDED, cues.DECIDING, cues.AGENT_ACT, cues.AGENT_PROMISE), words)
 
 
 def content_words(sentence: str) -> frozenset[str]:
@@ -350,7 +389,8 @@ def _clauses(text: str) -> list[str]:
 def _alone(clause: str, before: str, context: str) -> str:
     """Return the clause with what its pronouns refer to, or an empty string without that.
 
-    A pronoun may refer to what the clause names before it.
+    A pronoun may refer to what the clause names before it. The context is what an agent proposed:
+    only what refers to one thing is about it.
     """
     words = len(content_words(clause))
     point = cues.POINTS.search(clause)
@@ -359,10 +399,12 @@ def _alone(clause: str, before: str, context: str) -> str:
     needed = _FEW_WORDS if point and not cues.PART_END.search(named) else 1
     if not is_led and len(content_words(named)) >= needed:
         return clause
-    is_clear = not cues.POINTS_FIRST.search(without_lead(before))
-    if is_clear and len(content_words(before)) + words > _FEW_WORDS:
-        return _joined(before, clause) if len(before) + len(clause) < _MAX_LENGTH else ""
-    if context and not clause.endswith(":"):
+    bare = _said(before) if cues.ASKED_FOR.search(before) else without_lead(before)
+    is_clear = bool(bare) and _alone(bare, "", "") == bare and not cues.QUESTION.search(bare)
+    if is_clear and not bare.endswith(_COLONS) and len(content_words(bare)) + words > _FEW_WORDS:
+        return _joined(bare, clause) if len(bare) + len(clause) < _MAX_LENGTH else ""
+    is_topic = bool(context) and has_subject(context) and _alone(context, "", "") == context
+    if is_topic and not cues.POINTS_AT_MANY.search(clause):
         return f"{clause.rstrip('.')} (about “{context}”)"
     return ""
 

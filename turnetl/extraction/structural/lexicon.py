@@ -148,6 +148,14 @@ KEYPHRASE_STOP_WORDS = _words(
     """
 )
 """Words that are no topic: function words, and what people say to an assistant in every chat."""
+CODE_NOUNS = _words(
+    """
+    case description example form function information issue line list name number option order
+    people problem process question request response result state step support task text total type
+    user value words run
+    """
+)
+"""Of these stop words, those that are nouns of code."""
 DECISION_WORDS = _words(
     """
     a accepted adopt agent agreed an as at back by chose decided don't drop go going her his i in
@@ -156,3 +164,42 @@ DECISION_WORDS = _words(
     """
 )
 """Words of decisions that name nothing."""
+ARTICLES = _words(
+    """
+    a all an any each every existing its new no only our own that the their these this those your
+    das dem den der die ein eine einem einen einer keine keinen unser unsere unseren
+    el la las los nuestra nuestro todas todos un una
+    """
+)
+TOPIC_LEADS = _words(
+    """
+    about add as at avoid by cache call convert create drop for from in include introduce into
+    keep limit log move name need of on only prefer read remove rename replace return round send
+    set show split store support switch test to use using validate want with write
+    con de en für im mit ohne para por sin statt usar von
+    """
+)
+"""Verbs and prepositions before what a decision is about."""
+MODALS = _words(
+    """
+    are belongs can defaults goes has is lives may must need needs shall should stays will
+    darf debe deben muss müssen soll sollen tiene tienen
+    """
+)
+NO_TOPIC = (
+    (KEYPHRASE_STOP_WORDS - CODE_NOUNS)
+    | DECISION_WORDS
+    | ARTICLES
+    | TOPIC_LEADS
+    | MODALS
+    | _words(
+        """
+        add adds allow allows avoid call calls convert defaults delete expose fall falls handle
+        ignore inverted limit made make makes merge must naming place pass prevent put remove
+        rename restore returns round rounds run save skip stay store treat update wait while worth
+        zum zur aber als auch auf bitte das dass immer ist nach nehmen nicht nie niemals oder sein
+        und verwenden werden wir wird como del hay lugar más nunca pero porque que ser siempre
+        vamos vez
+        """
+    )
+)

@@ -13,6 +13,7 @@ from turnetl.base.model import Attribute, Episode
 from turnetl.base.relations import DECIDED, PREFERS, REJECTED, REPORTED
 from turnetl.episode_text import options, prose
 from turnetl.episode_text.options import Offer, Reply
+from turnetl.extraction.structural import decision_cues as cues
 from turnetl.extraction.structural import decisions, failures, lexicon
 from turnetl.extraction.structural.decisions import Statement, StatementKind, TurnEvidence
 from turnetl.extraction.structural.findings import (
@@ -24,7 +25,7 @@ from turnetl.extraction.structural.findings import (
     EntityKey,
     FactDraft,
 )
-from turnetl.extraction.structural.supersession import CHOSEN, SESSION, Choice, choice
+from turnetl.extraction.structural.supersession import CHOSEN, INSTEAD, SESSION, Choice, choice
 from turnetl.extraction.structural.tool_calls import WRITE_KINDS, CallKind, ClassifiedCall
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures
 
@@ -49,20 +50,26 @@ _SUGGESTS = re.compile(
     r"|too? much|rather)\b",
     re.IGNORECASE,
 )
-_WANTS = re.compile(
-    r"\bI (?:was|am|'m) (?:more )?(?:wondering|thinking) (?:if|of|about)\b", re.IGNORECASE
-)
 _REFUSAL = re.compile(
     r"^\W*(?:no|nope|don't|do not|stop|wait|pause)\b[^.:?!,]{0,30}[.:,]? ?", re.IGNORECASE
 )
-_NO_TOPIC = lexicon.KEYPHRASE_STOP_WORDS | lexicon.DECISION_WORDS
-_NOT_NOUN = ("ed", "ing", "ly")
-"""Endings of single words that are rarely nouns."""
-_BREAK = re.compile(r"[^\w\s-]+")
+_BREAK = re.compile(r"[^\w\s./+#'-]+|[.'-]+(?=\s|$)|(?<=\s)['-]+")
+_QUOTED = re.compile(r"`([^`\s]{2,60})`")
+_LETTER = re.compile(r"^[^\W\d_].*[^\W\d_]")
+_LABELLED = re.compile(r"([A-Z][\w-]{2,20}(?: [\w-]{2,20}){1,2}): (?=\S)")
+_NOT_NOUN = ("ed", "ly")
+"""Endings of words that are rarely nouns."""
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z][\w.+#/-]+")
+_UNSPACED_NOUN = re.compile(
+    r"[\u30a0-\u30ff]{2,12}|(?:(?!我们|应该|必须|不要|默认|以后|改用|使用)[\u4e00-\u9fff]"
+    r"(?<![的在把用将里都和或是这那我你请不]))"
+    r"{2,8}"
+)
 _REMEMBERED = 64
 """Earlier turns: of several sessions at once."""
-_MIN_LAST, _MIN_WORD, _MAX_WORDS, _MAX_TEXT = 3, 4, 3, 20_000
 _MAX_STEERING, _MAX_PHRASE, _MAX_PASTED, _FEW_WORDS = 8, 60, 2, 2
+_MIN_WORD, _MAX_WORDS = 3, 3
 
 
 def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:
@@ -79,9 +86,9 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     approved = (decisions.approved_plan(one.call) for one in features.calls if not one.rejected)
     of_user: list[Statement] = []
     for accepted in filter(None, (plan, *approved)):
-        title, stated = decisions.plan_title(accepted), decisions.of_plan(accepted)
-        of_user += [Statement(StatementKind.DECISION, title), *stated]
-        yield from _plan_facts(features, title, stated)
+        stated = decisions.of_plan(accepted)
+        of_user += stated
+        yield from _plan_facts(features, decisions.plan_title(accepted), stated)
     of_plans = len(of_user)
     if not plan:
         items = options.item_replies(turn.user_text.split("\n"), offered)
@@ -98,6 +105,8 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     last = said[-1] if said else ()
     new = (one for one in of_user[of_plans:] if not _is_repeated(one, last, _REPEATED))
     yield from _stated(features, "The user", new)
+    if context and cues.TAKES_BACK.match(turn.user_text):
+        yield from _taken_back(features, context[-1])
     names = [key.name for key in features.named]
     names += [file.rpartition("/")[2] for file in features.edited_files]
     of_agent = decisions.of_agent(
@@ -108,6 +117,8 @@ def statement_facts(features: TurnFeatures, context: Sequence[Episode]) -> Itera
     new = (one for one in of_agent if not _is_repeated(one, stated, _REPEATED_BY_AGENT))
     yield from _stated(features, "The agent", new)
     reports = decisions.reported(turn.user_text, "" if plan else offered.basis)
+    # The first sentence of a plan says what is wrong, the others why.
+    reports = reports[:1] if plan else reports
     # In a chat, texts about the world also say what is wrong with it.
     yield from _reported(features, reports if evidence.in_project else [])
 
@@ -126,17 +137,25 @@ def _said_by_agent(response: str) -> tuple[Statement, ...]:
 def _is_repeated(statement: Statement, said: Iterable[Statement], share: float) -> bool:
     """Return whether earlier turns state the same, with the same choice."""
     text = statement.said or statement.sentence
-    return any(
+    return not cues.CORRECTS.search(text) and any(
         decisions.restates(text, one, share) and choice(text) == choice(one.said or one.sentence)
         for one in said
     )
 
 
+def _taken_back(features: TurnFeatures, before: Episode) -> Iterator[FactDraft]:
+    """Yield the rejection of what the turn before decided: the user asks to undo it."""
+    said = (*_said_by_user(before.turn.user_text), *_said_by_agent(before.turn.assistant_text))
+    for one in said:
+        if one.kind is StatementKind.DECISION:
+            text = f"The user took back: {one.sentence}"
+            name, about = f"Not: {one.sentence}", one.sentence
+            yield from _fact(features, StatementKind.REJECTION, name, text, about=about)
+
+
 def _plan_facts(
     features: TurnFeatures, title: str, statements: Iterable[Statement]
 ) -> Iterator[FactDraft]:
-    text = f"The user accepted the plan: {title}"
-    yield from _fact(features, StatementKind.DECISION, f"Plan: {title}", text)
     for statement in statements:
         text = f"The user accepted in the plan “{title}”: {statement.sentence}"
         yield from _fact(features, statement.kind, statement.sentence, text)
@@ -146,9 +165,11 @@ def _item_facts(features: TurnFeatures, replies: Iterable[tuple[str, str]]) -> I
     """Yield what the user says to each item of a list of the agent."""
     for option, reply in replies:
         said = prose.shorten(prose.plain(reply), 200)
-        if any(map(str.isalnum, said)):
-            text = f"On \u201c{option}\u201d the user answered: {said}"
-            yield from _fact(features, StatementKind.DECISION, f"{option}: {said}", text)
+        if not any(map(str.isalnum, said)) or decisions.asks_back(said):
+            continue
+        text = f"On \u201c{option}\u201d the user answered: {said}"
+        kind = StatementKind.REJECTION if options.refuses(said) else StatementKind.DECISION
+        yield from _fact(features, kind, f"{option}: {said}", text)
 
 
 def _reply_facts(
@@ -182,6 +203,8 @@ def _answer_facts(
     """Yield the answers to a form of questions, or what a comment on a stopped call decides."""
     pairs = decisions.answers(answer)
     for question, chosen in pairs:
+        if decisions.asks_back(chosen):
+            continue
         text = f"Asked “{question}” the user answered: {chosen}"
         yield from _fact(features, StatementKind.DECISION, f"{question} {chosen}", text)
     if pairs:
@@ -196,10 +219,6 @@ def _answer_facts(
     if rejects:
         text = f"The user rejected {topic}: {comment}"
         yield from _fact(features, StatementKind.REJECTION, f"Not {topic}: {comment}", text)
-    wanted = _WANTS.search(comment)
-    if wanted and topic:
-        text = f"The user decided instead of {topic}: {comment[wanted.start() :]}"
-        yield from _fact(features, StatementKind.DECISION, comment[wanted.start() :], text)
     stated = decisions.of_user([_REFUSAL.sub("", answer, count=1)], evidence, topic)
     is_new = (one for one in stated if not rejects or one.kind is not StatementKind.REJECTION)
     yield from _stated(features, "The user", is_new)
@@ -248,8 +267,10 @@ def _stated(
 ) -> Iterator[FactDraft]:
     for one in statements:
         sentence = one.sentence
-        text = f"{speaker} {_VERBS[one.kind][1]}: {sentence}"
-        yield from _fact(features, one.kind, sentence, text, said=one.said)
+        is_correction = one.kind is StatementKind.DECISION and cues.CORRECTS.search(one.said)
+        verb = INSTEAD if is_correction and speaker == "The user" else _VERBS[one.kind][1]
+        text = f"{speaker} {verb}: {sentence}"
+        yield from _fact(features, one.kind, sentence, text, said=one.said, is_resolved=False)
 
 
 def _fact(
@@ -260,88 +281,87 @@ def _fact(
     *,
     about: str = "",
     said: str = "",
+    is_resolved: bool = True,
 ) -> Iterator[FactDraft]:
     """Yield the fact of a statement, if it names what it is about."""
+    attributes: dict[str, Attribute]
     relation, at = _VERBS[kind][0], features.turn.started_at
     name = decisions.name(sentence)
     named = choice(said or sentence)
     if kind is StatementKind.PREFERENCE:
         attributes = {CHOSEN: named.chosen} if named.chosen else {}
-        target = EntityKey(PREFERENCE, name)
-        yield FactDraft(_RANK, USER, relation, target, text, at, attributes=attributes)
+        preference = EntityKey(PREFERENCE, name)
+        yield FactDraft(_RANK, USER, relation, preference, text, at, attributes=attributes)
         return
-    entity = EntityKey(DECISION, name)
     chosen = named if kind is StatementKind.DECISION else Choice()
-    yield from _decision(features, (entity, _VERBS[kind][0]), chosen, text, about or sentence)
-
-
-def _decision(
-    features: TurnFeatures,
-    stated: tuple[EntityKey, str],
-    named: Choice,
-    text: str,
-    sentence: str,
-) -> Iterator[FactDraft]:
-    (entity, relation), at = stated, features.turn.started_at
-    target = features.entity_named(named.chosen, sentence) if named.chosen else None
-    target = target or _about(features, sentence)
+    about = about or sentence
+    target = features.entity_named(chosen.chosen, about) if chosen.chosen else None
+    target = target or _about(features, about, is_resolved=is_resolved)
     if target is None:
         return
-    attributes: dict[str, Attribute] = {SESSION: features.turn.session_id}
-    attributes |= {CHOSEN: target.name} if named.chosen else {}
-    yield FactDraft(_RANK, entity, relation, target, text, at, attributes=attributes)
-    if named.rejected:
-        against = f"`{named.rejected}` was rejected in favour of `{named.chosen}`: {sentence}"
-        rejected = features.entity_named(named.rejected, sentence)
-        if rejected is not None:
-            yield FactDraft(_RANK, entity, REJECTED, rejected, against, at, attributes=attributes)
+    attributes = {SESSION: features.turn.session_id}
+    attributes |= {CHOSEN: target.name} if chosen.chosen else {}
+    source = EntityKey(DECISION, name)
+    yield FactDraft(_RANK, source, relation, target, text, at, attributes=attributes)
+    if chosen.rejected and (other := features.entity_named(chosen.rejected, about)) is not None:
+        against = f"`{chosen.rejected}` was rejected in favour of `{chosen.chosen}`: {sentence}"
+        yield FactDraft(_RANK, source, REJECTED, other, against, at, attributes=attributes)
 
 
-def _about(features: TurnFeatures, sentence: str) -> EntityKey | None:
-    """Return the named thing that a sentence is about, else what the turn edits most.
-
-    Without an edit it is the topic; one of a single word says less than what the turn names.
-    """
+def _about(features: TurnFeatures, sentence: str, *, is_resolved: bool) -> EntityKey | None:
+    """Return the first thing that a sentence names, else the phrase that it is about."""
     for file in (*features.edited_files, *features.other_files):
         if _is_in(file.rpartition("/")[2], sentence):
             return EntityKey(FILE, file)
-    edited = (EntityKey(FILE, file) for file in features.edited_files)
-    about = next(iter((*features.entities_in(sentence), *edited)), None)
-    if about is not None:
-        return about
-    text = f"{features.turn.user_text} {features.turn.assistant_text}"[:_MAX_TEXT]
-    return _topic(sentence, text.replace(sentence, " ", 1).casefold(), features.named)
+    named = next(iter(features.entities_in(sentence)), None)
+    topic = "" if named else _topic(sentence, is_resolved=is_resolved)
+    return named or (EntityKey(CONCEPT, topic) if topic else None)
 
 
-def _topic(sentence: str, text: str, named: Sequence[EntityKey]) -> EntityKey | None:
-    """Return the longest phrase of content words that the text repeats, else what it names.
+def _topic(sentence: str, *, is_resolved: bool = False) -> str:
+    """Return the noun phrase of at most three words that a sentence seems to be about, or nothing.
 
-    Without both it is a phrase of the sentence, or a word that is not generic.
+    It is a name in backticks, the label of a line, or what stands before `should`, after an
+    article, or after `use`; other words are a topic only if there are two, or if the sentence is
+    what a reply was resolved to.
     """
-    found = [
-        phrase
-        for run in _BREAK.split(sentence.casefold())
-        for phrase in _phrases(run.split())
-        if not phrase.endswith(_NOT_NOUN) and not phrase.partition(" ")[0].endswith(_NOT_NOUN[:1])
-        if " " in phrase or (len(phrase) >= _MIN_WORD and phrase not in lexicon.GENERIC_TOPICS)
-    ]
-    # `disable-cache-warning` is a name, though no sign says of what kind.
-    found.sort(key=lambda phrase: (phrase.count("-") > 1, phrase.count(" ")), reverse=True)
-    repeated = (one for one in found if f" {one}" in text and (" " in one or "-" in one))
-    topic = next(repeated, "")
-    if not topic and named:
-        return named[0]
-    topic = topic or next(iter(found), "")
-    return EntityKey(CONCEPT, topic) if topic else None
+    if _UNSPACED.search(sentence):
+        found = _LATIN.findall(sentence) or _UNSPACED_NOUN.findall(sentence)
+        return str(next(iter(found), "")).casefold()
+    if (quoted := _QUOTED.search(sentence)) is not None:
+        return quoted[1].removesuffix("()")
+    label = _LABELLED.match(sentence)
+    if label is not None and not lexicon.NO_TOPIC.intersection(label[1].casefold().split()):
+        return label[1].casefold()
+    best, topic = -is_resolved, ""
+    for part in _BREAK.split(sentence.casefold()):
+        words = part.split()
+        for start, end in _noun_runs(words):
+            phrase = words[start : end if end - start <= _MAX_WORDS else start + 2]
+            while len(phrase) > 1 and phrase[-1].endswith(_NOT_NOUN):
+                phrase.pop()
+            # An adjective may stand between: "use whole cents".
+            before = {*words[max(0, start - 2) : start]}
+            score = 2 * bool(before & lexicon.TOPIC_LEADS)
+            score = max(score, 3 * bool(before & lexicon.ARTICLES))
+            score += 2 * (end < len(words) and words[end] in lexicon.MODALS) + (len(phrase) > 1)
+            is_generic = len(phrase) == 1 and phrase[0] in lexicon.GENERIC_TOPICS
+            if score > best and not is_generic and not phrase[-1].endswith(_NOT_NOUN):
+                best, topic = score, " ".join(phrase)
+    return topic
 
 
-def _phrases(words: list[str]) -> Iterator[str]:
-    for start in range(len(words)):
-        for size in range(1, _MAX_WORDS + 1):
-            last = words[start + size - 1 : start + size]
-            if not last or len(last[0]) < _MIN_LAST or last[0] in _NO_TOPIC:
-                break
-            yield " ".join(words[start : start + size])
+def _noun_runs(words: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where runs of words begin and end that may be nouns."""
+    start = 0
+    for place, word in enumerate((*words, "")):
+        # "The retry limit should": a verb elsewhere.
+        is_noun = words[place + 1 : place + 2] and words[place + 1] in lexicon.MODALS
+        is_word = len(word) >= _MIN_WORD and _LETTER.search(word) is not None
+        if not is_word or (word in lexicon.NO_TOPIC and not (is_noun and place > start)):
+            if place > start:
+                yield start, place
+            start = place + 1
 
 
 def _is_in(name: str, sentence: str) -> bool:

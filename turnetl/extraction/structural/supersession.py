@@ -31,6 +31,8 @@ CHOSEN = "chosen"
 """The attribute of a fact with the name of the entity that its decision chooses."""
 SESSION = "session"
 """The attribute of a decision with the session that states it."""
+INSTEAD = "decided instead"
+"""What a user does who begins with `no` or `actually`."""
 _NAME = r"(?:`([^`\s]{2,60})`|([A-Za-z][\w.+#/-]{1,39}))"
 _END = (
     r"(?![\w-])(?=\W*$|[ ]?[,.;:!?)(\u2013\u2014]| (?:for|in|when|so|because|since|as|to|and|on"
@@ -49,6 +51,8 @@ _CHOSEN_FIRST = tuple(
     for pattern in (
         rf"{_USE}{_NAME} (?:instead of|rather than|over|and not) (?:the )?{_NAME}{_END}",
         rf"^{_NAME} (?:instead of|rather than|over|replaces) (?:the (?:old )?)?{_NAME}{_END}",
+        rf"{_USE}{_NAME}, not (?:the )?{_NAME}{_END}",
+        rf"\bback to (?:the )?{_NAME} from (?:the )?{_NAME}{_END}",
         rf"{_NAME} (?:replaces|supersedes) (?:the (?:old |previous )?)?{_NAME}{_END}",
     )
 )
@@ -57,13 +61,17 @@ _REJECTED_FIRST = tuple(
     for pattern in (
         rf"\b(?:replaced?|replacing|swap) (?:the )?{_NAME} (?:with|by|for) (?:the )?{_NAME}{_END}",
         rf"\b{_MOVE} from (?:the )?{_NAME} to (?:the )?{_NAME}{_END}",
-        rf"\bchanged? {_NAME} to {_NAME}{_END}",
+        rf"\b(?:changed?|renamed?|switch(?:ed)?|convert(?:ed)?) {_NAME} (?:in)?to {_NAME}{_END}",
+        rf"\b(?:drop|remove) {_NAME}(?:,| and) use {_NAME}{_END}",
+        rf"\bno longer (?:use )?{_NAME},? but (?:use )?{_NAME}{_END}",
         rf"\b(?:instead of|rather than) {_NAME},? (?:we |I )?(?:use|prefer) (?:the )?{_NAME}{_END}",
         rf"\bnot (?:use )?{_NAME},? but (?:use )?{_NAME}{_END}",
     )
 )
 _CHOSEN = re.compile(
-    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? to|settled on|decided on|opted for"
+    r"\b(?:use|using|go with|going with|stick with|switch(?:ed)? (?:back )?to"
+    r"|(?:go|move|change) back to"
+    r"|settled on|decided on|opted for"
     rf"|adopt|chose|prefer|move to|standardi[sz]e on|keep) (?:the )?{_NAME}{_END}",
     re.IGNORECASE,
 )
@@ -243,7 +251,8 @@ def _effect(later: Fact, older: Fact) -> _Effect | None:
     is_same = later.target == older.target or later.relation == PREFERS
     if is_same and _rejects_choice(later, older):
         return _Effect.ENDS
-    if _chooses_other(later, older) or _answers_anew(later, older) or _says_opposite(later, older):
+    judges = (_chooses_other, _answers_anew, _says_opposite, _corrects)
+    if any(ends(later, older) for ends in judges):
         return _Effect.ENDS
     new, old = content_words(_sentence(later)), content_words(_sentence(older))
     shared = len(new & old)
@@ -266,6 +275,19 @@ def _chooses_other(later: Fact, older: Fact) -> bool:
 def _answers_anew(later: Fact, older: Fact) -> bool:
     new, old = _ANSWERED.match(later.text), _ANSWERED.match(older.text)
     return bool(new and old and new[1].casefold() == old[1].casefold() and new[2] != old[2])
+
+
+def _corrects(later: Fact, older: Fact) -> bool:
+    """Return whether the user says `no` or `actually` to the decision, in the same session."""
+    if not later.text.startswith(f"The user {INSTEAD}: ") or older.relation == REJECTED:
+        return False
+    new, old = content_words(_sentence(later)), content_words(_sentence(older))
+    shared = len(new & old)
+    is_same_session = later.attributes.get(SESSION) == older.attributes.get(SESSION)
+    names = {choice(_sentence(fact)).chosen.casefold() for fact in (later, older)} - {""}
+    is_about = later.target == older.target or shared >= _MIN_SHARED or len(names) > 1
+    is_about = is_about and shared > 0
+    return is_same_session and is_about and shared >= _LINKED * min(len(new), len(old))
 
 
 def _rejects_choice(later: Fact, older: Fact) -> bool:
@@ -302,7 +324,10 @@ def _says_opposite(later: Fact, older: Fact) -> bool:
         fact.relation == REJECTED or NEGATES.search(_sentence(fact)) is not None
         for fact in (later, older)
     )
-    return (is_same and negated != was_negated) or any(
+    is_taken_back = negated != was_negated and (
+        is_same or (later.target == older.target and shared > _MIN_SHARED)
+    )
+    return is_taken_back or any(
         (one.search(new) and other.search(old) and not one.search(old))
         or (other.search(new) and one.search(old) and not other.search(old))
         for one, other in _OPPOSITES
