@@ -132,7 +132,7 @@ async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None
     after = shop.group.entity(before.uuid)
     assert before.summary == "Symbol: `OrderTotal` rounds down every price."
     assert after is not None
-    assert after.summary == "Function in `src/total.go`: `orderTotal` rounds down every price."
+    assert after.summary == "Function in `src/total.go`: `OrderTotal` rounds down every price."
 
 
 def test_a_branch_is_named_after_a_ticket_but_not_after_a_kind_of_work() -> None:
