@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.graph_quality_matching import wilson
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.retrieval import read_corpus
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, GroupId
 from turnetl.index.conditions import Selection
@@ -219,6 +219,7 @@ async def by_search(
         now=time,
         selection=Selection(groups=(group,)),
         limit=MAX_HITS,
+        thesaurus=wiring.thesaurus(),
     )
     return [hit.turn_id for hit in found.hits]
 

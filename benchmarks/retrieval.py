@@ -28,9 +28,10 @@ from pathlib import Path
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.base.model import Episode, TurnId
+from turnetl.evaluation.intervals import wilson
 from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
 from turnetl.ingestion import plan
 from turnetl.lake import Lake
@@ -73,7 +74,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("archives", nargs="?", default=real_archives.ARCHIVES, type=Path)
     arguments.add_argument("--graph", help="URL; default: a Ladybug file for this run")
-    arguments.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    arguments.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     sets = arguments.add_mutually_exclusive_group()
     sets.add_argument("--other", action="store_true", help="the second set of questions")
     sets.add_argument("--blind", action="store_true", help="the questions kept apart")
@@ -160,7 +161,7 @@ async def by_stage(
     corpus: Corpus,
     opened: OpenIndex,
 ) -> RankingResult:
-    searcher = Searcher(opened.index, opened.embedder)
+    searcher = Searcher(opened.index, opened.embedder, thesaurus=wiring.thesaurus())
     start = time.process_time()
     ranks = [
         corpus.rank(question, await searcher.found(question.text, stage)) for question in questions
@@ -188,10 +189,13 @@ def hits_within(result: RankingResult, depth: int) -> int:
 
 
 def recall_line(result: RankingResult, selected: Sequence[int]) -> str:
-    recalls = (
-        sum(result.ranks[index] < depth for index in selected) / len(selected) for depth in DEPTHS
-    )
-    return "  ".join(f"@{d} {recall:.2f}" for d, recall in zip(DEPTHS, recalls, strict=True))
+    """Return the recall at each depth, with its 95 % interval."""
+    shares = []
+    for depth in DEPTHS:
+        found = sum(result.ranks[index] < depth for index in selected)
+        low, high = wilson(found, len(selected))
+        shares.append(f"@{depth} {found / len(selected):.2f} [{low:.2f} {high:.2f}]")
+    return "  ".join(shares)
 
 
 def print_misses(questions: Sequence[BenchmarkQuestion], result: RankingResult) -> None:

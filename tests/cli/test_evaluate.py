@@ -14,7 +14,7 @@ from tests.servers.canned_responses import RESPONDERS, Json
 from tests.servers.provider import FakeProvider
 
 QUESTIONS = "question\tturn\nhow did we get a cart?\ta.jsonl:1\nis a price rounded?\ta.jsonl:3\n"
-STAGES = ["lexical", "dense", "fusion", "late_interaction", "search"]
+STAGES = ["lexical", "dense", "fusion", "late_interaction", "search", "session"]
 
 
 def evaluate(

@@ -2,7 +2,12 @@
 
 from datetime import UTC, datetime
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from turnetl.base.model import GroupId, TurnId, Usage
+from turnetl.evaluation.intervals import bootstrap, mcnemar, wilson
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.evaluation.recall import (
     EVIDENCE,
@@ -78,6 +83,47 @@ def test_a_baseline_is_compared_on_the_questions_of_both() -> None:
     assert (was.at(10), now.at(10)) == (0.5, 1)
     assert found.changes(SEARCH) == (RankChange("a", 1, 7), RankChange("b", None, 2))
     assert [one.is_worse for one in found.changes(SEARCH)] == [True, False]
+
+
+def test_a_change_is_clear_if_chance_seldom_makes_it() -> None:
+    worse, better = [asked(str(number), None) for number in range(9)], range(9)
+    before = Baseline(AT, "other", tuple(worse))
+    comparison = report(*(asked(str(one), 3) for one in better), baseline=before).comparison
+    assert comparison is not None
+    (change,) = comparison.stage_changes
+    first, five, _ = change.depths
+    assert (first.gained, first.lost, first.p_value, first.is_clear) == (0, 0, 1, False)
+    assert (five.gained, five.lost, five.is_clear) == (9, 0, True)
+    assert five.p_value == pytest.approx(2 / 2**9)
+    assert change.is_clear
+    assert change.mrr == pytest.approx(1 / 3)
+    assert change.mrr_interval == pytest.approx((1 / 3, 1 / 3), abs=1e-4)
+
+
+@pytest.mark.parametrize(("gained", "lost", "p"), [(3, 1, 0.625), (1, 3, 0.625), (10, 1, 0.0117)])
+def test_mcnemar_is_exact_and_the_same_in_both_directions(gained: int, lost: int, p: float) -> None:
+    assert mcnemar(gained, lost) == pytest.approx(p, abs=1e-4)
+
+
+@given(st.integers(0, 200).flatmap(lambda whole: st.tuples(st.integers(0, whole), st.just(whole))))
+def test_a_share_is_within_its_interval(counts: tuple[int, int]) -> None:
+    part, whole = counts
+    low, high = wilson(part, whole)
+    assert 0 <= low <= (part / whole if whole else 0.5) <= high <= 1
+
+
+def test_equal_seeds_give_equal_intervals_around_the_mean() -> None:
+    values = [1.0, 0.5, 0.0, 0.25, 1.0, 0.0]
+    low, high = bootstrap(values)
+    assert bootstrap(values) == (low, high)
+    assert low < sum(values) / len(values) < high
+    assert bootstrap([]) == (0, 0)
+
+
+def test_the_mean_reciprocal_rank_counts_nothing_for_a_turn_that_is_not_found() -> None:
+    recall = report(asked("a", 1), asked("b", 4), asked("c", None)).recall(SEARCH)
+    assert recall.mrr == pytest.approx((1 + 0.25) / 3)
+    assert report().recall(SEARCH).mrr is None
 
 
 def test_a_turn_that_is_no_longer_found_is_worse() -> None:

@@ -2,15 +2,20 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from turnetl.base.errors import BadUsage
 from turnetl.base.model import Vector
+from turnetl.base.terms import Tokenizer
+from turnetl.index.port import Alternatives
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import Matrix, pack
-from turnetl.retrieval.query import Query, analyze, contains_phrases
+from turnetl.retrieval.query import Query, analyze, contains_phrases, parse_thesaurus
 
 
 class SubjectEmbedder:
@@ -66,3 +71,44 @@ def test_a_text_has_a_phrase_whatever_its_case_and_white_space(
 def test_the_words_of_a_phrase_alone_are_not_the_phrase() -> None:
     assert not contains_phrases(query_with("empty cart"), "The cart is empty, empty: cart.")
     assert contains_phrases(query_with("empty cart"), "An EMPTY\n  cart.")
+
+
+THESAURUS = parse_thesaurus(
+    "# of tests\n\nPR, pull request # a review\nbug, defect, fault\n", "own"
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("merged the PRs", {"pr": (("pull", "request"),)}),
+        ("a pull request", {"pull": (("pr",),), "request": (("pr",),)}),
+        ("a request to pull", {}),
+        ("Bugs", {"bug": (("defect",), ("fault",))}),
+        ("", {}),
+    ],
+)
+def test_what_stands_for_the_words_of_a_query_is_of_their_group(
+    query: str, expected: Alternatives
+) -> None:
+    assert THESAURUS.alternatives(Tokenizer().joined(query).split()) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("bug", "`bug` stands alone"),
+        ("bug, BUG", "stands alone"),
+        ("bug,, defect", "one to 3 words are expected"),
+        ("bug, a word of five words", "not `a word of five words`"),
+    ],
+)
+def test_a_line_of_a_thesaurus_that_says_nothing_is_named(line: str, problem: str) -> None:
+    with pytest.raises(BadUsage, match=rf"`own`, line 3: .*(?:{problem})"):
+        parse_thesaurus(f"# own\nfix, repair\n{line}\n", "own")
+
+
+def test_the_thesaurus_of_turnetl_is_valid_and_finds_what_stands_for_a_word() -> None:
+    path = Path(__file__).parents[2] / "templates" / "thesaurus.txt"
+    found = parse_thesaurus(path.read_text(encoding="utf-8"), path.name).alternatives(["bug"])
+    assert ("defect",) in found["bug"]

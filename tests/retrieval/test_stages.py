@@ -17,7 +17,7 @@ from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Entity, Fact, SessionId
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.embedders.static_model import StaticModel, WordLlamaEmbedder
-from turnetl.retrieval.query import analyze
+from turnetl.retrieval.query import Thesaurus, analyze
 from turnetl.retrieval.ranking import WEIGHTS, Evidence, RankedTurn, rank
 
 EMBEDDER = WordLlamaEmbedder()
@@ -228,3 +228,25 @@ async def test_with_any_stage_left_out_the_ranking_does_not_depend_on_how_the_in
                 )
     assert all(len(of_weights) >= 5 for of_weights in rankings[0])
     assert all(ranking == rankings[0] for ranking in rankings)
+
+
+PETS = {
+    "word": Said("user: the dog barks\n\nassistant: Done."),
+    "phrase": Said("user: the best friend barks\n\nassistant: Done."),
+    "part": Said("user: the best cat barks\n\nassistant: Done."),
+    "none": Said("user: the worst bird barks\n\nassistant: Done."),
+}
+
+
+async def test_a_word_counts_more_than_what_stands_for_it_and_that_more_than_a_part_of_it(
+    tmp_path: Path,
+) -> None:
+    thesaurus, static_model = Thesaurus([("dog", "best friend")]), StaticModel.open()
+    with closing(await indexed(tmp_path, contents(PETS))) as index:
+        query = await analyze("which dog barks", EMBEDDER, static_model, thesaurus)
+        for kind in (Evidence.TEXT_TERMS, Evidence.PASSAGE_TERMS, Evidence.SESSION_TERMS):
+            weights = {Evidence.TEXT_TERMS: 1e-9, kind: 1.0}
+            found = rank(query, index, static_model, None, weights)
+            score = dict(zip(names(found, PETS), (hit.score for hit in found), strict=True))
+            assert score["word"] > score["phrase"] > score["part"]
+            assert score["part"] == pytest.approx(score["none"], abs=1e-6)

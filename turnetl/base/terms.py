@@ -1,18 +1,21 @@
 """Texts to terms: words, parts of identifiers, and stems.
 
 An identifier is a term as a whole and by its parts: `EnsureEntireGitignore` is also `ensure`,
-`entire` and `gitignore`. English endings are stemmed lightly, so that "failing" matches "failed".
-Text in a script without spaces is split into pairs of characters.
+`entire` and `gitignore`. The whole has no separators, so that "re-run" matches "rerun". English
+endings are stemmed lightly, so that "failing" matches "failed"; British spellings and common
+abbreviations are one term with what they stand for. Text in a script without spaces is split into
+pairs of characters.
 """
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 _WORD = re.compile(r"[^\W_]+(?:[._/\\-]+[^\W_]+)*")
 _SEPARATOR = re.compile(r"[._/\\-]+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+_ACRONYM_PLURAL = re.compile(r"(?<=[A-Z]{2})s(?![a-z])")
 _UNSPACED = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff]")
 _MAX_WORD_CHARS = 200
 """A longer word is data, not language."""
@@ -31,6 +34,18 @@ _NO_PLURAL = ("ss", "us", "is")
 _MIN_STEM_CHARS = 3
 _KEPT_DOUBLES = "lsz"
 
+_SPELLING_LIST = """
+behavior behaviour, color colour, favor favour, favorite favourite, flavor flavour, honor honour
+humor humour, labor labour, neighbor neighbour, harbor harbour, rumor rumour, center centre
+fiber fibre, meter metre, theater theatre, catalog catalogue, dialog dialogue, analog analogue
+license licence, defense defence, offense offence, program programme, gray grey
+artifact artefact, judgment judgement, acknowledgment acknowledgement, analyze analysis
+cancel cancelled, label labelled, model modelled, signal signalled, travel travelled
+tunnel tunnelled, channel channelled, fulfil fulfill, enrol enroll
+repo repository, config configuration, env environment, db database, doc documentation
+dep dependency, perf performance, impl implementation, param parameter, arg argument
+dir directory, cmd command cmds, msg messag msgs, err error errs
+"""
 _STOP_WORD_LIST = """
 a an and are as at be been but by can could did do does for from had has have how i if in into is it
 its just me my no not of on or our out please should so than that the their them then there these
@@ -54,11 +69,13 @@ class Tokenizer:
 
     def occurring(self, text: str, terms: Collection[str]) -> set[str]:
         """Return which of these terms occur in the text. Reads it faster than `count`."""
-        # A term of an ASCII word is the beginning of the word, but for its last character.
-        beginnings = tuple(term[:-1] for term in terms)
+        # A term of an ASCII word is the beginning of the word, but for its last character, or that
+        # of another spelling.
+        spelled = (other for other, term in _SPELLINGS.items() if term in terms)
+        beginnings = tuple(term[:-1] for term in (*terms, *spelled))
         found: set[str] = set()
         for word in set(_WORD.findall(text)):
-            lower = word.lower()
+            lower = _SEPARATOR.sub("", word.lower())
             if not word.isascii() or any(beginning in lower for beginning in beginnings):
                 found.update(self._terms_of(word))
         return found.intersection(terms)
@@ -82,10 +99,11 @@ def content_words(text: str) -> str:
 def _terms(word: str) -> tuple[str, ...]:
     if len(word) > _MAX_WORD_CHARS:
         return ()
+    word = _ACRONYM_PLURAL.sub("", word)
     parts = [part for piece in _SEPARATOR.split(word) for part in _PART.findall(piece)]
     folded = [fold(part) for part in parts]
     terms = [_stem(part) for part in folded if part not in _STOP_WORDS]
-    identifier = _stem(fold(word))
+    identifier = _stem(fold(_SEPARATOR.sub("", word)))
     if len(parts) > 1 and identifier not in terms:
         terms.append(identifier)
     return tuple(term for part in terms for term in _split_unspaced(part) if term)
@@ -106,6 +124,12 @@ def _split_unspaced(term: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    """Return the stem of a word, in the spelling that the index has."""
+    stem = _spell(_without_ending(word))
+    return _SPELLINGS.get(stem, stem)
+
+
+def _without_ending(word: str) -> str:
     if not word.isascii():
         return word
     for ending, replacement in _ENDINGS:
@@ -114,6 +138,16 @@ def _stem(word: str) -> str:
             if _is_stem(word, ending, stem):
                 return _normalize_stem(stem)
     return _normalize_stem(word)
+
+
+_BRITISH = re.compile(r"(?<=[a-z]{3})(?:is|iz)(?:ation)?$|(?<=[a-z]l)ys$")
+
+
+def _spell(stem: str) -> str:
+    """Return the stem in one spelling: "normalis" and "normalization" are "normaliz"."""
+    if ending := _BRITISH.search(stem):
+        return stem[: ending.start()] + ("yz" if ending[0] == "ys" else "iz")
+    return stem
 
 
 def _is_stem(word: str, ending: str, stem: str) -> bool:
@@ -127,3 +161,12 @@ def _normalize_stem(stem: str) -> str:
     if len(stem) > _MIN_STEM_CHARS + 1 and stem[-1] == stem[-2]:
         stem = stem if stem[-1] in _KEPT_DOUBLES else stem[:-1]
     return stem[:-1] if len(stem) > _MIN_STEM_CHARS and stem.endswith("e") else stem
+
+
+_SPELLINGS: Mapping[str, str] = {
+    _spell(_without_ending(other)): _spell(_without_ending(words[0]))
+    for entry in _SPELLING_LIST.replace("\n", ",").split(",")
+    if (words := entry.split())
+    for other in words[1:]
+}
+"""Stems that are another spelling of a stem."""

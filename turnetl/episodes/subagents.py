@@ -79,9 +79,13 @@ class JoinedRuns:
         ).drop("runs")
 
 
-def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
-    """Return the runs of a group, joined to its turns; None if there are none. Reads no result."""
-    links = _read_links(lake, group)
+def join_runs(batches: Sequence[Batch]) -> JoinedRuns | None:
+    """Return the runs of a group, joined to its turns; None if there are none. Reads no result.
+
+    Args:
+        batches: `Lake.row_batches` of the group.
+    """
+    links = _read_links(batches)
     if links is None:
         return None
     nowhere = Parent(None)
@@ -104,7 +108,7 @@ def join_runs(lake: Lake, group: GroupId) -> JoinedRuns | None:
 
 def of_same_turns(lake: Lake, group: GroupId, rows: Collection[str]) -> set[str]:
     """Return the ids of rows, and of all others of the same turns: copies, and runs for them."""
-    links = _read_links(lake, group)
+    links = _read_links(lake.row_batches(group))
     if links is None:
         return {*rows}
     turns: dict[str | None, str] = dict(links.turns)
@@ -139,9 +143,8 @@ class _Links:
     """The id that a turn has in the episodes table, by that in its archive."""
 
 
-def _read_links(lake: Lake, group: GroupId) -> _Links | None:
+def _read_links(batches: Sequence[Batch]) -> _Links | None:
     """Return the links of a group; None without a run, so that only that column was read."""
-    batches = lake.row_batches(group)
     if all(batch.read(schema.IS_TURN.all()).item() for batch in batches):
         return None
     calls = pl.col("tool_calls").list.len().alias("calls")

@@ -87,7 +87,8 @@ def write_table(
 ) -> FilteredGroup:
     """Write the table of a group from its turns files, with metadata from its report."""
     counted = [pl.DataFrame(schema=schema.EPISODES.polars).select(COUNTED)]
-    runs = join_runs(lake, group)
+    batches = [batch.verified() for batch in lake.row_batches(group)]
+    runs = join_runs(batches)
 
     @cache
     def report() -> FilteredGroup:
@@ -96,7 +97,10 @@ def write_table(
 
     owners = () if runs is None else runs.runs["owner"].to_list()
     turns = partition(
-        lake.turn_batches(group), filters.rules, lake.episodes_folder, with_subagents=owners
+        [batch.where(schema.IS_TURN) for batch in batches],
+        filters.rules,
+        lake.episodes_folder,
+        with_subagents=owners,
     )
     with closing(turns):
         # The lake calls for the metadata after it has written the last row: only then is the report

@@ -15,16 +15,21 @@ from turnetl.base.model import GroupId, TurnId, Usage
 from turnetl.base.result_fields import CaughtUpAtField, UnreadField
 from turnetl.base.result_schema import encoded_type
 from turnetl.base.results import INLINED, described
+from turnetl.evaluation.intervals import Interval, bootstrap, mcnemar, wilson
 from turnetl.evaluation.question_set import EvaluationQuestion
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.embedders import Embedder
+from turnetl.retrieval.hits import SearchHit
+from turnetl.retrieval.query import Thesaurus
 from turnetl.retrieval.ranking import WEIGHTS, Evidence
 from turnetl.retrieval.search import search
 
 DEPTHS = (1, 5, 10)
 """Hits among which the right turn is looked for."""
+_SESSION_HITS = 50
+"""Turns whose sessions are compared: about ten sessions."""
 
 
 class RankingStage(StrEnum):
@@ -40,6 +45,8 @@ class RankingStage(StrEnum):
     """With the similarity of single words."""
     SEARCH = "search"
     """With the turn before: the order of `turnetl search`."""
+    SESSION = "session"
+    """The sessions of the hits of `turnetl search`: the right one is enough."""
     RERANKING = "reranking"
     """The order of `turnetl search --rerank`."""
 
@@ -57,6 +64,7 @@ EVIDENCE: Mapping[RankingStage, tuple[Evidence, ...]] = {
     RankingStage.FUSION: _FUSION,
     RankingStage.LATE_INTERACTION: (*_FUSION, Evidence.LATE_INTERACTION),
     RankingStage.SEARCH: tuple(WEIGHTS),
+    RankingStage.SESSION: tuple(WEIGHTS),
     RankingStage.RERANKING: tuple(WEIGHTS),
 }
 """What each stage ranks by, in the order of the stages."""
@@ -88,6 +96,7 @@ class Searcher:
     selection: Selection = field(default_factory=Selection)
     model: ChatModel | None = None
     """Reranks; None: that stage is not measured."""
+    thesaurus: Thesaurus = field(default_factory=Thesaurus)
 
     @property
     def stages(self) -> tuple[RankingStage, ...]:
@@ -98,12 +107,13 @@ class Searcher:
         )
 
     async def evaluated(self, question: EvaluationQuestion) -> EvaluatedQuestion:
-        """Return the rank of the right turn after each stage but reranking."""
-        stages = [stage for stage in self.stages if stage is not RankingStage.RERANKING]
-        ranks: dict[RankingStage, int | None] = {
-            stage: rank_of(question.turns, await self.found(question.text, stage))
-            for stage in stages
-        }
+        """Return the rank of the right turn after each stage but reranking, and of its session."""
+        ranks: dict[RankingStage, int | None] = {}
+        for stage in self.stages:
+            if stage not in (RankingStage.SESSION, RankingStage.RERANKING):
+                found = await self.found(question.text, stage)
+                ranks[stage] = rank_of(question.turns, found)
+        ranks[RankingStage.SESSION] = await self._session_rank(question)
         shown = await search(
             self.index,
             question.text,
@@ -111,6 +121,7 @@ class Searcher:
             now=self.now,
             selection=self.selection,
             limit=DEPTHS[-1],
+            thesaurus=self.thesaurus,
         )
         return EvaluatedQuestion(question, ranks, has_hits=bool(shown.hits))
 
@@ -123,18 +134,31 @@ class Searcher:
 
     async def found(self, text: str, stage: RankingStage) -> list[TurnId]:
         """Return the first ten turns after a stage, also if none is close to the question."""
+        return [hit.turn_id for hit in await self._hits(text, stage, DEPTHS[-1])]
+
+    async def _session_rank(self, question: EvaluationQuestion) -> int | None:
+        """Return the rank of the first session with a right turn, among ten sessions."""
+        hits = await self._hits(question.text, RankingStage.SESSION, _SESSION_HITS)
+        found = dict.fromkeys((hit.group_id, hit.session_id) for hit in hits)
+        keys = [key for turn in question.turns if (key := self.index.lookup().turn_key(turn))]
+        receipts = [turn.receipt for turn in self.index.turns(keys).values()]
+        right = {(receipt.group_id, receipt.session_id) for receipt in receipts}
+        return rank_of([*right], [*found][: DEPTHS[-1]])
+
+    async def _hits(self, text: str, stage: RankingStage, limit: int) -> Sequence[SearchHit]:
         found = await search(
             self.index,
             text,
             self.embedder,
             now=self.now,
             selection=self.selection,
-            limit=DEPTHS[-1],
+            limit=limit,
             nearest=True,
             weights={kind: WEIGHTS[kind] for kind in EVIDENCE[stage]},
+            thesaurus=self.thesaurus,
             model=self.model if stage is RankingStage.RERANKING else None,
         )
-        return [hit.turn_id for hit in found.hits]
+        return found.hits
 
 
 async def rerank_all(
@@ -150,8 +174,8 @@ async def rerank_all(
     return reranked, None
 
 
-def rank_of(right: Sequence[TurnId], found: Sequence[TurnId]) -> int | None:
-    """Return the rank of the first right turn, from 1; None if none was found."""
+def rank_of(right: Sequence[object], found: Sequence[object]) -> int | None:
+    """Return the rank of the first right turn or session, from 1; None if none was found."""
     ranks = (rank for rank, turn in enumerate(found, 1) if turn in right)
     return next(ranks, None)
 
@@ -170,9 +194,13 @@ class StageRecall:
     """The recall of a stage."""
 
     stage: Annotated[RankingStage, described("The stage.")]
-    questions: Annotated[int, described("Questions that were measured.")]
-    found: Mapping[int, int]
-    """Questions whose turn is among the first `k` hits, by `k`."""
+    ranks: tuple[int | None, ...]
+    """Of the right turn or session of each question, from 1; None beyond the tenth."""
+
+    @property
+    @described("Questions that were measured.")
+    def questions(self) -> int:
+        return len(self.ranks)
 
     @property
     @described("Share with the right turn first; null without questions.", digits=4)
@@ -189,8 +217,94 @@ class StageRecall:
     def recall_at_10(self) -> float | None:
         return self.at(10)
 
+    @property
+    @described("The 95 % interval of `recall_at_1` (Wilson).")
+    def interval_at_1(self) -> Interval:
+        return self.interval(1)
+
+    @property
+    @described("The same of `recall_at_5`.")
+    def interval_at_5(self) -> Interval:
+        return self.interval(5)
+
+    @property
+    @described("The same of `recall_at_10`.")
+    def interval_at_10(self) -> Interval:
+        return self.interval(10)
+
+    @property
+    @described("Mean of 1 / rank, 0 beyond the tenth hit; null without questions.", digits=4)
+    def mrr(self) -> float | None:
+        return sum(self.reciprocals) / len(self.ranks) if self.ranks else None
+
+    @property
+    @described("The 95 % interval of `mrr` (bootstrap, seed 0).")
+    def mrr_interval(self) -> Interval:
+        return bootstrap(self.reciprocals)
+
+    @property
+    def reciprocals(self) -> list[float]:
+        return [1 / rank if rank else 0.0 for rank in self.ranks]
+
     def at(self, depth: int) -> float | None:
-        return self.found[depth] / self.questions if self.questions else None
+        return self._count(depth) / len(self.ranks) if self.ranks else None
+
+    def interval(self, depth: int) -> Interval:
+        return wilson(self._count(depth), len(self.ranks))
+
+    def _count(self, depth: int) -> int:
+        return sum(rank is not None and rank <= depth for rank in self.ranks)
+
+
+_CLEAR = 0.05
+"""A change whose p-value is lower is larger than chance makes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DepthChange:
+    """What changed among the first hits, compared question by question."""
+
+    depth: Annotated[int, described("Hits among which the right turn is looked for.")]
+    gained: Annotated[int, described("Questions whose turn is among them now only.")]
+    lost: Annotated[int, described("Questions whose turn was among them only.")]
+
+    @property
+    @described("The p-value of the exact McNemar test.", digits=4)
+    def p_value(self) -> float:
+        return mcnemar(self.gained, self.lost)
+
+    @property
+    @described("Whether the change is larger than chance makes it: `p_value` is below 0.05.")
+    def is_clear(self) -> bool:
+        return self.p_value < _CLEAR
+
+
+@dataclass(frozen=True, slots=True)
+class StageChange:
+    """What changed of a stage, compared question by question."""
+
+    stage: Annotated[RankingStage, described("The stage.")]
+    depths: Annotated[tuple[DepthChange, ...], described("The change among the first hits.")]
+    mrr: Annotated[float, described("The change of the mean reciprocal rank.", digits=4)]
+    mrr_interval: Annotated[Interval, described("Its 95 % interval (paired bootstrap, seed 0).")]
+
+    @property
+    @described("Whether `mrr_interval` is above or below 0 as a whole.")
+    def is_clear(self) -> bool:
+        low, high = self.mrr_interval
+        return low > 0 or high < 0
+
+
+def stage_change(before: StageRecall, after: StageRecall) -> StageChange:
+    """Compare the same questions, in the same order."""
+    pairs = [*zip(before.ranks, after.ranks, strict=True)]
+    depths = []
+    for depth in DEPTHS:
+        within = [tuple(rank is not None and rank <= depth for rank in pair) for pair in pairs]
+        depths.append(DepthChange(depth, within.count((False, True)), within.count((True, False))))
+    gains = [now - was for was, now in zip(before.reciprocals, after.reciprocals, strict=True)]
+    mean = sum(gains) / len(gains) if gains else 0.0
+    return StageChange(after.stage, tuple(depths), mean, bootstrap(gains))
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +344,9 @@ class BaselineComparison:
         tuple[StageRecall, ...], described("Its recall on these questions, by stage.")
     ]
     after: Annotated[tuple[StageRecall, ...], described("The recall on them now.")]
+    stage_changes: Annotated[
+        tuple[StageChange, ...], described("Whether that is larger than chance, by stage.")
+    ]
     changes: Annotated[
         tuple[RankChange, ...],
         described("Questions whose turn has another rank in `turnetl search`, worse ones first."),
@@ -264,7 +381,7 @@ class EvaluationReport:
         int, described("Sampled turns about which the model could think of no question.")
     ]
     failed: Annotated[int, described("Sampled turns whose response was not valid.")]
-    embedder: Annotated[str, described("Embedder of the index.")]
+    embedder: Annotated[str, described("Embedder that compares passages in the index.")]
     model: Annotated[
         str | None, described("Model that wrote the questions or reranked; null if none did.")
     ]
@@ -298,6 +415,7 @@ class EvaluationReport:
             len(self.compared),
             tuple(before for before, _ in pairs),
             tuple(after for _, after in pairs),
+            tuple(stage_change(before, after) for before, after in pairs),
             self.changes(RankingStage.SEARCH),
         )
 
@@ -350,9 +468,7 @@ class EvaluationReport:
 
 def stage_recall(stage: RankingStage, questions: Iterable[EvaluatedQuestion]) -> StageRecall:
     """Return the recall of a stage on those questions for which it was measured."""
-    ranks = [one.ranks[stage] for one in questions if stage in one.ranks]
-    found = {depth: sum(rank is not None and rank <= depth for rank in ranks) for depth in DEPTHS}
-    return StageRecall(stage, len(ranks), found)
+    return StageRecall(stage, tuple(one.ranks[stage] for one in questions if stage in one.ranks))
 
 
 def read_baseline(path: Path) -> Baseline:

@@ -112,7 +112,9 @@ class _Evaluation:
         groups = tuple(sorted({one.group_id for one in receipts})) if options.groups else ()
         reranking = self.model if options.rerank else None
         selection = Selection(groups=groups)
-        searcher = Searcher(index, opened.embedder, self.clock(), selection, reranking)
+        searcher = Searcher(
+            index, opened.embedder, self.clock(), selection, reranking, wiring.thesaurus()
+        )
         evaluated = []
         for done, question in enumerate(written.questions, 1):
             evaluated.append(await searcher.evaluated(question))
@@ -128,7 +130,7 @@ class _Evaluation:
             turns_with_questions=index.status().turns_with_questions,
             without_question=written.without,
             failed=written.failed,
-            embedder=opened.embedder.name,
+            embedder=(index.search_embedder or opened.embedder).name,
             model=None if self.model is None else self.model.name,
             usage=Usage() if self.meter is None else self.meter.total,
             stopped=None if stopped is None else str(stopped),

@@ -5,6 +5,7 @@ A column `folded` holds `selection.fold` of a name.
 
 import sqlite3
 import zlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from datetime import datetime
 from pathlib import Path
@@ -82,14 +83,20 @@ class CatalogState:
                 is_newer=is_newer,
             )
 
-    def upgrade(self) -> None:
-        """Turn an index of the version before into one of this; leave others as they are."""
-        if self.version != VERSION - 1:
+    def upgrade(self, rewrite_words: Callable[[], None]) -> None:
+        """Turn an index of one of the two versions before into one of this; leave others.
+
+        `rewrite_words` writes the words of all turns again: earlier versions spelled them as texts
+        do. It is called again if the process is killed meanwhile.
+        """
+        if not WITHOUT_ALIASES <= self.version < VERSION:
             return
         with self.transaction():
-            if self.version == VERSION - 1:  # no other process did it meanwhile
+            if self.version == WITHOUT_ALIASES:  # no other process did it meanwhile
                 for statement in UPGRADE.split(";"):
                     self.connection.execute(statement)
+            if self.version < VERSION:
+                rewrite_words()
                 self.connection.execute(f"PRAGMA user_version = {VERSION}")
 
     def close(self) -> None:
@@ -181,7 +188,9 @@ def _connect(path: Path, busy_timeout: float = BUSY_TIMEOUT) -> sqlite3.Connecti
     )
 
 
-VERSION = 12
+VERSION = 13
+WITHOUT_ALIASES = 11
+"""The version whose entities had no aliases."""
 APPLICATION_ID = 0x7475726F
 
 UPGRADE = """
@@ -191,7 +200,7 @@ CREATE TABLE entity_names (
 INSERT OR IGNORE INTO entity_names SELECT folded, key, name FROM entities;
 DROP INDEX entities_by_name;
 ALTER TABLE entities DROP COLUMN folded"""
-"""From version 11, whose entities had no aliases."""
+"""From `WITHOUT_ALIASES`."""
 
 TABLES = """
 CREATE TABLE settings (name TEXT PRIMARY KEY, value) WITHOUT ROWID;

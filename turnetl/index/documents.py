@@ -36,16 +36,30 @@ def turn_document(
     questions: Sequence[str] = (),
 ) -> TurnDocument:
     """Return what is indexed of a turn, with the questions that it answers as further passages."""
-    of_text, of_questions = split_passages(text), _question_passages(questions)
-    terms = TurnTerms(
-        key,
-        {field: tokenizer.joined(value) for field, value in turn_texts(text, facts).items()},
-        [tokenizer.joined(passage.text) for passage in (*of_text, *of_questions)],
-    )
-    embedded = [*_evenly_spaced(of_text), *of_questions]
+    of_questions = _question_passages(questions)
+    terms = turn_terms(key, text, facts, tokenizer, questions=questions)
+    embedded = [*_evenly_spaced(split_passages(text)), *of_questions]
     tokens = static_model.tokenize([passage.text for passage in embedded])
     return TurnDocument(
         terms, embedded, [np.unique(np.asarray(of_one, dtype=np.uint16)) for of_one in tokens]
+    )
+
+
+def turn_terms(
+    key: int,
+    text: str,
+    facts: Sequence[IndexedFact],
+    tokenizer: Tokenizer,
+    *,
+    questions: Sequence[str],
+) -> TurnTerms:
+    return TurnTerms(
+        key,
+        {field: tokenizer.joined(value) for field, value in turn_texts(text, facts).items()},
+        [
+            tokenizer.joined(text)
+            for text in (*(passage.text for passage in split_passages(text)), *questions)
+        ],
     )
 
 

@@ -9,6 +9,7 @@ in the order catalog, words; the catalog remembers which words are still to be r
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -21,10 +22,11 @@ from turnetl.base.terms import Tokenizer
 from turnetl.episode_text.passages import split_passages
 from turnetl.index.catalog import Catalog, StoredQuestions, text_digest
 from turnetl.index.catalog_state import TOKENS
-from turnetl.index.documents import TurnDocument, turn_document
-from turnetl.index.files import IndexEmbedder, check_embedder
+from turnetl.index.documents import TurnDocument, turn_document, turn_terms
+from turnetl.index.files import LEXICAL, IndexEmbedder, check_embedder
 from turnetl.index.index_report import CatchUpReport, IndexedGroup, unread_commits
 from turnetl.index.integrity import check_parts
+from turnetl.index.lexical import LexicalIndex, TurnTerms
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import FollowedGraph, IndexedFact, ProgressCallback
 from turnetl.index.vectors import PassageRows
@@ -168,6 +170,22 @@ def forget(parts: IndexParts, turns: Collection[TurnId]) -> int:
         parts.reload()
         parts.remove_words()
     return len(keys)
+
+
+def rewrite_words(folder: Path, catalog: Catalog) -> None:
+    """Write the words of all turns of a catalog again, from their texts, facts and questions."""
+    tokenizer = Tokenizer()
+
+    def terms() -> Iterator[TurnTerms]:
+        for keys in batched(catalog.keys(), REMOVED_BATCH):
+            turns, facts = catalog.turns(keys), catalog.facts(keys)
+            stored = catalog.questions.of_turns([turn.turn_id for turn in turns.values()])
+            for key, turn in turns.items():
+                asked = stored.get(turn.turn_id)
+                questions = () if asked is None else asked.questions
+                yield turn_terms(key, turn.text, facts[key], tokenizer, questions=questions)
+
+    LexicalIndex(folder / LEXICAL, create=False).rewrite(terms())
 
 
 def batches_with_questions(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from turnetl.base import private_files
 from turnetl.index.files import LEXICAL, DamagedFile, delete_folder, no_step
-from turnetl.index.port import Field, Keys
+from turnetl.index.port import NO_ALTERNATIVES, Alternatives, Field, Keys
 
 _ANALYZER = "spaces"
 _KEY = "key"
@@ -43,6 +43,8 @@ _MORE = 8
 """As many times the hits are read if too few of them are wanted."""
 _PASSAGES_PER_TURN = 8
 """Hits read for each turn wanted: a turn has several passages."""
+_ALTERNATIVE = 0.5
+"""How much a word that stands for one of the query counts, at most, relative to that one."""
 
 
 @contextmanager
@@ -84,19 +86,24 @@ class LexicalIndex:
 
     def add(self, turns: Sequence[TurnTerms], last_key: int) -> None:
         """Add turns with keys above the catalog's last one; remove what else has such keys."""
-        documents = {
-            _TURNS: [_document(turn.key, turn.fields) for turn in turns],
-            _PASSAGES: [
-                _document(turn.key, {Field.PASSAGE: passage})
-                for turn in turns
-                for passage in turn.passages
-            ],
-        }
+        documents = [*map(_documents, turns)]
         for kind in self._indexes:
             with self._writer(kind) as writer:
                 writer.delete_documents_by_query(self._later_than(kind, last_key))
-                for document in documents[kind]:
-                    writer.add_document(document)
+                for of_turn in documents:
+                    for document in of_turn[kind]:
+                        writer.add_document(document)
+
+    def rewrite(self, turns: Iterable[TurnTerms]) -> None:
+        """Replace all turns by these. A process that is killed leaves the old ones of some kind."""
+        with self._writer(_TURNS) as of_turns, self._writer(_PASSAGES) as of_passages:
+            writers = {_TURNS: of_turns, _PASSAGES: of_passages}
+            for writer in writers.values():
+                writer.delete_all_documents()
+            for turn in turns:
+                for kind, documents in _documents(turn).items():
+                    for document in documents:
+                        writers[kind].add_document(document)
 
     def remove(self, keys: Iterable[int]) -> None:
         removed = list(keys)
@@ -137,6 +144,8 @@ class LexicalIndex:
         limit: int,
         is_wanted: Callable[[Keys], NDArray[np.bool_]],
         keys: Keys | None,
+        *,
+        alternatives: Alternatives = NO_ALTERNATIVES,
     ) -> dict[int, float]:
         """See `PersistentIndex.term_shares`; `is_wanted` tells which turns may be returned."""
         kind = _PASSAGES if field is Field.PASSAGE else _TURNS
@@ -154,7 +163,7 @@ class LexicalIndex:
             or (keys is not None and not len(keys))
         ):
             return {}
-        query = _any_of(index.schema, field, weights)
+        query = _any_of(searcher, index.schema, field, weights, alternatives)
         if keys is not None and len(keys) <= _MAX_SELECTED:
             query = _restricted(index.schema, query, keys)
         elif keys is not None:
@@ -168,25 +177,37 @@ class LexicalIndex:
 
     @_damage()
     def session_term_shares(
-        self, terms: Mapping[str, float], keys: Keys, sessions: NDArray[np.intp]
+        self,
+        terms: Mapping[str, float],
+        keys: Keys,
+        sessions: NDArray[np.intp],
+        alternatives: Alternatives,
     ) -> NDArray[np.float64]:
         """See `PersistentIndex.session_term_shares`: the shares of the sessions, by their numbers.
 
         `keys` are all turns of the sessions, each with the number of its own in `sessions`.
         """
-        index = self._indexes[_TURNS]
+        index, field = self._indexes[_TURNS], Field.TEXT
         searcher = index.searcher()
         shares, total = np.zeros(sessions.max(initial=-1) + 1), 0.0
+
+        def containing(query: tantivy.Query) -> NDArray[np.intp]:
+            wanted = _restricted(index.schema, query, keys)
+            hits = searcher.search(wanted, max(1, len(keys)), count=False).hits
+            found = searcher.fast_field_values(_KEY, [address for _, address in hits])
+            return np.unique(sessions[np.searchsorted(keys, np.array(found, dtype=np.int64))])
+
         for term, given in terms.items():
-            frequency = searcher.doc_freq(Field.TEXT.value, term)
-            if (weight := given * idf(frequency, searcher.num_docs)) <= 0:
+            weight = given * idf(searcher.doc_freq(field.value, term), searcher.num_docs)
+            if weight <= 0:
                 continue
             total += weight
-            query = _restricted(index.schema, _any_of(index.schema, Field.TEXT, {term: 1.0}), keys)
-            hits = searcher.search(query, max(1, min(frequency, len(keys))), count=False).hits
-            found = searcher.fast_field_values(_KEY, [address for _, address in hits])
-            places = np.searchsorted(keys, np.array(found, dtype=np.int64))
-            shares[np.unique(sessions[places])] += weight
+            of_term = np.zeros(len(shares))
+            if others := alternatives.get(term):
+                of_others = [_all_of(index.schema, field, other) for other in others]
+                of_term[containing(_either(of_others))] = _ALTERNATIVE
+            of_term[containing(_term(index.schema, field, term))] = 1.0
+            shares += weight * of_term
         return shares / total if total else shares
 
     def term_frequencies(self, terms: Collection[str]) -> dict[str, int]:
@@ -288,6 +309,11 @@ def _check_locks(folder: Path) -> None:
         private_files.check_no_link(folder / name)
 
 
+def _documents(turn: TurnTerms) -> Mapping[str, Sequence[tantivy.Document]]:
+    passages = [_document(turn.key, {Field.PASSAGE: passage}) for passage in turn.passages]
+    return {_TURNS: [_document(turn.key, turn.fields)], _PASSAGES: passages}
+
+
 def _document(key: int, fields: Mapping[Field, str]) -> tantivy.Document:
     document = tantivy.Document()
     document.add_unsigned(_KEY, key)
@@ -296,10 +322,42 @@ def _document(key: int, fields: Mapping[Field, str]) -> tantivy.Document:
     return document
 
 
-def _any_of(schema: tantivy.Schema, field: Field, weights: Mapping[str, float]) -> tantivy.Query:
-    terms = ((_term(schema, field, term), weight) for term, weight in weights.items())
-    boosted = [tantivy.Query.boost_query(query, weight) for query, weight in terms]
-    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in boosted])
+def _any_of(
+    searcher: tantivy.Searcher,
+    schema: tantivy.Schema,
+    field: Field,
+    weights: Mapping[str, float],
+    alternatives: Alternatives,
+) -> tantivy.Query:
+    """Return a query for texts with any of the terms, or with what stands for one.
+
+    Of a term and what stands for it, the best one counts. A rare word does not count more than the
+    term for which it stands, so that no text exceeds the highest score of the terms.
+    """
+
+    def rarity(terms: Sequence[str]) -> float:
+        matching = (searcher.doc_freq(field.value, term) for term in terms)
+        return sum(idf(count, searcher.num_docs) for count in matching)
+
+    wanted = []
+    for term, weight in weights.items():
+        queries = [tantivy.Query.boost_query(_term(schema, field, term), weight)]
+        for other in alternatives.get(term, ()):
+            boost = weight * _ALTERNATIVE * min(1.0, rarity([term]) / rarity(other))
+            queries.append(tantivy.Query.boost_query(_all_of(schema, field, other), boost))
+        wanted.append(
+            tantivy.Query.disjunction_max_query(queries) if len(queries) > 1 else queries[0]
+        )
+    return _either(wanted)
+
+
+def _either(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in queries])
+
+
+def _all_of(schema: tantivy.Schema, field: Field, terms: Sequence[str]) -> tantivy.Query:
+    queries = [_term(schema, field, term) for term in terms]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Must, query) for query in queries])
 
 
 def _term(schema: tantivy.Schema, field: Field, term: str) -> tantivy.Query:

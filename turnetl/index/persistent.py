@@ -35,12 +35,20 @@ from turnetl.index.files import (
     translated_errors,
     write_lock,
 )
-from turnetl.index.follow import BatchWriter, Follower, batches_with_questions, forget
+from turnetl.index.follow import (
+    BatchWriter,
+    Follower,
+    batches_with_questions,
+    forget,
+    rewrite_words,
+)
 from turnetl.index.index_report import CatchUpReport, IndexedGroup, IndexStatus
 from turnetl.index.lexical import LexicalIndex
 from turnetl.index.lookup import Lookup
 from turnetl.index.parts import IndexParts
 from turnetl.index.port import (
+    NO_ALTERNATIVES,
+    Alternatives,
     Condition,
     Field,
     FollowedGraph,
@@ -199,23 +207,34 @@ class PersistentIndex:
             return parts.catalog.selector.values(condition)
 
     def term_shares(
-        self, field: Field, terms: Mapping[str, float], keys: Keys | None, *, limit: int
+        self,
+        field: Field,
+        terms: Mapping[str, float],
+        keys: Keys | None,
+        *,
+        limit: int,
+        alternatives: Alternatives = NO_ALTERNATIVES,
     ) -> Mapping[int, float]:
         """Return the turns of `keys` (None: any) that contain most of the weighted terms.
 
         Each has a share from 0 to 1: its BM25 score, divided by a score that no text can exceed.
+        What stands for a term counts less than the term.
         """
         with self._reading() as parts:
-            return parts.lexical.term_shares(field, terms, limit, parts.is_held, keys)
+            return parts.lexical.term_shares(
+                field, terms, limit, parts.is_held, keys, alternatives=alternatives
+            )
 
-    def session_term_shares(self, terms: Mapping[str, float], keys: Keys) -> Mapping[int, float]:
+    def session_term_shares(
+        self, terms: Mapping[str, float], keys: Keys, alternatives: Alternatives = NO_ALTERNATIVES
+    ) -> Mapping[int, float]:
         """Return for each of these turns what its session contains of the weighted terms.
 
         That is a share from 0 to 1, in which rare terms count most; any text of the session counts.
         """
         with self._reading() as parts:
             members, sessions = parts.catalog.session_turns(keys.tolist())
-            shares = parts.lexical.session_term_shares(terms, members, sessions)
+            shares = parts.lexical.session_term_shares(terms, members, sessions, alternatives)
             own = members[places := np.flatnonzero(np.isin(members, keys))]
             return dict(zip(own.tolist(), shares[sessions[places]].tolist(), strict=True))
 
@@ -385,7 +404,7 @@ class PersistentIndex:
         catalog = Catalog.open_for_reading(path) if read_only else Catalog.open(path)
         try:
             if not read_only:
-                catalog.upgrade()
+                catalog.upgrade(lambda: rewrite_words(self._folder, catalog))
             catalog.check_version(self._folder)
             check_embedder(catalog.embedder(), self._index_embedder)
             size, step = self._index_embedder.dimensions, self._before_step

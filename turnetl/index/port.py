@@ -21,6 +21,10 @@ from turnetl.base.results import described
 Keys = NDArray[np.int64]
 """Keys of turns, ascending."""
 
+Alternatives = Mapping[str, Sequence[tuple[str, ...]]]
+"""What stands for a term of a query: terms, or several that a text must all have."""
+NO_ALTERNATIVES: Alternatives = {}
+
 
 class Field(StrEnum):
     """A text of a turn whose words are indexed."""

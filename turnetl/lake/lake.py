@@ -59,18 +59,23 @@ class Batch:
     stamps: tuple[_FileStamp, ...] = ()
     """Inode, modification time and size of each path when the batch was created."""
     is_verified: bool = False
-    """Whether the checksums of the files are known to be right."""
+    """Whether the files were verified; they are again if they changed since."""
 
     def read(self, *columns: pl.Expr) -> pl.DataFrame:
         """Return the columns, or all columns if none is named."""
-        for path in () if self.is_verified else self.paths:
-            _verify(path, self.table)
+        if not self.is_verified or any(self._changed()):
+            self.verified()
         try:
             return (self.rows.select(columns) if columns else self.rows).collect()
         except (OSError, pl.exceptions.PolarsError):
-            for path in self.paths:
-                _verify(path, self.table)
+            self.verified()
             raise
+
+    def verified(self) -> "Batch":
+        """Verify the files, for all later reads of the batch that is returned."""
+        for path in self.paths:
+            _verify(path, self.table)
+        return replace(self, is_verified=True)
 
     def where(self, condition: pl.Expr) -> "Batch":
         """Return the rows that meet a condition."""
@@ -79,10 +84,14 @@ class Batch:
     def reread(self) -> pl.DataFrame:
         """Return all rows; raise `Retryable` if a file was replaced since the first read."""
         rows = self.read()
+        for path in self._changed():
+            raise Retryable(f"`{shown_name(path)}` was replaced while it was read; run again")
+        return rows
+
+    def _changed(self) -> Iterator[Path]:
         for path, stamp in zip(self.paths, self.stamps, strict=True):
             if _stamp(path) != stamp:
-                raise Retryable(f"`{shown_name(path)}` was replaced while it was read; run again")
-        return rows
+                yield path
 
 
 def batches(paths: Iterable[Path], table: schema.Table, *, size: int = _BATCH_BYTES) -> list[Batch]:

@@ -150,6 +150,7 @@ async def find_turns(
         order=order,
         limit=limit,
         nearest=nearest,
+        thesaurus=wiring.thesaurus(),
     )
     turns, sessions = await search_in(opened.index, model=model), Hits()
     # Session-level episodes have no format, no branch and no tools.
@@ -181,6 +182,7 @@ async def search_sessions(
                 now=clock(),
                 selection=selected,
                 limit=limit,
+                thesaurus=wiring.thesaurus(),
             )
             return combine_hits(Hits(), found, order=Order.SCORE, limit=limit).session_hits
 

@@ -179,7 +179,7 @@ async def find_fixes(
         return []
     keys = _failing_turns(index, tuple(groups))
     static_model = StaticModel.open()
-    query = await analyze(plain, embedder, static_model, index.search_embedder)
+    query = await analyze(plain, embedder, static_model, search_embedder=index.search_embedder)
     ranked = rank(query, index, static_model, keys)[:_RANKED] if len(keys) else []
     facts = list(index.facts([one.turn.key for one in ranked]).values())
     names = {error.name for of_turn in facts for one in of_turn for error in _errors(one)}

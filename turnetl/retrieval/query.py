@@ -1,13 +1,15 @@
-"""A search query: its terms, its quoted phrases, its tokens and its vector."""
+"""A search query: its terms with those that stand for them, its phrases, tokens and vector."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from turnetl.base.errors import BadUsage
 from turnetl.base.terms import Tokenizer, content_words
+from turnetl.index.port import Alternatives
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.llm.vectors import stack
@@ -42,12 +44,72 @@ class Query:
     """Of unit length, without the direction that all texts of its embedder share."""
     search_vector: NDArray[np.float32] | None = None
     """The same by the embedder that was chosen for the search; None: there is none."""
+    alternatives: Alternatives = field(default_factory=dict)
+
+
+_MAX_WORDS = 3
+"""Of a phrase in a thesaurus."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thesaurus:
+    """Groups of words and phrases that stand for each other."""
+
+    groups: Sequence[Sequence[str]] = ()
+
+    def alternatives(self, terms: Sequence[str]) -> Alternatives:
+        """Return what stands for the terms of a query, which are in its order.
+
+        What stands for a phrase stands for each of its terms.
+        """
+        tokenizer, given = Tokenizer(), set(terms)
+        parts = {
+            tuple(terms[start : start + length])
+            for length in range(1, _MAX_WORDS + 1)
+            for start in range(len(terms) - length + 1)
+        }
+        found: dict[str, set[tuple[str, ...]]] = {}
+        for phrases in self.groups:
+            # Few groups have a word of the query, and only these are split into terms.
+            if tokenizer.occurring(" ".join(phrases), given):
+                group = {tuple(tokenizer.joined(phrase).split()) for phrase in phrases} - {()}
+                for part in group & parts:
+                    for term in part:
+                        found.setdefault(term, set()).update(group - {part})
+        return {term: tuple(sorted(others)) for term, others in found.items()}
+
+
+def parse_thesaurus(text: str, name: str) -> Thesaurus:
+    """Read a thesaurus: a group a line, its words and phrases separated by commas.
+
+    Raises:
+        BadUsage: a line has fewer than two words, or a phrase that is too long; says which line.
+    """
+    groups = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not (content := line.partition("#")[0].strip()):
+            continue
+        phrases = [phrase.strip() for phrase in content.split(",")]
+        for phrase in phrases:
+            if not 1 <= len(phrase.split()) <= _MAX_WORDS:
+                raise BadUsage(
+                    f"`{name}`, line {number}: between commas, one to {_MAX_WORDS} words are "
+                    f"expected, not `{phrase}`"
+                )
+        if len({phrase.casefold() for phrase in phrases}) == 1:
+            raise BadUsage(
+                f"`{name}`, line {number}: `{phrases[0]}` stands alone: add a comma and a word "
+                "that stands for it, or remove the line"
+            )
+        groups.append(tuple(phrases))
+    return Thesaurus(tuple(groups))
 
 
 async def analyze(
     text: str,
     embedder: Embedder,
     static_model: StaticModel,
+    thesaurus: Thesaurus = Thesaurus(),
     search_embedder: Embedder | None = None,
 ) -> Query:
     used = used_part(text)
@@ -62,6 +124,7 @@ async def analyze(
         tokens=np.array(list(dict.fromkeys(tokens)), dtype=np.int64),
         vector=await _vector(plain, embedder),
         search_vector=await _vector(plain, search_embedder) if search_embedder else None,
+        alternatives=thesaurus.alternatives(tokenizer.joined(plain).split()),
     )
 
 

@@ -138,7 +138,13 @@ class _Ranking:
 
     def _first_stages(self, keys: Keys | None, limit: int) -> _Found:
         found: _Found = {
-            kind: self.index.term_shares(field, self.query.terms, keys, limit=limit)
+            kind: self.index.term_shares(
+                field,
+                self.query.terms,
+                keys,
+                limit=limit,
+                alternatives=self.query.alternatives,
+            )
             for kind, field in _FIELDS.items()
             if kind in self.weights
         }
@@ -189,7 +195,8 @@ class _Ranking:
             late = late_interaction(self.query, candidates, self.index, self.static_model)
             evidence[Evidence.LATE_INTERACTION] = late
         if Evidence.SESSION_TERMS in self.weights:
-            of_sessions = self.index.session_term_shares(self.query.terms, candidates)
+            terms, others = self.query.terms, self.query.alternatives
+            of_sessions = self.index.session_term_shares(terms, candidates, others)
             evidence[Evidence.SESSION_TERMS] = of_sessions
         return evidence
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -31,7 +32,7 @@ from turnetl.base.time_span import (
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import IndexedFact
+from turnetl.index.port import IndexedFact, Keys
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.endings import Endings
@@ -46,7 +47,7 @@ from turnetl.retrieval.hits import (
     hit_facts,
 )
 from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
-from turnetl.retrieval.query import analyze, quoted_parts, used_part
+from turnetl.retrieval.query import Thesaurus, analyze, quoted_parts, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
     WEIGHTS,
@@ -98,6 +99,7 @@ async def search(
     limit: int = 10,
     nearest: bool = False,
     weights: Mapping[Evidence, float] = WEIGHTS,
+    thesaurus: Thesaurus = Thesaurus(),  # noqa: B008 - a frozen value
     model: "ChatModel | None" = None,
 ) -> Hits:
     """Return the turns that match the query, best first, one hit per turn; possibly none.
@@ -109,6 +111,7 @@ async def search(
         now: the current time, in the zone of the times that the query names; None: such times are
             words like others.
         nearest: return hits even if none is close to the query.
+        thesaurus: words that stand for each other.
         model: rates the best turns again; None: none does.
     """
     time, text = find_time(used_part(query), now) if now else (None, query)
@@ -117,15 +120,9 @@ async def search(
     if not query.strip() or (time and asks_for_all(text)):
         return _list_newest(index, _within(selection, time), limit)
     static_model = StaticModel.open()
-    analyzed = await analyze(text, embedder, static_model, index.search_embedder)
-
-    def ranked_in(selection: Selection) -> list[RankedTurn]:
-        keys = None if selection.is_empty else index.select(selection)
-        return rank(analyzed, index, static_model, keys, weights)
-
-    ranked = ranked_in(selection)
-    if time:
-        ranked = weigh_by_time(ranked, ranked_in(_within(selection, time)))
+    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
+    rank_keys = partial(rank, analyzed, index, static_model, weights=weights)
+    ranked = _ranked(rank_keys, index, selection, time)
     ranked = ranked[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
     compare = matcher(analyzed, index).compared
@@ -151,6 +148,37 @@ async def search(
         first = {hit.turn.key: found[0].fact for hit, found in matching if found}
         best = superseded_below(best, facts, first)
     return Hits(_built(index, selection, best, facts, excerpts, matches=matches))
+
+
+async def rank_all(
+    index: PersistentIndex,
+    query: str,
+    embedder: Embedder,
+    *,
+    now: datetime | None = None,
+    selection: Selection = Selection(),  # noqa: B008 - a frozen value
+    weights: Mapping[Evidence, float] = WEIGHTS,
+    thesaurus: Thesaurus = Thesaurus(),  # noqa: B008 - a frozen value
+) -> list[RankedTurn]:
+    """Return all turns that `search` ranks for a query, each with its evidence, best first."""
+    time, text = find_time(used_part(query), now) if now else (None, query)
+    static_model = StaticModel.open()
+    analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
+    rank_keys = partial(rank, analyzed, index, static_model, weights=weights)
+    return _ranked(rank_keys, index, selection, time)
+
+
+def _ranked(
+    rank_keys: Callable[[Keys | None], list[RankedTurn]],
+    index: PersistentIndex,
+    selection: Selection,
+    time: TimeSpan | None,
+) -> list[RankedTurn]:
+    def ranked_in(selection: Selection) -> list[RankedTurn]:
+        return rank_keys(None if selection.is_empty else index.select(selection))
+
+    ranked = ranked_in(selection)
+    return weigh_by_time(ranked, ranked_in(_within(selection, time))) if time else ranked
 
 
 def _list_newest(index: PersistentIndex, selection: Selection, limit: int) -> Hits:

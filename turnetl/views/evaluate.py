@@ -9,12 +9,15 @@ from turnetl.evaluation.recall import (
     QuestionSource,
     RankChange,
     RankingStage,
+    StageChange,
     StageRecall,
 )
 from turnetl.views import costs
 from turnetl.views.index import unread_messages
 from turnetl.views.nodes import Caption, Column, Node, Table, View, limited, line, numbers
 
+_SHOWN = (RankingStage.SEARCH, RankingStage.SESSION, RankingStage.RERANKING)
+"""Stages whose intervals and changes are printed: what the user sees; `--json` has all."""
 _LISTED = 5
 """Questions that are printed; `--json` has all."""
 
@@ -24,9 +27,10 @@ def view(report: EvaluationReport) -> View:
     columns = (
         *(Column("stage"), *numbers("questions")),
         *(Column(f"recall\n@{depth}", is_number=True, is_wrapped=False) for depth in DEPTHS),
+        Column("MRR", is_number=True, is_wrapped=False),
     )
     table = Table(columns, [*_recall_rows(report)])
-    return [table, *_changes(report), *_misses(report), Caption(_summary(report))]
+    return [table, *_comparison(report), *_misses(report), Caption(_summary(report))]
 
 
 def _recall_rows(report: EvaluationReport) -> Iterator[Sequence[Node]]:
@@ -37,7 +41,11 @@ def _recall_rows(report: EvaluationReport) -> Iterator[Sequence[Node]]:
         for stage in report.stages:
             recall = report.recall(stage, group)
             before = report.baseline_recall(stage) if group is None and report.compared else None
-            yield stage.value, f"{recall.questions:,}", *_cells(recall, before)
+            cells = [*_cells(recall, before), "-" if recall.mrr is None else f"{recall.mrr:.2f}"]
+            yield stage.value, f"{recall.questions:,}", *cells
+            if stage in _SHOWN and recall.questions:
+                intervals = [*map(recall.interval, DEPTHS), recall.mrr_interval]
+                yield "", "95 %", *(f"{low:.2f}-{high:.2f}" for low, high in intervals)
         yield ()
 
 
@@ -49,7 +57,34 @@ def _cells(recall: StageRecall, pair: tuple[StageRecall, StageRecall] | None) ->
         if pair is None or (before := pair[0].at(depth)) is None:
             yield share
         else:
-            yield f"{share} {(pair[1].at(depth) or 0.0) - before:+.2f}"
+            change = f"{(pair[1].at(depth) or 0.0) - before:+.2f}"
+            yield f"{share} {change.replace('0.', '.')}"
+
+
+def _comparison(report: EvaluationReport) -> Iterator[Node]:
+    """Yield whether what the user sees is better or worse than before, and the questions."""
+    if report.comparison is not None:
+        for change in report.comparison.stage_changes:
+            if change.stage in _SHOWN:
+                yield _verdict(change)
+    yield from _changes(report)
+
+
+def _verdict(change: StageChange) -> str:
+    """Return what changed of a stage, and whether that is larger than chance."""
+    depths = "".join(
+        f"@{one.depth} {one.gained:,} gained, {one.lost:,} lost, p = {one.p_value:.2g}; "
+        for one in change.depths
+        if one.gained or one.lost
+    )
+    low, high = change.mrr_interval
+    clear = [f"@{one.depth}" for one in change.depths if one.is_clear]
+    clear += ["MRR"] if change.is_clear else []
+    verdict = f"clear: {', '.join(clear)}" if clear else "no clear change"
+    return (
+        f"{change.stage.value}: {verdict} (exact McNemar test, paired bootstrap); {depths}"
+        f"MRR {change.mrr:+.2f}, 95 % {low:+.2f} to {high:+.2f}"
+    )
 
 
 def _changes(report: EvaluationReport) -> Iterator[Node]:
@@ -66,7 +101,8 @@ def _change(one: RankChange) -> str:
 
 
 def _misses(report: EvaluationReport) -> Iterator[Node]:
-    last = report.stages[-1]
+    is_reranked = RankingStage.RERANKING in report.stages
+    last = RankingStage.RERANKING if is_reranked else RankingStage.SEARCH
     missed = [one for one in report.questions if one.ranks.get(last, 1) is None]
     yield from limited(missed, lambda one: f"not found: {one.question.text}", _LISTED)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         is_built_in,
         is_remote,
         open_chosen_embedder,
+        store,
     )
     from turnetl.wiring.extraction import (
         check_model,
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         recipe,
         templates,
     )
-    from turnetl.wiring.graph import store
     from turnetl.wiring.index import (
         check_index,
         graph_state,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         replace_index,
         search_index,
         session_index,
+        thesaurus,
     )
     from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
     from turnetl.wiring.noise_filters import (

@@ -1,4 +1,4 @@
-"""The embedder that the settings name."""
+"""The graph that the settings name, and the embedder of its texts."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -9,14 +9,37 @@ from pydantic import ValidationError
 
 from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.graph_model import GroupProfile
+from turnetl.graph import open as graphs
+from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, Embedder, open_embedder
 from turnetl.settings import Settings
-from turnetl.settings.credentials import check_key_encrypted
+from turnetl.settings.credentials import check_key_encrypted, check_password_encrypted
 from turnetl.settings.sections import EmbedderSettings
 
 if TYPE_CHECKING:  # the built-in embedder does without these
     from turnetl.llm.meter import Meter
     from turnetl.llm.retry import RetryPolicy
+
+
+@asynccontextmanager
+async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
+    """Open the graph, and close it afterwards. No other machine gets the password unencrypted."""
+    graphs.check_url(settings.graph_url)
+    check_password_encrypted(settings)
+    password = settings.graph_password
+    graph = await graphs.open_graph(
+        settings.graph_url,
+        user=settings.graph_user,
+        password=password.get_secret_value() if password else "",
+        write=write,
+        wait=wait,
+        timeout_seconds=settings.graph_timeout_seconds,
+    )
+    try:
+        yield graph
+    finally:
+        await graph.close()
+
 
 _MODEL_CACHE = Path(".cache", "turnetl", "models")
 """Folder in the home folder for downloaded embedding models, which all lakes share."""

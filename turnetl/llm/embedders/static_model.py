@@ -1,8 +1,8 @@
 """The embedder that works offline, by the static token vectors of the package wordllama."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,8 @@ DIMENSIONS = 256
 
 _BATCH_TOKENS = 2048
 """Whose vectors are in memory together: 2 MB, which the caches of a processor hold."""
+_REMEMBERED = 2048
+"""Texts: the index stores the tokens of passages that are embedded next."""
 _UNKNOWN = 0
 """The token of a text without tokens."""
 
@@ -49,11 +51,9 @@ class StaticModel:
     def name(self) -> str:
         return f"{PACKAGE}/{MODEL}_{DIMENSIONS}/{version(PACKAGE)}"
 
-    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+    def tokenize(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
         """Return the tokens of each text, at least one: numbers below 65,536."""
-        encodable = [text.encode("utf-8", "replace").decode() for text in texts]
-        encoded = self._tokenizer.encode_batch_fast(encodable, add_special_tokens=False)
-        return [encoding.ids or [_UNKNOWN] for encoding in encoded]
+        return [*map(self._tokens, texts)]
 
     def text_vectors(self, tokens: Sequence[Sequence[int]]) -> Matrix:
         """Return the mean vector of the tokens of each text, of unit length, one row per text."""
@@ -88,6 +88,15 @@ class StaticModel:
         offset, _ = header["data_offsets"]
         shape = tuple(header["shape"])
         return np.memmap(path, "<f2", "r", 8 + size + offset, shape).view(np.ndarray)
+
+    @cached_property
+    def _tokens(self) -> Callable[[str], tuple[int, ...]]:
+        return lru_cache(_REMEMBERED)(self._encoded)
+
+    def _encoded(self, text: str) -> tuple[int, ...]:
+        encodable = text.encode("utf-8", "replace").decode()
+        (encoded,) = self._tokenizer.encode_batch_fast([encodable], add_special_tokens=False)
+        return tuple(encoded.ids) or (_UNKNOWN,)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
