@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="locomo10.json, or a part of it")
     parser.add_argument("--fetch", action="store_true", help="download the file first")
     parser.add_argument("--misses", choices=KINDS.values(), help="print those of a kind")
-    parser.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    parser.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     given = parser.parse_args()
     if given.fetch:
         urllib.request.urlretrieve(SOURCE, given.file)

