@@ -29,6 +29,11 @@ QUESTION = _any(
     r"^\W*(?:soll(?:te)?(?:n|st)?|k[öo]nn(?:t?en|test|st)|kann(?:st)?|puedes|podr[ií]as|deber[ií]a"
     r"(?:mos)?) (?:ich|wir|du|sie|man)?\b.*[?]",
 )
+OPEN_QUESTION = _any(
+    r"^\W*(?:(?:and|but|so|also|q:) )?(?:how|what|where|which|who|when) (?:can|could|should|do|does"
+    r"|would|is|are|to)\b"
+)
+"""It has no answer yes or no, and so asks for nothing that a turn may just do."""
 DECIDED = _any(
     r"\b(?:I|we)(?:'ve| have)? (?:decided|chose|opted|agreed|settled) "
     r"(?!to (?:check|look|try|see|test|wait|ask)\b)",
@@ -242,7 +247,8 @@ USER_RULE = _any(
     r"|disallow|forbid|enforce) (?:the|an?|all|every|only|any|no|each) .{6,}",
     r"^\W*(?:no|nope|actually|wait|sorry|instead|rather)\b\W*(?:rather |please |just |let's ){0,2}"
     r"(?:use|make|keep|put|call|name|store|set|return|go with|leave) .{6,}",
-    r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else)\b)[^\s,;:]+ "
+    r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else|also|still|just"
+    r"|really|then|now|do|don't|might|would|will|remember)\b)[^\s,;:]+ "
     r"(?:should|must|has to|have to|needs to|need to|shall)"
     rf"(?: never| always| only| still| no longer| also| just| therefore| then)? {_NOT_A_RULE}"
     r"[a-z]{2,}",
@@ -373,7 +379,7 @@ REPORTED = _any(
     r"\bwhy (?:isn't|aren't|doesn't|don't|didn't|can't|won't) \S+.{3,}",
     r"\b(?:i|it|we|claude|the \S+(?: \S+)?) (?:couldn't|could not|can't|cannot|was unable to"
     r"|is unable to|am unable to|wasn't able to)"
-    r" (?!we\b|i\b|you\b|remember|think|tell|wait|say)[a-z]{3,}",
+    r" (?!we\b|i\b|you\b|remember|think|tell|wait|say|decide|believe|help)[a-z]{3,}",
     r"\b(?:looks?|seems?|is|are|feels?|appears?)(?: to be| still| now| pretty| really| totally"
     r"| completely| very| a bit| quite){0,2}"
     r" (?:broken|wrong|off|weird|stale|missing|truncated|garbled|corrupt(?:ed)?|incorrect|laggy"
@@ -382,7 +388,7 @@ REPORTED = _any(
     r"|large|noisy|verbose))\b(?! in advance)",
     r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
     r"|slow)\b",
-    r"\b(?:annoying|annoys|frustrating|confusing|makes? .{2,60} (?:harder|difficult|impossible"
+    r"\b(?:annoying|annoys|frustrating|confusing|makes .{2,60} (?:harder|difficult|impossible"
     r"|slow))\b",
     r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
     r"\btakes? (?:about |over |more than )?\d+(?:\.\d+)? ?(?:s|seconds?|m|min(?:utes?)?|hours?)\b",
@@ -421,7 +427,7 @@ LEAVES_OPEN = _any(
     r"\b(?:you (?:decide|choose|pick)|up to you|your (?:call|choice)|(?:I )?(?:don't|do not) know"
     r"|not sure|no (?:idea|preference|opinion)|whatever)\b"
 )
-WHY = _any(r"^\W*(?:but |so )?why\W*$")
+WHY = _any(r"^\W*(?:but |so )?why\W*\?\W*$")
 REVIEW = _any(
     r"\bconsider (?:either )?(?:an? |the |\w+ing\b)|\b(?:we|I|I'd) (?:suggest|recommend)\b"
     r"|^(?:suggestion|severity|nit)\b"
@@ -462,7 +468,7 @@ AGREES = _any(
     r"|idea)\b"
 )
 POINTS = _any(
-    r"\b(?:it|they|them|these|those)\b(?!'s (?:simple|easy|fine|better|hard))",
+    r"\b(?:it|they|them|these|those|their)\b(?!'s (?:simple|easy|fine|better|hard))",
     r"\b(?:this|that)(?:'s|'ll)?(?: (?:would|will|is|was|should|does|do|just|still|now|way|as|in"
     r"|for|to|and|or|instead|too|one)\b|[ ]?$|[.,?!;:)])",
     r"\b(?:this|that) (?:fix|change|approach|issue|problem|scenario|case|error|solution|function"
@@ -508,6 +514,15 @@ TAKES_BACK = re.compile(
     r"(?:changes?|edits?|idea|decision|one))(?: (?:change|edit|one)s?)?\b(?!'s)",
     re.IGNORECASE,
 )
+AGENT_REJECTED = _any(
+    r"\b(?:I|we)(?:'ve| have)? (?:decided against|ruled out|rejected|discarded|decided not to)\b"
+)
+QUESTION_TAIL = re.compile(
+    r", (?:is|are|can|could|do|does|what|how|why|should|would|any) "
+    r"(?:(?:there|you|we|it|that|this|the|I)\b|idea)[^.!\n]*\??$",
+    re.IGNORECASE,
+)
+"""A question after a statement."""
 NEGATES = _any(
     r"\b(?:never|not|no longer|without|stop|avoid|remove|drop|revert|disable|skip)\b|n't\b"
 )
@@ -528,7 +543,7 @@ LEAD = re.compile(r"^[^\w`\"'(]+|^`[\w./-]+\.\w{1,5}`(?: -|:) ")
 USER_LEAD = re.compile(
     r"^[^\w`\"'(\[#]*(?:(?:(?:yes|yeah|ok|okay|and|but|also|oh|hmm|ah|please|pls|hey|then"
     r"|so)\b(?!-)"
-    r"|(?:no|nope|actually|right|great|perfect|cool|nice|thanks|thank you|sure|wait|sorry"
+    r"|(?:no|nope|stop|actually|right|great|perfect|cool|nice|thanks|thank you|sure|wait|sorry"
     r"|well|now|good"
     r"|q|got it|understood|exactly|agreed|decision|(?:that )?makes sense|looks good|my bad"
     r"|one more thing"
@@ -546,7 +561,8 @@ USER_REQUESTED = re.compile(
 )
 """A request in the form of a question."""
 REPORT_TAIL = re.compile(
-    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please)\b[^:\n]*$"
+    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please"
+    r"|(?:have|take) a look)\b[^:\n]*$"
     r"|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) [^:,\n]*\?$",
     re.IGNORECASE,
 )
