@@ -101,8 +101,7 @@ STANDING_ORDER = _any(
 )
 NOT_NOW = _any(
     r"\b(?:don't|do not) (?:(?:make|edit|change|touch|modify|write|do|implement|start|fix|commit"
-    r"|push)"
-    r"\b.{0,30}\b(?:any(?:thing)?|yet|code|files?|for now)\b(?! (?:that|which|else|without))"
+    r"|push)\b.{0,30}\b(?:any(?:thing)?|yet|code|files?|for now)\b(?! (?:that|which|else|without))"
     r"|worry|bother|stop|panic|hesitate|mind|understand|remember|forget|get|see|break)",
     r"\b(?:at some point|some ?day|eventually|probably|later on|for a (?:sec|moment|minute)"
     r"|one day|in case you)\b",
@@ -280,8 +279,7 @@ USER_RULE = _any(
     rf"{_YOU_LEAD}(?:never|always) (?!need|have|know|think|see|get|want|care|worry"
     rf"|use[ds]|mind)[a-z]{{2,}}(?<!ed) \S+",
     r"\b(?:wir (?:nehmen|verwenden|benutzen|sollten|machen|speichern)|lass uns|nimm|verwende"
-    r"|benutze)\b"
-    r"(?! mal\b)|\b(?:soll|sollen|muss|müssen|darf)\b .{2,80}\b\w+en\W*$",
+    r"|benutze)\b(?! mal\b)|\b(?:soll|sollen|muss|müssen|darf)\b .{2,80}\b\w+en\W*$",
     r"\b(?:usemos|vamos a (?:usar|guardar|cambiar)|deber[ií]amos|en (?:vez|lugar) de)\b"
     r"|\b(?:debe|deben|tiene que|tienen que)\b \S+"
     r"|(?:我们|请|就)(?:用|使用|应该|改用)|而不是|改(?:用|成|为)|默认(?:设为|是|为|用)|(?:应该|必须)\S"
@@ -341,16 +339,14 @@ USER_FACT = _any(
 )
 ONCE = _any(
     r"\b(?:let'?s|can (?:we|you)|could (?:we|you)|please|^(?:and |then |also |now |ok |so "
-    r"|first )?)"
-    r"(?: |^)?(?:also |just |please |now |first |quickly )*"
+    r"|first )?)(?: |^)?(?:also |just |please |now |first |quickly )*"
     r"(?:check|see|look|review|discuss|try|run|re-?run|test|commit|push|clarify|explain|investigate"
     r"|continue|proceed|have a|show me|tell me|give me|list|summari[sz]e|open|deploy|install"
     r"|start|begin|talk|read|go (?:on|ahead|back|through)|create (?:a|an|the|another) (?:\S+ )?"
     r"(?:branch|pr|pull request|issue|commit)|use (?:the|your) \S+ (?:tool|skill|agent|mcp|browser"
     r"|terminal|command)"
     r"|make sure|do (?:a|another|some)\b|do (?:it|that|this)(?: again| too| now)?\W*$"
-    r"|make (?:a|another) (?:commit|pr|plan|branch"
-    r"|list|copy|backup)|make it better|(?:write|add"
+    r"|make (?:a|another) (?:commit|pr|plan|branch|list|copy|backup)|make it better|(?:write|add"
     r"|create|update|fix)"
     r" (?:a |an |some |more |the |another )?(?:\S+ ){0,2}(?:tests?|comments?|docstrings?"
     r"|changelog|readme|typos?|plan|docs?|documentation))\b",
@@ -400,8 +396,7 @@ REPORTED = _any(
     r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b"
     r"|\bcauses? (?:\S+ ){0,3}(?:failures?|errors?|crash\w*)\b",
     r"\b(?:is|are) (?:effectively |never |not |still |currently ){0,2}(?:untested|unreachable"
-    r"|undefined|unhandled|reached|called|executed"
-    r"|validated|checked|handled|closed"
+    r"|undefined|unhandled|reached|called|executed|validated|checked|handled|closed"
     r"|escaped)\b(?<!is called)(?<!are called)(?<!is handled)(?<!is checked)(?<!is executed)",
     r"\b(?:nothing happens|(?:is|are|was) (?:cut off|overwritten|ignored|swapped|reversed|skipped"
     r"|wrongly \w+|duplicated|blurry|misaligned)|grows? (?:to|without|until|endlessly))\b",
@@ -444,8 +439,7 @@ HYPOTHETICAL = _any(
     r"\b(?:should|must|could|might|may) (?:then |now |also |just |rather |always )?(?:fail|throw"
     r"|error|crash|break|return an error)\b",
     r"\bno (?:errors?|issues?|problems?|failures?|warnings?)\b|\bwithout (?:any )?(?:errors?"
-    r"|issues?)\b"
-    r"|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
+    r"|issues?)\b|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
     r"\b(?:error|exception|failure|warning) (?:handling|message|log(?:ging|s)?|code|page|type"
     r"|class|path|case|state|toast|boundary|boundaries)s?\b",
     r"^\W*(?:please |can you |could you )?(?:fix|add|write|implement|create|make|update|handle"
@@ -576,8 +570,7 @@ CODE_NAME = re.compile(
 HEADING = re.compile(r"\s*(?:#{1,6} |\*\*[^*]{2,120}\*\*:?\s*$)")
 AGENT_LEAD = re.compile(
     r"^[^\w`\"'(]*(?:(?:perfect|great|good|done|excellent|now|ok(?:ay)?|yes|right|so|also|and"
-    r"|all set"
-    r"|you're (?:absolutely )?right)[,.!:]* [\s\u2013\u2014-]*)+",
+    r"|all set|you're (?:absolutely )?right)[,.!:]* [\s\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
 CODE = re.compile(r"`[^`]*`")
@@ -588,8 +581,7 @@ INSTRUCTIONS = re.compile(r"^\s*(?:<|You are (?:an?|the)\b|# |---\n|\[\{)")
 """How texts begin that a program or a file gives as a prompt."""
 PASTED = re.compile(
     r"^(?: {2,}|\t|>)|^\s*at \S+ ?\(|^\d{4}-\d\d-\d\d[T ]\d|^\[?\d\d:\d\d|^(?:INFO|DEBUG|WARN"
-    r"|ERROR)\b"
-    r"|^[$\u276f➜] |^[+-]{1,3} ?\S+.*[;{}]$|^\S+\.\w{1,5}:\d+"
+    r"|ERROR)\b|^[$\u276f➜] |^[+-]{1,3} ?\S+.*[;{}]$|^\S+\.\w{1,5}:\d+"
 )
 
 
