@@ -7,6 +7,8 @@ CHANGED, ADDED, DELETED, RENAMED = "CHANGED", "ADDED", "DELETED", "RENAMED"
 FAILED_WITH, FIXED_BY, CAUSED_BY, REPORTED = "FAILED_WITH", "FIXED_BY", "CAUSED_BY", "REPORTED"
 DECIDED, REJECTED, PREFERS, SUPERSEDES = "DECIDED", "REJECTED", "PREFERS", "SUPERSEDES"
 COMMITTED, DEPENDS_ON = "COMMITTED", "DEPENDS_ON"
+FAILED_CALL = "call"
+"""The attribute `kind` of a FAILED_WITH fact about another tool than the shell."""
 
 EDITS = frozenset({CHANGED, ADDED, DELETED, RENAMED, "MODIFIED", "CREATED"})
 """The last two are of graphs of earlier versions, until `redo`."""

@@ -355,8 +355,8 @@ def _answered(said: Sequence[str], previous: Conversation) -> str:
         return f"Continue: {fit(_context(previous), 90)}{reason}"
     words = _words(text)
     if words and words[0] in _REFUSES and len(words) <= 2 and end.question:  # noqa: PLR2004
-        offered = _offered(end)
-        return offered.replace("Yes, ", "No, ", 1) if offered[:3] == "Yes" else f"No: {offered}"
+        no = _offered(end)
+        return no.replace("Yes, ", "No, ", 1) if no[:3] == "Yes" else f"No: {no}"
     return ""
 
 

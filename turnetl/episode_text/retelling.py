@@ -11,6 +11,7 @@ from functools import lru_cache
 from turnetl.base.model import Fact
 from turnetl.base.relations import (
     DECISIONS,
+    FAILED_CALL,
     FAILED_WITH,
     FIXED_BY,
     PREFERS,
@@ -23,8 +24,6 @@ from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import capital, fit, intent
 
 MAX_CHARS = 220
-_TOOL_CALL = "call"
-"""The attribute `kind` of a failed call of another tool than the shell."""
 
 SPEAKER = re.compile(
     r"The (?P<who>user|agent) (?P<verb>decided(?: instead)?|took back|prefers|rejected|reported"
@@ -137,7 +136,7 @@ def is_told(fact: Fact) -> bool:
 
 def is_slip(fact: Fact) -> bool:
     """Return whether a call of the agent's own tools failed, such as an edit without a match."""
-    return fact.relation == FAILED_WITH and fact.attributes.get("kind") == _TOOL_CALL
+    return fact.relation == FAILED_WITH and fact.attributes.get("kind") == FAILED_CALL
 
 
 def once(facts: Iterable[Fact], shown: Iterable[str] = ()) -> Iterator[tuple[Fact, str]]:

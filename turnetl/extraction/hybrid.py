@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
+from turnetl.base.batched import grouped
 from turnetl.base.ids import RecipePart, RecipeParts
 from turnetl.base.model import Entity, Episode, Fact, GroupId
 from turnetl.base.terms import Tokenizer
@@ -146,9 +147,7 @@ def _merge_chunks(
 def _match_entities(structural: Resolved, llm: Resolved, group: GroupView) -> dict[str, str]:
     """Return the uuids of the model's entities that match a structural one, with its uuid."""
     targets = _mentioned_entities(structural, group)
-    by_name: dict[str, list[Entity]] = {}
-    for entity in targets.values():
-        by_name.setdefault(folded(entity.name), []).append(entity)
+    by_name = grouped((folded(entity.name), entity) for entity in targets.values())
     others = _mentioned_entities(llm, group)
     matches = {
         uuid: _match(entity, by_name) for uuid, entity in others.items() if uuid not in targets

@@ -22,6 +22,7 @@ from typing import Protocol, assert_never
 from typing_extensions import override
 
 from turnetl.base import ids
+from turnetl.base.batched import grouped
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
@@ -169,9 +170,7 @@ def _leiden(network: EntityNetwork, resolution: float) -> Mapping[str, int]:
 
 
 def _members(labels: Mapping[str, object]) -> tuple[Cluster, ...]:
-    found: dict[object, list[str]] = {}
-    for uuid in sorted(labels):
-        found.setdefault(labels[uuid], []).append(uuid)
+    found = grouped((labels[uuid], uuid) for uuid in sorted(labels))
     large = (tuple(members) for members in found.values() if len(members) >= _MIN_MEMBERS)
     return tuple(sorted(large, key=lambda members: (-len(members), members)))
 
@@ -412,9 +411,7 @@ def rule_text(community: CommunityInput) -> CommunityText:
     The name is that of the member that is most closely connected with the others, and what it is
     about: the title of a pull request, commit or plan, or other members, or a decision.
     """
-    kinds: dict[str, list[str]] = {}
-    for member in community.members:
-        kinds.setdefault(_kind(member), []).append(_name(member))
+    kinds = grouped((_kind(member), _name(member)) for member in community.members)
     parts = (_listed(kind, list(dict.fromkeys(names))) for kind, names in kinds.items())
     heading = f"{plural(len(community.members), 'entity', 'entities')}: {'; '.join(parts)}."
     return CommunityText(_title(community), with_facts(heading, community.facts))

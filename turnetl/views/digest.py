@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
+from turnetl.base.batched import grouped
 from turnetl.base.relations import PREFERS, REJECTED
 from turnetl.base.text import format_minute, format_span, plural
 from turnetl.episode_text.intents import fit
@@ -84,11 +85,8 @@ def _largest(built: Sequence[SessionDigest]) -> Sequence[SessionDigest]:
 
 def _solved(failures: Iterable[DigestFact]) -> Iterator[Node]:
     """Yield the failures of which it is known what ended them, the first ones of each turn."""
-    of_turn: dict[str, list[Node]] = {}
-    for one in failures:
-        if node := _failure(one):
-            of_turn.setdefault(one.turn.id, []).append(node)
-    for turn, nodes in of_turn.items():
+    told = ((one.turn.id, node) for one in failures if (node := _failure(one)))
+    for turn, nodes in grouped(told).items():
         yield from nodes[:_OF_TURN]
         if len(nodes) > _OF_TURN:
             yield _item(f"{plural(len(nodes) - _OF_TURN, 'more failure')} of that turn", turn)
@@ -142,9 +140,7 @@ def _session(session: SessionDigest) -> Node:
 
 
 def _steps(session: SessionDigest) -> Iterator[Node]:
-    titles: dict[str, list[DigestFact]] = {}
-    for one in session.commits:
-        titles.setdefault(one.told.rpartition(" (")[0], []).append(one)
+    titles = grouped((one.told.rpartition(" (")[0], one) for one in session.commits)
     for title, same in [*titles.items()][:_STEPS]:
         ids = ", ".join(one.told.rpartition(" (")[2].rstrip(")") for one in same)
         yield _item(f"{title} ({ids})", same[0].turn.id, "→")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from turnetl.views import nodes
 
-_LISTED = (nodes.Statement, nodes.Lines)
 _MARKUP = re.compile(r"(!(?=\[)|(?<=\])\(|<)")
 """What would make Markdown load or link something that an archive names."""
 
@@ -30,7 +29,7 @@ class _Markdown:
 
     def blocks(self, view: nodes.View, level: int) -> Iterator[str]:
         """Yield paragraphs, lists and tables; what is listed one after another is one list."""
-        for is_list, found in groupby(view, lambda node: isinstance(node, _LISTED)):
+        for is_list, found in groupby(view, lambda node: isinstance(node, nodes.Lines)):
             if is_list:
                 blocks: Iterator[str] = iter([self._list([*found])])
             else:
@@ -70,9 +69,6 @@ class _Markdown:
         match node:
             case nodes.HangingIndent(_, text):
                 return self._inline(text)
-            case nodes.Statement(label, text, source):
-                end = f" (`{escaped(source)}`)" if source else ""
-                return f"**{escaped(label)}**: {escaped(text)}{end}"
             case nodes.Section(title, inner):
                 return f"{escaped(title)}: {self._joined(inner)}"
             case nodes.Lines(inner) | nodes.PageOnly(inner):

@@ -84,15 +84,6 @@ class HangingIndent:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """A text with its kind, and with the id or place that it comes from."""
-
-    label: str
-    text: str
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Section:
     """Nodes below a heading."""
 
@@ -145,7 +136,7 @@ class PageOnly:
     nodes: "View"
 
 
-Node = str | Line | Caption | Lines | HangingIndent | Statement | Section | Table | PageOnly
+Node = str | Line | Caption | Lines | HangingIndent | Section | Table | PageOnly
 View = Sequence[Node]
 
 
@@ -153,15 +144,12 @@ def line(*parts: Part) -> Line:
     return Line(parts)
 
 
-def as_line(node: str | Line | Caption | Statement) -> Line:
+def as_line(node: str | Line | Caption) -> Line:
     match node:
         case str():
             return line(node)
         case Caption(text):
             return line((text, "italic"))
-        case Statement(label, text, source):
-            end = f"  {source}" if source else ""
-            return line((f"{label}: ", "cyan"), text, (end, "dim"))
         case Line():
             return node
 

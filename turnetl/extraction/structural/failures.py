@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import islice, takewhile
 
+from turnetl.base.relations import FAILED_CALL
 from turnetl.extraction.structural import failure_patterns as patterns
 
 _MAX_HEAD = 12_000
@@ -36,7 +37,7 @@ class FailureKind(StrEnum):
     FINDING = "finding"
     """Of a compiler or a linter, which list all of theirs."""
     ERROR = "error"
-    CALL = "call"
+    CALL = FAILED_CALL
     """A call of another tool than the shell."""
 
 
