@@ -9,7 +9,7 @@ turn: by plain BM25 over the episode texts and over prompts and responses, and b
 `turnetl evaluate` measures. The weights of the ranking were chosen with these
 questions and, by cross-validation, with those of `--other`. Those of `--blind` were written before
 and are to be looked at rarely: no turn that answers one of them answers a question of another set.
-`--weights` chooses weights by cross-validation over all sets, and prints their recall.
+`--weights` prints the recall of all sets, and that of weights by cross-validation, and no stages.
 `benchmarks.retrieval_matches` measures whether a search says that nothing matches.
 
 Default archives: those of tests/real_archives.py. Without them nothing is measured. Turns of
@@ -33,6 +33,7 @@ from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from benchmarks.ranking_weights import (
     RecordedQuestion,
     print_cross_validated,
+    print_line,
     recorded_turns,
 )
 from tests import real_archives
@@ -91,7 +92,7 @@ def main() -> None:
         "--misses", action="store_true", help="print the questions whose turn is not first"
     )
     arguments.add_argument(
-        "--weights", action="store_true", help="choose weights by cross-validation"
+        "--weights", action="store_true", help="all sets, and weights by cross-validation"
     )
     given = arguments.parse_args()
     if not given.archives.is_dir():
@@ -125,13 +126,14 @@ async def measure(
     answered = [question for question in questions if question.kind != ABSENT]
     print(f"{len(corpus.turns)} turns, {len(answered)} questions")
     async with current_index(settings, now) as opened:
+        if weights:
+            await print_weights(corpus, opened)
+            return True
         results = [
             *by_plain_bm25(answered, corpus),
             *[await by_stage(stage, answered, corpus, opened) for stage in STAGES],
         ]
         print_recall(answered, results)
-        if weights:
-            print_cross_validated(await recorded(corpus, opened), "sessions")
     if misses:
         print_misses(answered, results[-1])
     return all(is_better(results[-1], other) for other in results[:2])
@@ -186,26 +188,34 @@ async def by_stage(
     return RankingResult(STAGES[stage], ranks, (time.process_time() - start) / len(questions))
 
 
-async def recorded(corpus: Corpus, opened: OpenIndex) -> list[RecordedQuestion]:
-    """Return the evidence of the turns for the questions of all sets."""
-    sessions = {turn.turn_id: turn.turn.session_id for turn in corpus.turns}
-    found = []
+async def print_weights(corpus: Corpus, opened: OpenIndex) -> None:
+    """Print the recall of each set, and that of weights by cross-validation over all sets."""
+    of_parts: dict[str, list[RecordedQuestion]] = {}
     for question in read_questions():
-        if question.kind == ABSENT:
-            continue
-        turns = await recorded_turns(
-            opened.index, opened.embedder, question.text, thesaurus=wiring.thesaurus()
-        )
-        right = [turn for turn, names in corpus.names.items() if names & question.turns]
-        found.append(
-            RecordedQuestion(
-                min((sessions[turn] for turn in right), default=""),
-                np.array([one.evidence for one in turns]).reshape(-1, len(WEIGHTS)),
-                np.array([one.name in right for one in turns], dtype=np.bool_),
-                np.arange(len(turns)),
-            )
-        )
-    return found
+        if question.kind != ABSENT:
+            recorded = await recorded_question(question, corpus, opened)
+            of_parts.setdefault(question.part, []).append(recorded)
+    now = np.array([*WEIGHTS.values()])
+    for part, questions in of_parts.items():
+        name = f"{part}: {len(questions)} questions"
+        print_line(name, [one.reciprocal_rank(now) for one in questions])
+    print_cross_validated([one for part in of_parts.values() for one in part], "sessions")
+
+
+async def recorded_question(
+    question: BenchmarkQuestion, corpus: Corpus, opened: OpenIndex
+) -> RecordedQuestion:
+    turns = await recorded_turns(
+        opened.index, opened.embedder, question.text, thesaurus=wiring.thesaurus()
+    )
+    right = {turn for turn, names in corpus.names.items() if names & question.turns}
+    sessions = [one.turn.session_id for one in corpus.turns if one.turn_id in right]
+    return RecordedQuestion(
+        min(sessions, default=""),
+        np.array([one.evidence for one in turns]).reshape(-1, len(WEIGHTS)),
+        np.array([one.name in right for one in turns], dtype=np.bool_),
+        np.arange(len(turns)),
+    )
 
 
 def print_recall(questions: Sequence[BenchmarkQuestion], results: Sequence[RankingResult]) -> None:
