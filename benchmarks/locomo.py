@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--fetch", action="store_true", help="download the file first")
     parser.add_argument("--misses", choices=KINDS.values(), help="print those of a kind")
     parser.add_argument("--weights", action="store_true", help="choose weights by cross-validation")
-    parser.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    parser.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     given = parser.parse_args()
     if given.fetch:
         urllib.request.urlretrieve(SOURCE, given.file)

@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help=f"with {' or '.join(FILES)}")
     parser.add_argument("--questions", type=int, help="measure so many, evenly spaced")
     parser.add_argument("--misses", choices=KINDS, help="print those of a kind")
-    parser.add_argument("--embedder", default="local", help="`local` or `fastembed:NAME`")
+    parser.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     given = parser.parse_args()
     found = evenly_spaced(read_conversations(given.folder), given.questions)
     embedder = EmbedderSettings.model_validate({"provider": given.embedder})

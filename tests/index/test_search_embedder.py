@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, turn
+from tests.builders import GROUP
+from tests.fakes.followed_graphs import LoadedGraph
+from tests.index.indexed_shop import EMBEDDER, NOW, after, before, open_index, receipt, turn
 from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadUsage, IndexBusy, IndexUnusable
+from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Vector
 from turnetl.index.files import IndexEmbedder
 from turnetl.index.integrity import check_index
@@ -185,3 +188,22 @@ async def test_vectors_of_other_dimensions_are_refused(index: PersistentIndex) -
     index.choose_embedder(SearchEmbedding("toy", ToyEmbedder.name, 8))
     with pytest.raises(IndexUnusable, match="of 8 dimensions"):
         await index.embed_next()
+
+
+async def test_a_better_embedder_is_named_once_on_each_occasion_if_there_are_many_turns(
+    folder: Path,
+) -> None:
+    receipts = tuple(receipt(f"turn {number}", number) for number in range(200))
+    texts = {one.turn_id: f"user: turn {one.ordinal}" for one in receipts}
+    contents = GroupContents(GROUP, None, (), (), receipts, texts)
+    with closing(opened(folder)) as index:
+        await index.catch_up(before(), EMBEDDER, now=NOW)
+        assert not index.names_embedder("weak_search")
+        await index.catch_up(LoadedGraph(contents), EMBEDDER, now=NOW)
+        assert [index.names_embedder("backfill") for _ in range(2)] == [True, False]
+        assert [index.names_embedder("weak_search") for _ in range(2)] == [True, False]
+        replace_index(folder, IndexEmbedder(EMBEDDER.name, EMBEDDER.dimensions))
+    with closing(opened(folder)) as rebuilt:
+        await rebuilt.catch_up(LoadedGraph(contents), EMBEDDER, now=NOW)
+        rebuilt.choose_embedder(TOY)
+        assert not rebuilt.names_embedder("backfill")

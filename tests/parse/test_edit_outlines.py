@@ -104,6 +104,198 @@ def test_definitions_are_added_removed_renamed_and_changed(subtests: pytest.Subt
             assert outline(edit(old, new, path, original=old)).removeprefix(" ‖ ") == expected
 
 
+CHANGES = [
+    (
+        "a.py",
+        "class Config:\n    timeout: int = 3\n",
+        "timeout: int = 3",
+        "timeout: int = 5",
+        "~Config.timeout · timeout: int = 3 ⇒ timeout: int = 5",
+    ),
+    (
+        "b.py",
+        "class A:\n    def load(self, path):\n        return read(path)\n\n\nx = 1\n",
+        "path):\n        return read",
+        "path, *, strict=False):\n        check(path)\n        return read",
+        "~A.load ·  ⇒ (strict=False ‖ ~A.load · +check",
+    ),
+    (
+        "c.py",
+        "def f(x):\n    return g(x)\n\n\nx = 1\n",
+        "g(x)",
+        'g(x)\n    except KeyError as e:\n        if x is None:\n            raise ValueError("x")',
+        '~f ·  ⇒ except KeyError as e ‖ ~f ·  ⇒ if x is None: raise ValueError("x")',
+    ),
+    (
+        "a.ts",
+        "export interface Options {\n  url: string;\n}\n",
+        "url: string;",
+        "url: string;\n  proxy?: string;",
+        "+Options.proxy",
+    ),
+    (
+        "b.ts",
+        "export class Client {\n  private timeout = 30;\n}",
+        "= 30",
+        "= 60",
+        "~Client.timeout · private timeout = 30; ⇒ private timeout = 60;",
+    ),
+    (
+        "a.go",
+        "type Config struct {\n\tTimeout int\n\tname string\n}\n",
+        "name string",
+        "name []byte",
+        "~Config.name · name string ⇒ name []byte",
+    ),
+    (
+        "b.go",
+        "func (c *Config) Save(a int) error {\n\treturn write(c)\n}",
+        "a int) error",
+        "a, b int) (int, error)",
+        "~(*Config).Save ·  ⇒ (b int ‖ ~(*Config).Save · -> error ⇒ -> (int, error)",
+    ),
+    (
+        "a.rs",
+        "impl Store {\n    pub fn save(&self, key: &str) {\n    }\n}",
+        "key: &str",
+        "key: &str, ttl: u64",
+        "~Store::save ·  ⇒ (ttl: u64",
+    ),
+    ("b.rs", "pub enum Kind {\n    Small,\n}", "Small,", "Small,\n    Huge,", "+Kind::Huge"),
+    (
+        "A.java",
+        "public class Cart {\n    private static final int LIMIT = 3;\n}",
+        "= 3",
+        "= 5",
+        "~Cart.LIMIT · private static final int LIMIT = 3; ⇒ private static final int LIMIT = 5;",
+    ),
+    (
+        "B.java",
+        "public class Cart {\n    public int total(int tax) {\n    }\n}",
+        "int tax",
+        "int tax, Locale locale",
+        "~Cart.total ·  ⇒ (Locale locale",
+    ),
+    (
+        "a.kt",
+        "class Cart {\n    fun total(tax: Int = 2): Int {\n    }\n}",
+        "= 2",
+        "= 7",
+        "~Cart.total · (tax: Int = 2 ⇒ (tax: Int = 7",
+    ),
+    (
+        "a.swift",
+        "struct Cart {\n    let limit: Int = 3\n}",
+        "= 3",
+        "= 5",
+        "~Cart.limit · let limit: Int = 3 ⇒ let limit: Int = 5",
+    ),
+    (
+        "a.cpp",
+        "int Store::save(int key) {\n    return write(key);\n}",
+        "return",
+        'if (key < 0) {\n        throw range_error("key");\n    }\n    return',
+        '~Store::save ·  ⇒ if (key < 0): throw range_error("key");',
+    ),
+    (
+        "a.h",
+        "struct Config {\n    int timeout;\n};",
+        "int",
+        "long",
+        "~Config::timeout · int timeout; ⇒ long timeout;",
+    ),
+    (
+        "a.cs",
+        "public class Cart {\n    public int Limit { get; set; } = 3;\n}",
+        "= 3",
+        "= 5",
+        "~Cart.Limit · public int Limit { get; set; } = 3; ⇒ public int Limit { get; set; } = 5;",
+    ),
+    (
+        "a.rb",
+        "class Cart\n  def total(tax)\n    sum(tax)\n  end\nend",
+        "sum(tax)",
+        "sum(tax, :up)",
+        "~Cart#total · sum(tax) ⇒ sum(tax, :up)",
+    ),
+    (
+        "a.php",
+        "class Cart {\n    public function total(int $tax): int {\n    }\n}",
+        "$tax)",
+        "$tax, bool $up = true)",
+        "~Cart::total ·  ⇒ (bool $up = true",
+    ),
+    ("a.sh", "LIMIT=3\n", "3", "5", "~LIMIT · LIMIT=3 ⇒ LIMIT=5"),
+    (
+        "a.sql",
+        "CREATE TABLE carts (\n  id INTEGER,\n  total REAL\n);",
+        "REAL",
+        "INTEGER",
+        "~carts.total · total REAL ⇒ total INTEGER",
+    ),
+    (
+        "a.json",
+        '{\n  "options": {\n    "strict": false\n  }\n}',
+        "false",
+        "true",
+        '~options.strict · "strict": false ⇒ "strict": true',
+    ),
+]
+"""File, its text, what is replaced, by what, and what is told."""
+
+
+def test_members_parameters_conditions_and_calls_are_named_in_each_language(
+    subtests: pytest.Subtests,
+) -> None:
+    for path, text, old, new, expected in CHANGES:
+        with subtests.test(path=path):
+            assert outline(edit(old, new, path, original=text)) == f" ‖ {expected}"
+
+
+def test_all_edits_of_a_turn_are_told_together_from_the_whole_text(
+    subtests: pytest.Subtests,
+) -> None:
+    price, rounded = "price = sum(self.items)", "price = cents(sum(self.items))"
+    for name, edits, expected in [
+        (
+            "added and changed",
+            [("LIMIT = 3", "LIMIT = 3\nMOST = 1"), ("MOST = 1", "MOST = 2")],
+            " ‖ +MOST ·  ⇒ MOST = 2",
+        ),
+        ("taken back", [(price, rounded), (rounded, price)], ""),
+        (
+            "in two steps",
+            [("LIMIT = 3", "LIMIT = 4"), ("LIMIT = 4", "LIMIT = 5")],
+            " ‖ ~LIMIT · LIMIT = 3 ⇒ LIMIT = 5",
+        ),
+        (
+            "a call that moved",
+            [(f"        {price}\n", ""), ("return round", f"{price}\n        return round")],
+            "",
+        ),
+    ]:
+        with subtests.test(name=name):
+            calls = [edit(old, new, original="") for old, new in edits]
+            told = outline(call(file_path="cart.py", result=CART), *calls)
+            assert told.partition(" ‖ =2 cart.py")[2] == expected
+
+
+def test_what_was_changed_before_a_checkout_is_not_told_together_with_what_follows() -> None:
+    restored = RawToolCall("Bash", "git checkout -- cart.py", arguments={"command": "x"})
+    first, second = edit("LIMIT = 3", "LIMIT = 4"), edit("LIMIT = 3", "LIMIT = 5")
+    assert outline(first, restored, second) == " ‖ ~LIMIT · LIMIT = 3 ⇒ LIMIT = 5"
+
+
+def test_comments_and_layout_are_no_change_of_a_definition() -> None:
+    for old, new in [
+        ('"""A cart of one customer."""', '"""A cart."""'),
+        ("return round(price)", "return round(\n            price,\n        )"),
+        ("return round(price)", "return round(price)  # cents"),
+    ]:
+        told = outline(edit(old, new)).removeprefix(" ‖ ").partition(" · ")[2]
+        assert not told or told.startswith("# ")
+
+
 def test_a_change_of_indentation_and_of_a_generated_file_is_none() -> None:
     assert outline(edit("    a()\n    b()\n", "  a()\n  b()\n")) == ""
     assert outline(edit('"a": 1', '"a": 2', "package-lock.json", original="")) == ""

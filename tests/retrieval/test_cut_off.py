@@ -16,6 +16,10 @@ SUBJECTS = {
     "cart": Said("user: Why does the checkout test fail?\n\nassistant: The cart was empty."),
     "tax": Said("user: Add tax for Norway\n\nassistant: `compute_tax()` in src/tax_rates.py."),
     "walrus": Said("user: feed the walrus\n\nassistant: The walrus got fish from the pool."),
+    "crash": Said(
+        "user: it crashes\n\nassistant: `KeyError: 'price'` in cart.py was raised because the "
+        "migration renamed a column. The column has its old name again."
+    ),
     "chinese": Said("user: 购物车为什么是空的\n\nassistant: 会话过期 购物车被清空了。"),
     "russian": Said("user: Почему падает тест оплаты?\n\nassistant: Корзина была пустой."),
 }
@@ -136,3 +140,65 @@ async def test_without_hits_the_words_that_the_nearest_turns_lack_are_named(
     )
     quoted = await search(index, '"the zeppelin is late"', EMBEDDER)
     assert quoted.missing_words == ("the zeppelin is late",)
+
+
+TRACE = """Traceback (most recent call last):
+  File "/home/me/shop/app.py", line 12, in main
+    total = cart["price"]
+  File "/usr/lib/python3.11/collections/__init__.py", line 1004, in __getitem__
+KeyError: 'price'
+"""
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("x", None),
+        ("C", None),
+        ("checkout " * 1_200, "checkout"),
+        ("\u0000 \u202e checkout test \ud800", "checkout"),
+        ("the of and why what", None),
+        ('""', None),
+        ('"', None),
+        ('" " "" \'\'', None),
+        ("?!.,;:", None),
+        ("checkout 购物车 корзина", "购物车"),
+        ("src/tax_rates.py", "tax"),
+        ("/home/me/src/tax_rates.py:17", "tax"),
+        (TRACE, "KeyError"),
+        (TRACE.replace("\n", " "), "KeyError"),
+        (r"^compute_(tax|toll)\(.*\)$", "tax"),
+        ("(?P<a>[", None),
+        ("%s {} $HOME `date`", None),
+    ],
+)
+async def test_any_text_may_be_a_query(
+    index: PersistentIndex, query: str, first: str | None
+) -> None:
+    found = await search(index, query, EMBEDDER, nearest=first is not None)
+    for hit in found.hits:
+        text, ends = hit.snippet.text, [end for span in hit.snippet.highlights for end in span]
+        assert ends == sorted(ends)
+        assert not ends or 0 <= ends[0] <= ends[-1] <= len(text)
+        assert "".join(part for part, _ in hit.snippet.parts()) == text
+    if first is not None:
+        best = found.hits[0]
+        said = f"{best.prompt} {best.snippet.text} {best.passage}".casefold()
+        assert first.casefold() in said
+
+
+@pytest.mark.parametrize(
+    ("query", "snippet"),
+    [
+        ("why was the KeyError raised in cart.py", "raised because the migration"),
+        ("which fish did the walrus get", "The walrus got fish from the pool."),
+        ("KeyError column", "KeyError: 'price'"),
+        ("购物车 清空", "购物车被清空了"),
+    ],
+)
+async def test_a_snippet_is_the_sentence_that_answers_with_its_words_marked(
+    index: PersistentIndex, query: str, snippet: str
+) -> None:
+    best = (await search(index, query, EMBEDDER)).hits[0].snippet
+    assert snippet in best.text
+    assert any(is_match for _, is_match in best.parts())

@@ -121,7 +121,7 @@ async def test_a_search_shows_what_holds_above_what_it_replaced(index: Persisten
         ]
         scores = [hit.score for hit in found.hits]
         assert scores == sorted(scores, reverse=True)
-        text = " ".join(printed(search_hits.view(found.hits, "none")).split())
+        text = " ".join(printed(search_hits.view(found.hits, "none")).split()).casefold()
         places = [text.index(ended(number)) for number in (1, 0)]
         assert text.index(CHOICES[2]) < places[0] < places[1]
         assert ended(0) in "\n".join(entries.hit_entry(1, hit, None) for hit in found.hits)

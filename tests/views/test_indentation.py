@@ -1,11 +1,16 @@
 """Lines that continue on the next one, on a terminal and in a pipe."""
 
+from dataclasses import replace
+
+import pytest
+
 from tests import builders
 from tests.builders import START
 from tests.printed import printed
 from turnetl.episode_text.conversation import Conversation, ConversationStep, TextSource
 from turnetl.retrieval.details import TurnDetails
 from turnetl.retrieval.hits import HitFact, SearchHit
+from turnetl.retrieval.snippets import Snippet
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views import details, search_hits
 from turnetl.views.nodes import HangingIndent, Lines, View, line
@@ -47,9 +52,9 @@ def hit(prompt: str) -> SearchHit:
     )
 
 
-def test_the_title_and_the_facts_of_a_hit_continue_below_their_beginning() -> None:
-    lines = lines_of(search_hits.view([hit(f"title {WORDS}")], "no hits"))
-    for beginning, expected in ((" 1. title", 4), ("    first", 4), ("    · second", 6)):
+def test_the_title_and_the_facts_of_a_verbose_hit_continue_below_their_beginning() -> None:
+    lines = lines_of(search_hits.view([hit(f"title {WORDS}")], "no hits", is_verbose=True))
+    for beginning, expected in ((" 1. title", 4), ("    · first", 6), ("    · second", 6)):
         start = next(row for row, line in enumerate(lines) if line.startswith(beginning))
         continued = lines[start + 1 : start + 3]
         assert [indentation(line) for line in continued] == [expected, expected]
@@ -57,9 +62,34 @@ def test_the_title_and_the_facts_of_a_hit_continue_below_their_beginning() -> No
 
 
 def test_the_fact_of_a_turn_without_a_prompt_is_printed_once() -> None:
-    text = " ".join(printed(search_hits.view([hit("")], "no hits")).split())
+    text = " ".join(printed(search_hits.view([hit("")], "no hits", is_verbose=True)).split())
     assert text.count("first word0") == 1
     assert "(ended on " in text
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_ten_hits_fit_a_screen_at_any_width_and_the_id_of_a_turn_is_complete(width: int) -> None:
+    snippet = Snippet(f"it says {WORDS} {WORDS}", ((3, 7),))
+    hits = [replace(hit(f"title {WORDS}"), snippet=snippet, invalid_at=None)] * 10
+    ended = replace(hit("short"), relation="DECIDED", ended_by="turn t: no", snippet=snippet)
+    for shown in (hits, [ended] * 10):
+        lines = lines_of(search_hits.view(shown, "no hits"), width)
+        assert len(lines) <= 40
+        assert max(map(len, lines)) <= width
+        assert sum(RECEIPT.turn_id[:8] in line for line in lines) == 10
+    assert sum(line.endswith("…") for line in lines_of(search_hits.view(hits, ""), width)) >= 20
+
+
+def test_the_parts_of_a_snippet_are_its_whole_text_with_the_words_of_the_query() -> None:
+    snippet = Snippet("the cart is empty", ((4, 8), (12, 17)))
+    parts = [*snippet.parts()]
+    assert parts == [
+        ("the ", False),
+        ("cart", True),
+        (" is ", False),
+        ("empty", True),
+        ("", False),
+    ]
 
 
 def test_an_outcome_continues_below_its_beginning() -> None:

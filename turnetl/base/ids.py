@@ -133,15 +133,18 @@ _HASH_DIGITS = 7
 
 def spelled_ids(groups: Iterable[GroupId], name: str) -> list[str]:
     """Return the ids that an entity with another spelling of the name may have, by label."""
-    folds = {label: folded_name(label, name) for label in _FOLDS}
-    return [entity_id(group, label, fold) for group in groups for label, fold in folds.items()]
+    folds = {(label, folded_name(label, name)) for label in _FOLDS}
+    # Whoever asks may not know whether a symbol is written with a capital.
+    folds |= {("Symbol", folded_name("Symbol", one)) for one in (name.lower(), name.capitalize())}
+    return [entity_id(group, label, fold) for group in groups for label, fold in sorted(folds)]
 
 
 def folded_name(label: str, name: str) -> str:
     """Return what all spellings of an entity's name share: case, separators, plural, qualifier.
 
-    `cart.addItem()`, `add_item` and `addItem` are one Symbol. A name of one word keeps its
-    qualifier: `logging.Init` and `cart.Init` are two.
+    `cart.addItem()`, `add_item` and `addItem` are one Symbol, and `AddItem` is another: in Go it is
+    exported, elsewhere a type. A name of one word keeps its qualifier: `logging.Init` and
+    `cart.Init` are two.
     """
     name = " ".join(name.split())
     fold = _FOLDS.get(label)
@@ -151,9 +154,15 @@ def folded_name(label: str, name: str) -> str:
 def _folded_symbol(name: str) -> str:
     if " " in name:
         return name
-    scopes = _SCOPE.split(_CALL.sub("", name).strip("*&"))
+    scopes = [part.strip("(*&)") for part in _SCOPE.split(_CALL.sub("", name))]
     last = scopes[-1] if _HUMP.search(scopes[-1]) else ".".join(scopes[-2:])
     return last.replace("_", "")
+
+
+def _cased_symbol(name: str) -> str:
+    folded = _folded_symbol(name)
+    is_capital = folded.rpartition(".")[2][:1].isupper() and " " not in name
+    return f"{folded}^" if is_capital else folded
 
 
 def _folded_key(name: str) -> str:
@@ -161,7 +170,7 @@ def _folded_key(name: str) -> str:
 
 
 _FOLDS: Mapping[str, Callable[[str], str]] = {
-    "Symbol": _folded_symbol,
+    "Symbol": _cased_symbol,
     # The case of a Go test is a text: `TestLoad/reads_.env_files`.
     "Test": lambda name: name if "/" in name else _folded_symbol(name),
     "Setting": _folded_key,

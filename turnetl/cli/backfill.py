@@ -75,6 +75,7 @@ def backfill(
     # Imports the search, of which a run without new turns has no use.
     if not common.json and any(group.committed for group in report.ingested.groups):
         queries = console.run_async(pipeline.sample_queries(report.ingested, settings))
+        console.run_async(pipeline.name_better_embedder(settings))
     shown = (
         *view.view(report),
         *previews(report.ingested.requests),

@@ -120,7 +120,9 @@ def search(
     recipe: RecipeArguments = NO_RECIPE,
     common: CommonOptions = NO_COMMON,
 ) -> int:
-    """Find the turns that match a query, with their facts, files and lines.
+    """Find the turns that match a query, each with what answers it and the id for `turnetl show`.
+
+    With --verbose, each hit also has its archive and lines, score, outcome, facts and files.
 
     Args:
         recipe: One of Graphiti's recipes in place of the search for turns.
@@ -196,6 +198,6 @@ def _search_turns(
     )
     console.print_messages(unread_messages(result.unread, result.caught_up_at))
     console.print_messages(view.usage_messages(result.usage))
-    table = view.results_view(query, result.found, result.as_of)
+    table = view.results_view(query, result.found, result.as_of, is_verbose=common.verbose)
     console.print_result(table, result, as_json=common.json)
     return ExitCode.DONE

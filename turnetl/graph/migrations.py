@@ -262,6 +262,11 @@ class MigrationPhase(StrEnum):
         return self in (MigrationPhase.RUNNING, MigrationPhase.READY)
 
     @property
+    def is_of_turns(self) -> bool:
+        """Return whether the group belongs to its turns."""
+        return self in (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
+
+    @property
     def moves_data(self) -> bool:
         """Return whether the group holds a part of its old data and a part of its turns."""
         return self in (MigrationPhase.CUTTING_OVER, MigrationPhase.ROLLING_BACK)

@@ -7,10 +7,10 @@ from urllib.parse import unquote, urlsplit
 from turnetl.base.errors import BadUsage
 from turnetl.base.object_url import url_scheme
 from turnetl.base.progress import Progress
-from turnetl.graph.port import GraphStore
 from turnetl.graph.upgrade_report import GraphUpgrade
 
-if TYPE_CHECKING:  # only for a run with a model
+if TYPE_CHECKING:  # a search of a current index does without these
+    from turnetl.graph.port import GraphStore
     from turnetl.llm.shared_limits.store import LimitsStore
 
 _NEO4J = ("bolt", "bolt+s", "bolt+ssc", "neo4j", "neo4j+s", "neo4j+ssc")
@@ -27,7 +27,7 @@ async def open_graph(
     write: bool = True,
     wait: bool = True,
     timeout_seconds: float = 30.0,
-) -> GraphStore:
+) -> "GraphStore":
     """Open the graph at `url` and check that it answers.
 
     Args:

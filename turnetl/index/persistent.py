@@ -74,6 +74,9 @@ GraphState = Literal["graph_state", "content_state"]
 session-level episodes."""
 
 
+_WORTHWHILE_TURNS = 200
+"""Among fewer turns a search that finds nothing seldom lacks a better embedder."""
+
 log = logging.getLogger(__name__)
 
 
@@ -280,6 +283,18 @@ class PersistentIndex:
                 with suppress(OSError):
                     if chosen is None or path.name != chosen.folder_name:
                         delete_folder(path)
+
+    def names_embedder(self, occasion: Literal["backfill", "weak_search"]) -> bool:
+        """Return whether a better embedder is to be named now: once, and if none is chosen."""
+        name = f"named_embedder_after_{occasion}"
+        with self._reading() as parts:
+            has_few = parts.catalog.turn_count() < _WORTHWHILE_TURNS
+            if has_few or search_embedding(parts.catalog) or parts.catalog.setting(name):
+                return False
+            if not self.is_read_only:
+                with parts.catalog.transaction():
+                    parts.catalog.record(name, True)
+            return True
 
     def waiting_share(self) -> float:
         """Return the share of the turns that wait for the chosen embedder; 0 without one."""

@@ -26,6 +26,7 @@ from turnetl.retrieval.details import (
 from turnetl.retrieval.fix import ErrorHistory, Occurrence
 from turnetl.retrieval.hits import PASSAGE, HitFact, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.match import Match
+from turnetl.retrieval.repetition import repeats_any
 from turnetl.retrieval.turn_summary import TurnSummary, short_id
 
 _SHORT_STEP = 1_000
@@ -176,12 +177,19 @@ def hit_entry(rank: int, hit: SearchHit | SessionHit, as_of: datetime | None) ->
             *(["weak match"] if hit.match is Match.WEAK else []),
         ),
         *_title(hit),
+        *_snippet(hit),
         *_hit_facts(hit, as_of),
         *_files(hit.files),
     ]
     for session in hit.session_hits:
         lines += [f"   {_session_line(session)}", *_hit_facts(session, as_of)]
     return "\n".join(lines)
+
+
+def _snippet(hit: SearchHit) -> list[str]:
+    shown = hit.outcome, *(fact.fact for fact in facts_beside_title(hit))
+    is_new = hit.snippet.text and not repeats_any(hit.snippet.text, shown)
+    return [f"   says: {text_line(hit.snippet.text)}"] if is_new else []
 
 
 def turn_entry(turn: TurnSummary, facts: Iterable[Fact] = (), mark: str = "") -> str:

@@ -149,6 +149,8 @@ class _KnownText:
     """Before the first edit of the turn; None: the turn did not edit it."""
     is_new: bool = False
     is_plain: bool = False
+    above: Sequence[str] = ()
+    """The lines above a part, as far as the session saw them."""
 
     @property
     def text(self) -> str:
@@ -217,8 +219,11 @@ class _KnownTexts:
         if found is None:
             other = _holding(edit, reversed(self.by_path.get("", ())))
             text = other.text if other else edit.before
-            found = _KnownText(text, is_joined=other is not None and other.is_joined, is_plain=True)
+            is_joined = other is not None and other.is_joined
+            found = _KnownText(text, is_joined=is_joined, is_plain=True)
             texts.append(found)
+        if not found.above:
+            found.above = [edit.above] if edit.above else self.above(edit)
         before = found.text
         if not found.edit(edit):
             found.before, found.shown = found.text, edit.after
@@ -255,6 +260,7 @@ class _Side:
         """Whether the definitions end in these lines."""
         self._parents = parents(self.found)
         self._outside = outside
+        self._names = {one.line: self._name(one) for one in self.found}
 
     @cached_property
     def names(self) -> dict[str, Definition]:
@@ -265,51 +271,58 @@ class _Side:
 
     def name(self, one: Definition) -> str:
         """Return the name with the type that owns it; of a setting with all that encloses it."""
-        parent = self._parents.get(one.line) or self._enclosing(one.indent)
+        return self._names[one.line]
+
+    def _name(self, one: Definition) -> str:
+        around, inner = [], self._parents.get(one.line)
+        while inner is not None:
+            around.append(inner)
+            inner = self._parents.get(inner.line)
+        indent = around[-1].indent if around else one.indent
+        return self._qualified([one, *around, *self._enclosing(indent)])
+
+    def _enclosing(self, indent: int) -> Iterator[Definition]:
+        """Yield what encloses these lines, from the first one on that a line is deep enough for."""
+        for one in self._outside:
+            if one.indent < indent:
+                indent = one.indent
+                yield one
+
+    def _qualified(self, path: Sequence[Definition]) -> str:
+        """Return the name of the first of definitions, each of which the next one encloses."""
+        one, *around = path
         if self.kind.is_settings:
-            parts = [one.name, *self._path(one)]
-            return ".".join(reversed(parts))[-_NAME:]
-        is_owned = parent is not None and parent.is_type and " " not in one.name
-        owner = f"{parent.name}{self.kind.scope}" if is_owned and parent is not None else ""
-        return f"{owner if '.' not in one.name else ''}{one.name}"[:_NAME]
-
-    def _path(self, one: Definition) -> Iterator[str]:
-        """Yield the names of what encloses a setting, the innermost first."""
-        while parent := self._parents.get(one.line):
-            one = parent
-            yield one.name
-        indent = one.indent
-        for outer in self._outside:
-            if outer.indent < indent:
-                indent = outer.indent
-                yield outer.name
-
-    def _enclosing(self, indent: int) -> Definition | None:
-        return next((one for one in self._outside if one.indent < indent), None)
+            return ".".join(part.name for part in reversed(path))[-_NAME:]
+        is_owned = around and around[0].is_type and not re.search(r"[ .]|::", one.name)
+        owner = f"{around[0].name}{self.kind.scope}" if is_owned else ""
+        return f"{owner}{one.name}"[:_NAME]
 
     def owner(self, index: int) -> str:
         """Return the name of what a line is part of; empty: it is not known."""
         owner = self.owners[index]
-        if owner is None:
-            outside = self._enclosing(indentation(self.lines[index]))
-            is_prose = self.kind.is_prose and self._outside
-            return outside.name if outside else self._outside[0].name if is_prose else ""
-        return self.name(owner)
+        if owner is not None:
+            return self.name(owner)
+        if self.kind.is_prose:
+            return self._outside[0].name if self._outside else ""
+        outside = [*self._enclosing(indentation(self.lines[index]))] if self._outside else []
+        return self._qualified(outside) if outside else ""
 
-    def is_in(self, index: int, names: Iterable[str]) -> bool:
-        """Whether a line is part of one of these definitions, or of what one encloses."""
-        owner = self.owners[index]
-        while owner is not None:
-            if self.name(owner) in names:
-                return True
-            owner = self._parents.get(owner.line)
-        return False
+    def inside(self, names: Iterable[str]) -> set[int]:
+        """Return the lines that begin these definitions, and those that they enclose."""
+        inside: set[int] = set()
+        for one in self.found:
+            parent = self._parents.get(one.line)
+            if self.name(one) in names or (parent is not None and parent.line in inside):
+                inside.add(one.line)
+        return inside
 
     def bodies(self, others: Iterable[str]) -> dict[str, list[str]]:
         """Return the lines of each definition, but of these, without those that it encloses."""
         lines: dict[str, list[str]] = {}
+        inside = self.inside(others)
         for index, line in enumerate(self.lines):
-            if line.strip() and not self.is_in(index, others):
+            owner = self.owners[index]
+            if line.strip() and (owner is None or owner.line not in inside):
                 lines.setdefault(self.owner(index), []).append(line)
         return lines
 
@@ -320,19 +333,16 @@ class _Side:
                 self._parents[one.line].line for one in self.found if one.line in self._parents
             }
             return [name for name in names if self.names[name].line not in lines]
-        kept = []
-        for name in names:
-            parent = self._parents.get(self.names[name].line)
-            if parent is None or not self.is_in(parent.line, names):
-                kept.append(name)
-        return kept
+        inside = self.inside(names)
+        enclosing = {name: self._parents.get(self.names[name].line) for name in names}
+        return [name for name, one in enclosing.items() if one is None or one.line not in inside]
 
     def body(self, name: str) -> set[str]:
-        start = self.names[name]
+        start, inside = self.names[name].line, self.inside((name,))
         return {
             line.strip()
-            for index, line in enumerate(self.lines)
-            if index != start.line and self.is_in(index, (name,)) and line.strip()
+            for index, (line, owner) in enumerate(zip(self.lines, self.owners, strict=True))
+            if index != start and owner is not None and owner.line in inside and line.strip()
         }
 
     def doc(self, name: str) -> str:
@@ -393,7 +403,6 @@ def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[Edit
         return
     kind = language(edit.path)
     is_write = edit.operation == "Write"
-    above = [edit.above] if edit.above else [] if is_write else known.above(edit)
     text, before = (known.write(edit), "") if is_write else known.edited(edit)
     if is_write:
         before = text.before or ""
@@ -404,18 +413,16 @@ def _changes(edit: EditedText, known: _KnownTexts, result: str) -> Iterator[Edit
             text.before, text.is_new = edit.after, False
             return
     if kind is not None and max(len(before), len(text.text)) <= _MAX_CHARS:
-        yield from _difference(edit.path, kind, before, text, above)
+        yield from _difference(edit.path, kind, before, text)
 
 
-def _difference(
-    path: str, kind: Language, before: str, after: _KnownText, above: Sequence[str] = ()
-) -> Iterator[EditedPart]:
+def _difference(path: str, kind: Language, before: str, after: _KnownText) -> Iterator[EditedPart]:
     """Yield what changed of a text, by definition."""
     texts = before.split("\n") if before else [], after.text.split("\n")
     if not max(map(len, texts)) < _MAX_LINES:
         return
     start, tail, is_closed = _region(*texts, kind)
-    outside = kind.above(texts[0][:start]) or kind.above(above)
+    outside = kind.above(texts[0][:start]) or kind.above(after.above)
     is_closed = after.is_joined and (is_closed or (after.is_whole and start == 0))
     old, new = (
         _Side(lines[start : len(lines) - tail], kind, outside, is_closed=is_closed)
@@ -513,7 +520,7 @@ def _changed(old: _Side, new: _Side, others: set[str]) -> Iterator[EditedPart]:
     changed = []
     for name in dict.fromkeys((*before, *after)):
         bodies = before.get(name, []), after.get(name, [])
-        if name and bodies[0] != bodies[1]:
+        if name and line_changes.differ(*bodies):
             changed.append((name, bodies, line_changes.distinct_lines(*bodies)))
     for name, bodies, (lost, gained, comments) in sorted(changed, key=_size):
         comment = _first_sentence(line for line in comments if line[0] not in "@*-")

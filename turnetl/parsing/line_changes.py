@@ -35,12 +35,14 @@ _NO_CALLS = frozenset(
 )
 """Keywords, and calls that say nothing about a change."""
 _TRAILING_COMMENT = re.compile(r"(?:^|\s)(?://|#|--)(?:\s|[a-z]{3,20}:).*$|\s/\*.*\*/$")
+_DOCSTRING_MARKS = ('"""', "'''")
+_WORD = re.compile(r"\w")
 _LAYOUT = re.compile(r"[\s,;'\"`]+")
 """What a formatter adds or removes."""
 _KEY = re.compile(r"([\w.\[\]\"'$@-]{1,80}?)['\"]?\s{0,20}(?::(?!:)|[:+-]?=(?![=>]))")
 _KEYWORD = re.compile(
     r"(?:\} ?)?(if|else if|elif|elsif|unless|guard|while|for|return|raise|throw|assert|switch|case"
-    r"|match|except|catch|with)\b"
+    r"|match|except|catch|with)\b|([\w.]+)\("
 )
 _CONDITION = re.compile(r"(?:\} ?)?(?:else )?(?:if|elif|elsif|unless|guard|while|assert)\b")
 _EXIT = re.compile(
@@ -51,6 +53,8 @@ _TYPE_FIRST = re.compile(
     r"(?:final |const |[A-Z]\w*[<\[ ]"
     r"|(?:int|long|char|bool|boolean|double|float|string|void|auto|size_t|std)\b)"
 )
+_GO_PARAMETER = re.compile(r"\w+( [\w.*\[\]]+)")
+_SELF = frozenset(("self", "cls", "&self", "&mut self", "mut self", "this"))
 _PLAIN_EXIT = re.compile(
     r"(?:return|break|continue)(?: (?:nil|null|None|\w*[eE]rr|false|true|self|this)\b,?){0,3};?$"
 )
@@ -63,13 +67,21 @@ def layout_free(line: str) -> str:
     return "" if is_comment(text) else _LAYOUT.sub("", _TRAILING_COMMENT.sub("", text))
 
 
+def differ(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether any line with a word is in one text only, whatever its indentation."""
+    sides = [Counter(filter(_WORD.search, map(str.strip, lines))) for lines in (old, new)]
+    return old != new and sides[0] != sides[1]
+
+
 def distinct_lines(
     old: Sequence[str], new: Sequence[str]
 ) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of code only in the old text, those only in the new, and new comments."""
-    codes = [*map(layout_free, old)], [*map(layout_free, new)]
-    lost = Counter(filter(None, codes[0])) - Counter(codes[1])
-    gained = Counter(filter(None, codes[1])) - Counter(codes[0])
+    codes = _codes(old), _codes(new)
+    if "".join(codes[0]) == "".join(codes[1]):
+        codes = [""] * len(old), [""] * len(new)
+    words = [Counter(filter(_WORD.search, side)) for side in codes]
+    lost, gained = words[0] - words[1], words[1] - words[0]
     known = {*map(str.strip, old)}
     comments = [
         text
@@ -77,6 +89,18 @@ def distinct_lines(
         if (text := line.strip()) not in known and not code
     ]
     return [*_taken(old, codes[0], lost)], [*_taken(new, codes[1], gained)], comments
+
+
+def _codes(lines: Iterable[str]) -> list[str]:
+    """Return the code of each line; those of a docstring have none."""
+    codes, is_inside = [], False
+    for line in lines:
+        text = line.strip()
+        is_mark = text.lstrip("rbu").startswith(_DOCSTRING_MARKS)
+        codes.append("" if is_inside or is_mark else layout_free(text))
+        if is_mark or is_inside:
+            is_inside ^= sum(map(text.count, _DOCSTRING_MARKS)) == 1
+    return codes
 
 
 def comment_change(old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
@@ -105,8 +129,8 @@ def details(
 ) -> Iterator[str]:
     """Yield what changed in a definition, the most telling first.
 
-    `bodies` has all its lines before and after, `changed` those that differ. Of calls nothing is
-    said unless the bodies are the whole definition.
+    `bodies` has all its lines before and after, `changed` those that differ. What it calls and
+    what it does no longer is said only if the bodies are the whole definition.
     """
     lost, gained = ([*map(_uncommented, lines[:_MAX_LINES])] for lines in changed)
     if len(lost) <= 1 and len(gained) <= 1:
@@ -117,10 +141,14 @@ def details(
     found = [*_of_signature(name, bodies, lost, gained)]
     found += [f"{was}{BECOMES}{now}" for was, now in _pairs(lost, gained)]
     found += [f"{BECOMES}{line}" for line in _telling(gained)]
-    found += [f"{line}{BECOMES}" for line in _telling(lost)]
+    # It may stand elsewhere in what is not known.
+    found += [f"{line}{BECOMES}" for line in _telling(lost)] if is_closed else []
     short = [one for one in found if max(map(len, one.split(BECOMES))) <= _VALUE]
-    yield from short[:_MAX_DETAILS]
-    if is_closed and (words := _call_words(*bodies)):
+    yield from islice(short, _MAX_DETAILS)
+    # What a told line calls need not be told again.
+    shown = [*islice(short, _MAX_DETAILS)]
+    sides = [" ".join(one.split(BECOMES)[side] for one in shown) for side in (0, 1)]
+    if is_closed and (words := _call_words(*bodies, *sides)):
         yield words
     elif not short:
         line = next((x for x in gained if len(x) <= _VALUE and re.search(r"\w{3}", x)), "")
@@ -134,17 +162,20 @@ def _uncommented(line: str) -> str:
     return plain if plain and all(plain.count(mark) % 2 == 0 for mark in "\"'`") else line
 
 
-def _call_words(old: Iterable[str], new: Iterable[str]) -> str:
+def _call_words(old: Iterable[str], new: Iterable[str], lost: str, gained: str) -> str:
+    """Return the calls of a definition that only one side has, without those of told lines."""
     before, after = (dict.fromkeys(_calls(lines)) for lines in (old, new))
-    lost = islice((f"-{name}" for name in before if name not in after), _MAX_CALLS)
-    gained = islice((f"+{name}" for name in after if name not in before), _MAX_CALLS)
-    return " ".join((*lost, *gained))
+    gone = (name for name in before if name not in after and name not in lost)
+    come = (name for name in after if name not in before and name not in gained)
+    words = [f"-{name}" for name in islice(gone, _MAX_CALLS)]
+    return " ".join([*words, *(f"+{name}" for name in islice(come, _MAX_CALLS))])
 
 
 def _calls(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         if not is_comment(line) and len(line) <= _LONGEST_LINE:
-            yield from (name for name in _CALL.findall(line) if name not in _NO_CALLS)
+            names = (name for name in _CALL.findall(line) if name not in _NO_CALLS)
+            yield from (name for name in names if not name.endswith(("Error", "Exception")))
 
 
 def _pairs(lost: list[str], gained: list[str]) -> Iterator[tuple[str, str]]:
@@ -167,11 +198,12 @@ def _pairs(lost: list[str], gained: list[str]) -> Iterator[tuple[str, str]]:
 def _head(line: str) -> str:
     """Return the name to which a line gives a value, or the keyword with which it begins."""
     found = _KEYWORD.match(line) or _KEY.match(line)
-    return found.group(1) if found else ""
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def _are_alike(one: str, other: str) -> bool:
-    return SequenceMatcher(None, one, other, autojunk=False).ratio() >= _ALIKE
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE
 
 
 def _telling(lines: Sequence[str]) -> Iterator[str]:
@@ -270,7 +302,12 @@ def _parts(signature: str) -> tuple[list[str], str]:
             end = index + 1
             break
     result = re.split(r"\{|=>|:$|;", signature[end:].strip())[0]
-    return [*filter(None, found)], result.strip().removeprefix("->").removeprefix(":").strip(" :")
+    for index in range(len(found) - 2, -1, -1):
+        # In Go, `a, b int` are two of the same type.
+        if found[index].isidentifier() and (of := _GO_PARAMETER.fullmatch(found[index + 1])):
+            found[index] += of.group(1)
+    named = [one for one in found if _WORD.search(one) and one not in _SELF]
+    return named, result.strip().removeprefix("->").removeprefix(":").strip(" :")
 
 
 def _parameter(text: str) -> str:

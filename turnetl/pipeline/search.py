@@ -24,12 +24,14 @@ from turnetl.pipeline.index import (
     OpenIndex,
     check_graph,
     current_index,
+    log_better_embedder,
     repaired,
     warn_of_empty_graph,
 )
 from turnetl.retrieval import search as sampling
 from turnetl.retrieval.hits import SearchHit, SessionHit
 from turnetl.retrieval.items import FILE_LABEL, similar_names
+from turnetl.retrieval.match import Match
 from turnetl.retrieval.query import used_part
 from turnetl.retrieval.search import CombinedHits, Hits, Order, combine_hits, search
 from turnetl.settings import Settings
@@ -117,6 +119,9 @@ async def search_turns(
                 model=model,
             )
             warn_of_waiting(opened.index)
+            is_weak = all(hit.match is Match.WEAK for hit in found.results)
+            if query.strip() and is_weak and wiring.is_built_in(settings):
+                log_better_embedder(opened.index, "weak_search")
             return SearchResult(
                 found,
                 selection.as_of,

@@ -3,11 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import chain
 from typing import Annotated
-
-import numpy as np
-from numpy.typing import NDArray
 
 from turnetl.base.model import ID_CHARS, Fact, GroupId, SessionId
 from turnetl.base.relations import DECISIONS
@@ -29,67 +25,14 @@ from turnetl.base.result_fields import (
 from turnetl.base.results import described
 from turnetl.base.text import one_line
 from turnetl.episode_text.passages import first_passage, prompt_title
-from turnetl.index.documents import embedded_passages, fact_text
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import IndexedFact, IndexedTurn, PassageTokens
-from turnetl.llm.embedders.static_model import StaticModel
+from turnetl.index.port import IndexedFact
 from turnetl.retrieval.endings import Endings
 from turnetl.retrieval.match import Match, TurnMatch
-from turnetl.retrieval.query import Query, contains_phrases
-from turnetl.retrieval.ranking import RankedTurn, token_matches
+from turnetl.retrieval.ranking import RankedTurn
 from turnetl.retrieval.repetition import distinct_facts, repeats_any, repeats_title, shown_text
+from turnetl.retrieval.snippets import NO_SNIPPET, ExcerptRanking, Snippet, SnippetFinder
 from turnetl.retrieval.turn_summary import TurnTitle, changed_files
-
-
-class ExcerptRanking:
-    """Orders short texts of a hit by how many tokens of the query they contain, or similar ones.
-
-    It uses the offline vectors with every embedder: a hit must not cost a request. The order
-    depends on nothing but the query and the text.
-    """
-
-    def __init__(self, query: Query, static_model: StaticModel, passages: PassageTokens) -> None:
-        self._query = query
-        self._static_model = static_model
-        self._keys = passages.keys
-        self._scores = self._matches(passages.tokens, passages.starts)
-
-    def best_facts(self, facts: Sequence[Sequence[IndexedFact]]) -> list[list[IndexedFact]]:
-        """Return the facts of each turn, best first; equal ones in their order."""
-        if not facts:
-            return []
-        texts = [fact_text(fact) for of_turn in facts for fact in of_turn]
-        tokens = self._static_model.tokenize(texts) if texts else []
-        starts = np.cumsum([0, *(len(of_text) for of_text in tokens)])[:-1]
-        scores = self._matches(np.array([*chain(*tokens)], np.uint16), starts)
-        ends = np.cumsum([len(of_turn) for of_turn in facts])
-        return [
-            [of_turn[position] for position in np.argsort(-of_facts, kind="stable").tolist()]
-            for of_turn, of_facts in zip(facts, np.split(scores, ends[:-1]), strict=True)
-        ]
-
-    def best_passage(self, turn: IndexedTurn) -> str:
-        """Return the best passage of a turn; empty if it has none."""
-        return next(iter(self.best_passages(turn, 1)), "")
-
-    def best_passages(self, turn: IndexedTurn, count: int) -> list[str]:
-        """Return at most this many passages of a turn, best first; those with the phrases lead."""
-        passages = [passage.text for passage in embedded_passages(turn.text)]
-        scores = self._scores[self._keys == turn.key][: len(passages)]
-        if self._query.phrases:
-            scores = scores + [contains_phrases(self._query, passage) for passage in passages]
-        return [passages[position] for position in np.argsort(-scores, kind="stable")[:count]]
-
-    def _matches(
-        self, tokens: NDArray[np.uint16], starts: NDArray[np.int64]
-    ) -> NDArray[np.float32]:
-        """Return the share of the query's tokens that each text contains, from 0 to 1."""
-        if not len(starts) or not len(self._query.tokens):
-            return np.zeros(len(starts), dtype=np.float32)
-        matched = token_matches(self._query.tokens, tokens, starts, self._static_model)
-        share: NDArray[np.float32] = matched.mean(axis=0)
-        return share
-
 
 MatchField = Annotated[
     Match,
@@ -200,6 +143,8 @@ class SearchHit:
     later_turn_says: LaterTurnField = ""
     match: MatchField = Match.STRONG
     missing_words: MissingWordsField = ()
+    format: Annotated[str, described("Format of the archive: the agent that wrote it.")] = ""
+    snippet: Annotated[Snippet, described("What of the turn answers the query best.")] = NO_SNIPPET
 
 
 def held(fact: Fact, as_of: datetime | None) -> bool:
@@ -242,6 +187,7 @@ def build_hits(
     selected: Collection[str] = (),
     excerpts: ExcerptRanking | None = None,
     *,
+    snippets: SnippetFinder | None = None,
     endings: Endings | None = None,
     matches: Mapping[int, TurnMatch] | None = None,
 ) -> tuple[SearchHit, ...]:
@@ -272,11 +218,21 @@ def build_hits(
         built = _hit(
             hit, prompt, named[hit.turn.key], best, passage=one_line(passage), files=changed
         )
+        built = replace(built, snippet=_snippet(built, hit, best, snippets))
         if matches is not None:
             found = matches[hit.turn.key]
             built = replace(built, match=found.match, missing_words=found.missing_words)
         hits.append(built)
     return tuple(hits)
+
+
+def _snippet(
+    hit: SearchHit, ranked: RankedTurn, facts: Sequence[Fact], snippets: SnippetFinder | None
+) -> Snippet:
+    """Return what answers the query; of a list of turns, what came of each."""
+    if snippets is None:
+        return Snippet(hit.outcome or ("" if hit.fact == hit.prompt else hit.fact))
+    return snippets.snippet(ranked.turn, facts, hit.intent or hit.prompt, hit.outcome)
 
 
 def _shown_facts(
@@ -332,6 +288,7 @@ def _hit(
         files=files,
         ended_by=best.ended_by if best else "",
         later_turn_says=best.later_turn_says if best else "",
+        format=receipt.format,
     )
 
 

@@ -68,14 +68,15 @@ class Matcher:
 
         A turn that contains all terms of the query is close. So is one with a sufficient score,
         more of which is needed the more of the query is strange: a foreign subject has words that
-        occur nowhere.
+        occur nowhere. A weak match that has no word of the query at all is not close.
         """
         text = "\n".join((ranked.turn.text, *map(fact_text, facts)))
         found = self._tokenizer.occurring(text, self.information)
         missing = missing_words(self.words, text, self._tokenizer)
         is_strong = self.query.phrases or not missing or ranked.score >= STRONG_SCORE
+        has_words = len(missing) < len(self.words) or not self.words
         return TurnMatch(
-            is_close=self._is_close(ranked.score, found),
+            is_close=self._is_close(ranked.score, found) and bool(is_strong or has_words),
             match=Match.STRONG if is_strong else Match.WEAK,
             missing_words=missing,
         )

@@ -28,7 +28,8 @@ _UNRELATED = (
 )
 """Texts about different subjects. What their vectors share says nothing about a subject."""
 _MIN_REST = 1e-3
-_PHRASE = re.compile(r'"([^"\n]{2,})"')
+_PHRASE = re.compile(r'(?<![A-Za-z0-9_\[({=,:])(?<!\bFile )"([^"\n]{2,})"(?![A-Za-z0-9_\]])')
+"""Not the strings of pasted code or of a traceback: these would have to occur as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,8 @@ def used_part(text: str) -> str:
 
 
 def quoted_parts(text: str) -> list[str]:
-    return _PHRASE.findall(used_part(text))
+    used = used_part(text).strip()
+    return [] if "\n" in used else _PHRASE.findall(used)
 
 
 def contains_phrases(query: Query, text: str) -> bool:

@@ -12,8 +12,8 @@ from turnetl.episode_text.passages import prompt_title
 from turnetl.index.port import IndexedFact
 from turnetl.llm.chat import ChatModel
 from turnetl.llm.graphiti import GraphitiReranker
-from turnetl.retrieval.hits import ExcerptRanking
 from turnetl.retrieval.ranking import RERANKED, RankedTurn
+from turnetl.retrieval.snippets import ExcerptRanking
 
 _TITLE_CHARS = 300
 _PASSAGES = 2

@@ -40,7 +40,6 @@ from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.endings import Endings
 from turnetl.retrieval.hits import (
     PASSAGE,
-    ExcerptRanking,
     HitFact,
     SearchHit,
     SessionHit,
@@ -60,6 +59,7 @@ from turnetl.retrieval.ranking import (
     superseded_below,
 )
 from turnetl.retrieval.repetition import repeats_any
+from turnetl.retrieval.snippets import ExcerptRanking, SnippetFinder
 from turnetl.retrieval.turn_summary import titles
 
 if TYPE_CHECKING:  # a search without a model does without it
@@ -149,7 +149,8 @@ async def search(
         matching = zip(best, excerpts.best_facts(of_turns), strict=True)
         first = {hit.turn.key: found[0].fact for hit, found in matching if found}
         best = superseded_below(best, facts, first)
-    return Hits(_built(index, selection, best, facts, excerpts, matches=matches))
+    snippets = SnippetFinder(analyzed, excerpts)
+    return Hits(_built(index, selection, best, facts, excerpts, snippets=snippets, matches=matches))
 
 
 async def rank_all(
@@ -198,12 +199,22 @@ def _built(
     facts: Mapping[int, Sequence[IndexedFact]],
     excerpts: ExcerptRanking | None = None,
     *,
+    snippets: SnippetFinder | None = None,
     matches: Mapping[int, TurnMatch] | None = None,
 ) -> tuple[SearchHit, ...]:
     selected = _selected_facts(index, selection, ranked)
     named = titles(index, (hit.turn for hit in ranked))
     endings = Endings(index) if selection.as_of is None else None
-    return build_hits(ranked, facts, named, selected, excerpts, endings=endings, matches=matches)
+    return build_hits(
+        ranked,
+        facts,
+        named,
+        selected,
+        excerpts,
+        snippets=snippets,
+        endings=endings,
+        matches=matches,
+    )
 
 
 def _selected_facts(

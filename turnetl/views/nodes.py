@@ -41,6 +41,8 @@ class Line:
     parts: tuple[Part, ...]
     is_wrapped: bool = True
     """False: a terminal never wraps it, because it is there to be copied or parsed."""
+    max_lines: int | None = None
+    """A terminal prints no more, and ends the last one with an ellipsis; None: prints all."""
 
     def styled(self, directory: Path | None) -> Iterator[tuple[str, str]]:
         for part in self.parts:

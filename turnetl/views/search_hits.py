@@ -1,9 +1,11 @@
 """The hits of a search."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from turnetl.base.model import Usage
+from turnetl.base.relations import DECISIONS
 from turnetl.base.text import format_minute, one_line
 from turnetl.retrieval.hits import HitFact, SearchHit, SessionHit, facts_beside_title, hit_facts
 from turnetl.retrieval.match import Match
@@ -11,7 +13,7 @@ from turnetl.retrieval.query import quoted_parts
 from turnetl.retrieval.search import CombinedHits
 from turnetl.views import costs
 from turnetl.views.nodes import HangingIndent, Line, LineRange, Lines, Node, View, line, unwrapped
-from turnetl.views.turns import fact_end, files_line, outcome_line
+from turnetl.views.turns import NO_PROMPT, fact_end, files_line, outcome_line
 
 NO_HITS = (
     "no hits; try other words or fewer options, or `turnetl status` to see what the graph holds"
@@ -25,6 +27,7 @@ _NO_QUOTED = (
 )
 _MAX_QUOTED = 3
 _MARK = "session level"
+_SNIPPET_LINES = 2
 _NOTHING_CLOSE = "nothing close to the query{}; --nearest prints the nearest turns"
 _NEAREST_LACK = "the nearest turns do not contain {}"
 _NO_HIT_CONTAINS = "no hit contains {}"
@@ -36,26 +39,31 @@ def view(
     hits: Sequence[SearchHit | SessionHit],
     no_hits: str,
     as_of: datetime | None = None,
+    *,
+    is_verbose: bool = False,
 ) -> View:
-    """Return each hit: what its turn was about, its time and lineage, and facts of its turn.
+    """Return each hit: what its turn was about, what answers, its time, project, agent and id.
 
-    Session-level episodes are below a turn of their session, or marked as what they are.
+    If `is_verbose`, also its place, score, outcome, facts and files. Session-level episodes are
+    below a turn of their session, or marked as what they are.
     """
     if not hits:
         return [no_hits]
     lines: list[Node] = []
     for rank, hit in enumerate(hits, 1):
         if isinstance(hit, SearchHit):
-            lines += _hit(rank, hit, as_of)
+            lines += _hit(rank, hit, as_of, is_verbose=is_verbose)
         else:
             lines += _session_hit(rank, hit, as_of)
     return lines
 
 
-def results_view(query: str, found: CombinedHits, as_of: datetime | None) -> View:
+def results_view(
+    query: str, found: CombinedHits, as_of: datetime | None, *, is_verbose: bool
+) -> View:
     """Return the hits of a query below what they lack of it."""
     message = match_message(found)
-    hits = view(found.results, no_hits_message(query, found), as_of)
+    hits = view(found.results, no_hits_message(query, found), as_of, is_verbose=is_verbose)
     return [line((message, "yellow")), *hits] if message else hits
 
 
@@ -103,29 +111,52 @@ def ranked(rank: int, text: Line) -> HangingIndent:
     return HangingIndent(line((f"{rank:>2}. ", "bold")), text)
 
 
-def _hit(rank: int, hit: SearchHit, as_of: datetime | None) -> View:
-    first, *more_facts = (_fact(one, as_of) for one in hit_facts(hit))
-    title = ranked(rank, line(hit.intent) if hit.intent else first)
-    relevance = f"  relevance {hit.relevance:.2f}" if hit.relevance is not None else ""
-    weak = "  weak match" if hit.match is Match.WEAK else ""
-    lineage = unwrapped(
-        "    ",
-        (hit.id, "bold"),
-        "  ",
-        (format_minute(hit.started_at), "cyan"),
-        f"  {hit.group_id}  ",
-        LineRange(hit.archive, hit.first_line, hit.last_line),
-        (relevance, "cyan"),
-        (weak, "yellow"),
+def _hit(rank: int, hit: SearchHit, as_of: datetime | None, *, is_verbose: bool) -> View:
+    title = line(hit.intent or hit.prompt or NO_PROMPT)
+    if is_verbose:
+        brief = [replace(one, max_lines=None) for one in _brief(hit, as_of)]
+        return [ranked(rank, title), Lines(brief, indent=4), *_rest(hit, as_of), ""]
+    brief = [replace(one, max_lines=one.max_lines or 1) for one in _brief(hit, as_of)]
+    sessions = [_session_line(session) for session in hit.session_hits]
+    return [ranked(rank, replace(title, max_lines=1)), Lines(brief, indent=4), *sessions]
+
+
+def _brief(hit: SearchHit, as_of: datetime | None) -> Iterator[Line]:
+    """Yield what answers, with the words of the query, then its id, time, project and agent."""
+    end = reversal(hit, as_of)
+    if hit.snippet.text:
+        styled = ((text, "bold" if is_match else "") for text, is_match in hit.snippet.parts())
+        yield Line(tuple(styled), max_lines=_SNIPPET_LINES - bool(end))
+    if end:
+        yield Line(((end, "yellow"),), max_lines=1)
+    yield line(
+        hit.id,
+        (" · weak match" if hit.match is Match.WEAK else "", "yellow"),
+        (f" · {format_minute(hit.started_at)}", "cyan"),
+        (f" · {hit.group_id} · {hit.format}", "dim"),
     )
-    lines: list[Node] = [title, lineage, Lines(outcome_line(hit.outcome), indent=4)]
-    if hit.intent and hit.fact not in ("", hit.prompt):
-        lines.append(Lines([first], indent=4))
-    lines.append(Lines([HangingIndent(line("· "), more) for more in more_facts], indent=4))
-    lines.append(Lines(files_line(hit.files), indent=4))
+
+
+def reversal(hit: SearchHit, as_of: datetime | None) -> str:
+    """Return what ended a decision of a hit, and when; empty if all hold."""
+    decisions = (one for one in hit_facts(hit) if one.relation in DECISIONS)
+    return next((fact_end(one, as_of) for one in decisions if one.invalid_at is not None), "")
+
+
+def _rest(hit: SearchHit, as_of: datetime | None) -> View:
+    """Return what a hit has beside its title and its snippet."""
+    relevance = f"  relevance {hit.relevance:.2f}" if hit.relevance is not None else ""
+    place = LineRange(hit.archive, hit.first_line, hit.last_line)
+    facts = [_fact(one, as_of) for one in facts_beside_title(hit)]
+    lines: list[Node] = [
+        unwrapped("    ", place, (f"  score {hit.score:.2f}{relevance}", "dim")),
+        Lines(outcome_line(hit.outcome), indent=4),
+        Lines([HangingIndent(line("· "), fact) for fact in facts], indent=4),
+        Lines(files_line(hit.files), indent=4),
+    ]
     for session in hit.session_hits:
         lines += [_session_line(session), _session_facts(session, as_of)]
-    return [*lines, ""]
+    return lines
 
 
 def _session_hit(rank: int, hit: SessionHit, as_of: datetime | None) -> View:

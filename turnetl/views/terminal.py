@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.box import SIMPLE
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -42,14 +42,14 @@ class _Terminal:
             case _:
                 return self._text(nodes.as_line(node))
 
-    def _text(self, line: nodes.Line) -> Text:
+    def _text(self, line: nodes.Line) -> "Text | _Truncated":
         parts = line.styled(self.directory)
         if not line.is_wrapped:
             return Text.assemble(*parts, no_wrap=True, overflow="ignore")
         text = Text.assemble(*parts)
         # Rich takes a tab for narrower than it prints it.
         text.expand_tabs(_TAB_CELLS)
-        return text
+        return text if line.max_lines is None else _Truncated(text, line.max_lines)
 
     def _indented(self, node: nodes.Node, cells: int) -> RenderableType:
         view = self._node(node)
@@ -83,6 +83,24 @@ class _Terminal:
         if column.breaks and isinstance(node, str):
             return self._node(node.replace(column.breaks, f"{column.breaks}\n"))
         return self._node(node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Truncated:
+    """The first lines of a text, as many as are allowed at the width at which it is printed."""
+
+    text: Text
+    max_lines: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines = self.text.wrap(console, options.max_width, overflow="fold")
+        for line in lines:
+            line.rstrip()
+        yield from lines[: self.max_lines - 1]
+        if rest := lines[self.max_lines - 1 :]:
+            last = Text(" ").join(rest)
+            last.truncate(options.max_width, overflow="ellipsis")
+            yield last
 
 
 def _framed(table: nodes.Table) -> Table:

@@ -10,19 +10,21 @@ from pydantic import ValidationError
 from turnetl.base.errors import BadUsage, GraphUnusable
 from turnetl.base.graph_model import GroupProfile
 from turnetl.graph import open as graphs
-from turnetl.graph.port import GraphStore
 from turnetl.llm.embedders import BUILT_IN, REMOTE, CachedEmbedder, Embedder, open_embedder
 from turnetl.settings import Settings
 from turnetl.settings.credentials import check_key_encrypted, check_password_encrypted
 from turnetl.settings.sections import EmbedderSettings
 
-if TYPE_CHECKING:  # the built-in embedder does without these
+if TYPE_CHECKING:  # a search of a current index by the built-in embedder does without these
+    from turnetl.graph.port import GraphStore
     from turnetl.llm.meter import Meter
     from turnetl.llm.retry import RetryPolicy
 
 
 @asynccontextmanager
-async def store(settings: Settings, *, write: bool, wait: bool = True) -> AsyncIterator[GraphStore]:
+async def store(
+    settings: Settings, *, write: bool, wait: bool = True
+) -> "AsyncIterator[GraphStore]":
     """Open the graph, and close it afterwards. No other machine gets the password unencrypted."""
     graphs.check_url(settings.graph_url)
     check_password_encrypted(settings)

@@ -108,6 +108,83 @@ async def test_a_removal_and_a_new_value_end_what_no_longer_holds(shop: ShopGrou
     assert [fact.invalid_at for fact in shop.facts("DELETED")] == [None]
 
 
+async def test_git_ends_the_facts_about_edits_that_it_takes_back(
+    subtests: pytest.Subtests,
+) -> None:
+    committed = tool("Bash", "git commit -am 'Add tax'", "[main 1a2b3c4] Add tax")
+    value = edit("~total · x = 1 ⇒ x = 2")
+    other = edit("~load · y = 1 ⇒ y = 2", path="/home/dev/shop/src/store.py")
+    for command, calls, ended in [
+        ("git checkout -- src/cart.py", (value, other), ["src/cart.py"]),
+        ("git restore .", (value, other), ["src/cart.py", "src/store.py"]),
+        ("git reset --hard", (value, committed, other), ["src/store.py"]),
+        ("git reset --hard HEAD~1", (value, committed, other), ["src/cart.py", "src/store.py"]),
+        ("git revert --no-edit 1a2b3c4d", (value, committed, other), ["src/cart.py"]),
+        ("git revert HEAD", (value, committed), ["src/cart.py"]),
+        ("git restore --staged src/cart.py", (value,), []),
+        ("git checkout -b tax", (value,), []),
+    ]:
+        with subtests.test(command=command):
+            shop, after = ShopGroup(), START + timedelta(hours=1)
+            await shop.ingest("a", tool_calls=calls)
+            undo = replace(tool("Bash", command, "done"), ended_at=after)
+            await shop.ingest("b", started_at=after, tool_calls=(undo,))
+            facts = [fact for fact in shop.facts("CHANGED") if fact.invalid_at]
+            assert sorted(shop.name_of(fact.source) for fact in facts) == ended
+            assert {fact.invalid_at for fact in facts} <= {after}
+
+
+async def test_a_reset_takes_back_only_what_its_turn_did_not_commit(shop: ShopGroup) -> None:
+    calls = (
+        edit("~total · x = 1 ⇒ x = 2"),
+        tool("Bash", "git commit -am 'Add tax'", "[main 1a2b3c4] Add tax"),
+        edit("~load · y = 1 ⇒ y = 2", path="/home/dev/shop/src/store.py"),
+        tool("Bash", "git reset --hard", "HEAD is now at 1a2b3c4"),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("CHANGED") == ["`src/cart.py`: `x` in `total` changed from `1` to `2`"]
+
+
+async def test_what_several_calls_did_together_is_told_in_place_of_each(shop: ShopGroup) -> None:
+    calls = (
+        edit("~total · x = 1 ⇒ x = 2"),
+        edit("~load · +check", "=2 /home/dev/shop/src/cart.py", "~load · +check"),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("CHANGED") == ["`src/cart.py`: `load` now calls `check`"]
+
+
+async def test_parameters_conditions_and_handlers_are_told_as_such(
+    subtests: pytest.Subtests,
+) -> None:
+    cases = {
+        " ⇒ (rate=1": "`total` has the new parameter `rate=1`",
+        "(rate=1 ⇒ (rate=2": "`total` takes `rate=2` in place of `rate=1`",
+        "(rate ⇒ ": "`total` no longer takes `rate`",
+        "-> str ⇒ -> int": "`total` returns `int` in place of `str`",
+        " ⇒ if not path: raise ValueError(path)": (
+            "`total` now raises `ValueError(path)` if `not path`"
+        ),
+        "if (a > b) ⇒ ": "`total` no longer checks `a > b`",
+        " ⇒ except KeyError as error": "`total` now handles `KeyError`",
+        " ⇒ return None": "`total` now returns `None`",
+    }
+    for detail, told in cases.items():
+        with subtests.test(detail=detail):
+            group = ShopGroup()
+            await group.ingest(tool_calls=(edit(f"~total · {detail}"),))
+            assert group.texts("CHANGED") == [f"`src/cart.py`: {told}"]
+
+
+async def test_comments_layout_and_versions_alone_are_no_fact(shop: ShopGroup) -> None:
+    calls = (
+        edit("~total · # x = 1  # Old ⇒ x = 1  # New", "~load"),
+        edit('~project.version · version = "1" ⇒ version = "2"', path="pyproject.toml"),
+    )
+    await shop.ingest(tool_calls=calls)
+    assert shop.texts("CHANGED") == []
+
+
 async def test_the_end_does_not_depend_on_the_order_in_which_turns_arrive(shop: ShopGroup) -> None:
     after = START + timedelta(days=1)
     removal = replace(edit("-Cart"), ended_at=after)

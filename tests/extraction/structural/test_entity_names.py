@@ -95,7 +95,12 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
     subtests: pytest.Subtests,
 ) -> None:
     groups = {
-        "Symbol": [["cart.addItem()", "add_item", "*Cart.AddItem", "Cart::addItem"], ["a.Init"]],
+        "Symbol": [
+            ["cart.addItem()", "add_item", "Cart::addItem"],
+            ["*Cart.AddItem", "(*Cart).AddItem", "AddItem()"],
+            ["a.Init"],
+            ["a.init"],
+        ],
         "Test": [["TestCart_Adds", "TestCartAdds"], ["adds two. items", "Adds two. items"]],
         "Package": [["github.com/go-git/go-git/v5", "go-git/go-git"], ["left_pad", "Left-Pad"]],
         "Setting": [["CART_URL", "cart-url", "cart.url"], ["CARTURL"]],
@@ -119,11 +124,11 @@ async def test_a_new_entity_has_what_it_is_as_its_summary(shop: ShopGroup) -> No
 
 
 async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None:
-    await shop.ingest("a", assistant_text="`orderTotal` rounds down every price.")
-    [before] = [one for one in shop.group.entities if one.name == "orderTotal"]
+    await shop.ingest("a", assistant_text="`OrderTotal` rounds down every price.")
+    [before] = [one for one in shop.group.entities if one.name == "OrderTotal"]
     await shop.ingest("b", user_text="explain `OrderTotal`", tool_calls=CALLS[4:5])
     after = shop.group.entity(before.uuid)
-    assert before.summary == "Symbol: `orderTotal` rounds down every price."
+    assert before.summary == "Symbol: `OrderTotal` rounds down every price."
     assert after is not None
     assert after.summary == "Function in `src/total.go`."
 

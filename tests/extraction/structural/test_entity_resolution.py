@@ -65,10 +65,10 @@ async def test_a_file_that_a_prompt_names_by_the_end_of_its_path_is_mentioned_if
 def test_aliases_are_sorted_and_bounded_and_do_not_repeat_the_name() -> None:
     group = _group_with(EntityKey(SYMBOL, "retryDelay"))
     found = _entities(group, EntityKey(SYMBOL, "retryDelay"))
-    for name in ("retry_delay", "RetryDelay", "retryDelay"):
+    for name in ("retry_delay", "retry_Delay", "retryDelay"):
         found.uuid(EntityKey(SYMBOL, name))
     [entity] = found.changed(NOW)
-    assert entity.aliases == ("RetryDelay", "retry_delay")
+    assert entity.aliases == ("retry_Delay", "retry_delay")
     many = with_aliases(entity, (f"delay{number:02}" for number in range(40)))
     assert len(many.aliases) == MAX_ALIASES
     assert with_aliases(many, many.aliases) is many

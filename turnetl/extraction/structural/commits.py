@@ -1,11 +1,16 @@
-"""Facts about commits and pull requests: which files and tickets they are of."""
+"""Facts about commits and pull requests: which files and tickets they are of, what they undo."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
-from turnetl.base.relations import COMMITTED
+from turnetl.base import ids
+from turnetl.base.model import Fact, GroupId, Turn
+from turnetl.base.relations import COMMITTED, DEPENDS_ON, EDITS
 from turnetl.episode_text import prose
+from turnetl.extraction.structural import shell_commands
 from turnetl.extraction.structural.edits import TEST_FILE
 from turnetl.extraction.structural.findings import (
     BRANCH,
@@ -15,8 +20,9 @@ from turnetl.extraction.structural.findings import (
     TICKET,
     EntityKey,
     FactDraft,
+    UndoneEdits,
 )
-from turnetl.extraction.structural.shell_commands import commands
+from turnetl.extraction.structural.shell_commands import ShellCommand, commands
 from turnetl.extraction.structural.tool_calls import (
     WRITE_KINDS,
     CallKind,
@@ -24,6 +30,7 @@ from turnetl.extraction.structural.tool_calls import (
     by_its_agent,
 )
 from turnetl.extraction.structural.turn_features import TurnFeatures
+from turnetl.graph.mirror.group import GroupView
 
 _RANK = 3
 _COMMIT, _OPEN = "git commit", "gh pr create"
@@ -37,6 +44,8 @@ _HASH = re.compile(r"\[[\w./()# -]{1,200} ([0-9a-f]{7,12})\] (\S[^\n]{0,150}\S)"
 """What `git commit` prints: hash and first line of the message."""
 _OPENED = re.compile(r"https://github\.com/([\w.-]{1,60}/[\w.-]{1,80}/pull/\d{1,7})")
 _TICKET = re.compile(r"\b[A-Z][A-Z\d]{1,9}-\d{1,6}\b|(?<![\w/])#\d{1,6}\b")
+_BACK = re.compile(r"HEAD(?:(\^+)|~(\d{1,2})?)")
+_MIN_HASH = 6
 _MAX_SHELL, _MAX_FILES = 6000, 2
 
 
@@ -119,3 +128,89 @@ def _message(arguments: str) -> str:
         message = heredoc.group(2) if heredoc else ""
     first_line = message.strip().split("\n")[0]
     return prose.shorten(_TRAILER.sub("", first_line), 200)
+
+
+@dataclass(slots=True)
+class _Segment:
+    """What was edited between two commits: the turns by file, and the hash of the second one."""
+
+    turns: dict[str, set[str]] = field(default_factory=dict)
+    commit: str = ""
+
+
+def undone_edits(
+    features: TurnFeatures, earlier: Iterable[tuple[Turn, Sequence[ClassifiedCall]]]
+) -> tuple[UndoneEdits, ...]:
+    """Return what `git checkout`, `restore`, `reset` and `revert` take back of earlier turns."""
+    segments, found = [_Segment()], []
+    for turn, calls in (*earlier, (features.turn, features.calls)):
+        for call in calls:
+            if call.kind in WRITE_KINDS:
+                for file in _written(features, [call]):
+                    segments[-1].turns.setdefault(file, set()).add(turn.turn_id)
+            elif call.kind is CallKind.RUN and call.targets and not call.call.is_error:
+                for command in commands(call.targets[0]) if "git " in call.targets[0] else ():
+                    undone = _undone(features, command, segments)
+                    if turn is features.turn:
+                        at = features.at(call)
+                        found += [UndoneEdits(file, frozenset(ids), at) for file, ids in undone]
+                    if command.name == _COMMIT:
+                        printed = _HASH.search(call.call.result)
+                        segments[-1].commit = printed.group(1) if printed else ""
+                        segments.append(_Segment())
+    return tuple(found)
+
+
+def _undone(
+    features: TurnFeatures, command: ShellCommand, segments: list[_Segment]
+) -> list[tuple[str, set[str]]]:
+    """Return the files that a command takes back, with the turns, and forget these edits."""
+    words = [word.strip("'\"") for word in command.words if not word.startswith("-")][2:]
+    files: set[str] | None = None
+    of = segments[-1:]
+    match command.name:
+        case "git checkout" | "git restore" if shell_commands.restores(list(command.words)):
+            names = {word: features.paths.file(word) for word in words}
+            files = None if "." in words else {name for name in names.values() if name}
+        case "git reset" if "--hard" in command.words:
+            of = segments[-1 - _commits_back(words) :]
+        case "git revert":
+            of = [one for one in segments[:-1] if _is_commit(one, segments, words)]
+        case _:
+            return []
+    return [
+        (file, one.turns.pop(file))
+        for one in of
+        for file in sorted(one.turns)
+        if files is None or file in files
+    ]
+
+
+def _commits_back(words: Sequence[str]) -> int:
+    """Return how many commits a reset takes back: `HEAD~2`, `HEAD^`."""
+    found = _BACK.fullmatch(words[0]) if words else None
+    if found is None:
+        return 0
+    return len(found.group(1)) if found.group(1) else int(found.group(2) or 1)
+
+
+def _is_commit(segment: _Segment, segments: Sequence[_Segment], words: Sequence[str]) -> bool:
+    is_last = len(segments) > 1 and segment is segments[-2]
+    hashes = [word for word in words if len(word) >= _MIN_HASH]
+    return (is_last and "HEAD" in words) or any(
+        segment.commit and (segment.commit.startswith(one) or one.startswith(segment.commit))
+        for one in hashes
+    )
+
+
+def undone_facts(
+    undone: Iterable[UndoneEdits], group_id: GroupId, group: GroupView, now: datetime
+) -> Iterator[Fact]:
+    """Yield the facts about edits that no longer hold, with their ends."""
+    for one in undone:
+        source = ids.entity_id(group_id, FILE, ids.folded_name(FILE, one.file))
+        for relation in (*sorted(EDITS), DEPENDS_ON):
+            for fact in group.valid_facts(source, relation):
+                is_earlier = one.at is None or fact.valid_at is None or fact.valid_at <= one.at
+                if is_earlier and not one.turns.isdisjoint(fact.turns):
+                    yield replace(fact, invalid_at=one.at, expired_at=now)

@@ -28,10 +28,13 @@ _VAGUE = re.compile(
     r"|\b(?:should|would|could|will|going to|need(?:s|ed)?|let me|want|we|can just)\b",
     re.IGNORECASE,
 )
-_SETTING_LINE = re.compile(r"^([\w.\"'$@/-]{1,80})\s{0,20}(?::=|[:=])\s{0,20}(\S.{0,140}?),?;?$")
+_SETTING_LINE = re.compile(
+    r"^([\w.\"'$@/-]{1,80})\s{0,20}(?::=|[:=](?!=))\s{0,20}(\S.{0,140}?),?;?$"
+)
 _DECLARED = re.compile(
     r"^(?:(?:export|public|private|protected|internal|static|final|const|var|let|val|readonly|pub)"
-    r"\s+){1,5}(?=[\w.$]+\s*[:=])"
+    r"\s+){0,5}(?:(?!(?:if|elif|else|return|for|while|case|when|assert)\b)[\w<>\[\].?*&]{1,60}\s+)?"
+    r"(?=[\w.$]+\s*[:=](?!=))"
 )
 _EXITS = r"(?:return|raise|throw|panic|exit|die|break|continue|yield|os\.Exit|sys\.exit)\b"
 _CONDITION = re.compile(

@@ -52,7 +52,7 @@ RELATIONS = {
 BEFORE, AFTER = "before", "after"
 """Attributes of a fact about one line that changed."""
 _RANK, _IMPORT_RANK = 5, 9
-_MAX_FILES, _MAX_OF_FILE, _MAX_IMPORTS = 25, 3, 2
+_MAX_FILES, _MAX_OF_FILE, _MAX_OF_TEST, _MAX_IMPORTS = 25, 3, 2, 2
 _FILES = 5
 """For every five files that a turn edits, each file has one fact fewer, but at least one."""
 _SHOWN_PATH, _SHOWN_NAMES = 48, 4
@@ -134,7 +134,8 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
         named = [one for one in by_file[file] if one.name] or by_file[file]
         edits = edits if any(one.name for one in edits) else named[:1]
         told = _file_facts(features, file, edits)
-        facts += told[: 1 if is_minor else max(1, _MAX_OF_FILE - len(files) // _FILES)]
+        most = _MAX_OF_TEST if is_minor else _MAX_OF_FILE
+        facts += told[: max(1, most - len(files) // _FILES)]
         vague += [] if told else _vague_facts(features, edits)
     # That a file was changed is said only if nothing tells more of the turn.
     facts += [one for one in vague if not (facts and _NO_CONTENT.search(one.text))]
@@ -166,8 +167,9 @@ def _find_moved(features: TurnFeatures, by_file: dict[str, list[_Edit]]) -> None
                 break
 
 
-def _edits(features: TurnFeatures) -> Iterator[_Edit]:
+def _edits(features: TurnFeatures) -> list[_Edit]:
     found: list[_Edit] = []
+    committed: set[int] = set()
     for call in features.calls:
         if call.call.is_error:
             continue
@@ -177,13 +179,27 @@ def _edits(features: TurnFeatures) -> Iterator[_Edit]:
                 found = _with_net(found, features.paths.file(net.path), net, call)
         elif call.kind is CallKind.RUN and call.targets:
             for change in shell_commands.file_changes(call.targets[0]):
-                file = features.paths.file(change.path)
-                moved = features.paths.file(change.detail) if change.kind == RENAMED else ""
-                if file is not None and moved is not None and not _BUILT.search(file):
-                    found.append(
-                        _Edit(file, change._replace(detail=moved or change.detail), (call,))
-                    )
-    yield from found
+                if change.kind == shell_commands.RESTORED:
+                    file = features.paths.file(change.path)
+                    kept = (one for one in found if not _is_undone(one, file, change, committed))
+                    found = [*kept]
+                else:
+                    found += _of_shell(features, change, call)
+            if "git commit" in call.targets[0]:
+                committed.update(id(edit.calls[-1]) for edit in found)
+    return found
+
+
+def _is_undone(edit: _Edit, file: str | None, change: EditedPart, committed: set[int]) -> bool:
+    is_of_it = edit.file == file or change.path.rpartition("/")[2] == "."
+    return is_of_it and id(edit.calls[-1]) not in committed
+
+
+def _of_shell(features: TurnFeatures, change: EditedPart, call: ClassifiedCall) -> Iterator[_Edit]:
+    file = features.paths.file(change.path)
+    moved = features.paths.file(change.detail) if change.kind == RENAMED else ""
+    if file is not None and moved is not None and not _BUILT.search(file):
+        yield _Edit(file, change._replace(detail=moved or change.detail), (call,))
 
 
 def _with_net(
@@ -255,10 +271,9 @@ def _merged(edits: Iterable[_Edit]) -> list[_Edit]:
     for edit in edits:
         key = (edit.file, edit.name, edit.change.kind == IMPORTED)
         before = found.get(key)
-        if edit.change.kind in {DELETED, shell_commands.RESTORED} and not edit.name:
+        if edit.change.kind == DELETED and not edit.name:
             found = {one: value for one, value in found.items() if one[0] != edit.file}
-        if edit.change.kind != shell_commands.RESTORED:
-            found[key] = edit if before is None else _joined(before, edit)
+        found[key] = edit if before is None else _joined(before, edit)
     return [edit for edit in found.values() if edit is not None]
 
 
@@ -291,11 +306,16 @@ def _file_facts(features: TurnFeatures, file: str, edits: list[_Edit]) -> list[F
         return [_whole_fact(features, whole, parts), *needed]
     if _TEXT_FILE.search(file):
         return _text_facts(features, file, edits)
-    return [fact for one in _by_weight(edits) for fact in _definition_fact(features, *one)]
+    return [
+        fact for one in _by_weight(features, edits) for fact in _definition_fact(features, *one)
+    ]
 
 
-def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
-    """Return the most telling first; of many that changed alike one, and the others."""
+def _by_weight(features: TurnFeatures, edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
+    """Return the most telling first; of many that changed alike one, and the others.
+
+    What the agent itself tells of its work counts more than how much changed.
+    """
     alike: dict[object, list[_Edit]] = defaultdict(list)
     for edit in edits:
         if edit.name:
@@ -310,6 +330,7 @@ def _by_weight(edits: Iterable[_Edit]) -> list[tuple[_Edit, list[_Edit]]]:
             one[0].change.kind == CHANGED and _informative(one[0]) == 0,
             bool(_TEST_NAME.search(one[0].name)),
             one[0].change.kind == CHANGED,
+            not _sentence(features, one[0].name, one[0].calls),
             -_informative(one[0]),
         ),
     )

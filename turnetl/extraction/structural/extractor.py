@@ -82,7 +82,8 @@ class StructuralExtractor:
         superseded = supersession.supersede(episode, new.values(), found.names, group, now)
         invalidated = [replace(fact, expired_at=now) for fact in ended]
         gone = edits.with_ends(superseded.facts, found.names, group, now)
-        facts = (*superseded.facts, *superseded.ended, *invalidated, *gone)
+        undone = commits.undone_facts(extracted.undone, turn.group_id, group, now)
+        facts = (*superseded.facts, *superseded.ended, *invalidated, *gone, *undone)
         mentions = found.names.keys() - {ids.entity_id(turn.group_id, USER.label, USER.folded_name)}
         return Resolved(
             entities=tuple(found.changed(now)),
@@ -112,7 +113,8 @@ def extract_findings(episode: Episode, context: Sequence[Episode]) -> TurnFindin
     complete = (*_complete(entities, facts, features), *islice(unrelated, room))
     root = "" if features.paths.is_rooted else features.paths.root
     mentioned = _mentioned_files(features)
-    return TurnFindings(complete, tuple(facts), history, root, mentioned)
+    undone = commits.undone_edits(features, earlier)
+    return TurnFindings(complete, tuple(facts), history, root, mentioned, undone)
 
 
 def _other_facts(features: TurnFeatures, context: Sequence[Episode]) -> Iterator[FactDraft]:

@@ -111,6 +111,15 @@ class RunHistory:
 
 
 @dataclass(frozen=True, slots=True)
+class UndoneEdits:
+    """What a turn takes back with git of what earlier turns of its session edited."""
+
+    file: str
+    turns: frozenset[str]
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnFindings:
     """All entities and facts of one turn, limited in number, the most informative first."""
 
@@ -121,3 +130,4 @@ class TurnFindings:
     """Where paths of files start, if that may be inside the project; else empty."""
     mentioned_files: tuple[str, ...] = ()
     """Paths that no call of the turn shows."""
+    undone: tuple[UndoneEdits, ...] = ()

@@ -245,7 +245,7 @@ _NOT_PACKAGES = frozenset(
 _MAX_MANIFEST_LINE = 400
 _MAX_PACKAGES, _MAX_FILES = 10, 3
 RESTORED = "="
-"""The kind of a change that takes back what was not committed of a file."""
+"""The kind of a change that takes back what was not committed of a file; `.`: of all files."""
 
 
 def installed_packages(command: ShellCommand) -> list[str]:
@@ -282,8 +282,10 @@ def _moved(words: list[str]) -> Iterator[EditedPart]:
         case ["mv", source, target]:
             into = f"{target}{source.rpartition('/')[2]}" if target.endswith("/") else target
             yield EditedPart(RENAMED, "", into, source)
-        case ["checkout" | "restore", *files] if is_git and _restores(words):
+        case ["checkout" | "restore", *files] if is_git and restores(words):
             yield from (EditedPart(RESTORED, "", "", file) for file in files if "." in file)
+        case ["reset", *refs] if is_git and "--hard" in words and refs in ([], ["HEAD"]):
+            yield EditedPart(RESTORED, "", "", ".")
         case ["rm", *files] if not is_git or "--cached" not in words:
             yield from (EditedPart(DELETED, "", "", file) for file in files[:_MAX_FILES])
         case ["sed", script, *files] if any(word.startswith("-i") for word in words):
@@ -292,8 +294,11 @@ def _moved(words: list[str]) -> Iterator[EditedPart]:
                 yield from (EditedPart(CHANGED, "", detail, file) for file in files[:_MAX_FILES])
 
 
-def _restores(words: list[str]) -> bool:
-    return "--" in words or (words[1] == "restore" and "--staged" not in words)
+def restores(words: list[str]) -> bool:
+    """Whether the words of `git checkout` or `git restore` take back changes of files."""
+    return bool({"--", "."}.intersection(words)) or (
+        words[1] == "restore" and "--staged" not in words
+    )
 
 
 def _installed(segment: str) -> Iterator[EditedPart]:

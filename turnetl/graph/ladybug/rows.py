@@ -206,8 +206,11 @@ def with_zone(row: Mapping[str, Any]) -> dict[str, Any]:
 def _vectors_of(column: Any) -> Iterator[Vector | None]:
     """Yield the bytes of each list of float32 in an Arrow column."""
     for chunk in column.chunks:
-        numbers = chunk.values.cast("float32")
+        # Both other ways import Arrow's computations, which take as long as reading a small graph.
+        is_float = chunk.values.type == "float32"
+        numbers = chunk.values if is_float else chunk.values.cast("float32")
         data = memoryview(numbers.buffers()[1] or b"")[numbers.offset * _FLOAT_BYTES :]
         slices = pairwise(offset * _FLOAT_BYTES for offset in chunk.offsets.to_pylist())
-        for (start, end), is_valid in zip(slices, chunk.is_valid().to_pylist(), strict=True):
+        valid = chunk.is_valid().to_pylist() if chunk.null_count else [True] * len(chunk)
+        for (start, end), is_valid in zip(slices, valid, strict=True):
             yield Vector(bytes(data[start:end])) if is_valid else None

@@ -6,7 +6,8 @@ from datetime import datetime
 from turnetl.retrieval.hits import PASSAGE, SearchHit, SessionHit, facts_beside_title
 from turnetl.retrieval.match import Match
 from turnetl.retrieval.search import CombinedHits
-from turnetl.views.search_hits import match_message, no_hits_message
+from turnetl.retrieval.snippets import Snippet
+from turnetl.views.search_hits import match_message, no_hits_message, reversal
 from turnetl.web import forms
 from turnetl.web.forms import PageForm
 from turnetl.web.routes.references import (
@@ -42,7 +43,11 @@ class TurnHit:
     item: LinkedTurn
     passage: str
     """Empty if the prompt or a fact says it."""
+    snippet: Snippet
+    format: str
     is_weak: bool
+    end: str
+    """Of a decision that no longer holds: when it ended, and what ended it."""
     episodes: tuple[EpisodeHit, ...]
 
 
@@ -86,7 +91,13 @@ def _hit(hit: SearchHit | SessionHit) -> TurnHit | EpisodeHit:
         facts=_facts(hit),
     )
     return TurnHit(
-        item, hit.passage, hit.match is Match.WEAK, tuple(map(_episode, hit.session_hits))
+        item=item,
+        passage=hit.passage,
+        snippet=hit.snippet,
+        format=hit.format,
+        is_weak=hit.match is Match.WEAK,
+        end=reversal(hit, None),
+        episodes=tuple(map(_episode, hit.session_hits)),
     )
 
 
