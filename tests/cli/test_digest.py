@@ -263,10 +263,20 @@ def test_without_a_time_it_is_about_yesterday_and_today(tmp_path: Path) -> None:
 
 
 def test_a_time_without_turns_says_when_the_last_one_was(folder: Path) -> None:
-    result = run_in_process("digest", folder=folder)
+    result = run_in_process("digest", "--since", "2026-06-01", folder=folder)
     assert result.exit_code == 0
     assert "the last one is of 2026-05-05: --since 2026-05-05" in result.stdout
-    assert digest(folder)["newest"].startswith("2026-05-05")
+
+
+def test_without_a_time_and_a_turn_since_yesterday_the_last_week_is_shown(folder: Path) -> None:
+    found = digest(folder, "--by", "project")
+    assert found["newest"].startswith("2026-05-05")
+    assert found["since"].startswith("2026-04-29")
+    assert found["turns"] > 0
+    yesterday = now().date() - timedelta(days=1)
+    assert found["asked_since"].startswith(str(yesterday))
+    text = run_in_process("digest", "--by", "project", folder=folder).stdout
+    assert f"no turn since {yesterday} 00:00; the last week with one: " in text
 
 
 def test_an_invalid_argument_is_a_sentence(folder: Path, subtests: pytest.Subtests) -> None:

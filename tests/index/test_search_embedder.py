@@ -14,7 +14,7 @@ from tests.servers.toy_embedder import ToyEmbedder
 from turnetl.base.errors import BadUsage, IndexBusy, IndexUnusable
 from turnetl.base.graph_model import GroupContents
 from turnetl.base.model import Vector
-from turnetl.index.files import IndexEmbedder
+from turnetl.index.files import DamagedIndex, IndexEmbedder
 from turnetl.index.integrity import check_index
 from turnetl.index.persistent import PersistentIndex, replace_index
 from turnetl.index.search_vectors import SearchEmbedding
@@ -72,6 +72,18 @@ async def similar(index: PersistentIndex, text: str) -> dict[str, float]:
 async def embed_all(index: PersistentIndex) -> None:
     while await index.embed_next() is not None:
         pass
+
+
+def append_garbage(folder: Path) -> None:
+    for path in folder.glob("search-vectors/*/*"):
+        with path.open("ab") as file:
+            file.write(b"unfinished")
+
+
+def flip_first_bit(folder: Path) -> None:
+    (path,) = folder.glob("search-vectors/*/vectors")
+    first, *others = path.read_bytes()
+    path.write_bytes(bytes([first ^ 1, *others]))
 
 
 async def test_embedded_turns_are_as_similar_as_in_an_index_of_that_embedder(
@@ -207,3 +219,25 @@ async def test_a_better_embedder_is_named_once_on_each_occasion_if_there_are_man
         await rebuilt.catch_up(LoadedGraph(contents), EMBEDDER, now=NOW)
         rebuilt.choose_embedder(TOY)
         assert not rebuilt.names_embedder("backfill")
+
+
+async def test_what_a_killed_writer_left_is_overwritten(
+    folder: Path, index: PersistentIndex
+) -> None:
+    await embed_all(index)
+    expected = await similar(index, "add tax")
+    append_garbage(folder)
+    await index.catch_up(after(), EMBEDDER, now=NOW)
+    await embed_all(index)
+    assert check_index(folder)
+    assert turn("refund") in await similar(index, "refund an order")
+    await index.catch_up(before(), EMBEDDER, now=NOW)
+    await embed_all(index)
+    assert await similar(index, "add tax") == expected
+
+
+async def test_a_damaged_file_is_found(folder: Path, index: PersistentIndex) -> None:
+    await embed_all(index)
+    flip_first_bit(folder)
+    with pytest.raises(DamagedIndex):
+        opened(folder)

@@ -70,7 +70,7 @@ async def test_every_entity_with_a_fact_has_the_summary_that_is_recorded(
         if entity.uuid in connected:
             assert entity.summary == recorded[entity.uuid].shown != ""
     [cart] = [entity for entity in contents.entities if entity.name.endswith("cart.py")]
-    assert cart.summary.startswith("File.\n")
+    assert cart.summary.startswith("Change, ")
     # Six turns about the file, and far fewer summaries of it.
     written = [one for of_turn in decisions(contents) for one in of_turn if one.entity == cart.uuid]
     assert sum(one.refresh is not None for one in written) < len(written) == 6

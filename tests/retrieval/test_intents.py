@@ -20,6 +20,8 @@ def turn(prompt: str, answer: str = "", *steps: str) -> Conversation:
 
 ANSWERS = (
     ("yes", OFFER, "Fix it (The cart ignores the tax.)"),
+    ("\N{THUMBS UP SIGN}", OFFER, "Fix it (The cart ignores the tax.)"),
+    ("k thx", OFFER, "Fix it (The cart ignores the tax.)"),
     ("Yes, please!", OFFER, "Fix it (The cart ignores the tax.)"),
     ("no", OFFER, "No: Fix it (The cart ignores the tax.)"),
     ("2", OPTIONS, "Choose 2: Files in `/tmp`"),

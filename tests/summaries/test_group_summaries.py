@@ -124,13 +124,14 @@ def test_a_summary_that_was_edited_by_hand_is_kept_also_by_the_next_run() -> Non
 
 
 def test_what_an_extractor_says_of_a_new_entity_is_no_edit_and_makes_way_for_facts() -> None:
-    described = {"described_as": "Function in `rows.py`"}
-    known = Entity("rows", GroupId("zoo"), "rows", (), "Function in `rows.py`.", START, described)
+    told = "Function in `rows.py`: it splits lines"
+    described = {"described_as": told}
+    known = Entity("rows", GroupId("zoo"), "rows", (), f"{told}.", START, described)
     edited = replace(known, uuid="lines", summary="Written by hand.")
     summaries = GroupSummaries([known, edited], (), (), None, LIMITS)
     assert [summaries.is_edited(uuid) for uuid in ("rows", "lines")] == [False, True]
     [given_] = summaries.plan(changes(facts=[fact(source="rows")]), START).inputs
-    assert rule_summary(given_.entity, given_.facts).startswith("Function in `rows.py`.\n")
+    assert rule_summary(given_.entity, given_.facts).startswith(f"{told}.\n")
 
 
 def test_the_end_of_a_burst_is_no_decision_about_an_edited_summary() -> None:

@@ -1,8 +1,11 @@
 """Lines that continue on the next one, on a terminal and in a pipe."""
 
 from dataclasses import replace
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from tests import builders
 from tests.builders import START
@@ -14,6 +17,7 @@ from turnetl.retrieval.snippets import Snippet
 from turnetl.retrieval.turn_summary import TurnSummary
 from turnetl.views import details, search_hits
 from turnetl.views.nodes import HangingIndent, Lines, View, line
+from turnetl.views.terminal import rendered
 
 WORDS = " ".join(f"word{number}" for number in range(30))
 RECEIPT = builders.receipt(builders.episode())
@@ -78,6 +82,15 @@ def test_ten_hits_fit_a_screen_at_any_width_and_the_id_of_a_turn_is_complete(wid
         assert max(map(len, lines)) <= width
         assert sum(RECEIPT.turn_id[:8] in line for line in lines) == 10
     assert sum(line.endswith("…") for line in lines_of(search_hits.view(hits, ""), width)) >= 20
+
+
+def test_a_hit_in_a_pipe_is_not_filled_to_the_width_of_its_lines() -> None:
+    snippet = Snippet(f"it says {WORDS}", ((3, 7),))
+    view = search_hits.view([replace(hit("title"), snippet=snippet)], "no hits")
+    console = Console(file=StringIO(), width=1_000_000)
+    with console.capture() as capture:
+        console.print(rendered(view, Path.cwd()), crop=False)
+    assert len(capture.get()) < 1_000
 
 
 def test_the_parts_of_a_snippet_are_its_whole_text_with_the_words_of_the_query() -> None:

@@ -4,6 +4,7 @@ All times are aware and UTC, with microseconds. All texts are redacted: no value
 holds a secret.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -304,10 +305,23 @@ DESCRIPTION = "described_as"
 """Attribute of an entity: what it is and where, without a sentence of a text."""
 
 
+_PLACE = re.compile(r"[A-Z]\w*(?P<file> in `[^`]*`)?")
+"""A description that says no more than where a thing is."""
+
+
 def description(entity: Entity) -> str:
-    """Return the summary that an entity has until it has facts; may be empty."""
-    described_as = entity.attributes.get(DESCRIPTION)
-    return f"{described_as}." if described_as else ""
+    """Return the summary that an entity has until it has facts; may be empty.
+
+    A label, and a label with a place, say nothing of the thing.
+    """
+    text = str(entity.attributes.get(DESCRIPTION, ""))
+    return "" if not text or _PLACE.fullmatch(text) else f"{text}."
+
+
+def heading(entity: Entity) -> str:
+    """Return what a summary begins with, above what facts say; may be empty."""
+    place = _PLACE.fullmatch(str(entity.attributes.get(DESCRIPTION, "")))
+    return f"{place[0]}." if place and place["file"] else description(entity)
 
 
 ENDED_BY, LATER = "ended_by", "later_turn_says"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -31,10 +30,6 @@ if TYPE_CHECKING:  # importing these takes a moment, which `--help` must not spe
     from turnetl.views.nodes import View
 
 
-_DEFAULT = timedelta(days=1)
-"""Before the beginning of today, in UTC."""
-
-
 def digest(
     *,
     groups: GroupNames = (),
@@ -47,7 +42,8 @@ def digest(
     """Print what happened: per session the intent, decisions, problems, changes and the outcome.
 
     Args:
-        since: Only turns that started at this time or later [default: yesterday].
+        since: Only turns that started at this time or later [default: yesterday, or the last week
+            with a turn].
         by: A section per day (UTC), or per project.
         markdown: Print Markdown.
     """
@@ -56,12 +52,12 @@ def digest(
     from turnetl.views import digest as view
     from turnetl.views.markdown import markdown as render
 
+    settings, sections = common.settings(), DigestSections(by)
     if since is None and until is None:
-        since = now().replace(hour=0, minute=0, second=0, microsecond=0) - _DEFAULT
-    selection = checked(Selection(groups=groups, since=since, until=until))
-    found = common.executed(
-        pipeline.digest, common.settings(), now, selection=selection, by=DigestSections(by)
-    )
+        found = common.executed(pipeline.latest_digest, settings, now, groups=groups, by=sections)
+    else:
+        selection = checked(Selection(groups=groups, since=since, until=until))
+        found = common.executed(pipeline.digest, settings, now, selection=selection, by=sections)
     shown = view.view(found.value)
     text = render(shown, Path.cwd(), title="Digest") if markdown else shown
     return _print_answer(found, text, common, paged=not markdown)

@@ -58,7 +58,8 @@ def intent(turn: Conversation, previous: Conversation | None = None) -> str:
     prompt = ends(turn.prompt)
     said = _own_lines(prompt)
     if not said:
-        return fit(_pasted(prompt))
+        pasted = _pasted(prompt)
+        return fit(_after(pasted, previous) if pasted and len(pasted) < _SHORT else pasted)
     if command := re.match(r"/([\w:.-]{1,60})(?:\s+|$)", said[0]):
         return fit(_slash_command(command[1], said, command.end(), previous))
     answered = _answered(said, previous) if previous is not None else ""
@@ -296,9 +297,11 @@ _AGREES = """
 """
 _BESIDE = """
     hi hello hey nice cool right ahead on it that that's it's this so please thanks thank you now
-    then and with keep going sounds looks let's lets make happen all of the to me gut bitte
+    thx ty then and with keep going sounds looks let's lets make happen all of the to me gut
+    bitte
 """
 _AGREEING = frozenset(_AGREES.split())
+_NODS = frozenset("👍👌✅💯🙌🆗")
 _ASSENTING = _AGREEING.union(_BESIDE.split())
 _ACTS = frozenset(("fix", "do", "implement", "make", "start", "continue", "go", "proceed", "keep"))
 _CONTINUES = frozenset(("continue", "resume", "weiter", "继续", "続けて", "계속"))
@@ -316,6 +319,8 @@ def _words(text: str) -> list[str]:
 
 def _is_assent(text: str) -> bool:
     words = _words(text) if len(text) < _SHORT else []
+    if not words:
+        return not _NODS.isdisjoint(text[:_SHORT])
     return _ASSENTING.issuperset(words) and not _AGREEING.isdisjoint(words)
 
 
@@ -350,7 +355,8 @@ def _answered(said: Sequence[str], previous: Conversation) -> str:
         return f"Continue: {fit(_context(previous), 90)}{reason}"
     words = _words(text)
     if words and words[0] in _REFUSES and len(words) <= 2 and end.question:  # noqa: PLR2004
-        return f"No: {_offered(end)}"
+        offered = _offered(end)
+        return offered.replace("Yes, ", "No, ", 1) if offered[:3] == "Yes" else f"No: {offered}"
     return ""
 
 

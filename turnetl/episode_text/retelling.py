@@ -157,6 +157,12 @@ def once(facts: Iterable[Fact], shown: Iterable[str] = ()) -> Iterator[tuple[Fac
             yield fact, text
 
 
+def adds(text: str, told: Iterable[str]) -> bool:
+    """Return whether an intent is understood alone and says what none of the texts says."""
+    is_clear = not _POINTS.match(text) and not text.endswith(("?", "\uff1f"))
+    return is_clear and not any(_repeats(_words(text), _words(one)) for one in told)
+
+
 def _words(text: str) -> frozenset[str]:
     """Return what is compared of a text: its longer words."""
     return frozenset(_WORD.findall(text.casefold()))

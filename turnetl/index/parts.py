@@ -55,7 +55,11 @@ class IndexParts:
                 catalog.removed_turns(),
                 before_step,
             )
-            self._reload_search()
+            try:
+                self._reload_search()
+            except BaseException:
+                self.vectors.close()
+                raise
         except BaseException:
             if self._links:
                 self._links.close()

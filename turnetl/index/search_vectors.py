@@ -26,7 +26,7 @@ from turnetl.index.vectors import PassageRows, PassageVectors, ValidRows
 from turnetl.llm.vectors import stack
 
 _SETTING = "search_embedding"
-_BATCH_PASSAGES = 64
+_BATCH_PASSAGES = 32
 """Passages that are embedded together, unless one turn has more: a kill loses at most these."""
 _BATCH_TURNS = 32
 _NO_TOKENS: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)

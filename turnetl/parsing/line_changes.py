@@ -44,7 +44,7 @@ _KEYWORD = re.compile(
     r"(?:\} ?)?(if|else if|elif|elsif|unless|guard|while|for|return|raise|throw|assert|switch|case"
     r"|match|except|catch|with)\b|([\w.]+)\("
 )
-_CONDITION = re.compile(r"(?:\} ?)?(?:else )?(?:if|elif|elsif|unless|guard|while|assert)\b")
+_CONDITION = re.compile(r"(?:\} ?)?(?:else )?(?:if|elif|elsif|unless|guard|while|assert(?=[ (]))\b")
 _EXIT = re.compile(
     r"(?:return|raise|throw|panic|exit|die|break|continue|yield)\b|os\.Exit|sys\.exit"
 )
@@ -139,10 +139,14 @@ def details(
             yield f"{was}{BECOMES}{now}"
             return
     found = [*_of_signature(name, bodies, lost, gained)]
-    found += [f"{was}{BECOMES}{now}" for was, now in _pairs(lost, gained)]
+    pairs = [*_pairs(lost, gained)]
+    # A value is searched more often than another line.
+    values = [pair for pair in pairs if _KEY.match(pair[0]) and not _KEYWORD.match(pair[0])]
+    found += [BECOMES.join(pair) for pair in values]
     found += [f"{BECOMES}{line}" for line in _telling(gained)]
     # It may stand elsewhere in what is not known.
     found += [f"{line}{BECOMES}" for line in _telling(lost)] if is_closed else []
+    found += [BECOMES.join(pair) for pair in pairs if pair not in values]
     short = [one for one in found if max(map(len, one.split(BECOMES))) <= _VALUE]
     yield from islice(short, _MAX_DETAILS)
     # What a told line calls need not be told again.
@@ -190,8 +194,6 @@ def _pairs(lost: list[str], gained: list[str]) -> Iterator[tuple[str, str]]:
                 lost.remove(was)
                 gained.remove(now)
                 break
-    # A value is searched more often than another line.
-    found.sort(key=lambda pair: _KEY.match(pair[0]) is None)
     yield from (pair for pair in found if max(map(len, pair)) <= _VALUE)
 
 

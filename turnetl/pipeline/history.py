@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 
 from turnetl.base.clock import Clock
@@ -73,10 +73,38 @@ async def digest(
     return await read_index(read, settings, clock, progress)
 
 
+async def latest_digest(
+    settings: Settings,
+    clock: Clock,
+    *,
+    groups: Sequence[str],
+    by: DigestSections,
+    progress: Progress = ignore_progress,
+) -> IndexAnswer[Digest]:
+    """Return what happened since yesterday, in UTC; without any turn, in the last week with one."""
+
+    def read(index: PersistentIndex) -> Digest:
+        begin = _midnight(clock()) - timedelta(days=1)
+        selection = Selection(groups=group_ids(index, groups), since=begin)
+        found = digest_of(index, selection, by)
+        if found.turns or found.newest is None:
+            return found
+        last = _midnight(found.newest) - _WEEK + timedelta(days=1)
+        return replace(digest_of(index, replace(selection, since=last), by), asked_since=begin)
+
+    return await read_index(read, settings, clock, progress)
+
+
+def _midnight(time: datetime) -> datetime:
+    return time.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+_WEEK = timedelta(days=7)
+
+
 async def recent_digest(settings: Settings, clock: Clock, *, days: int = 1) -> IndexAnswer[Digest]:
     """Return what happened, per project, since this many days before today, in UTC."""
-    today = clock().replace(hour=0, minute=0, second=0, microsecond=0)
-    begin = today - timedelta(days=days)
+    begin = _midnight(clock()) - timedelta(days=days)
     selection, by = Selection(since=begin), DigestSections.PROJECT
     return await digest(settings, clock, selection=selection, by=by)
 

@@ -151,6 +151,10 @@ class Digest:
     """Of the groups."""
     since: Annotated[datetime | None, described("The beginning of the time; null: none.")]
     until: Annotated[datetime | None, described("The end of the time; null: none.")]
+    asked_since: Annotated[
+        datetime | None,
+        described("The beginning that found no turn, so that an earlier time is shown; else null."),
+    ] = None
 
     @property
     def sessions(self) -> Annotated[int, described("Different sessions.")]:

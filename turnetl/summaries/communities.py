@@ -25,10 +25,10 @@ from turnetl.base import ids
 from turnetl.base.errors import BadUsage, RunStopped
 from turnetl.base.graph_model import Community
 from turnetl.base.model import Entity, Fact, GroupId
-from turnetl.base.relations import DECISIONS
+from turnetl.base.relations import DECISIONS, DEPENDS_ON, EDITS
 from turnetl.base.text import one_line, plural
 from turnetl.episode_text.intents import fit
-from turnetl.episode_text.retelling import is_slip, once
+from turnetl.episode_text.retelling import importance, is_slip, is_told, once
 from turnetl.summaries.rule_summary import with_facts
 
 _SCALE = 1_000_000
@@ -278,7 +278,15 @@ def plan_communities(
         everything: write the communities again whose members did not change.
     """
     network = entity_network(entities, facts)
-    found = clusters(network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time)
+    stated = {frozenset((one.source, one.target)) for one in facts if _is_statement(one)}
+    found = [
+        cluster
+        for cluster in clusters(
+            network, algorithm, resolution=resolution, is_out_of_time=is_out_of_time
+        )
+        # That one file imports or changes one thing is no more than its fact says.
+        if len(cluster) > _MIN_MEMBERS or frozenset(cluster) in stated
+    ]
     members = {community.uuid: frozenset(community.members) for community in existing}
     changes = community_changes(group, {} if everything else members, found)
     # A community that is written again is replaced, not removed.
@@ -289,6 +297,10 @@ def plan_communities(
         _inputs(changes.missing, network, entities, facts),
         {uuid: members[uuid] for uuid in stale},
     )
+
+
+def _is_statement(fact: Fact) -> bool:
+    return fact.invalid_at is None and fact.relation not in EDITS | {DEPENDS_ON} and is_told(fact)
 
 
 def _inputs(
@@ -414,8 +426,9 @@ def _title(community: CommunityInput) -> str:
     facts = sorted(community.facts, key=lambda fact: (fact.valid_at or fact.created_at, fact.uuid))
     titles = (_TITLE.match(" ".join(fact.text.split())) for fact in reversed(facts))
     about = next((fit(found[1], _MAX_NAME_CHARS) for found in titles if found), "")
-    if not about and len(named) == 1:
-        said = (text for fact, text in once(reversed(facts)) if fact.relation in DECISIONS)
+    if not about:
+        decided = (one for one in reversed(facts) if one.relation in DECISIONS)
+        said = (text for _, text in once(sorted(decided, key=importance)))
         about = fit(next(said, ""), _MAX_NAME_CHARS)
     about = about or ", ".join(named[1:3])
     return f"{named[0]}: {about}" if about else named[0]

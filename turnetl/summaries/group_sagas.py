@@ -20,7 +20,7 @@ from turnetl.base.text import one_line, plural
 from turnetl.episode_text.conversation import closing, from_episode_text
 from turnetl.episode_text.intents import fit, intent
 from turnetl.episode_text.outcomes import outcome
-from turnetl.episode_text.retelling import without_question
+from turnetl.episode_text.retelling import adds, once, without_question
 from turnetl.summaries.rule_summary import with_facts
 
 _QUESTION_CHARS = 200
@@ -91,22 +91,30 @@ def rule_saga_summary(turns: Sequence[SagaTurn], facts: Iterable[Fact]) -> str:
         (fact for fact in facts if fact.invalid_at is None), key=lambda fact: (fact.text, fact.uuid)
     )
     changing = {turn for fact in held if fact.relation in CHANGES for turn in fact.turns}
-    lines = [f"{label}: {text}" for label, text in _told(turns, changing) if text]
+    stated = [fact for fact in held if fact.relation in STATED]
+    told = [text for _, text in once(stated)]
+    lines = [f"{label}: {text}" for label, text in _told(turns, changing, told) if text]
     files = _changed([fact for fact in held if fact.relation in EDITS])
     lines += [f"Changed: {files}"] if files else []
-    stated = [fact for fact in held if fact.relation in STATED]
     date = turns[0].started_at.date().isoformat()
-    return with_facts("\n".join(lines), stated, known_date=date).lstrip("\n")
+    return with_facts("\n".join(lines), stated, known_date=date)
 
 
-def _told(turns: Sequence[SagaTurn], changing: Collection[TurnId]) -> Iterator[tuple[str, str]]:
-    """Yield what the turns say themselves, with labels."""
+def _told(
+    turns: Sequence[SagaTurn], changing: Collection[TurnId], stated: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield what the turns say themselves and facts do not state, with labels."""
     asked = next((turn for turn in turns if turn.intent), turns[0])
     ended = next((turn for turn in reversed(turns) if turn.outcome), asked)
     did = next((one for one in reversed(turns) if one.turn_id in changing and one.outcome), ended)
     yield f"Asked, {turns[0].started_at.date().isoformat()}", asked.intent
+    known = (*stated, asked.intent)
     later = [
-        turn for turn in turns if turn is not asked and len(turn.intent.split()) >= _LATER_WORDS
+        turn
+        for turn in turns
+        if turn is not asked
+        and len(turn.intent.split()) >= _LATER_WORDS
+        and adds(turn.intent, known)
     ]
     chosen = sorted(later, key=lambda turn: turn.turn_id not in changing)[:_LATER]
     for turn in sorted(chosen, key=_ORDER):

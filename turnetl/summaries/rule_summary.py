@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from turnetl.base.model import Entity, Fact, Usage, description
+from turnetl.base.model import Entity, Fact, Usage, description, heading
 from turnetl.base.relations import (
     CAUSED_BY,
     CHANGES,
@@ -59,21 +59,20 @@ _LABELS = {
 
 
 def rule_summary(entity: Entity, facts: Iterable[Fact]) -> str:
-    """Return a summary of at most MAX_CHARS characters; empty if no fact is active.
+    """Return a summary of at most MAX_CHARS characters; empty if no active fact is told.
 
     The same facts give the same summary, in whichever order they come.
     """
     active = _latest_first(facts)
-    heading = description(entity) or f"{', '.join(entity.labels) or 'Entity'}."
-    return with_facts(heading, active) if active else ""
+    return with_facts(heading(entity), active) if with_facts("", active) else ""
 
 
-def with_facts(heading: str, facts: Iterable[Fact], *, known_date: str = "") -> str:
-    """Return a heading with the facts that a reader asks for first, a line each.
+def with_facts(title: str, facts: Iterable[Fact], *, known_date: str = "") -> str:
+    """Return a title with the facts that a reader asks for first, a line each.
 
     All of it has at most MAX_CHARS characters. `known_date`, in ISO format, is not repeated.
     """
-    lines, chars = [heading], len(heading)
+    lines, chars = [title] if title else [], len(title)
     for line in _lines(_latest_first(facts), known_date):
         if chars + len(line) + 1 <= MAX_CHARS:
             lines.append(line)
@@ -129,12 +128,14 @@ class RuleSummariser:
 
 
 def _text(given: SummaryInput) -> str | None:
-    if given.facts:
-        return rule_summary(given.entity, given.facts)
+    if summary := rule_summary(given.entity, given.facts):
+        return summary
     told = islice(once(reversed(given.invalidated)), 2)
     ended = (f"{_ended(fact)} {fact.invalid_at:%Y-%m-%d}: {text}" for fact, text in told)
     known = [description(given.entity), *ended]
-    return "\n".join(filter(None, known)) or (NO_FACTS if given.previous else None)
+    if any(known) or given.facts:
+        return "\n".join(filter(None, known))
+    return NO_FACTS if given.previous else None
 
 
 def _ended(fact: Fact) -> str:

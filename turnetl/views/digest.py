@@ -95,7 +95,9 @@ def _solved(failures: Iterable[DigestFact]) -> Iterator[Node]:
 
 
 def _is_answer(session: SessionDigest, built: Sequence[SessionDigest]) -> bool:
-    return session not in built and bool(session.intent or session.outcome)
+    # What was only announced is listed as open.
+    is_open = bool(_NOTHING.match(session.turns[-1].outcome)) and len(session.turns) == 1
+    return session not in built and not is_open and bool(session.intent or session.outcome)
 
 
 def _limited(nodes: Sequence[Node], limit: int = _LISTED) -> Sequence[Node]:
@@ -189,7 +191,13 @@ def _summary(digest: Digest) -> str:
     if digest.until is not None:
         period += f" until {format_minute(digest.until)}"
     if digest.turns:
-        return f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
+        shown = f"{plural(digest.sessions, 'session')}, {plural(digest.turns, 'turn')}{period}"
+        asked = digest.asked_since
+        return (
+            f"no turn since {format_minute(asked)}; the last week with one: {shown}"
+            if asked
+            else shown
+        )
     if digest.newest is None:
         return "the graph holds no turn; `turnetl status` prints what it holds"
     last = digest.newest.date().isoformat()

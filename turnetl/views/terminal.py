@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rich.box import SIMPLE
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -91,6 +92,10 @@ class _Truncated:
 
     text: Text
     max_lines: int
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        # Without it, each line is filled to the width, which is unlimited in a pipe.
+        return Measurement.get(console, options, self.text)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         lines = self.text.wrap(console, options.max_width, overflow="fold")

@@ -116,10 +116,12 @@ def test_spellings_of_one_thing_have_one_id_and_other_things_another(
             assert len(set.union(*folded)) == len(things)
 
 
-async def test_a_new_entity_has_what_it_is_as_its_summary(shop: ShopGroup) -> None:
+async def test_a_new_entity_has_what_it_is_as_its_summary_but_not_its_place(
+    shop: ShopGroup,
+) -> None:
     await shop.ingest(user_text="What is OrderTotal in `total.go`?", tool_calls=CALLS[4:5])
     summaries = {entity.name: entity.summary for entity in shop.group.entities}
-    assert summaries["OrderTotal"] == "Function in `src/total.go`."
+    assert summaries["OrderTotal"] == ""
     assert summaries["src/total.go"] == "File that declares `OrderTotal`, `TestTotal_Rounds`."
 
 
@@ -130,7 +132,7 @@ async def test_a_later_turn_tells_what_a_named_thing_is(shop: ShopGroup) -> None
     after = shop.group.entity(before.uuid)
     assert before.summary == "Symbol: `OrderTotal` rounds down every price."
     assert after is not None
-    assert after.summary == "Function in `src/total.go`."
+    assert after.summary == "Function in `src/total.go`: `OrderTotal` rounds down every price."
 
 
 def test_a_branch_is_named_after_a_ticket_but_not_after_a_kind_of_work() -> None:

@@ -103,6 +103,7 @@ async def test_a_run_failed_if_its_output_or_its_log_says_so(subtests: pytest.Su
         ("pytest -q", f"{KEY_ERROR}\n<exited with exit code 1>"),
         ("pytest -q", f'{{"output": "x", "exitCode": 1}}\n{KEY_ERROR}'),
         ("pytest -q", f"Command failed with exit code 2\n{KEY_ERROR}"),
+        ("flake8", "src/cart.py:3:5: F841 local variable 'x' is never used"),
         ("gh pr checks 7", "test\tfail\t38s\thttps://example.org/1"),
         ("gh run view 7", "X test in 1m2s (ID 2)\nX Process completed with exit code 1."),
         ("gh run view 7 --log-failed | grep rror", "##[error]a.go:1:2: undefined: total"),
@@ -117,8 +118,39 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     log = passed("gh run view 7 --log-failed", "##[error]cart/cart.go:1:2: undefined: total")
     other = passed("gh run view 8 --json url", '{"url": "https://example.org"}')
     lint = passed("golangci-lint run ./...", "0 issues.")
-    assert await resolution(log, edit("cart/cart.go"), other) == ("unresolved", [])
-    assert await resolution(log, edit("cart/cart.go"), lint) == ("fixed", ["cart/cart.go"])
+    green = passed("gh run view 9", "\u2713 main CI \u00b7 9\n\u2713 lint in 20s (ID 1)")
+    job = passed("gh pr checks", "lint\tfail\t1m2s\thttps://example.org/1")
+    passing = failed("gh pr checks", "lint\tpass\t1m\thttps://a\ntest\tfail\t1m\thttps://b")
+    changed = edit("cart/cart.go")
+    assert await resolution(log, changed, other) == ("unresolved", [])
+    assert await resolution(log, changed, lint) == ("unresolved", [])
+    assert await resolution(log, changed, green) == ("fixed", ["cart/cart.go"])
+    shop = ShopGroup()
+    await shop.ingest(tool_calls=in_order(job, changed, passing))
+    ended = {fact.text: fact.invalid_at is not None for fact in shop.facts("FAILED_WITH")}
+    assert ended == {
+        "`gh pr checks` failed with `CI job lint failed`": True,
+        "`gh pr checks` failed with `CI job test failed`": False,
+    }
+    local = failed("make lint", LINT)
+    assert await resolution(local, changed, green) == ("unresolved", [])
+
+
+async def test_what_passes_elsewhere_resolves_nothing(subtests: pytest.Subtests) -> None:
+    for one, other, ending in [
+        ("cd web && npm test", "cd api && npm test", "unresolved"),
+        ("cd web && npm test", "cd /home/dev/shop/web && npm test", "fixed"),
+        ("cd web && npm test", "npm test", "fixed"),
+        ("cd web && cd ui && npm test", "cd ui && npm test", "fixed"),
+        ("npm --prefix web test", "npm --prefix api test", "unresolved"),
+        ("git -C web push", "git -C api push", "unresolved"),
+        ("docker exec web pytest", "docker exec db psql", "unresolved"),
+        ("pip install taxx", "pip install cart", "unresolved"),
+        ("git push origin tax", "git push -u origin tax", "fixed"),
+    ]:
+        with subtests.test(one=one, other=other):
+            run = failed(one, "error: no route to the server\n1 failed")
+            assert (await resolution(run, edit(), passed(other)))[0] == ending
 
 
 async def test_slips_of_the_agent_s_own_tools_are_no_failures(subtests: pytest.Subtests) -> None:
@@ -196,6 +228,18 @@ async def test_what_resolved_a_failure_is_told_apart(subtests: pytest.Subtests) 
             "in the background",
             (failed(), edit(), passed(output="Command running in background with ID: b1")),
             ("unresolved", []),
+        ),
+        (
+            "in the background, and read later",
+            (
+                tool("Bash", "pytest -q", "Command running in background with ID: b1"),
+                tool("BashOutput", '{"bash_id": "b1"}', f"<exit_code>1</exit_code>\n{KEY_ERROR}"),
+                edit(),
+                tool("Bash", "pytest -q", "Command running in background with ID: b2"),
+                tool("BashOutput", '{"bash_id": "b2"}', "<status>running</status>\n3 passed"),
+                tool("BashOutput", '{"bash_id": "b2"}', "<exit_code>0</exit_code>\n3 passed"),
+            ),
+            ("fixed", ["src/cart.py"]),
         ),
         ("with an ampersand", (failed(), edit(), passed("pytest -q &", "")), ("unresolved", [])),
         (
@@ -294,6 +338,15 @@ async def test_a_cause_is_stated_where_the_agent_names_it_with_its_failure(
         ("The failure is caused by `price_of`.", failed(), ["price_of"]),
         ("Root cause: `price_of` returns no row.", failed(), ["price_of"]),
         ("The problem is that `price_of` reads a key that is gone.", failed(), ["price_of"]),
+        ("Found the bug! `price_of` returns no row of the cart.", failed(), ["price_of"]),
+        ("I found the issue: `price_of` returns no row.", failed(), ["price_of"]),
+        ("The failure was due to `price_of`, which returns no row.", failed(), ["price_of"]),
+        ("The bug is in step 2: `price_of` returns no row.", failed(), ["price_of"]),
+        ("`price_of` returns no row, causing the failure.", failed(), ["price_of"]),
+        ("`price_of` returns no row, which makes the test fail.", failed(), ["price_of"]),
+        ("One sees that `price_of` returns no row, causing the failure.", failed(), []),
+        ("Found the bug! It returns no row of `price_of`.", failed(), []),
+        ("`price_of` may return no row, causing the failure.", failed(), []),
         ("根本原因是 `price_of` 返回了空值。", failed(), ["price_of"]),
         ("Die Ursache ist, dass `price_of` den alten Schlüssel liest.", failed(), ["price_of"]),
         ("The problem is that it reads `price_of`.", failed(), []),

@@ -1,7 +1,7 @@
 """What caused a failure, where the agent states it and names a symbol, a setting or a file."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from turnetl.base.relations import CAUSED_BY
 from turnetl.episode_text import prose
@@ -27,9 +27,13 @@ _CUES = (
         re.IGNORECASE,
     ),
     re.compile(
-        r"\b(?:the|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash"
-        r"|culprit|mismatch)"
+        r"\b(?:the|this) (?:bug|problem|issue|error|failure|mistake) (?:is|was) in [^:`]{1,30}: "
+        r"|\b(?:found|identified|is|was) the (?:\w{1,20} ){0,2}(?:issue|bug|problem|cause"
+        r"|culprit)(?:: |\s[\u2013\u2014-] )"
+        r"|\b(?:the|this) (?:\w{1,20} ){0,2}(?:problem|issue|bug|error|failure|crash|culprit"
+        r"|mismatch)"
         r" (?:(?:is|was) (?:that|because|caused by|due to|in)|happens? (?:because|since|when|in))\b"
+        r"|\b(?:failure|error|crash|panic|exception)s? (?:is |was |are |were )?due to\b"
         rf"|\b(?:{_FAILS}|(?:is|was)) (?:because|since|due to)\b|\b(?:comes?|came|stems?) from\b"
         r"|\b(?:is|was|are|were) (?:caused|raised|thrown) by\b"
         r"|\b(?:das Problem (?:ist|war)|(?:scheitert|fehl), (?:weil|da)|liegt daran|verursacht)\b"
@@ -39,6 +43,21 @@ _CUES = (
     ),
 )
 """The surer ones first; what they introduce is the cause."""
+_ANNOUNCED = re.compile(
+    r"(?:^|\b(?:I|I've|I have) )(?:found|identified) (?:it|the (?:\w{1,20} ){0,2}(?:issue|bug"
+    r"|problem|cause|culprit))[.!:]?$"
+    r"|^(?:now )?the (?:issue|bug|problem|cause) is (?:now )?clear(?: now)?[.!:]?$",
+    re.IGNORECASE,
+)
+"""A sentence after which the cause follows, in one of the next two."""
+_REASONED = re.compile(r"^(?:This|It|That)\b[^`]{1,60}\b(?:because|since) ")
+_CAUSES = re.compile(
+    r",? (?:which (?:causes?|caused|breaks?|broke|makes?|made|is why)|causing|so)"
+    r" (?=(?:the|these|this|those|all|both)\b)",
+    re.IGNORECASE,
+)
+"""What stands before is the cause, if it is of the thing that the sentence begins with."""
+_SUBJECT = re.compile(r"^(?:(?:The|But|And|So|Now|Because) ){0,2}(?=`)")
 _UNSURE = re.compile(
     r"\b(?:if|may|might|could|probably|perhaps|maybe|would|should|likely|seems?|suspect|possibl[ey]"
     r"|not (?:caused|from|due|because)|pre-existing|unrelated|separate|vielleicht|wahrscheinlich"
@@ -47,7 +66,7 @@ _UNSURE = re.compile(
     re.IGNORECASE,
 )
 _NOT_ALONE = re.compile(
-    r"\b(?:lines? \d|step \d|option|above|below|earlier|my|our|I|I'm|I've|we|we're|you|your|next"
+    r"\b(?:lines? \d+|step \d+|option|above|below|earlier|my|our|I|I'm|I've|we|we're|you|your|next"
     r"|(?:the )?(?:other|second|same) one)\b|:$",
     re.IGNORECASE,
 )
@@ -71,16 +90,34 @@ def cause_facts(features: TurnFeatures, found: Iterable[FactDraft]) -> Iterator[
     """
     failed = _failed(features, found)
     stated: dict[EntityKey, tuple[int, FactDraft]] = {}
-    for sentence in features.sentences if failed else ():
-        for rank, cue in enumerate(_CUES):
-            match = cue.search(sentence)
-            if match is not None and not _UNSURE.search(sentence):
-                for fact in _stated(features, failed, sentence, match):
-                    # The agent corrects itself: of equally sure sentences the last one holds.
-                    if rank <= stated.get(fact.source, (rank,))[0]:
-                        stated[fact.source] = rank, fact
-                break
+    for rank, effect, cause in _causal(features.sentences if failed else ()):
+        for fact in _stated(features, failed, effect, cause):
+            # The agent corrects itself: of equally sure sentences the last one holds.
+            known = stated[fact.source][0] if fact.source in stated else len(_CUES) + 2
+            if rank < known or rank == known <= len(_CUES):
+                stated[fact.source] = rank, fact
     yield from (fact for _, fact in stated.values())
+
+
+def _causal(sentences: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    """Yield how sure a statement of a cause is, what it says failed, and the cause."""
+    announced, left = "", 0
+    for sentence in sentences:
+        if _UNSURE.search(sentence):
+            left = 0
+            continue
+        found = (cue.search(sentence) for cue in _CUES)
+        first = next(((rank, match.end()) for rank, match in enumerate(found) if match), None)
+        if first is not None:
+            rank, end = first
+            yield rank, sentence[:end], sentence[end:]
+        elif (follows := _CAUSES.search(sentence)) and _SUBJECT.match(sentence):
+            yield len(_CUES), sentence[follows.end() :], sentence[: follows.start()]
+        elif left:
+            yield len(_CUES) + 1, announced, _REASONED.sub("", sentence)
+        announced, left = (
+            (sentence, 2) if _ANNOUNCED.search(sentence) else (announced, max(0, left - 1))
+        )
 
 
 def _failed(
@@ -99,19 +136,19 @@ def _failed(
 def _stated(
     features: TurnFeatures,
     failed: dict[EntityKey, FactDraft | None],
-    sentence: str,
-    cue: re.Match[str],
+    effect: str,
+    cause: str,
 ) -> Iterator[FactDraft]:
-    before, after = sentence[: cue.start()], sentence[cue.end() :].strip(" :,*")
-    named = [one for one in failed if _names(before, one, failed[one])]
-    if not named and len(failed) == 1 and _THE_FAILURE.search(f"{before}{cue[0]}"):
+    after = cause.strip(" :,*")
+    named = [one for one in failed if _names(effect, one, failed[one])]
+    if not named and len(failed) == 1 and _THE_FAILURE.search(effect):
         named = [*failed]
     things = features.entities_in(after)
     causes = [one for one in things if one.label in {SYMBOL, SETTING, FILE}]
     if (
         len(named) != 1
         or not causes
-        or _NOT_ALONE.search(sentence)
+        or _NOT_ALONE.search(after)
         or _POINTS.match(after)
         or causes[0].name in named[0].name
     ):

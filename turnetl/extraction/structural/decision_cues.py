@@ -29,6 +29,11 @@ QUESTION = _any(
     r"^\W*(?:soll(?:te)?(?:n|st)?|k[öo]nn(?:t?en|test|st)|kann(?:st)?|puedes|podr[ií]as|deber[ií]a"
     r"(?:mos)?) (?:ich|wir|du|sie|man)?\b.*[?]",
 )
+OPEN_QUESTION = _any(
+    r"^\W*(?:(?:and|but|so|also|q:) )?(?:how|what|where|which|who|when) (?:can|could|should|do|does"
+    r"|would|is|are|to)\b"
+)
+"""It has no answer yes or no, and so asks for nothing that a turn may just do."""
 DECIDED = _any(
     r"\b(?:I|we)(?:'ve| have)? (?:decided|chose|opted|agreed|settled) "
     r"(?!to (?:check|look|try|see|test|wait|ask)\b)",
@@ -96,8 +101,7 @@ STANDING_ORDER = _any(
 )
 NOT_NOW = _any(
     r"\b(?:don't|do not) (?:(?:make|edit|change|touch|modify|write|do|implement|start|fix|commit"
-    r"|push)"
-    r"\b.{0,30}\b(?:any(?:thing)?|yet|code|files?|for now)\b(?! (?:that|which|else|without))"
+    r"|push)\b.{0,30}\b(?:any(?:thing)?|yet|code|files?|for now)\b(?! (?:that|which|else|without))"
     r"|worry|bother|stop|panic|hesitate|mind|understand|remember|forget|get|see|break)",
     r"\b(?:at some point|some ?day|eventually|probably|later on|for a (?:sec|moment|minute)"
     r"|one day|in case you)\b",
@@ -242,7 +246,8 @@ USER_RULE = _any(
     r"|disallow|forbid|enforce) (?:the|an?|all|every|only|any|no|each) .{6,}",
     r"^\W*(?:no|nope|actually|wait|sorry|instead|rather)\b\W*(?:rather |please |just |let's ){0,2}"
     r"(?:use|make|keep|put|call|name|store|set|return|go with|leave) .{6,}",
-    r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else)\b)[^\s,;:]+ "
+    r"(?:^|\s)(?!(?:I|you|he|she|who|what|which|why|how|where|when|there|else|also|still|just"
+    r"|really|then|now|do|don't|might|would|will|remember)\b)[^\s,;:]+ "
     r"(?:should|must|has to|have to|needs to|need to|shall)"
     rf"(?: never| always| only| still| no longer| also| just| therefore| then)? {_NOT_A_RULE}"
     r"[a-z]{2,}",
@@ -274,8 +279,7 @@ USER_RULE = _any(
     rf"{_YOU_LEAD}(?:never|always) (?!need|have|know|think|see|get|want|care|worry"
     rf"|use[ds]|mind)[a-z]{{2,}}(?<!ed) \S+",
     r"\b(?:wir (?:nehmen|verwenden|benutzen|sollten|machen|speichern)|lass uns|nimm|verwende"
-    r"|benutze)\b"
-    r"(?! mal\b)|\b(?:soll|sollen|muss|müssen|darf)\b .{2,80}\b\w+en\W*$",
+    r"|benutze)\b(?! mal\b)|\b(?:soll|sollen|muss|müssen|darf)\b .{2,80}\b\w+en\W*$",
     r"\b(?:usemos|vamos a (?:usar|guardar|cambiar)|deber[ií]amos|en (?:vez|lugar) de)\b"
     r"|\b(?:debe|deben|tiene que|tienen que)\b \S+"
     r"|(?:我们|请|就)(?:用|使用|应该|改用)|而不是|改(?:用|成|为)|默认(?:设为|是|为|用)|(?:应该|必须)\S"
@@ -335,16 +339,14 @@ USER_FACT = _any(
 )
 ONCE = _any(
     r"\b(?:let'?s|can (?:we|you)|could (?:we|you)|please|^(?:and |then |also |now |ok |so "
-    r"|first )?)"
-    r"(?: |^)?(?:also |just |please |now |first |quickly )*"
+    r"|first )?)(?: |^)?(?:also |just |please |now |first |quickly )*"
     r"(?:check|see|look|review|discuss|try|run|re-?run|test|commit|push|clarify|explain|investigate"
     r"|continue|proceed|have a|show me|tell me|give me|list|summari[sz]e|open|deploy|install"
     r"|start|begin|talk|read|go (?:on|ahead|back|through)|create (?:a|an|the|another) (?:\S+ )?"
     r"(?:branch|pr|pull request|issue|commit)|use (?:the|your) \S+ (?:tool|skill|agent|mcp|browser"
     r"|terminal|command)"
     r"|make sure|do (?:a|another|some)\b|do (?:it|that|this)(?: again| too| now)?\W*$"
-    r"|make (?:a|another) (?:commit|pr|plan|branch"
-    r"|list|copy|backup)|make it better|(?:write|add"
+    r"|make (?:a|another) (?:commit|pr|plan|branch|list|copy|backup)|make it better|(?:write|add"
     r"|create|update|fix)"
     r" (?:a |an |some |more |the |another )?(?:\S+ ){0,2}(?:tests?|comments?|docstrings?"
     r"|changelog|readme|typos?|plan|docs?|documentation))\b",
@@ -373,7 +375,7 @@ REPORTED = _any(
     r"\bwhy (?:isn't|aren't|doesn't|don't|didn't|can't|won't) \S+.{3,}",
     r"\b(?:i|it|we|claude|the \S+(?: \S+)?) (?:couldn't|could not|can't|cannot|was unable to"
     r"|is unable to|am unable to|wasn't able to)"
-    r" (?!we\b|i\b|you\b|remember|think|tell|wait|say)[a-z]{3,}",
+    r" (?!we\b|i\b|you\b|remember|think|tell|wait|say|decide|believe|help)[a-z]{3,}",
     r"\b(?:looks?|seems?|is|are|feels?|appears?)(?: to be| still| now| pretty| really| totally"
     r"| completely| very| a bit| quite){0,2}"
     r" (?:broken|wrong|off|weird|stale|missing|truncated|garbled|corrupt(?:ed)?|incorrect|laggy"
@@ -382,7 +384,7 @@ REPORTED = _any(
     r"|large|noisy|verbose))\b(?! in advance)",
     r"\b(?:goes|went|turns?|turned|gone|becomes?|became) (?:stale|missing|blank|black|wrong|empty"
     r"|slow)\b",
-    r"\b(?:annoying|annoys|frustrating|confusing|makes? .{2,60} (?:harder|difficult|impossible"
+    r"\b(?:annoying|annoys|frustrating|confusing|makes .{2,60} (?:harder|difficult|impossible"
     r"|slow))\b",
     r"\bhelp (?:me )?(?:to )?understand why\b|\b(?:worries|bothers|annoys|confuses) (?:me|us)\b",
     r"\btakes? (?:about |over |more than )?\d+(?:\.\d+)? ?(?:s|seconds?|m|min(?:utes?)?|hours?)\b",
@@ -394,8 +396,7 @@ REPORTED = _any(
     r"\bwill (?:cause|break|fail|crash|result in|panic|leak|never)\b"
     r"|\bcauses? (?:\S+ ){0,3}(?:failures?|errors?|crash\w*)\b",
     r"\b(?:is|are) (?:effectively |never |not |still |currently ){0,2}(?:untested|unreachable"
-    r"|undefined|unhandled|reached|called|executed"
-    r"|validated|checked|handled|closed"
+    r"|undefined|unhandled|reached|called|executed|validated|checked|handled|closed"
     r"|escaped)\b(?<!is called)(?<!are called)(?<!is handled)(?<!is checked)(?<!is executed)",
     r"\b(?:nothing happens|(?:is|are|was) (?:cut off|overwritten|ignored|swapped|reversed|skipped"
     r"|wrongly \w+|duplicated|blurry|misaligned)|grows? (?:to|without|until|endlessly))\b",
@@ -421,7 +422,7 @@ LEAVES_OPEN = _any(
     r"\b(?:you (?:decide|choose|pick)|up to you|your (?:call|choice)|(?:I )?(?:don't|do not) know"
     r"|not sure|no (?:idea|preference|opinion)|whatever)\b"
 )
-WHY = _any(r"^\W*(?:but |so )?why\W*$")
+WHY = _any(r"^\W*(?:but |so )?why\W*\?\W*$")
 REVIEW = _any(
     r"\bconsider (?:either )?(?:an? |the |\w+ing\b)|\b(?:we|I|I'd) (?:suggest|recommend)\b"
     r"|^(?:suggestion|severity|nit)\b"
@@ -438,8 +439,7 @@ HYPOTHETICAL = _any(
     r"\b(?:should|must|could|might|may) (?:then |now |also |just |rather |always )?(?:fail|throw"
     r"|error|crash|break|return an error)\b",
     r"\bno (?:errors?|issues?|problems?|failures?|warnings?)\b|\bwithout (?:any )?(?:errors?"
-    r"|issues?)\b"
-    r"|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
+    r"|issues?)\b|\b(?:was|were|is|are|been|now) (?:fixed|solved|resolved)\b",
     r"\b(?:error|exception|failure|warning) (?:handling|message|log(?:ging|s)?|code|page|type"
     r"|class|path|case|state|toast|boundary|boundaries)s?\b",
     r"^\W*(?:please |can you |could you )?(?:fix|add|write|implement|create|make|update|handle"
@@ -462,7 +462,7 @@ AGREES = _any(
     r"|idea)\b"
 )
 POINTS = _any(
-    r"\b(?:it|they|them|these|those)\b(?!'s (?:simple|easy|fine|better|hard))",
+    r"\b(?:it|they|them|these|those|their)\b(?!'s (?:simple|easy|fine|better|hard))",
     r"\b(?:this|that)(?:'s|'ll)?(?: (?:would|will|is|was|should|does|do|just|still|now|way|as|in"
     r"|for|to|and|or|instead|too|one)\b|[ ]?$|[.,?!;:)])",
     r"\b(?:this|that) (?:fix|change|approach|issue|problem|scenario|case|error|solution|function"
@@ -508,6 +508,15 @@ TAKES_BACK = re.compile(
     r"(?:changes?|edits?|idea|decision|one))(?: (?:change|edit|one)s?)?\b(?!'s)",
     re.IGNORECASE,
 )
+AGENT_REJECTED = _any(
+    r"\b(?:I|we)(?:'ve| have)? (?:decided against|ruled out|rejected|discarded|decided not to)\b"
+)
+QUESTION_TAIL = re.compile(
+    r", (?:is|are|can|could|do|does|what|how|why|should|would|any) "
+    r"(?:(?:there|you|we|it|that|this|the|I)\b|idea)[^.!\n]*\??$",
+    re.IGNORECASE,
+)
+"""A question after a statement."""
 NEGATES = _any(
     r"\b(?:never|not|no longer|without|stop|avoid|remove|drop|revert|disable|skip)\b|n't\b"
 )
@@ -528,7 +537,7 @@ LEAD = re.compile(r"^[^\w`\"'(]+|^`[\w./-]+\.\w{1,5}`(?: -|:) ")
 USER_LEAD = re.compile(
     r"^[^\w`\"'(\[#]*(?:(?:(?:yes|yeah|ok|okay|and|but|also|oh|hmm|ah|please|pls|hey|then"
     r"|so)\b(?!-)"
-    r"|(?:no|nope|actually|right|great|perfect|cool|nice|thanks|thank you|sure|wait|sorry"
+    r"|(?:no|nope|stop|actually|right|great|perfect|cool|nice|thanks|thank you|sure|wait|sorry"
     r"|well|now|good"
     r"|q|got it|understood|exactly|agreed|decision|(?:that )?makes sense|looks good|my bad"
     r"|one more thing"
@@ -546,7 +555,8 @@ USER_REQUESTED = re.compile(
 )
 """A request in the form of a question."""
 REPORT_TAIL = re.compile(
-    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please)\b[^:\n]*$"
+    r"(?: -|,? (?:and|so|but))?[,;.]? (?:(?:can|could|would) (?:you|we)|let's|please"
+    r"|(?:have|take) a look)\b[^:\n]*$"
     r"|, (?:did|do|does|is|are|was|any|should|what|how|where|shall) [^:,\n]*\?$",
     re.IGNORECASE,
 )
@@ -560,8 +570,7 @@ CODE_NAME = re.compile(
 HEADING = re.compile(r"\s*(?:#{1,6} |\*\*[^*]{2,120}\*\*:?\s*$)")
 AGENT_LEAD = re.compile(
     r"^[^\w`\"'(]*(?:(?:perfect|great|good|done|excellent|now|ok(?:ay)?|yes|right|so|also|and"
-    r"|all set"
-    r"|you're (?:absolutely )?right)[,.!:]* [\s\u2013\u2014-]*)+",
+    r"|all set|you're (?:absolutely )?right)[,.!:]* [\s\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
 CODE = re.compile(r"`[^`]*`")
@@ -572,8 +581,7 @@ INSTRUCTIONS = re.compile(r"^\s*(?:<|You are (?:an?|the)\b|# |---\n|\[\{)")
 """How texts begin that a program or a file gives as a prompt."""
 PASTED = re.compile(
     r"^(?: {2,}|\t|>)|^\s*at \S+ ?\(|^\d{4}-\d\d-\d\d[T ]\d|^\[?\d\d:\d\d|^(?:INFO|DEBUG|WARN"
-    r"|ERROR)\b"
-    r"|^[$\u276f➜] |^[+-]{1,3} ?\S+.*[;{}]$|^\S+\.\w{1,5}:\d+"
+    r"|ERROR)\b|^[$\u276f➜] |^[+-]{1,3} ?\S+.*[;{}]$|^\S+\.\w{1,5}:\d+"
 )
 
 

@@ -107,7 +107,10 @@ def reported(prompt: str, context: str = "") -> list[Statement]:
         before = clause
     if is_review:
         # It begins with the problem.
-        found = found[:1] or [Statement(StatementKind.REPORT, shorten(clauses[0], _MAX_LENGTH))]
+        first = shorten(clauses[0], _MAX_LENGTH)
+        vetoes = (cues.HYPOTHETICAL, cues.QUESTION, cues.OPEN_QUESTION)
+        is_about = cues.CODE_NAME.search(first) and not _any_of(vetoes, first)
+        found = found[:1] or ([Statement(StatementKind.REPORT, first)] if is_about else [])
     return _distinct(found)[:_MAX_REPORTS]
 
 
@@ -153,7 +156,9 @@ def of_agent(
             is_choice = evidence.in_project and _any_of((cues.DECIDED, cues.AGENT_ACT), sentence)
             is_rule = evidence.edited_files and _is_about(alone, names)
             if is_rule or (is_choice and has_subject(alone)):
-                found.append(Statement(StatementKind.DECISION, alone, sentence))
+                rejects = cues.AGENT_REJECTED.search(sentence)
+                kind = StatementKind.REJECTION if rejects else StatementKind.DECISION
+                found.append(Statement(kind, alone, sentence))
         before = sentence
     # What is said last is what came of it.
     found.reverse()
@@ -250,13 +255,14 @@ def without_lead(sentence: str) -> str:
 
 def _said(clause: str) -> str:
     """Return what a clause states: `also, can we log it?` without the words around it."""
-    return cues.USER_REQUESTED.sub(r"\1", without_lead(clause))
+    return cues.QUESTION_TAIL.sub("", cues.USER_REQUESTED.sub(r"\1", without_lead(clause)))
 
 
 def user_kinds(clause: str, evidence: TurnEvidence) -> list[StatementKind]:
     """Return what a clause that the user typed states: it may reject one thing for another."""
-    asks = bool(cues.QUESTION.search(cues.TAG_QUESTION.sub("", clause)))
-    if cues.HEARSAY.search(clause) or cues.NOT_NOW.search(clause):
+    clause = cues.QUESTION_TAIL.sub("", cues.TAG_QUESTION.sub("", clause))
+    asks = bool(cues.QUESTION.search(clause))
+    if _any_of((cues.HEARSAY, cues.NOT_NOW, cues.OPEN_QUESTION), clause):
         return []
     if cues.PREFERRED.search(clause) and not asks:
         return [StatementKind.PREFERENCE]

@@ -38,7 +38,7 @@ _DECLARED = re.compile(
 )
 _EXITS = r"(?:return|raise|throw|panic|exit|die|break|continue|yield|os\.Exit|sys\.exit)\b"
 _CONDITION = re.compile(
-    rf"^(?:\}} ?)?(?:else )?(if|elif|elsif|unless|guard|while|assert)\b ?(.{{1,140}}?)"
+    rf"^(?:\}} ?)?(?:else )?(if|elif|elsif|unless|guard|while|assert(?=[ (]))\b ?(.{{1,140}}?)"
     rf"(?:: ({_EXITS}.{{0,140}}))?$"
 )
 _HANDLER = re.compile(

@@ -368,9 +368,9 @@ def _changed(features: TurnFeatures, edit: _Edit) -> str:
     is_version = _VERSION_NAME.fullmatch(edit.name) and edit.value is not None
     if is_version or (edit.details and not edit.told and any(edit.details)):
         return ""
-    told = edit_sentences.sentence(edit.name, edit.details) if _informative(edit) > 1 else ""
-    told = told or _sentence(features, edit.name, edit.calls)
-    told = told or edit_sentences.sentence(edit.name, edit.details)
+    # Of a larger change the agent says more than two of its lines do.
+    said = _sentence(features, edit.name, edit.calls) if edit.value is None else ""
+    told = said or edit_sentences.sentence(edit.name, edit.details)
     return f"{_shown(edit.file)}: {told}" if told else ""
 
 

@@ -54,8 +54,8 @@ _MAX_FOLDERS = 12
 """Folders above a guessed root that a path of the group may start with."""
 _WHERE = re.compile(r"\w+ in `([^`]+)`")
 """Begins the description of what a file declares."""
-_VAGUE = re.compile(r"[A-Z]\w+: ")
-"""Begins a description that has what is said of the thing, and not where it is."""
+_LABELLED = re.compile(r"(?P<place>[A-Z]\w*(?: in `[^`]*`)?)(?:: (?P<said>.+))?", re.DOTALL)
+"""A description that begins with a label and a place; others say what the thing is."""
 
 
 @dataclass
@@ -166,12 +166,26 @@ def _labelled(entity: Entity, key: EntityKey) -> Entity:
     return replace(entity, labels=tuple(sorted(labels - vague)))
 
 
+def _joined(known: str, other: str) -> str:
+    """Return where a thing is, as one description shows, with what one of them says of it."""
+    found = [_LABELLED.fullmatch(text) for text in (known, other)]
+    own = [text for text, match in zip((known, other), found, strict=True) if not match]
+    said = [*own, *(match["said"] for match in found if match and match["said"])][:1]
+    place = next((match["place"] for match in found if match and " in `" in match["place"]), "")
+    label = "" if own or not found[0] else found[0]["place"]
+    if own and place:
+        said = [own[0][:1].lower() + own[0][1:]]
+    return ": ".join(filter(None, (place or label, *said)))
+
+
 def _described(entity: Entity, key: EntityKey) -> Entity:
     """Return the entity with what it is; it is its summary until a turn has a fact about it."""
     known = str(entity.attributes.get(DESCRIPTION, ""))
-    is_better = not known or (_VAGUE.match(known) and not _VAGUE.match(key.description))
-    if not key.description or not is_better:
+    better = key.description
+    if known and better:
+        better = _joined(known, better)
+    if better in {"", known}:
         return entity
     summary = "" if entity.summary == description(entity) else entity.summary
-    entity = replace(entity, attributes={**entity.attributes, DESCRIPTION: key.description})
+    entity = replace(entity, attributes={**entity.attributes, DESCRIPTION: better})
     return replace(entity, summary=summary or description(entity))

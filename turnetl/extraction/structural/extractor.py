@@ -8,7 +8,7 @@ from itertools import compress, islice
 from turnetl.base import ids
 from turnetl.base.ids import RecipeParts
 from turnetl.base.model import Episode, Fact, GroupId
-from turnetl.base.relations import EDITS, FAILED_WITH
+from turnetl.base.relations import EDITS, FAILED_WITH, FIXED_BY
 from turnetl.episode_text import prose
 from turnetl.extraction.port import Resolved
 from turnetl.extraction.structural import (
@@ -37,6 +37,7 @@ from turnetl.extraction.structural.findings import (
     FactDraft,
     TurnFindings,
 )
+from turnetl.extraction.structural.resolutions import Resolution
 from turnetl.extraction.structural.tool_calls import classify_calls
 from turnetl.extraction.structural.turn_features import USER, TurnFeatures, turn_features
 from turnetl.graph.mirror.group import GroupView
@@ -177,21 +178,41 @@ def _complete(
     """Return the entities with their second labels and descriptions."""
     ends = (entity for fact in facts for entity in (fact.source, fact.target))
     second = {entity: entity.second_label for entity in ends if entity.second_label}
-    # An error that was solved in its turn has no fact that holds, and so no other summary.
-    errors = {
-        fact.target: f"{'Test run by' if fact.target.label == TEST else 'Error of'} "
-        f"`{fact.source.name}`"
-        for fact in facts
-        if fact.relation == FAILED_WITH
-    }
+    failed = dict(_failed_ends(facts))
     return tuple(
         replace(
             entity,
             second_label=second.get(entity, ""),
-            description=features.description(entity) or errors.get(entity, ""),
+            description=_description(features.description(entity), failed.get(entity, "")),
         )
         for entity in entities
     )
+
+
+def _description(place: str, failed: str) -> str:
+    """Return the description of an entity with how it failed, if it did."""
+    return f"{place}: {failed[:1].lower()}{failed[1:]}" if place and failed else place or failed
+
+
+def _failed_ends(facts: Sequence[FactDraft]) -> Iterator[tuple[EntityKey, str]]:
+    """Yield what failed and with what: if it was solved in its turn, no fact that holds says so."""
+    fixed = {fact.source.name: fact.target.name for fact in facts if fact.relation == FIXED_BY}
+    for fact in reversed(facts):
+        if fact.relation != FAILED_WITH:
+            continue
+        test = next((one for one in (fact.source, fact.target) if one.label == TEST), None)
+        file = fixed.get((test or fact.target).name)
+        ended = f", solved by a change of `{file}`" if file else ""
+        if fact.invalid_at and not file:
+            is_rerun = fact.attributes.get("resolution") == Resolution.PASSED_ON_RERUN
+            ended = ", passed on a rerun without a change" if is_rerun else ", solved in its turn"
+        word = "in" if fact.target.label == TEST else "with"
+        yield fact.source, f"{fact.source.label} that failed {word} `{fact.target.name}`{ended}"
+        noun = "Test that failed in" if fact.target.label == TEST else "Error of"
+        yield fact.target, f"{noun} `{fact.source.name}`{ended}"
+        if location := str(fact.attributes.get("location", "")):
+            what = (test or fact.target).name
+            yield EntityKey(FILE, location), f"File in which `{what}` failed{ended}"
 
 
 def _joins_two(fact: Fact) -> bool:

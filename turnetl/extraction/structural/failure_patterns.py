@@ -367,6 +367,10 @@ PASSED_TEST = re.compile(
     r"|^\[ {7}OK \] ([\w./]{3,150})(?= \()",
     re.MULTILINE,
 )
+PASSED_JOB = re.compile(
+    r"^(?:([^\t\n]{2,80})\tpass\t|\s{0,4}\u2713 ([^\n]{2,80}) in \d[\dhms]{1,9} \(ID \d{1,20}\)$)",
+    re.MULTILINE,
+)
 PASSED_PACKAGE = re.compile(r"^ok {1,4}\t(\S{1,200})(?![^\n]*no tests to run)", re.MULTILINE)
 FAILED_SUMMARY = re.compile(
     r"^(?:\s{0,8}--- FAIL|FAIL\b|FAILED\b|FAILURES?[!:]|\[[\w:-]{1,40}\] ERROR task failed"
@@ -378,7 +382,8 @@ FAILED_SUMMARY = re.compile(
     r"error: |==\d{1,9}==ERROR: "
     r"|[^\s:]{1,200}\.\w{1,5}:\d{1,6}(?::\d{1,6})?: (?:fatal )?error: |ERR_PNPM_|error during "
     r"build:"
-    r"|Oops! Something went wrong|Traceback \(most recent call last\):$|Error: "
+    r"|[^\s:]{1,200}:\d{1,6}(?::\d{1,6})?:? [A-Z]{1,4}\d{3,5}:? |Oops! Something went wrong"
+    r"|Traceback \(most recent call last\):$|Error: "
     r"(?=[^\n]{5,300}\n\s{1,4}on \S{1,200} line \d)"
     r"|.{0,2}(?:fail|failed) [1-9]|\t {1,5}\d{1,5} - \S{1,150} \(Failed\)$|Failed!  - "
     r"|[^\t\n]{2,80}\tfail\t|\s{0,4}X [^\n]{2,80} in \d[\dhms]{1,9} \(ID )"
@@ -395,11 +400,13 @@ FATAL = re.compile(
 PASTED_ERROR = re.compile(
     r"\b((?:[A-Za-z_]\w{0,40}\.){0,4}[A-Z]\w{1,50}(?:Error|Exception)): ([^\n`]{3,160})"
     r"|^panic: ([^\n]{3,160})"
-    r"|^fatal: ([^\n]{3,160})",
+    r"|^fatal: ([^\n]{3,160})"
+    r"|\b[Ee]rror: ((?:failed|cannot|could not|can't|unable|no such|missing|unexpected)"
+    r" [^\n`]{8,160})",
     re.MULTILINE,
 )
 EXIT_STATUS = re.compile(
-    r"^\s{0,4}Exit [Cc]ode:? [1-9]"
+    r"^\s{0,4}Exit [Cc]ode:? [1-9]|<exit_code>[1-9]"
     r"|^\W{0,4}(?i:exit(?:[ _]?(?:code|status))?|rc) ?[:=] ?[1-9]\d{0,2}$",
     re.MULTILINE,
 )

@@ -150,6 +150,12 @@ def ends_with_error(text: str) -> bool:
     return last.endswith(": command not found") or "command not found: " in last
 
 
+def passed_jobs(text: str) -> frozenset[str]:
+    """Return the names that failures of the jobs have of which a CI log says that they passed."""
+    jobs = map("".join, patterns.PASSED_JOB.findall(text))
+    return frozenset(_job_failure(job) for job in jobs)
+
+
 def passed_tests(text: str) -> frozenset[str]:
     """Return the names of tests that an output says passed, and of Go packages."""
     tests = (
@@ -161,8 +167,8 @@ def passed_tests(text: str) -> frozenset[str]:
 def failures_in_prompt(prompt: str) -> list[CommandFailure]:
     """Return the errors that a prompt contains, at most three."""
     by_name: dict[str, CommandFailure] = {}
-    for kind, message, panic, fatal in patterns.PASTED_ERROR.findall(prompt):
-        name = f"{kind.rpartition('.')[2]}: {message}" if kind else ""
+    for kind, message, panic, fatal, said in patterns.PASTED_ERROR.findall(prompt):
+        name = f"{kind.rpartition('.')[2]}: {message}" if kind else said
         name = stable_name(name or (f"panic: {panic}" if panic else f"fatal: {fatal}"))
         by_name.setdefault(name, CommandFailure(name, ""))
     return list(by_name.values())[:3]
@@ -319,13 +325,17 @@ def _findings(text: str) -> Iterator[CommandFailure]:
                 yield CommandFailure(name, location, FailureKind.FINDING)
 
 
+def _job_failure(job: str) -> str:
+    return f"{_JOB}{job} failed"
+
+
 def _messages(text: str) -> list[CommandFailure]:
     """Return the first two messages, in order: those below tell what follows from them."""
     found = dict(_typed_errors(text))
     for pattern in patterns.ERRORS:
         for match in islice(pattern.finditer(text), _MAX_FAILURES):
             groups = match.groupdict()
-            name = groups.get("message") or f"{_JOB}{groups['job']} failed"
+            name = groups.get("message") or _job_failure(groups["job"])
             name = f"{groups['kind']}: {name}" if groups.get("kind") else name
             location = groups.get("location") or _frame(text, match.start(), match.end())
             found.setdefault(match.start(), CommandFailure(name, location))

@@ -81,6 +81,8 @@ class CompletedRun:
     """Tests and Go packages that passed, by name."""
     is_shell: bool = True
     """False: a call of another tool."""
+    cwd: str = ""
+    """Where it ran; empty if the call does not say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ CODE_NOUNS = _words(
     """
     case description example form function information issue line list name number option order
     people problem process question request response result state step support task text total type
-    user value words run
+    user value words run time day date
     """
 )
 """Of these stop words, those that are nouns of code."""
@@ -180,6 +180,8 @@ TOPIC_LEADS = _words(
     """
 )
 """Verbs and prepositions before what a decision is about."""
+CHOOSES = _words("against chose chosen drop dropped opted picked prefer rejected use used")
+"""Before what is chosen or rejected."""
 MODALS = _words(
     """
     are belongs can defaults goes has is lives may must need needs shall should stays will

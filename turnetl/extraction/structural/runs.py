@@ -1,24 +1,19 @@
-"""Failed runs and what resolved them: the same thing passes later in the session.
+"""Failed runs and what resolved them: the same thing passes later in the session."""
 
-A failure is resolved by a later run that would have shown it and did not. If a file was edited
-between, that edit fixed it; if nothing was changed, it passed on a rerun.
-"""
-
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
 
 from turnetl.base.model import Attribute, Fact, Turn
-from turnetl.base.relations import FAILED_WITH, FIXED_BY
+from turnetl.base.relations import FAILED_WITH
 from turnetl.episode_text import prose
-from turnetl.extraction.structural import edit_sentences, failures, lexicon
+from turnetl.extraction.structural import failures, lexicon, resolutions
 from turnetl.extraction.structural.failures import CommandFailure, FailureKind
 from turnetl.extraction.structural.findings import (
     COMMAND,
     ERROR,
-    FILE,
     TEST,
     TOOL,
     CompletedRun,
@@ -27,8 +22,10 @@ from turnetl.extraction.structural.findings import (
     FileEdit,
     RunHistory,
 )
-from turnetl.extraction.structural.shell_commands import ShellCommand, commands
+from turnetl.extraction.structural.resolutions import RunFailure
+from turnetl.extraction.structural.shell_commands import ShellCommand, commands, is_ci_log
 from turnetl.extraction.structural.tool_calls import (
+    BACKGROUND_READERS,
     FILE_KINDS,
     WRITE_KINDS,
     CallKind,
@@ -39,45 +36,6 @@ from turnetl.extraction.structural.turn_features import ProjectPaths, TurnFeatur
 from turnetl.graph.mirror.group import GroupView
 
 
-class Resolution(StrEnum):
-    """How a failure ended; one that still holds has none."""
-
-    FIXED = "fixed"
-    PASSED_ON_RERUN = "passed_on_rerun"
-    PASSED = "passed"
-    """In a later turn; whether anything was changed before is not known."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    """What decides whether a run resolves a failure: attributes of its fact."""
-
-    name: str
-    command: str
-    line: str
-    kind: FailureKind
-    location: str = ""
-    package: str = ""
-
-    @property
-    def key(self) -> EntityKey:
-        """What failed: a test, which is an error itself if its run does not say why it failed."""
-        is_test = self.kind is FailureKind.TEST
-        return EntityKey(TEST if is_test else ERROR, self.name, ERROR if is_test else "")
-
-    @property
-    def ran(self) -> str:
-        """What failed, as texts name it."""
-        return f"`{self.command if self.kind is FailureKind.CALL else self.line}`"
-
-    @property
-    def attributes(self) -> dict[str, Attribute]:
-        parts = {"command": self.command, "kind": str(self.kind)}
-        line = "" if self.kind is FailureKind.CALL else self.line
-        optional = {"line": line, "location": self.location, "package": self.package}
-        return {**parts, **{name: value for name, value in optional.items() if value}}
-
-
 @dataclass(frozen=True, slots=True)
 class _Run:
     completed: CompletedRun
@@ -86,33 +44,26 @@ class _Run:
     lists_all: bool = False
 
 
-_FIX_RANK, _FAILURE_RANK, _SLIP_RANK = 3, 4, 9
+_FAILURE_RANK, _SLIP_RANK = 4, 9
 _BACKGROUND = re.compile(
-    r"\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
-    r"|[^\n]{0,80}\bProcess running with session ID"
+    r"[^\n]{0,80}\b(?:Command|Process)(?:[^\n]{0,60} (?:in|to) (?:the )?background[^\n]{0,40}"
+    r"|(?: is)? running with session) ?ID:? ?([\w-]{1,40})"
+    r"|\s{0,20}(?:Command|Process)[^\n]{0,60} (?:in|to) (?:the )?background"
+    r"|<status>running"
 )
+_BACKGROUND_ID = re.compile(r'"(?:bash_id|shell_id|task_id|session_id|id)"\s?:\s?"?([\w-]{1,40})')
 _AMPERSAND = re.compile(r"(?<![&>|])&(?![&>\d])(?=\s|$)")
-_CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
-_LINTS = re.compile(r"lint|vet|clippy|ruff|mypy|pyright|tsc|check|fmt|build")
-_TESTS = re.compile(r"test|jest|rspec|check")
+_WORKDIR = re.compile(r'"(?:workdir|cwd|dir_path|directory)"\s?:\s?"([^"\\]{1,240})"')
 _FILTERED_OUTPUT = re.compile(r"\|\s{0,3}(?:grep|rg|awk|sed|head)\b")
 _RAN = re.compile(r"\b(?:ok|PASS(?:ED)?|passed|passing|Success|0 (?:errors|failures|issues))\b")
 _NO_TESTS = re.compile(r"no tests (?:to run|ran|found)|no test files")
 _FAILED_TASK = re.compile(r"^\[([\w:-]{1,40})\] ERROR task failed", re.MULTILINE)
-_SELECTION = re.compile(
-    r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern|-only\S{0,20}|--lf)(?:[= ]|$)|::"
-)
-_SELECTED = re.compile(
-    r"\s(?:-run|-k|-t|--test|--grep|--filter|--testNamePattern)[= ]{1,3}['\"]?"
-    r"([^'\"\s]{2,150})|::([\w:]{2,150})"
-)
 _CHANGING = re.compile(
     r"\b(?:fmt|format|gofmt|prettier|black|install|tidy|sync|upgrade|update|generate|codegen|migrate"
     r"|checkout|switch|stash|restore|reset|pull|merge|rebase|cherry-pick|revert|apply|patch|mv|rm"
     r"|cp|tee|export|chmod|kill|pkill)\b|--fix\b|--write\b|\bsed -i|\bperl -p?i|>\s?[\w./~$\"']"
 )
 _NO_FILE = re.compile(r"\d?>{1,2}\s?(?:/dev/null|/tmp/\S{1,100}|&\d)")
-_DOCUMENT = re.compile(r"\.(?:md|mdx|rst|txt|adoc)$", re.IGNORECASE)
 _ABOUT_FAILURE = re.compile(r"\b(?:fix|fail|error|test|lint|expect|compil|type)", re.IGNORECASE)
 _ANSWERING = frozenset({CallKind.MCP, CallKind.OTHER})
 _SAYS_ERROR = re.compile(
@@ -175,14 +126,14 @@ def resolve_earlier(
         edits = [
             edit
             for edit in history.edits
-            if _may_fix(edit, failed)
+            if resolutions.may_fix(edit, failed)
             and ((0 <= edit.index < run.index) or (edit.index < 0 and _is_after(edit, fact)))
         ]
         is_known = not history.context.isdisjoint(fact.turns)
-        resolution = _resolution(run, failed, edits, is_known=is_known)
+        resolution = resolutions.resolution_of(run, failed, edits, is_known=is_known)
         attributes = {**fact.attributes, "resolution": str(resolution)}
         ended[fact.uuid] = replace(fact, invalid_at=run.at, attributes=attributes)
-        fixes += _fixes(failed, run, edits)
+        fixes += resolutions.fixes(failed, run, edits)
     return [*ended.values()], fixes
 
 
@@ -199,119 +150,32 @@ def _open_failures(turn: Turn, group: GroupView) -> Iterator[Fact]:
     yield from (fact for fact in unique.values() if turn.turn_id not in fact.turns)
 
 
-def _failed(fact: Fact, group: GroupView) -> _Failed:
-    line, command, kind, location, package = (
+def _failed(fact: Fact, group: GroupView) -> RunFailure:
+    line, command, kind, location, package, cwd = (
         str(fact.attributes.get(name, ""))
-        for name in ("line", "command", "kind", "location", "package")
+        for name in ("line", "command", "kind", "location", "package", "cwd")
     )
     source, target = group.entity(fact.source), group.entity(fact.target)
     failed = source if source is not None and TEST in source.labels else target
-    return _Failed(
+    return RunFailure(
         failed.name if failed else "",
         command,
         line,
         FailureKind(kind) if kind in {*FailureKind} else FailureKind.ERROR,
         location,
         package,
+        cwd,
     )
 
 
-def _ends(run: CompletedRun, fact: Fact, failed: _Failed) -> bool:
+def _ends(run: CompletedRun, fact: Fact, failed: RunFailure) -> bool:
     # Turns may arrive late: a success does not end a failure that happened after it.
     is_later = fact.valid_at is None or run.at is None or fact.valid_at <= run.at
-    return is_later and _covers(run, failed, is_same_turn=False)
+    return is_later and resolutions.covers(run, failed, is_same_turn=False)
 
 
 def _is_after(edit: FileEdit, fact: Fact) -> bool:
     return edit.at is None or fact.valid_at is None or edit.at >= fact.valid_at
-
-
-def _covers(run: CompletedRun, failed: _Failed, *, is_same_turn: bool) -> bool:
-    """Whether a run shows that what failed passes: it names it, or would have failed with it."""
-    if failed.name in run.names or not run.passed:
-        return failed.name in run.names
-    if not run.is_shell or failed.kind is FailureKind.CALL:
-        is_same_tool = run.source.name == failed.command and run.line == failed.line
-        return is_same_turn and not run.is_shell and is_same_tool
-    if failed.kind is FailureKind.TEST and (selected := _selected(run.line)):
-        return any(pattern in failed.name for pattern in selected)
-    if run.line == failed.line or _SELECTION.search(run.line):
-        return run.line == failed.line
-    if failed.package and any("/" in name for name in run.names):
-        return failed.package in run.names
-    is_same_command = run.source.name == failed.command not in lexicon.SHELL_UTILITIES
-    if _CI_LOG.match(failed.line) and run.is_check and not _CI_LOG.match(run.line):
-        words = _TESTS if failed.kind is FailureKind.TEST else _LINTS
-        is_same_command = words.search(run.source.name) is not None
-    return is_same_command and (_is_as_wide(run.line, failed) if run.is_check else is_same_turn)
-
-
-def _is_as_wide(line: str, failed: _Failed) -> bool:
-    arguments = _path_arguments(line)
-    return arguments <= {"./...", ".", "./"} or arguments == _path_arguments(failed.line)
-
-
-def _selected(line: str) -> list[str]:
-    """Return the patterns of the tests that a command selects."""
-    found = (one or other for one, other in _SELECTED.findall(line))
-    return [part.strip("^$()") for one in found for part in one.split("|") if part.strip("^$()")]
-
-
-def _path_arguments(line: str) -> frozenset[str]:
-    words = [word for word in line.split(" ")[1:] if not word.startswith("-")]
-    return frozenset(word for word in words if "/" in word or "." in word)
-
-
-def _may_fix(edit: FileEdit, failed: _Failed) -> bool:
-    """Whether an edit is of more than a document that the failure does not name."""
-    return not _DOCUMENT.search(edit.file) or edit.file == failed.location
-
-
-def _resolution(
-    run: CompletedRun, failed: _Failed, edits: Sequence[FileEdit], *, is_known: bool
-) -> Resolution:
-    is_corrected = not run.is_check and run.line != failed.line
-    if edits or is_corrected or not run.is_shell:
-        return Resolution.FIXED
-    return Resolution.PASSED_ON_RERUN if is_known else Resolution.PASSED
-
-
-def _fixes(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> Iterator[FactDraft]:
-    edit = _fixing_edit(failed, run, [edit for edit in edits if edit.file])
-    if edit is not None:
-        why = edit.why or edit_sentences.fix_phrase(edit.parts, failed.name)
-        why = f": {prose.shorten(why, 240)}" if why else ""
-        text = f"{_sentence(failed)} and passed after `{edit.file}` was edited{why}"
-        file = EntityKey(FILE, edit.file)
-        yield FactDraft(
-            _FIX_RANK, replace(failed.key, second_label=""), FIXED_BY, file, text, run.at or edit.at
-        )
-
-
-def _fixing_edit(failed: _Failed, run: CompletedRun, edits: Sequence[FileEdit]) -> FileEdit | None:
-    """Return the edit that made a failure pass: of what it names, else the only one.
-
-    None if that cannot be told.
-    """
-    if not run.is_shell:
-        return None
-    latest = list(reversed(edits))
-    case = failed.name.partition("/")[0]
-    for evidence in (
-        lambda edit: failed.location and f"/{edit.file}".endswith(f"/{failed.location}"),
-        lambda edit: failed.kind is FailureKind.TEST and case in edit.change,
-        lambda edit: any(edit_sentences.is_named(part, failed.name) for part in edit.parts),
-        lambda edit: case in edit.why,
-    ):
-        if found := next(filter(evidence, latest), None):
-            return found
-    is_sure = run.is_check and len({edit.file for edit in latest}) == 1
-    return latest[0] if latest and is_sure else None
-
-
-def _sentence(failed: _Failed, name: str = "") -> str:
-    word = "in" if failed.kind is FailureKind.TEST else "with"
-    return f"{failed.ran} failed {word} `{name or failed.name}`"
 
 
 def _by_failure(runs: Sequence[_Run]) -> Iterator[tuple[CommandFailure, list[_Run]]]:
@@ -335,13 +199,14 @@ def _failure_facts(
 ) -> Iterator[FactDraft]:
     first, last = failed_runs[0].completed, failed_runs[-1].completed
     location = _file(features, failure.location)
-    failed = _Failed(
+    failed = RunFailure(
         failure.name,
         first.source.name,
         min(run.completed.line for run in failed_runs),
         failure.kind,
         location,
         failure.package,
+        first.cwd,
     )
     later = (run for run in runs if run.completed.index > last.index)
     lines = {run.completed.line: replace(failed, line=run.completed.line) for run in failed_runs}
@@ -352,11 +217,13 @@ def _failure_facts(
     between = [
         edit
         for edit in edits
-        if passed and last.index < edit.index < passed.index and _may_fix(edit, failed)
+        if passed and last.index < edit.index < passed.index and resolutions.may_fix(edit, failed)
     ]
     attributes = {**failed.attributes, **_place(features.turn)}
     if passed is not None:
-        attributes["resolution"] = str(_resolution(passed, failed, between, is_known=True))
+        attributes["resolution"] = str(
+            resolutions.resolution_of(passed, failed, between, is_known=True)
+        )
     calls = [run.call for run in failed_runs]
     draft = FactDraft(
         _SLIP_RANK if failure.kind is FailureKind.CALL else _FAILURE_RANK,
@@ -374,16 +241,16 @@ def _failure_facts(
     )
     yield by_its_agent(draft, calls)
     if passing is not None:
-        for fix in _fixes(failed, passing.completed, between):
+        for fix in resolutions.fixes(failed, passing.completed, between):
             yield by_its_agent(fix, [*calls, passing.call])
 
 
-def _statement(failed: _Failed, failure: CommandFailure) -> str:
+def _statement(failed: RunFailure, failure: CommandFailure) -> str:
     if failure.has_own_error:
         where = f" in `{failed.location}`" if failed.location else ""
         return f"`{failed.name}`{where} failed with `{failure.message}` ({failed.ran})"
     is_cut = failed.name.endswith("…")
-    text = _sentence(failed, failure.message if is_cut else "")
+    text = failed.sentence(failure.message if is_cut else "")
     if failed.location and failed.location not in failed.name:
         text += f" in `{failed.location}`"
     return text if is_cut or not failure.message else f"{text}: {failure.message}"
@@ -395,14 +262,15 @@ def _place(turn: Turn) -> dict[str, Attribute]:
     return {"session": turn.session_id, **({"branch": branch} if branch and is_own else {})}
 
 
-def _shows_pass(run: _Run, failed: _Failed) -> bool:
-    if _covers(run.completed, failed, is_same_turn=True):
+def _shows_pass(run: _Run, failed: RunFailure) -> bool:
+    if resolutions.covers(run.completed, failed, is_same_turn=True):
         return True
     # A compiler or a linter lists all that it finds: what it lists no more is resolved.
     return (
         failed.kind is FailureKind.FINDING
         and run.lists_all
         and run.completed.line == failed.line
+        and resolutions.is_same_place(run.completed, failed)
         and failed.name not in (failure.name for failure in run.failures)
     )
 
@@ -452,7 +320,9 @@ def _changes_files(shell: str) -> bool:
 
 
 def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
-    for index, call in enumerate(calls):
+    started: dict[str, ClassifiedCall] = {}
+    for index, one in enumerate(calls):
+        call = _of_background(one, started)
         at = call.call.ended_at or turn.started_at
         if call.rejected:
             continue
@@ -462,6 +332,20 @@ def _runs(calls: Iterable[ClassifiedCall], turn: Turn) -> Iterator[_Run]:
             yield from _tool_runs(index, call, at)
 
 
+def _of_background(call: ClassifiedCall, started: dict[str, ClassifiedCall]) -> ClassifiedCall:
+    """Return a call that reads the output of a background run as that run with this output."""
+    if call.kind is CallKind.RUN:
+        if (found := _BACKGROUND.match(call.call.result)) and found[1]:
+            started[found[1]] = call
+        return call
+    is_reader = call.call.name.casefold() in BACKGROUND_READERS
+    read = _BACKGROUND_ID.search(call.call.input[:2000]) if is_reader else None
+    run = started.get(read[1]) if read else None
+    if run is None:
+        return call
+    return replace(run, call=replace(call.call, input=run.call.input))
+
+
 def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iterator[_Run]:
     shell = call.targets[0]
     parsed = commands(shell)
@@ -469,7 +353,7 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     is_error = (
         call.call.is_error or failures.says_exit_status(text) or failures.ends_with_error(text)
     )
-    is_log = any(map(_is_ci_log, parsed))
+    is_log = any(is_ci_log(command.line) for command in parsed)
     is_error |= is_log and ("##[error]" in call.call.result or "--log-failed" in shell)
     if not parsed:
         yield from _utility_runs(index, call, at, text, is_error=is_error)
@@ -477,16 +361,23 @@ def _command_runs(index: int, call: ClassifiedCall, at: datetime | None) -> Iter
     suspect = _suspect(parsed, text, is_error=is_error)
     found = _found(suspect, shell, text, is_error=is_error) if suspect else []
     is_unknown = bool(_BACKGROUND.match(text) or _AMPERSAND.search(shell))
+    workdir = _WORKDIR.search(call.call.input[:4000])
     for command in parsed:
-        is_check, is_suspect = command.is_test or _is_ci_log(command), command is suspect
+        is_check, is_suspect = command.is_test or is_ci_log(command.line), command is suspect
         failed = is_suspect and (is_error or bool(found)) and not is_unknown
         passed = not (failed or is_unknown) and (
             failures.says_ci_passed(text)
-            if _is_ci_log(command)
+            if is_ci_log(command.line)
             else not is_check or _has_passed(text, shell, is_error=is_error and is_suspect)
         )
-        names = failures.passed_tests(text) if is_check and not is_unknown else frozenset()
-        completed = CompletedRun(index, _source(command), command.line, at, passed, is_check, names)
+        names: frozenset[str] = frozenset()
+        if is_check and not is_unknown:
+            names = failures.passed_tests(text) | failures.passed_jobs(text)
+        cwd = posixpath.join(workdir[1] if workdir else "", command.cwd)
+        source = _source(command)
+        completed = CompletedRun(
+            index, source, command.line, at, passed, is_check, names, cwd=cwd.rstrip("/")
+        )
         listed = tuple(found) if failed else ()
         yield _Run(completed, call, listed, bool(listed) and not _FILTERED_OUTPUT.search(shell))
         # Commands after the failed one did not run.
@@ -526,14 +417,14 @@ def _suspect(parsed: Sequence[ShellCommand], text: str, *, is_error: bool) -> Sh
     task = _FAILED_TASK.search(text)
     if task and (named := [one for one in parsed if one.name.endswith(f" {task[1]}")]):
         return named[0]
-    checks = [command for command in parsed if command.is_test or _is_ci_log(command)]
+    checks = [command for command in parsed if command.is_test or is_ci_log(command.line)]
     if checks:
         return checks[-1]
     return parsed[-1] if is_error else None
 
 
 def _found(command: ShellCommand, shell: str, text: str, *, is_error: bool) -> list[CommandFailure]:
-    if _is_ci_log(command):
+    if is_ci_log(command.line):
         # A log has more than what failed: its messages are of any step.
         listed = failures.check_failures(text, is_error=is_error)
         return [one for one in listed if one.kind is not FailureKind.ERROR or one.is_job]
@@ -548,10 +439,6 @@ def _found(command: ShellCommand, shell: str, text: str, *, is_error: bool) -> l
     if not is_error:
         return failures.failed_tests(text)
     return failures.error_failures(text)
-
-
-def _is_ci_log(command: ShellCommand) -> bool:
-    return _CI_LOG.match(command.line) is not None
 
 
 def _has_passed(text: str, shell: str, *, is_error: bool) -> bool:

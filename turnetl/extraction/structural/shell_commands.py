@@ -5,9 +5,10 @@ Finds the files that a line moves, removes or edits, and the packages that an in
 line in a manifest adds, too.
 """
 
+import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turnetl.base.edit_outline import ADDED, BECOMES, CHANGED, DELETED, RENAMED, EditedPart
 from turnetl.extraction.structural import lexicon
@@ -48,6 +49,10 @@ _TEST_COMMAND = re.compile(
     r"|unittest|ctest|cmake|ninja|make|g?cc|g\+\+|clang|clang\+\+|javac|kotlinc|rustc|shellcheck"
     r"|actionlint|hadolint|tflint|pre-commit|webpack|rollup|esbuild|tsup)\b.*)$"
 )
+_FOLDER_OPTION = re.compile(r"\s(?:-C|--(?:prefix|cwd|dir|directory))[ =]['\"]?([\w./~-]{1,200})")
+_UNKNOWN_FOLDER = re.compile(r"^\.\.?(?:/|$)|^-$|[$`*]")
+"""Relative to where the shell is, or known only to it."""
+_CI_LOG = re.compile(r"gh (?:run (?:view|watch)|pr checks)\b|gh api\b.{0,80}/logs")
 _AMPERSAND = "\ue000"
 """Replaces the `&` of a redirection while a line is split at the others."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -66,6 +71,8 @@ class ShellCommand:
     """The command without environment and redirections, on one line, shortened."""
     program: str
     words: tuple[str, ...]
+    cwd: str = ""
+    """The folder that the shell line or the program changes to before; empty if none is named."""
 
     @property
     def is_test(self) -> bool:
@@ -78,13 +85,23 @@ class ShellCommand:
         return self.name in lexicon.READ_ONLY_COMMANDS
 
 
+def is_ci_log(line: str) -> bool:
+    """Whether a command shows what happened on a machine of CI."""
+    return _CI_LOG.match(line) is not None
+
+
 def commands(shell: str) -> list[ShellCommand]:
     """Return the commands of a shell line that have a name, in order."""
     parsed = []
+    folder = ""
     for segment in _segments(_without_heredocs(shell[:_MAX_SHELL_LENGTH])):
-        command = _command(segment)
-        if command:
-            parsed.append(command)
+        words = _words(segment)
+        if words[:1] == ["cd"]:
+            folder = posixpath.join(folder, words[1].strip("'\"")) if len(words) > 1 else ""
+        elif command := _command(segment):
+            there = _FOLDER_OPTION.search(segment)
+            cwd = posixpath.normpath(posixpath.join(folder, there[1] if there else "", "."))
+            parsed.append(replace(command, cwd="" if _UNKNOWN_FOLDER.search(cwd) else cwd))
     return parsed[:_MAX_COMMANDS]
 
 

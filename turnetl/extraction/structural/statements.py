@@ -179,7 +179,9 @@ def _reply_facts(
         return
     asked = f"Asked “{offered.question}”, the user" if offered.question else "The user"
     why = (
-        f": {prose.shorten(prose.plain(replied.rest), 160)}" if replied.rest.strip(" .!,)") else ""
+        f": {prose.shorten(prose.plain(rest), 160)}"
+        if (rest := replied.rest.strip(" .!,;:)"))
+        else ""
     )
     for text in replied.chosen:
         over = (
@@ -269,6 +271,8 @@ def _stated(
         sentence = one.sentence
         is_correction = one.kind is StatementKind.DECISION and cues.CORRECTS.search(one.said)
         verb = INSTEAD if is_correction and speaker == "The user" else _VERBS[one.kind][1]
+        if one.kind is StatementKind.REJECTION and speaker != "The user":
+            verb = "rejected"
         text = f"{speaker} {verb}: {sentence}"
         yield from _fact(features, one.kind, sentence, text, said=one.said, is_resolved=False)
 
@@ -342,7 +346,7 @@ def _topic(sentence: str, *, is_resolved: bool = False) -> str:
                 phrase.pop()
             # An adjective may stand between: "use whole cents".
             before = {*words[max(0, start - 2) : start]}
-            score = 2 * bool(before & lexicon.TOPIC_LEADS)
+            score = 6 if before & lexicon.CHOOSES else 2 * bool(before & lexicon.TOPIC_LEADS)
             score = max(score, 3 * bool(before & lexicon.ARTICLES))
             score += 2 * (end < len(words) and words[end] in lexicon.MODALS) + (len(phrase) > 1)
             is_generic = len(phrase) == 1 and phrase[0] in lexicon.GENERIC_TOPICS

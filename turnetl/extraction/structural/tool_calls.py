@@ -113,10 +113,13 @@ _SLIP = re.compile(
     re.IGNORECASE,
 )
 """Of the agent or of the program that runs it, not of the project."""
+BACKGROUND_READERS = frozenset({"bashoutput", "taskoutput", "write_stdin", "read_bash"})
+"""Tools that read the output of a run in the background."""
 _OWN_TOOLS = frozenset(
     {"grep", "glob", "ls", "list_directory", "list_dir", "grep_search", "find", "todowrite"}
     | {"todoread", "update_plan", "exitplanmode", "exit_plan_mode", "askuserquestion", "ask_user"}
-    | {"killshell", "bashoutput", "taskoutput", "slashcommand"}
+    | {"killshell", "slashcommand"}
+    | BACKGROUND_READERS
 )
 """Tools of the agent that look, plan and ask."""
 _VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f]")

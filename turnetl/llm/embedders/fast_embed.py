@@ -214,6 +214,8 @@ def _pooling(config: dict[str, Any]) -> _Pooling:
 PROVIDER = "fastembed"
 _BATCH_SIZE = 32
 """Texts for fastembed. Texts of one batch are padded to the longest; more only need more memory."""
+_STEP = 8
+"""Batches after which a caller can be stopped: a thread cannot."""
 _EMPTY = "-"
 """Embedded for an empty text: some models have no vector for one."""
 _TIMEOUT = 10.0
@@ -260,7 +262,10 @@ class OnnxEmbedder:
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector per text, in order; other work goes on meanwhile."""
-        return await asyncio.to_thread(self._embed, texts) if texts else []
+        vectors: list[Vector] = []
+        for part in batched(texts, _STEP * self._batch_size):
+            vectors += await asyncio.to_thread(self._embed, part)
+        return vectors
 
     async def close(self) -> None:
         """Do nothing: there is no connection."""
