@@ -48,7 +48,7 @@ from turnetl.retrieval.hits import (
     hit_facts,
 )
 from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
-from turnetl.retrieval.query import Thesaurus, analyze, quoted_parts, used_part
+from turnetl.retrieval.query import Thesaurus, analyze, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
     WEIGHTS,
@@ -127,12 +127,12 @@ async def search(
     ranked = _ranked(rank_keys, index, selection, time)
     ranked = ranked[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
-    compare = matcher(analyzed, index).compared
-    matches = {hit.turn.key: compare(hit, facts[hit.turn.key]) for hit in ranked}
+    compared = matcher(analyzed, index)
+    matches = {hit.turn.key: compared.match(hit, facts[hit.turn.key]) for hit in ranked}
     if not nearest and not any(match.is_close for match in matches.values()):
-        missing = missing_from_all([match.missing_words for match in matches.values()])
-        quoted = tuple(quoted_parts(text)) if not ranked else ()
-        return Hits(distant=len(ranked[:limit]), missing_words=quoted or missing)
+        return Hits(
+            distant=len(ranked[:limit]), missing_words=compared.missing_from_all(matches.values())
+        )
     shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
     excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
     if model is not None:
