@@ -25,7 +25,7 @@ from pathlib import Path
 from benchmarks.graph_quality_matching import wilson
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
-from turnetl import pipeline
+from turnetl import pipeline, wiring
 from turnetl.base.clock import now
 from turnetl.ingestion import plan
 from turnetl.pipeline.index import current_index
@@ -58,7 +58,9 @@ async def _measure(settings: Settings, projects: Sequence[str], *, errors: bool)
     found: list[tuple[BenchmarkQuestion, str]] = []
     async with current_index(settings, now) as opened:
         for question in read_questions():
-            shown = await search(opened.index, question.text, opened.embedder)
+            shown = await search(
+                opened.index, question.text, opened.embedder, thesaurus=wiring.thesaurus()
+            )
             missing = missing_from_all(hit.missing_words for hit in shown.hits)
             if not shown.hits:
                 mark = "no hits"

@@ -136,7 +136,7 @@ def test_what_a_subagent_did_is_marked_in_its_turn(filled: Path) -> None:
 def test_a_fix_says_what_resolved_the_error_and_where(filled: Path) -> None:
     text = answer(filled, "fix", error="E   KeyError: 'price'", limit=1)
     assert "fixed 2026-03-03 09:12" in text
-    assert "`src/bookshop/cart.py`: in `add`, `self.lines.append(Line(" in text
+    assert "`src/bookshop/cart.py`: in `Cart.add`, `self.lines.append(Line(" in text
     assert LINEAGE in text
 
 

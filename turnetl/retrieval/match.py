@@ -1,13 +1,13 @@
 """How well turns match a query: whether they are close to it, and which of its words they lack.
 
 A word that is missing tells more about a subject that never came up than any score. Words are
-compared as the index compares them, and further by British and American spelling, as parts of
-compounds, and in scripts without spaces by pairs of characters.
+compared as the index compares them, with what a thesaurus says, as parts of compounds, and in
+scripts without spaces by pairs of characters.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -16,8 +16,8 @@ from turnetl.base.terms import Tokenizer, content_words, fold
 from turnetl.index.documents import fact_text
 from turnetl.index.lexical import idf
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import IndexedFact
-from turnetl.retrieval.query import Query, used_part
+from turnetl.index.port import NO_ALTERNATIVES, Alternatives, IndexedFact
+from turnetl.retrieval.query import Query, quoted_parts, used_part
 from turnetl.retrieval.ranking import RankedTurn
 
 MIN_CLOSENESS = 0.275
@@ -63,7 +63,7 @@ class Matcher:
     is_score_alone: bool
     """Familiarity says nothing: there are few turns, or the query is one word."""
 
-    def compared(self, ranked: RankedTurn, facts: Sequence[IndexedFact]) -> TurnMatch:
+    def match(self, ranked: RankedTurn, facts: Sequence[IndexedFact]) -> TurnMatch:
         """Return how a turn matches; one with the quoted parts of the query does so strongly.
 
         A turn that contains all terms of the query is close. So is one with a sufficient score,
@@ -81,9 +81,16 @@ class Matcher:
             missing_words=missing,
         )
 
+    def missing_from_all(self, matches: Collection[TurnMatch]) -> tuple[str, ...]:
+        """Return the words that none of these turns has; without any, also the quoted parts."""
+        if matches:
+            return missing_from_all(match.missing_words for match in matches)
+        quoted = quoted_parts(self.query.text)
+        return tuple(quoted or (word.text for word in self.words))
+
     @cached_property
     def words(self) -> tuple["QueryWord", ...]:
-        return query_words(self.query.text, self._tokenizer)
+        return query_words(self.query.text, self._tokenizer, self.query.alternatives)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -163,25 +170,6 @@ _LEAST_SHARE = 0.5
 _MAX_WORDS = 60
 """The rest of a pasted log is not compared."""
 
-_SPELLINGS = (
-    (re.compile(r"is(e[drs]?|ing|ations?)$"), r"iz\1"),
-    (re.compile(r"iz(e[drs]?|ing|ations?)$"), r"is\1"),
-    (re.compile(r"our(s|ed|ing|ful|less|ites?|able)?$"), r"or\1"),
-    (re.compile(r"or(s|ed|ing|ful|less|ites?|able)?$"), r"our\1"),
-    (re.compile(r"ys(e[drs]?|ing)$"), r"yz\1"),
-    (re.compile(r"yz(e[drs]?|ing)$"), r"ys\1"),
-    (re.compile(r"tre(s|d)?$"), r"ter\1"),
-    (re.compile(r"ter(s|d)?$"), r"tre\1"),
-    (re.compile(r"ogue(s)?$"), r"og\1"),
-    (re.compile(r"og(s)?$"), r"ogue\1"),
-    (re.compile(r"ence(s)?$"), r"ense\1"),
-    (re.compile(r"ense(s)?$"), r"ence\1"),
-    (re.compile(r"ll(ed|ing|er|ers|ation)$"), r"l\1"),
-    (re.compile(r"l(ed|ing|er|ers|ation)$"), r"ll\1"),
-    (re.compile(r"grey"), "gray"),
-    (re.compile(r"gray"), "grey"),
-)
-"""British and American, in both directions; what is no word occurs nowhere."""
 _MIN_COMPOUND, _MIN_PART = 12, 4
 """Letters of a word that may be a compound of two words, and of each of these."""
 _MIN_STEM, _MIN_BEGINNING, _ENDING = 7, 2, 2
@@ -212,7 +200,11 @@ class QueryWord:
         return len(word) >= _MIN_COMPOUND and word.isalpha() and _has_both_parts(word, folded)
 
 
-def query_words(text: str, tokenizer: Tokenizer) -> tuple[QueryWord, ...]:
+def query_words(
+    text: str,
+    tokenizer: Tokenizer,
+    alternatives: Alternatives = NO_ALTERNATIVES,
+) -> tuple[QueryWord, ...]:
     """Return the words of a query that name a subject, each once."""
     found: dict[str, QueryWord] = {}
     for word in content_words(_CONTRACTION.sub("", used_part(text))).split():
@@ -220,13 +212,17 @@ def query_words(text: str, tokenizer: Tokenizer) -> tuple[QueryWord, ...]:
         pieces = _PIECE.findall(_CHINESE_GENERAL.sub(" ", word)) if is_unspaced else [word]
         for piece in pieces:
             if len(piece) > 1:
-                one = QueryWord(piece, _ways(piece, tokenizer), bool(_UNSPACED.search(piece)))
+                one = QueryWord(
+                    piece, _ways(piece, tokenizer, alternatives), bool(_UNSPACED.search(piece))
+                )
                 found.setdefault(fold(piece), one)
     words = [one for one in found.values() if one.text.casefold() not in _GENERAL_WORDS]
     return tuple(words[:_MAX_WORDS])
 
 
-def _ways(word: str, tokenizer: Tokenizer) -> tuple[frozenset[str], ...]:
+def _ways(
+    word: str, tokenizer: Tokenizer, alternatives: Alternatives
+) -> tuple[frozenset[str], ...]:
     """Return the sets of terms by which a word may be found."""
     terms = [*tokenizer.count(word)]
     if not terms:
@@ -235,13 +231,7 @@ def _ways(word: str, tokenizer: Tokenizer) -> tuple[frozenset[str], ...]:
     ways = [frozenset((whole,))]
     if parts and all(len(part) > 1 for part in parts):
         ways.append(frozenset(parts))
-    folded = fold(word)
-    for pattern, replacement in _SPELLINGS if folded.isalpha() else ():
-        if pattern.search(folded):
-            ways.append(frozenset(tokenizer.count(pattern.sub(replacement, folded))))
-    if not folded.isalnum():
-        ways.append(frozenset(tokenizer.count("".join(filter(str.isalnum, folded)))))
-    return tuple(way for way in ways if way)
+    return (*ways, *map(frozenset, alternatives.get(whole, ())))
 
 
 def missing_words(words: Sequence[QueryWord], text: str, tokenizer: Tokenizer) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from turnetl.base.results import described
 from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
     DATED,
+    DAY_OF_MONTH,
+    MONTH,
     RELATIVE,
     CalendarUnit,
     TimeSpan,
@@ -46,7 +48,7 @@ from turnetl.retrieval.hits import (
     hit_facts,
 )
 from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
-from turnetl.retrieval.query import Thesaurus, analyze, quoted_parts, used_part
+from turnetl.retrieval.query import Thesaurus, analyze, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
     WEIGHTS,
@@ -125,12 +127,12 @@ async def search(
     ranked = _ranked(rank_keys, index, selection, time)
     ranked = ranked[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
-    compare = matcher(analyzed, index).compared
-    matches = {hit.turn.key: compare(hit, facts[hit.turn.key]) for hit in ranked}
+    compared = matcher(analyzed, index)
+    matches = {hit.turn.key: compared.match(hit, facts[hit.turn.key]) for hit in ranked}
     if not nearest and not any(match.is_close for match in matches.values()):
-        missing = missing_from_all([match.missing_words for match in matches.values()])
-        quoted = tuple(quoted_parts(text)) if not ranked else ()
-        return Hits(distant=len(ranked[:limit]), missing_words=quoted or missing)
+        return Hits(
+            distant=len(ranked[:limit]), missing_words=compared.missing_from_all(matches.values())
+        )
     shown = np.array(sorted(hit.turn.key for hit in ranked), dtype=np.int64)
     excerpts = ExcerptRanking(analyzed, static_model, index.passage_tokens(shown))
     if model is not None:
@@ -237,11 +239,20 @@ OUTSIDE = 0.7
 """What a turn outside of the time that the query names keeps of its score."""
 
 _PREPOSITION = "since|after|before|until"
+_BEFORE_MONTH = "|".join(rf"(?<=\b{word} )" for word in ("in", "during", *_PREPOSITION.split("|")))
 _EXPRESSION = (
     rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
-    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED})(?![\w/:-]|\.\w)"
+    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED}"
+    # Without a year, the last one is meant. `may` and `march` are verbs but after a preposition,
+    # and `may` in lower case is one there too.
+    rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH})"
+    r"(?![\w/:-]|\.\w)"
 )
-_PART = re.compile(r"[0-9]{4}|yesterday|ago|last|past|this", re.IGNORECASE)
+_PART = re.compile(
+    r"[0-9]{4}|yesterday|ago|last|past|this"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
 """What every expression contains. Few queries do, and compiling `_EXPRESSION` takes 5 ms."""
 _GENERAL_WORDS = """
 change changed changes doing done happen happened happening made make work worked working all

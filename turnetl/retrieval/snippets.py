@@ -44,6 +44,8 @@ _LEAST_SHARE = 0.25
 _REPEATED_SHARE = 0.7
 """Of the words of a title, or of a sentence, for the sentence to repeat the title."""
 _FOLDER_OF_USER = re.compile(r"(?<![\w/])/(?:Users|home)/[\w.-]+(?=/)")
+_FAILURE = re.compile(r"\w*(?:Error|Exception|panic)\b|\b(?:FAIL|[Ff]ailed|error|fatal)\w*")
+"""The line of an outcome that says what failed."""
 _NO_FAILURE = re.compile(r"rejected by the user|[Ii]nterrupted|not permitted|doesn't want")
 """The outcome of a step that a person stopped."""
 _WORD = re.compile(r"[^\W_]+(?:[._/\\-]+[^\W_]+)*")
@@ -71,7 +73,7 @@ _INTENTIONS = (
     _Intention(
         _words("errors?|fail(?:s|ed|ing|ures?)?|crash(?:es|ed)?|exceptions?|broken?|bugs?"),
         frozenset({FAILED_WITH, REPORTED, FIXED_BY}),
-        re.compile(r"\b\w*(?:Error|Exception|panic)\b|\b(?:fail(?:s|ed|ure)|error|crash)"),
+        _FAILURE,
     ),
     _Intention(
         _words(
@@ -195,7 +197,7 @@ class SnippetFinder:
     def __init__(self, query: Query, excerpts: ExcerptRanking) -> None:
         self._query, self._excerpts = query, excerpts
         self._tokenizer = Tokenizer()
-        words = query_words(query.text, self._tokenizer)
+        words = query_words(query.text, self._tokenizer, query.alternatives)
         self._terms = frozenset().union(*(way for word in words for way in word.ways))
         self._unspaced = [word.text for word in words if word.is_unspaced]
         self._asked = [one for one in _INTENTIONS if one.query.search(query.text)]
@@ -290,4 +292,6 @@ def _of_turn(turn: IndexedTurn, *, with_failures: bool) -> Iterator[_Candidate]:
                     yield _Candidate(part, following=said_next)
     for step in said.steps if with_failures else ():
         if step.is_error and not _NO_FAILURE.search(step.outcome):
-            yield _Candidate(f"{step.tool} {step.input}: {step.outcome}", FAILED_WITH)
+            parts = step.outcome.removeprefix("failed: ").split("; ")
+            failure = next((one for one in parts if _FAILURE.search(one)), parts[-1])
+            yield _Candidate(f"`{step.input or step.tool}` failed: {failure}", FAILED_WITH)

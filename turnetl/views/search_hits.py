@@ -97,7 +97,8 @@ def no_hits_message(query: str, found: CombinedHits) -> str:
         return _NO_SELECTED
     quoted = quoted_parts(query)
     if not quoted:
-        return NO_HITS
+        missing = found.missing_words
+        return f"no turn contains {_words(missing)}; {NO_HITS}" if missing else NO_HITS
     listed = ", ".join(f"`{part}`" for part in quoted[:_MAX_QUOTED])
     more = f" and {len(quoted) - _MAX_QUOTED} more" if len(quoted) > _MAX_QUOTED else ""
     return _NO_QUOTED.format("text" if len(quoted) == 1 else "texts", listed + more)
