@@ -12,7 +12,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.graph_quality_matching import wilson
+from turnetl.evaluation.intervals import wilson
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
 from turnetl.llm.embedders import Embedder

@@ -1,7 +1,7 @@
 """Recall of the search, stage by stage, compared with plain text search.
 
     python -m benchmarks.retrieval [--graph URL] [--embedder NAME] [--misses] [--other | --blind]
-                                   [ARCHIVES]
+                                   [--weights] [ARCHIVES]
 
 The benchmark ingests the archives with the structural extractor and searches all of their turns for
 questions that are worded as a user would a year later. It prints recall@1, @5 and @10 of the right
@@ -9,6 +9,7 @@ turn: by plain BM25 over the episode texts and over prompts and responses, and b
 `turnetl evaluate` measures. The weights of the ranking were chosen with these
 questions and, by cross-validation, with those of `--other`. Those of `--blind` were written before
 and are to be looked at rarely: no turn that answers one of them answers a question of another set.
+`--weights` prints the recall of all sets, and that of weights by cross-validation, and no stages.
 `benchmarks.retrieval_matches` measures whether a search says that nothing matches.
 
 Default archives: those of tests/real_archives.py. Without them nothing is measured. Turns of
@@ -25,8 +26,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.plain_bm25 import PlainBm25
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
+from benchmarks.ranking_weights import (
+    RecordedQuestion,
+    print_cross_validated,
+    print_line,
+    recorded_turns,
+)
 from tests import real_archives
 from turnetl import pipeline, wiring
 from turnetl.base.clock import now
@@ -36,6 +45,7 @@ from turnetl.evaluation.recall import DEPTHS, RankingStage, Searcher
 from turnetl.ingestion import plan
 from turnetl.lake import Lake
 from turnetl.pipeline.index import OpenIndex, current_index
+from turnetl.retrieval.ranking import WEIGHTS
 from turnetl.settings import Settings
 from turnetl.settings.sections import EmbedderSettings
 
@@ -81,6 +91,9 @@ def main() -> None:
     arguments.add_argument(
         "--misses", action="store_true", help="print the questions whose turn is not first"
     )
+    arguments.add_argument(
+        "--weights", action="store_true", help="all sets, and weights by cross-validation"
+    )
     given = arguments.parse_args()
     if not given.archives.is_dir():
         print("Nothing to measure: the archives that the questions are about are missing.")
@@ -91,7 +104,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         embedder = EmbedderSettings.model_validate({"provider": given.embedder})
         settings = Settings(lake=Path(folder), graph=given.graph, embedder=embedder)
-        better = asyncio.run(measure(settings, projects, questions, misses=given.misses))
+        better = asyncio.run(
+            measure(settings, projects, questions, misses=given.misses, weights=given.weights)
+        )
     if not better and not given.blind:
         sys.exit("the search is not better than plain BM25 at every depth")
 
@@ -102,6 +117,7 @@ async def measure(
     questions: Sequence[BenchmarkQuestion],
     *,
     misses: bool,
+    weights: bool,
 ) -> bool:
     """Print the tables; return whether the search is better than BM25 at every depth."""
     options = pipeline.RunOptions(assumed_time=plan.parse_assumed_time("2024-01-01", now()))
@@ -110,6 +126,9 @@ async def measure(
     answered = [question for question in questions if question.kind != ABSENT]
     print(f"{len(corpus.turns)} turns, {len(answered)} questions")
     async with current_index(settings, now) as opened:
+        if weights:
+            await print_weights(corpus, opened)
+            return True
         results = [
             *by_plain_bm25(answered, corpus),
             *[await by_stage(stage, answered, corpus, opened) for stage in STAGES],
@@ -167,6 +186,36 @@ async def by_stage(
         corpus.rank(question, await searcher.found(question.text, stage)) for question in questions
     ]
     return RankingResult(STAGES[stage], ranks, (time.process_time() - start) / len(questions))
+
+
+async def print_weights(corpus: Corpus, opened: OpenIndex) -> None:
+    """Print the recall of each set, and that of weights by cross-validation over all sets."""
+    of_parts: dict[str, list[RecordedQuestion]] = {}
+    for question in read_questions():
+        if question.kind != ABSENT:
+            recorded = await recorded_question(question, corpus, opened)
+            of_parts.setdefault(question.part, []).append(recorded)
+    now = np.array([*WEIGHTS.values()])
+    for part, questions in of_parts.items():
+        name = f"{part}: {len(questions)} questions"
+        print_line(name, [one.reciprocal_rank(now) for one in questions])
+    print_cross_validated([one for part in of_parts.values() for one in part], "sessions")
+
+
+async def recorded_question(
+    question: BenchmarkQuestion, corpus: Corpus, opened: OpenIndex
+) -> RecordedQuestion:
+    turns = await recorded_turns(
+        opened.index, opened.embedder, question.text, thesaurus=wiring.thesaurus()
+    )
+    right = {turn for turn, names in corpus.names.items() if names & question.turns}
+    sessions = [one.turn.session_id for one in corpus.turns if one.turn_id in right]
+    return RecordedQuestion(
+        min(sessions, default=""),
+        np.array([one.evidence for one in turns]).reshape(-1, len(WEIGHTS)),
+        np.array([one.name in right for one in turns], dtype=np.bool_),
+        np.arange(len(turns)),
+    )
 
 
 def print_recall(questions: Sequence[BenchmarkQuestion], results: Sequence[RankingResult]) -> None:

@@ -196,6 +196,11 @@ async def test_without_a_clock_a_time_in_a_query_is_words_like_others(
         ("tax before february 2026", "0001-01-01", "2026-02-01", "tax"),
         ("tax after 2026-03-01", "2026-03-02", "2026-03-18T14:30", "tax after 2026-03-01"),
         ("tax since last month", "2026-02-01", "2026-03-18T14:30", "tax"),
+        ("tax in january", "2026-01-01", "2026-02-01", "tax in january"),
+        ("tax since February", "2026-02-01", "2026-03-18T14:30", "tax since February"),
+        ("tax before May", "0001-01-01", "2025-05-01", "tax before May"),
+        ("tax on 7 May", "2025-05-07", "2025-05-08", "tax on"),
+        ("tax on March 2nd", "2026-03-02", "2026-03-03", "tax on"),
         ("tax between 2026-03-01 and 2026-03-03", "2026-03-01", "2026-03-04", None),
     ],
 )

@@ -23,7 +23,7 @@ _MAX_CHARS = 60
 # Patterns are texts: most commands read no time, and compiling these takes 15 ms.
 _NUMBER = r"(?:[0-9]{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _UNIT = r"(?:second|minute|hour|day|week|month|year)s?"
-_MONTH = (
+MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
@@ -33,9 +33,10 @@ _WEEKDAY = (
 )
 _DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
 _YEAR = r"[0-9]{4}"
+DAY_OF_MONTH = rf"(?:{MONTH} {_DAY}|{_DAY} (?:of )?{MONTH})"
 _CLOCK = r"(?:(?: at)? (?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]m)?|[0-9]{1,2} ?[ap]m))"
 DATED = (
-    rf"(?:{_MONTH} {_YEAR}|{_MONTH} {_DAY},? {_YEAR}|{_DAY} (?:of )?{_MONTH},? {_YEAR})"
+    rf"(?:{MONTH} {_YEAR}|{MONTH} {_DAY},? {_YEAR}|{_DAY} (?:of )?{MONTH},? {_YEAR})"
     r"|[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?"
 )
 """Pattern of the expressions that name a month or a day of a year."""
@@ -47,8 +48,8 @@ RELATIVE = (
 """Pattern of the expressions that name a time before now."""
 _DAYS = rf"(?:the )?day before yesterday|yesterday|today|tomorrow|(?:last )?{_WEEKDAY}"
 _IN_ENGLISH = (
-    rf"now|{RELATIVE}|{DATED}|{_MONTH}|{_MONTH} {_DAY}|{_DAY} (?:of )?{_MONTH}"
-    rf"|(?:{_DAYS}|{_MONTH} {_DAY}(?:,? {_YEAR})?|{_DAY} (?:of )?{_MONTH}(?:,? {_YEAR})?){_CLOCK}?"
+    rf"now|{RELATIVE}|{DATED}|{MONTH}|{DAY_OF_MONTH}"
+    rf"|(?:{_DAYS}|{MONTH} {_DAY}(?:,? {_YEAR})?|{_DAY} (?:of )?{MONTH}(?:,? {_YEAR})?){_CLOCK}?"
 )
 _SHORT = r"([0-9]{1,5}) ?(min|h|d|w|mo|y)"
 _UNITS = {"min": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}

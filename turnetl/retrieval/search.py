@@ -23,6 +23,8 @@ from turnetl.base.results import described
 from turnetl.base.terms import content_words
 from turnetl.base.time_span import (
     DATED,
+    DAY_OF_MONTH,
+    MONTH,
     RELATIVE,
     CalendarUnit,
     TimeSpan,
@@ -237,11 +239,20 @@ OUTSIDE = 0.7
 """What a turn outside of the time that the query names keeps of its score."""
 
 _PREPOSITION = "since|after|before|until"
+_BEFORE_MONTH = "|".join(rf"(?<=\b{word} )" for word in ("in", "during", *_PREPOSITION.split("|")))
 _EXPRESSION = (
     rf"(?:\b(?P<preposition>{_PREPOSITION}) )?(?<![\w./:-])"
-    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED})(?![\w/:-]|\.\w)"
+    rf"(?P<time>(?P<relative>(?!today)(?:{RELATIVE}))|{DATED}"
+    # Without a year, the last one is meant. `may` and `march` are verbs but after a preposition,
+    # and `may` in lower case is one there too.
+    rf"|(?:{_BEFORE_MONTH})(?!(?-i:may)){MONTH}|(?<=\bon ){DAY_OF_MONTH})"
+    r"(?![\w/:-]|\.\w)"
 )
-_PART = re.compile(r"[0-9]{4}|yesterday|ago|last|past|this", re.IGNORECASE)
+_PART = re.compile(
+    r"[0-9]{4}|yesterday|ago|last|past|this"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)",
+    re.IGNORECASE,
+)
 """What every expression contains. Few queries do, and compiling `_EXPRESSION` takes 5 ms."""
 _GENERAL_WORDS = """
 change changed changes doing done happen happened happening made make work worked working all
