@@ -109,7 +109,7 @@ def test_as_of_marks_facts_that_were_invalidated_later(folder: Path) -> None:
 
 def test_further_facts_that_were_invalidated_are_marked(folder: Path) -> None:
     query = ("why did the checkout tests fail", "-n", "1")
-    printed = run_in_process("search", *query, folder=folder).stdout
+    printed = run_in_process("search", *query, "-v", folder=folder).stdout
     more = [line for line in printed.splitlines() if "·" in line]
     assert any("(ended on 2026-03-03 09:12 by turn 66185fa7: " in line for line in more)
     (hit,) = hits(folder, *query)

@@ -43,7 +43,7 @@ def test_a_line_that_an_edit_shows_has_its_turn(repository: Repository, lake: Pa
         "line",
     )
     assert [turn["id"] for turn in commit["turns"]] == ["66185fa7"]
-    assert commit["facts"][0]["text"].startswith("`src/bookshop/cart.py`: in `add`")
+    assert commit["facts"][0]["text"].startswith("`src/bookshop/cart.py`: in `Cart.add`")
 
 
 def test_a_line_before_the_first_turn_is_unknown(repository: Repository, lake: Path) -> None:

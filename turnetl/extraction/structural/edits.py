@@ -52,7 +52,7 @@ RELATIONS = {
 BEFORE, AFTER = "before", "after"
 """Attributes of a fact about one line that changed."""
 _RANK, _IMPORT_RANK = 5, 9
-_MAX_FILES, _MAX_OF_FILE, _MAX_OF_TEST, _MAX_IMPORTS = 25, 3, 2, 2
+_MAX_FILES, _MAX_OF_FILE, _MAX_OF_TEST, _MAX_IMPORTS, _MAX_OF_LINES = 25, 3, 2, 2, 2
 _FILES = 5
 """For every five files that a turn edits, each file has one fact fewer, but at least one."""
 _SHOWN_PATH, _SHOWN_NAMES = 48, 4
@@ -454,13 +454,12 @@ def _vague_facts(features: TurnFeatures, edits: Sequence[_Edit]) -> Iterator[Fac
     """
     file = edits[0].file
     calls = tuple(dict.fromkeys(call for edit in edits for call in edit.calls))
-    values = [edit.value for edit in edits if edit.value and any(edit.value)]
     text = _sentence(features, file.rpartition("/")[2], calls)
     is_named = any(edit.name for edit in edits)
-    if not text and len(values) == 1 and not is_named:
-        text = edit_sentences.whole_line(*values[0])
     if not text and not is_named:
-        text = f"was changed{_first_line(calls[0])}"
+        lines = [one.partition(BECOMES)[::2] for edit in edits for one in edit.told]
+        told = [edit_sentences.whole_line(*one) for one in lines[:_MAX_OF_LINES] if any(one)]
+        text = "; ".join(told) or f"was changed{_first_line(calls[0])}"
     if text:
         merged = _Edit(file, EditedPart(CHANGED, ""), calls)
         text = f"{_shown(file)}{' ' if text.startswith('was ') else ': '}{text}"
