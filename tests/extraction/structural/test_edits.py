@@ -46,6 +46,13 @@ async def test_one_sentence_of_the_edit_says_what_changed(subtests: pytest.Subte
             assert group.texts(relation) == [text]
 
 
+async def test_a_folder_of_the_project_is_no_package(shop: ShopGroup) -> None:
+    path = "/home/dev/shop/internal/cart/cart.go"
+    own = edit("^example.com/shop/internal/cart/money", path=path)
+    await shop.ingest(tool_calls=(own, edit("^github.com/google/uuid", path=path)))
+    assert shop.names("Package") == ["github.com/google/uuid"]
+
+
 async def test_a_setting_is_named_with_both_values(shop: ShopGroup) -> None:
     change = "~retry.limit · limit = 3 ⇒ limit = 5"
     await shop.ingest(tool_calls=(edit(change, path="shop.toml"),))

@@ -64,7 +64,7 @@ async def test_a_failure_is_named_by_its_test_its_rule_and_file_or_its_message(
             passed(
                 "gh run view 7 --log-failed", "test\tRun\t2026-01-02T03:04:05.6Z --- FAIL: TestTax"
             ),
-            "`gh run view 7 --log-failed` failed in `TestTax`",
+            "CI, as `gh run view 7 --log-failed` shows, failed in `TestTax`",
         ),
         (failed("git push", "fatal: no upstream"), "`git push` failed with `fatal: no upstream`"),
         (
@@ -129,8 +129,8 @@ async def test_what_failed_in_ci_is_resolved_where_it_passes_not_where_a_log_is_
     await shop.ingest(tool_calls=in_order(job, changed, passing))
     ended = {fact.text: fact.invalid_at is not None for fact in shop.facts("FAILED_WITH")}
     assert ended == {
-        "`gh pr checks` failed with `CI job lint failed`": True,
-        "`gh pr checks` failed with `CI job test failed`": False,
+        "CI, as `gh pr checks` shows, failed with `CI job lint failed`": True,
+        "CI, as `gh pr checks` shows, failed with `CI job test failed`": False,
     }
     local = failed("make lint", LINT)
     assert await resolution(local, changed, green) == ("unresolved", [])

@@ -141,11 +141,24 @@ def edit_facts(features: TurnFeatures) -> Iterator[FactDraft]:
     facts += [one for one in vague if not (facts and _NO_CONTENT.search(one.text))]
     moved = {fact.target for fact in facts if fact.relation == "ADDED"}
     yield from (one for one in facts if one.relation != "DELETED" or one.target not in moved)
-    folders = {part for file in (*by_file, *features.other_files) for part in file.split("/")[:-1]}
-    needed = [one for one in imported if one.name not in folders and not TEST_FILE.search(one.file)]
+    known = (*by_file, *(one.file for one in imported), *features.other_files)
+    needed = [
+        one for one in imported if not _is_own(one.name, known) and not TEST_FILE.search(one.file)
+    ]
     for edit in needed[:_MAX_IMPORTS]:
         text = f"{_shown(edit.file)} imports `{edit.name}`"
         yield _draft(features, edit, "DEPENDS_ON", EntityKey(PACKAGE, edit.name), text)
+
+
+def _is_own(package: str, files: Iterable[str]) -> bool:
+    """Return whether an imported package is a folder of the project, or lies in one.
+
+    Go names such a package by the project and the folder: `example.com/shop/internal/money`.
+    """
+    folders = [file.rpartition("/")[0] for file in files]
+    parts = {part for folder in folders for part in folder.split("/")}
+    roots = {"/".join(folder.split("/")[:2]) for folder in folders if "/" in folder}
+    return package in parts or any(f"/{root}/" in f"{package}/" for root in roots)
 
 
 def _find_moved(features: TurnFeatures, by_file: dict[str, list[_Edit]]) -> None:

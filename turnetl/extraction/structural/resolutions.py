@@ -77,7 +77,9 @@ class RunFailure:
 
     def sentence(self, name: str = "") -> str:
         word = "in" if self.kind is FailureKind.TEST else "with"
-        return f"{self.ran} failed {word} `{name or self.name}`"
+        # What shows a run of CI has not failed itself.
+        ran = f"CI, as {self.ran} shows," if is_ci_log(self.line) else self.ran
+        return f"{ran} failed {word} `{name or self.name}`"
 
     @property
     def attributes(self) -> dict[str, Attribute]:
