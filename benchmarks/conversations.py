@@ -98,7 +98,7 @@ class QuestionResult:
 
 
 @dataclass
-class Measured:
+class MeasuredQuestions:
     """What was found for the questions of some conversations, in their order."""
 
     conversations: int = 0
@@ -151,7 +151,7 @@ async def measure(
     settings: Settings,
     archives: Path,
     conversations: Sequence[Conversation],
-    measured: Measured,
+    measured: MeasuredQuestions,
     *,
     weights: bool = False,
 ) -> None:
@@ -250,7 +250,7 @@ def _best(scores: Sequence[float]) -> list[int]:
 
 
 def _add(
-    measured: Measured,
+    measured: MeasuredQuestions,
     way: str,
     question: ConversationQuestion,
     found: Sequence[ConversationTurn],
@@ -265,7 +265,7 @@ def _add(
     measured.results.setdefault(way, []).append(QuestionResult(rank, share))
 
 
-def print_tables(measured: Measured, kinds: Sequence[str]) -> None:
+def print_tables(measured: MeasuredQuestions, kinds: Sequence[str]) -> None:
     print(
         f"{measured.conversations} conversations, {measured.turns} turns, "
         f"{len(measured.asked)} questions with evidence"
@@ -274,7 +274,7 @@ def print_tables(measured: Measured, kinds: Sequence[str]) -> None:
         _print_table(kind, measured)
 
 
-def _print_table(kind: str, measured: Measured) -> None:
+def _print_table(kind: str, measured: MeasuredQuestions) -> None:
     places = [place for place, one in enumerate(measured.asked) if kind in ("all", one.kind)]
     print(f"\n{kind}: {len(places)} questions")
     if not places:
@@ -297,7 +297,7 @@ def _print_table(kind: str, measured: Measured) -> None:
         )
 
 
-def print_misses(measured: Measured, kind: str) -> None:
+def print_misses(measured: MeasuredQuestions, kind: str) -> None:
     """Print the questions of a kind whose session is not first."""
     for question, one in zip(measured.asked, measured.results[SEARCH], strict=True):
         if question.kind == kind and one.session_rank != 1:

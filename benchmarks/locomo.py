@@ -24,7 +24,7 @@ from benchmarks.conversations import (
     Conversation,
     ConversationQuestion,
     ConversationSession,
-    Measured,
+    MeasuredQuestions,
     Message,
     measure,
     print_misses,
@@ -51,7 +51,7 @@ def main() -> None:
     if given.fetch:
         urllib.request.urlretrieve(SOURCE, given.file)
     found = [read_conversation(one) for one in json.loads(given.file.read_text(encoding="utf-8"))]
-    measured = Measured()
+    measured = MeasuredQuestions()
     with tempfile.TemporaryDirectory() as folder:
         embedder = EmbedderSettings.model_validate({"provider": given.embedder})
         settings = Settings(lake=Path(folder, "lake"), embedder=embedder)

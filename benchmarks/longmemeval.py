@@ -23,7 +23,7 @@ from benchmarks.conversations import (
     Conversation,
     ConversationQuestion,
     ConversationSession,
-    Measured,
+    MeasuredQuestions,
     Message,
     measure,
     print_misses,
@@ -78,8 +78,10 @@ def evenly_spaced(found: Sequence[Conversation], count: int | None) -> Sequence[
     return [found[place * len(found) // count] for place in range(count)]
 
 
-async def measure_each(found: Sequence[Conversation], embedder: EmbedderSettings) -> Measured:
-    measured = Measured()
+async def measure_each(
+    found: Sequence[Conversation], embedder: EmbedderSettings
+) -> MeasuredQuestions:
+    measured = MeasuredQuestions()
     for one in found:
         with tempfile.TemporaryDirectory() as folder:
             settings = Settings(lake=Path(folder, "lake"), embedder=embedder)

@@ -162,7 +162,7 @@ def test_the_archive_is_hostile_enough(folder: Path) -> None:
 
 @pytest.mark.full
 def test_no_command_prints_a_control_of_an_archive_on_a_terminal(folder: Path) -> None:
-    for arguments in (("search", "cart"), ("backfill", ".", "--lake", f"bars {NAME}")):
+    for arguments in (("search", "cart", "-v"), ("backfill", ".", "--lake", f"bars {NAME}")):
         text = in_terminal(*arguments, folder=folder, PAGER="cat")
         assert_clean_terminal(text)
         assert "owned" in text

@@ -58,7 +58,7 @@ def test_the_model_orders_the_best_turns_and_a_repeated_search_costs_nothing(
     assert (again.json["usage"]["calls"], again.messages) == (0, [])
     stats = run_in_process("journal", "stats", "--json", folder=folder).json
     assert "search.rerank" in json.dumps(stats)
-    printed = search(folder, QUERY, "--rerank", "--nearest", "-n", "1", **environment).stdout
+    printed = search(folder, QUERY, "--rerank", "--nearest", "-v", "-n", "1", **environment).stdout
     assert "relevance 0.91" in printed
     assert "relevance" not in search(folder, QUERY).stdout
 

@@ -24,7 +24,7 @@ from turnetl.llm.vectors import Matrix, unpack
 TOY = SearchEmbedding("toy", ToyEmbedder.name, ToyEmbedder.dimensions)
 
 
-class SlowEmbedder(ToyEmbedder):
+class HesitantEmbedder(ToyEmbedder):
     """Is stopped before a number of its calls."""
 
     def __init__(self, calls: int) -> None:
@@ -121,7 +121,7 @@ async def test_turns_that_wait_are_compared_by_the_embedder_of_the_index(
 async def test_a_stopped_run_continues_after_the_last_batch(
     folder: Path, index: PersistentIndex
 ) -> None:
-    slow = SlowEmbedder(calls=1)
+    slow = HesitantEmbedder(calls=1)
     with closing(opened(folder, slow)) as stopped:
         await stopped.embed_next(probe=1)
         with pytest.raises(KeyboardInterrupt):

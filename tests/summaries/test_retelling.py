@@ -29,7 +29,7 @@ TOLD = (
     (
         "REJECTED",
         "The user rejected the edit of `cart.py` (`+ float`): keep integers there",
-        "Keep integers there",
+        "The edit of `cart.py` (`+ float`): keep integers there",
     ),
     (
         "FAILED_WITH",

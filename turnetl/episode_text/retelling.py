@@ -105,9 +105,9 @@ def _said(text: str) -> str:
             said = intent(from_episode_text(f"user: {said}"))
         if (not is_report and said.endswith(("?", "\uff1f"))) or _POINTS.match(said):
             return ""
-    # Whoever stops a call says what is wanted instead: not that, but the call is rejected.
+    # Whoever stops a call says what is wanted instead: that is not what is rejected.
     stopped, _, call = spoken["verb"].partition("rejected the ")
-    said = f"not the {call}: {said}" if call and not stopped else said
+    said = f"the {call}: {said}" if call and not stopped else said
     return fit(capital(said), MAX_CHARS).rstrip(":;, ")
 
 

@@ -218,7 +218,9 @@ def build_hits(
         built = _hit(
             hit, prompt, named[hit.turn.key], best, passage=one_line(passage), files=changed
         )
-        built = replace(built, snippet=_snippet(built, hit, best, snippets))
+        is_asked_for = bool(best) and best[0].uuid in selected
+        snippet = _snippet(built, hit, best, snippets, is_asked_for=is_asked_for)
+        built = replace(built, snippet=snippet)
         if matches is not None:
             found = matches[hit.turn.key]
             built = replace(built, match=found.match, missing_words=found.missing_words)
@@ -227,9 +229,16 @@ def build_hits(
 
 
 def _snippet(
-    hit: SearchHit, ranked: RankedTurn, facts: Sequence[Fact], snippets: SnippetFinder | None
+    hit: SearchHit,
+    ranked: RankedTurn,
+    facts: Sequence[Fact],
+    snippets: SnippetFinder | None,
+    *,
+    is_asked_for: bool,
 ) -> Snippet:
-    """Return what answers the query; of a list of turns, what came of each."""
+    """Return what answers the query; of a list, the fact asked for, or what came of the turn."""
+    if snippets is None and is_asked_for:
+        return Snippet(facts[0].text)
     if snippets is None:
         return Snippet(hit.outcome or ("" if hit.fact == hit.prompt else hit.fact))
     return snippets.snippet(ranked.turn, facts, hit.intent or hit.prompt, hit.outcome)

@@ -109,8 +109,9 @@ def _item(text: str, source: str, mark: str = "•") -> Node:
 
 
 def _decision(one: DigestFact) -> Node:
-    kind = {PREFERS: "Preference: ", REJECTED: "Objection: "}.get(one.fact.relation, "")
-    kind = "" if one.told.startswith(("Rejected ", "Not the ")) else kind
+    kind = {PREFERS: "Preference: ", REJECTED: "Rejected: "}.get(one.fact.relation, "")
+    kind = "Objection: " if one.fact.text.startswith("The user objected") else kind
+    kind = "" if one.told.startswith("Rejected ") else kind
     was = f" (replaces “{one.then}”)" if one.then else ""
     by = " (agent)" if one.fact.text.startswith("The agent") else ""
     return _item(f"{kind}{one.told}{was}{by}", one.turn.id)

@@ -139,9 +139,13 @@ def _brief(hit: SearchHit, as_of: datetime | None) -> Iterator[Line]:
 
 
 def reversal(hit: SearchHit, as_of: datetime | None) -> str:
-    """Return what ended a decision of a hit, and when; empty if all hold."""
-    decisions = (one for one in hit_facts(hit) if one.relation in DECISIONS)
-    return next((fact_end(one, as_of) for one in decisions if one.invalid_at is not None), "")
+    """Return what ended a decision of a hit, or the fact it shows, and when; empty if all hold."""
+    told = (one for one in hit_facts(hit) if _is_told(one, hit))
+    return next((fact_end(one, as_of) for one in told if one.invalid_at is not None), "")
+
+
+def _is_told(fact: HitFact, hit: SearchHit) -> bool:
+    return fact.relation in DECISIONS or fact.fact == hit.snippet.text
 
 
 def _rest(hit: SearchHit, as_of: datetime | None) -> View:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         extractor_over,
         model_extractor,
         recipe,
-        templates,
     )
     from turnetl.wiring.index import (
         check_index,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
         replace_index,
         search_index,
         session_index,
-        thesaurus,
     )
     from turnetl.wiring.ingestion import check, flush_rules, ingest_resources
     from turnetl.wiring.noise_filters import (
@@ -51,5 +49,6 @@ if TYPE_CHECKING:
         user_name,
     )
     from turnetl.wiring.tables import archive_files, lake, lake_in, machine_name, this_machine
+    from turnetl.wiring.template_files import templates, thesaurus
 
 __getattr__ = lazy_exports(__name__)

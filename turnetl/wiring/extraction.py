@@ -1,7 +1,6 @@
 """The configured extractor, with its templates and ontology."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from turnetl.base.errors import BadUsage, TurnetlError
@@ -11,8 +10,8 @@ from turnetl.episodes.filters import KINDS
 from turnetl.extraction import ontology
 from turnetl.extraction.config import TEMPLATE_SUFFIX, PromptConfigs, prompt_warning
 from turnetl.extraction.structural import structural_recipe
-from turnetl.extraction.templates import TemplateResolver, search_folders
-from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent, trusted_project
+from turnetl.settings import CONFIGURE_MODEL, Settings, model_intent
+from turnetl.wiring.template_files import templates
 
 if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.extraction.llm import LlmExtractor
@@ -21,16 +20,6 @@ if TYPE_CHECKING:  # a run without new turns does without these
     from turnetl.llm.checks import CheckResult, ModelCheck
     from turnetl.llm.embedders import Embedder
     from turnetl.llm.stack import ModelStack
-
-
-def templates() -> TemplateResolver:
-    """Return the resolver of templates: those of the project if it is trusted, the user's, ours."""
-    home, project = Path.home(), trusted_project()
-    # In the home folder, the templates are the user's own and are not among what was trusted.
-    if project is None or project.folder == home.resolve():
-        return TemplateResolver(search_folders(None, home))
-    contents = {project.folder / name: content for name, content in project.contents.items()}
-    return TemplateResolver(search_folders(project.folder, home), contents)
 
 
 def extractor(

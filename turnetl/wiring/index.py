@@ -4,7 +4,6 @@ import logging
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from turnetl.base.errors import BadUsage
 from turnetl.graph.open import embedded_file
 from turnetl.index import persistent
 from turnetl.index.catalog_state import BUSY_TIMEOUT
@@ -13,7 +12,6 @@ from turnetl.index.persistent import PersistentIndex
 from turnetl.index.session_index import SessionIndex, session_index_folder
 from turnetl.index.snapshot import IndexSnapshot, open_snapshot
 from turnetl.llm.embedders import Embedder
-from turnetl.retrieval.query import Thesaurus, parse_thesaurus
 from turnetl.settings import Settings
 from turnetl.wiring.embedding import is_remote, open_chosen_embedder
 
@@ -145,24 +143,3 @@ def missing_graph(settings: Settings) -> Path | None:
     """Return the file of an embedded graph that does not exist; None if there is a graph."""
     path = embedded_file(settings.graph_url)
     return path if path is not None and not path.exists() else None
-
-
-THESAURUS = "thesaurus.txt"
-
-
-def thesaurus() -> Thesaurus:
-    """Return the words that stand for each other in a search: the user's, or the built-in ones.
-
-    Raises:
-        BadUsage: the file cannot be read, or a line is not valid.
-    """
-    from turnetl.wiring.extraction import templates
-
-    resolver = templates()
-    path = resolver.find(THESAURUS)
-    if path is None:
-        return Thesaurus()
-    text, problem = resolver.read_text(path)
-    if text is None:
-        raise BadUsage(f"thesaurus `{path}` {problem}")
-    return parse_thesaurus(text, str(path))

@@ -319,7 +319,8 @@ def _about(features: TurnFeatures, sentence: str, *, is_resolved: bool) -> Entit
             return EntityKey(FILE, file)
     named = next(iter(features.entities_in(sentence)), None)
     topic = "" if named else _topic(sentence, is_resolved=is_resolved)
-    return named or (EntityKey(CONCEPT, topic) if topic else None)
+    is_generic = topic.casefold() in lexicon.GENERIC_IDENTIFIERS
+    return named or (EntityKey(CONCEPT, topic) if topic and not is_generic else None)
 
 
 def _topic(sentence: str, *, is_resolved: bool = False) -> str:
