@@ -149,7 +149,7 @@ def test_the_minutes_after_which_a_turn_is_closed_are_an_option_of_the_run_and_o
     done = run_in_process("ingest", "--close-after", "0", "--json", folder=tmp_path).json
     assert done["committed"] == 2
     # As after the crash of an agent.
-    text = run_in_process("search", "fix the cart", "-n", "1", folder=tmp_path).stdout
+    text = run_in_process("search", "fix the cart", "-n", "1", "-v", folder=tmp_path).stdout
     assert "→ No answer" in text
 
 

@@ -337,7 +337,7 @@ def test_a_hit_has_the_path_of_its_archive_in_any_folder(tmp_path: Path) -> None
     run_in_process("backfill", "one.jsonl", *graph, folder=folder)
     hit = run_in_process("search", "photos", *graph, "--json", folder=elsewhere).json["hits"][0]
     assert Path(hit["archive"]) == folder / "one.jsonl"
-    text = run_in_process("search", "photos", *graph, folder=folder).stdout
+    text = run_in_process("search", "photos", "-v", *graph, folder=folder).stdout
     assert f" one.jsonl:{hit['first_line']}-" in text.replace("  ", " ")
 
 

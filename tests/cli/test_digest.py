@@ -72,7 +72,7 @@ def test_every_statement_names_its_turn_and_every_session_its_lines(folder: Path
 AT = SESSION_START
 SQLITE = "I decided to use SQLite instead of Postgres, because it needs no server."
 CENTS = "I decided to use cents instead of floats."
-PYTEST = "We'll use pytest instead of unittest, because its messages are better."
+PYTEST = "We decided to use pytest instead of unittest, because its messages are better."
 HOSTILE = "See ![x](https://example.org/a.png) and [y](file:///etc/passwd) <img src=z>"
 
 

@@ -125,6 +125,7 @@ def test_the_lines_of_a_turn_are_shown_with_the_url(uploads: Uploads) -> None:
     result = run_in_process(
         "search",
         "integer cents",
+        "--verbose",
         "--lake",
         uploads.lake,
         folder=uploads.folder,

@@ -108,7 +108,9 @@ def test_edited_writes_edited_summaries_again_as_if_nobody_had_edited_them(
     written = [group["written"] for group in done.json["groups"]]
     assert written == [group["to_write"] for group in preview]
     assert sum(written) >= list(summaries(edited).values()).count("by hand") > 0
-    assert facts_told(contents(graph)) == expected
+    told = facts_told(contents(graph))
+    assert told.keys() == expected.keys()
+    assert all({*expected[one].splitlines()} <= {*told[one].splitlines()} for one in told)
     after = contents(graph)
     again = summarize(tmp_path, graph, "--edited", "--json").json["groups"]
     assert [(group["to_write"], group["edited"]) for group in again] == [(0, 0), (0, 0)]
