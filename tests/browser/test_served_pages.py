@@ -100,7 +100,7 @@ def test_an_entity_is_followed_from_a_turn_to_what_resolved_it(entered: Page) ->
     entered.get_by_role("list").get_by_role("link", name="KeyError: 'price'").last.click()
     expect(entered.get_by_role("heading", level=1)).to_have_text("KeyError: 'price'")
     entered.get_by_role("link", name="What resolved it").click()
-    expect(entered.get_by_text("resolved 2026-03-03 09:12")).to_be_visible()
+    expect(entered.get_by_text("fixed 2026-03-03 09:12")).to_be_visible()
     entered.get_by_role("link", name=PROMPT).click()
     entered.get_by_role("link", name=SESSION).click()
     expect(entered.get_by_role("heading", name="Turns")).to_be_visible()
