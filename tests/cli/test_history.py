@@ -143,7 +143,7 @@ def test_without_an_error_that_matches_the_turns_of_a_search_are_printed(folder:
     result = run_in_process("fix", text, folder=folder)
     first, *lines = result.stdout.splitlines()
     assert first.startswith("no error in the graph matches; these are the turns that")
-    assert any("2026-03-03-checkout.jsonl:3-20" in line for line in lines)
+    assert any(line.strip().startswith("66185fa7 · 2026-03-03") for line in lines)
     printed = run_in_process("fix", text, "--json", folder=folder).json
     assert printed["errors"] == []
     assert [turn["id"] for turn in printed["turns"]][:1] == ["66185fa7"]
