@@ -45,6 +45,7 @@ from turnetl.base.model import Entity, Fact
 from turnetl.episode_text.conversation import from_episode_text
 from turnetl.episode_text.intents import MAX_CHARS, intent
 from turnetl.episode_text.outcomes import outcome
+from turnetl.evaluation.intervals import wilson
 from turnetl.ingestion import plan
 from turnetl.lake import Lake
 from turnetl.settings import Settings
@@ -108,7 +109,7 @@ def _share(counts: Counter[str]) -> str:
     part, whole = counts["part"], counts["whole"]
     if part > whole:
         return f"{part / max(1, whole):.2f} ({part}/{whole})"
-    low, high = matching.wilson(part, whole)
+    low, high = wilson(part, whole)
     share = f"{part / whole:.2f} [{low:.2f} {high:.2f}]" if whole else "-"
     return f"{share} {part}/{whole}"
 

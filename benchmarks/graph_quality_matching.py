@@ -1,6 +1,5 @@
 """Whether what an extractor says is what a label says: pure, by the rules of guide.md."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -243,13 +242,3 @@ def match(
         else:
             wrong.append(prediction)
     return Matching(pairs, repeated, wrong, free)
-
-
-def wilson(part: int, whole: int) -> tuple[float, float]:
-    """Return the 95 % Wilson interval of a share; of nothing everything is possible."""
-    if not whole:
-        return 0.0, 1.0
-    z, p = 1.96, part / whole
-    middle = (p + z * z / (2 * whole)) / (1 + z * z / whole)
-    half = z * math.sqrt(p * (1 - p) / whole + z * z / (4 * whole * whole)) / (1 + z * z / whole)
-    return max(0.0, middle - half), min(1.0, middle + half)

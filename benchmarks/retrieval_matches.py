@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from benchmarks.graph_quality_matching import wilson
 from benchmarks.questions import ABSENT, BenchmarkQuestion, read_questions
 from tests import real_archives
 from turnetl import pipeline, wiring
 from turnetl.base.clock import now
+from turnetl.evaluation.intervals import wilson
 from turnetl.ingestion import plan
 from turnetl.pipeline.index import current_index
 from turnetl.retrieval.match import Match, missing_from_all

@@ -20,9 +20,9 @@ from benchmarks.graph_quality_matching import (
     speaker,
     spellings,
     states,
-    wilson,
 )
 from turnetl.base.model import Attribute
+from turnetl.evaluation.intervals import wilson
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
