@@ -5,9 +5,8 @@
 Download `longmemeval_s.json`, or a file of the same form, into the folder yourself (Wu and others,
 2025; the project's page names the place). Each question has a history of its own, of about 50
 sessions, and is asked at its own date; so each gets a lake of its own, and 500 take hours:
-`--questions` measures so many of them, evenly spaced. What is measured stands in
-`benchmarks/conversations.py`. Questions about what never came up are left out: they have no
-evidence.
+`--questions` measures that many of them, evenly spaced. `benchmarks/conversations.py` defines the
+measures. Questions without an answer in the history are left out: they have no evidence.
 """
 
 import argparse
@@ -48,7 +47,7 @@ _ABSTENTION = "_abs"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help=f"with {' or '.join(FILES)}")
-    parser.add_argument("--questions", type=int, help="measure so many, evenly spaced")
+    parser.add_argument("--questions", type=int, help="measure this many, evenly spaced")
     parser.add_argument("--misses", choices=KINDS, help="print those of a kind")
     parser.add_argument("--embedder", default="local", help="as `embedder.provider` names it")
     given = parser.parse_args()

@@ -134,7 +134,7 @@ _HASH_DIGITS = 7
 def spelled_ids(groups: Iterable[GroupId], name: str) -> list[str]:
     """Return the ids that an entity with another spelling of the name may have, by label."""
     folds = {(label, folded_name(label, name)) for label in _FOLDS}
-    # Whoever asks may not know whether a symbol is written with a capital.
+    # A user may not know whether a symbol begins with a capital.
     folds |= {("Symbol", folded_name("Symbol", one)) for one in (name.lower(), name.capitalize())}
     return [entity_id(group, label, fold) for group in groups for label, fold in sorted(folds)]
 

@@ -105,7 +105,7 @@ def _said(text: str) -> str:
             said = intent(from_episode_text(f"user: {said}"))
         if (not is_report and said.endswith(("?", "\uff1f"))) or _POINTS.match(said):
             return ""
-    # Whoever stops a call says what is wanted instead: that is not what is rejected.
+    # A user who stops a call says what to do instead. Only the call is rejected.
     stopped, _, call = spoken["verb"].partition("rejected the ")
     said = f"the {call}: {said}" if call and not stopped else said
     return fit(capital(said), MAX_CHARS).rstrip(":;, ")

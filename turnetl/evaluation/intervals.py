@@ -39,8 +39,8 @@ def bootstrap(values: Sequence[float], *, seed: int = 0) -> Interval:
 def mcnemar(gained: int, lost: int) -> float:
     """Return the p-value of the exact two-sided McNemar test.
 
-    It is the chance that so many of the questions that changed did so in one direction, if both
-    directions are equally likely.
+    It is the probability of a split at least as uneven as this one, if a question that changed is
+    equally likely to be gained or lost.
     """
     changed = gained + lost
     tail = sum(math.comb(changed, count) for count in range(min(gained, lost) + 1))

@@ -318,7 +318,7 @@ class PersistentIndex:
         Other writers are excluded while the vectors are written, not while they are made.
 
         Args:
-            probe: embed only so many passages and write nothing, to see how long it takes.
+            probe: embed at most this many passages and write nothing, to measure the time.
         """
         with self._reading() as parts:
             batch = waiting_batch(parts.catalog)

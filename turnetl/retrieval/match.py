@@ -71,8 +71,8 @@ class Matcher:
         occur nowhere. A weak match that has no word of the query at all is not close.
         """
         text = "\n".join((ranked.turn.text, *map(fact_text, facts)))
-        found = self._tokenizer.occurring(text, self.information)
-        missing = missing_words(self.words, text, self._tokenizer)
+        found = self._tokenizer.occurring(text, self._terms)
+        missing = _missing(self.words, text, found)
         is_strong = self.query.phrases or not missing or ranked.score >= STRONG_SCORE
         has_words = len(missing) < len(self.words) or not self.words
         return TurnMatch(
@@ -91,6 +91,10 @@ class Matcher:
     @cached_property
     def words(self) -> tuple["QueryWord", ...]:
         return query_words(self.query.text, self._tokenizer, self.query.alternatives)
+
+    @cached_property
+    def _terms(self) -> frozenset[str]:
+        return _terms(self.words).union(self.information)
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -236,9 +240,15 @@ def _ways(
 
 def missing_words(words: Sequence[QueryWord], text: str, tokenizer: Tokenizer) -> tuple[str, ...]:
     """Return the words that a text lacks."""
-    found = tokenizer.occurring(
-        text, frozenset().union(*(way for word in words for way in word.ways))
-    )
+    return _missing(words, text, tokenizer.occurring(text, _terms(words)))
+
+
+def _terms(words: Sequence[QueryWord]) -> frozenset[str]:
+    return frozenset().union(*(way for word in words for way in word.ways))
+
+
+def _missing(words: Sequence[QueryWord], text: str, found: set[str]) -> tuple[str, ...]:
+    """Return the words that a text lacks in which these terms occur."""
     lacking = [word for word in words if not any(way <= found for way in word.ways)]
     if not lacking:
         return ()

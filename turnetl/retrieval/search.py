@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -34,7 +33,7 @@ from turnetl.base.time_span import (
 from turnetl.graph.session_level import UNKNOWN_TIME
 from turnetl.index.conditions import Selection
 from turnetl.index.persistent import PersistentIndex
-from turnetl.index.port import IndexedFact, Keys
+from turnetl.index.port import IndexedFact
 from turnetl.llm.embedders import Embedder
 from turnetl.llm.embedders.static_model import StaticModel
 from turnetl.retrieval.endings import Endings
@@ -48,7 +47,7 @@ from turnetl.retrieval.hits import (
     hit_facts,
 )
 from turnetl.retrieval.match import TurnMatch, matcher, missing_from_all
-from turnetl.retrieval.query import Thesaurus, analyze, used_part
+from turnetl.retrieval.query import Query, Thesaurus, analyze, used_part
 from turnetl.retrieval.ranking import (
     RERANKED,
     WEIGHTS,
@@ -123,8 +122,7 @@ async def search(
         return _list_newest(index, _within(selection, time), limit)
     static_model = StaticModel.open()
     analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
-    rank_keys = partial(rank, analyzed, index, static_model, weights=weights)
-    ranked = _ranked(rank_keys, index, selection, time)
+    ranked = _ranked(analyzed, index, static_model, selection, time=time, weights=weights)
     ranked = ranked[: limit if model is None else max(limit, RERANKED)]
     facts = held_facts(index, ranked, selection.as_of)
     compared = matcher(analyzed, index)
@@ -167,18 +165,21 @@ async def rank_all(
     time, text = find_time(used_part(query), now) if now else (None, query)
     static_model = StaticModel.open()
     analyzed = await analyze(text, embedder, static_model, thesaurus, index.search_embedder)
-    rank_keys = partial(rank, analyzed, index, static_model, weights=weights)
-    return _ranked(rank_keys, index, selection, time)
+    return _ranked(analyzed, index, static_model, selection, time=time, weights=weights)
 
 
 def _ranked(
-    rank_keys: Callable[[Keys | None], list[RankedTurn]],
+    query: Query,
     index: PersistentIndex,
+    static_model: StaticModel,
     selection: Selection,
+    *,
     time: TimeSpan | None,
+    weights: Mapping[Evidence, float],
 ) -> list[RankedTurn]:
     def ranked_in(selection: Selection) -> list[RankedTurn]:
-        return rank_keys(None if selection.is_empty else index.select(selection))
+        keys = None if selection.is_empty else index.select(selection)
+        return rank(query, index, static_model, keys, weights)
 
     ranked = ranked_in(selection)
     return weigh_by_time(ranked, ranked_in(_within(selection, time))) if time else ranked
